@@ -1,0 +1,1 @@
+"""Trains the feature-print network that Lookalike ships."""

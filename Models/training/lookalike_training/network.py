@@ -1,0 +1,105 @@
+"""The feature-print network: a plain residual network of 3x3 convolutions."""
+
+from dataclasses import asdict, dataclass, field
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+# Channel statistics of natural images in [0, 1], as commonly used with ImageNet.
+MEAN = (0.485, 0.456, 0.406)
+STD = (0.229, 0.224, 0.225)
+
+
+@dataclass
+class Architecture:
+    """Widths and depths; everything an exported graph follows from."""
+
+    stem: tuple = (32, 32)
+    widths: tuple = (32, 64, 128, 256, 512)
+    blocks: tuple = (1, 2, 2, 2, 1)
+    strides: tuple = (1, 2, 2, 2, 1)
+    print_length: int = 256
+    input_size: int = 160
+
+    def as_dict(self):
+        return asdict(self)
+
+
+class ConvBN(nn.Sequential):
+    def __init__(self, inputs, outputs, kernel, stride):
+        super().__init__(
+            nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False),
+            nn.BatchNorm2d(outputs),
+        )
+
+
+class ResidualBlock(nn.Module):
+    """He et al., "Deep Residual Learning for Image Recognition" (2016), the two-convolution block."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.first = ConvBN(inputs, outputs, 3, stride)
+        self.second = ConvBN(outputs, outputs, 3, 1)
+        self.shortcut = None
+        if stride != 1 or inputs != outputs:
+            self.shortcut = ConvBN(inputs, outputs, 1, stride)
+        # Blocks start as identities, so that depth costs nothing early in training.
+        nn.init.zeros_(self.second[1].weight)
+
+    def forward(self, x):
+        y = self.second(F.relu(self.first(x)))
+        return F.relu(y + (x if self.shortcut is None else self.shortcut(x)))
+
+
+class GeneralizedMeanPool(nn.Module):
+    """Radenovic et al., "Fine-tuning CNN Image Retrieval with No Human Annotation" (2018)."""
+
+    epsilon = 1e-6
+
+    def __init__(self, power=3.0):
+        super().__init__()
+        self.power = nn.Parameter(torch.tensor(power))
+
+    def forward(self, x):
+        x = x.float().clamp(min=self.epsilon)
+        return x.pow(self.power).mean((2, 3)).pow(1 / self.power)
+
+
+class FeaturePrintNetwork(nn.Module):
+    """(n, 3, s, s) normalised RGB to (n, print_length) unit vectors."""
+
+    def __init__(self, architecture=Architecture()):
+        super().__init__()
+        self.architecture = architecture
+        inputs = 3
+        self.stem = nn.ModuleList()
+        for width in architecture.stem:
+            self.stem.append(ConvBN(inputs, width, 3, 2))
+            inputs = width
+        self.stages = nn.ModuleList()
+        for width, count, stride in zip(architecture.widths, architecture.blocks, architecture.strides):
+            stage = nn.ModuleList()
+            for index in range(count):
+                stage.append(ResidualBlock(inputs, width, stride if index == 0 else 1))
+                inputs = width
+            self.stages.append(stage)
+        self.pool = GeneralizedMeanPool()
+        self.projection = nn.Linear(inputs, architecture.print_length)
+
+    def forward(self, x):
+        for conv in self.stem:
+            x = F.relu(conv(x))
+        for stage in self.stages:
+            for block in stage:
+                x = block(x)
+        x = self.pool(x)
+        with torch.autocast(x.device.type, enabled=False):
+            return F.normalize(self.projection(x.float()), dim=1)
+
+
+def normalised(images):
+    """[0, 1] RGB to the network's input."""
+    mean = torch.tensor(MEAN, device=images.device).view(1, 3, 1, 1)
+    std = torch.tensor(STD, device=images.device).view(1, 3, 1, 1)
+    return (images - mean) / std

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Trains a feature-print network on folders of images and exports it for Lookalike.
+
+    python train.py --data covers=2 --data photos=1 --exclude validation/catalog --minutes 120 --output run
+
+A run goes on from `run/checkpoint.pt` if that is there. `--smoke` trains for a minute on generated images.
+"""
+
+import argparse
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from lookalike_training.capture import CaptureSimulator
+from lookalike_training.images import TextureSet, signatures_of
+from lookalike_training.loss import contrastive, entropy
+from lookalike_training.network import Architecture, FeaturePrintNetwork, normalised
+
+MEMORY = 4096
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", action="append", default=[], metavar="FOLDER[=WEIGHT]", help="a folder of images and its share of a batch")
+    parser.add_argument("--exclude", action="append", default=[], metavar="FOLDER", help="leave out near-duplicates of the images in this folder")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the checkpoint, the log and the exported model")
+    parser.add_argument("--cache", type=Path, help="folder for packed images (default: OUTPUT/cache)")
+    parser.add_argument("--minutes", type=float, default=120)
+    parser.add_argument("--batch", type=int, default=158, help="pairs a step")
+    parser.add_argument("--rate", type=float, default=1.5e-3)
+    parser.add_argument("--temperature", type=float, default=0.06)
+    parser.add_argument("--entropy", type=float, default=0.1, help="weight of the entropy regulariser")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[112, 136, 160], help="input sizes, in equal steps of progress")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--smoke", action="store_true", help="train for a minute on generated images")
+    return parser.parse_args()
+
+
+class Batches:
+    """Draws textures from the sets in proportion to their weights."""
+
+    def __init__(self, sets, weights, seed):
+        self.sets = sets
+        self.weights = np.array(weights, float) / sum(weights)
+        self.random = np.random.default_rng(seed)
+        self.offsets = np.cumsum([0] + [len(s) for s in sets])
+
+    def draw(self, n, device):
+        counts = self.random.multinomial(n, self.weights)
+        pixels, aspects, groups = [], [], []
+        for index, count in enumerate(counts):
+            source = self.sets[index]
+            rows = np.sort(self.random.choice(len(source), count, replace=count > len(source)))
+            pixels.append(torch.from_numpy(source.pixels[rows]))
+            aspects.append(torch.from_numpy(source.aspects[rows]))
+            groups.append(torch.from_numpy(source.groups[rows] + self.offsets[index]))
+        order = torch.from_numpy(self.random.permutation(n))
+        side = max(p.shape[1] for p in pixels)
+        scaled = []
+        for part in pixels:
+            part = part.to(device).permute(0, 3, 1, 2).float() / 255
+            if part.shape[-1] != side:
+                part = torch.nn.functional.interpolate(part, size=(side, side), mode="bicubic", align_corners=False).clamp(0, 1)
+            scaled.append(part)
+        return torch.cat(scaled)[order], torch.cat(aspects).to(device)[order], torch.cat(groups).to(device)[order]
+
+
+def instances(textures, aspects, groups):
+    """Mirrored and cropped copies count as images of their own: more instances out of the same files."""
+    n, device = len(textures), textures.device
+    mirrored = torch.rand(n, device=device) < 0.3
+    cropped = torch.rand(n, device=device) < 0.35
+    size = torch.where(cropped.view(-1, 1), 0.5 + 0.5 * torch.rand(n, 2, device=device), torch.ones(n, 2, device=device))
+    theta = torch.zeros(n, 2, 3, device=device)
+    theta[:, 0, 0] = size[:, 0] * torch.where(mirrored, -1.0, 1.0)
+    theta[:, 1, 1] = size[:, 1]
+    theta[:, :, 2] = (torch.rand(n, 2, device=device) * 2 - 1) * (1 - size)
+    grid = torch.nn.functional.affine_grid(theta, textures.shape, align_corners=False)
+    textures = torch.nn.functional.grid_sample(textures, grid, padding_mode="border", align_corners=False)
+    return textures, (aspects * size[:, 0] / size[:, 1]).clamp(0.3, 3.3), groups
+
+
+def flat(textures, size):
+    """What indexing sees: the image itself, now and then a little darker or softer than the original."""
+    images = torch.nn.functional.interpolate(textures, size=(size, size), mode="bilinear", antialias=True, align_corners=False)
+    gain = torch.exp(torch.randn(len(images), 1, 1, 1, device=images.device) * 0.04)
+    return (images * gain).clamp(0, 1)
+
+
+def averaged(average, network, decay):
+    with torch.no_grad():
+        for kept, new in zip(average.state_dict().values(), network.state_dict().values()):
+            if kept.dtype.is_floating_point:
+                kept.lerp_(new, 1 - decay)
+            else:
+                kept.copy_(new)
+
+
+def main():
+    options = arguments()
+    options.output.mkdir(parents=True, exist_ok=True)
+    log_file = open(options.output / "log.txt", "a")
+
+    def log(text):
+        print(text, flush=True)
+        print(text, file=log_file, flush=True)
+
+    if options.smoke:
+        from lookalike_training.smoke import generated_folder
+
+        options.data = [str(generated_folder(options.output / "generated"))]
+        options.minutes, options.batch, options.sizes = min(options.minutes, 1.0), 24, [64]
+    torch.manual_seed(options.seed)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    cache = options.cache or options.output / "cache"
+    excluded = signatures_of(options.exclude)
+    sets, weights = [], []
+    for entry in options.data:
+        folder, _, weight = entry.partition("=")
+        side = 64 if folder.rstrip("/").endswith("tiny") else 160
+        sets.append(TextureSet.packed(folder, side, cache, excluded, log))
+        weights.append(float(weight or 1))
+        log(f"{folder}: {len(sets[-1])} images, weight {weights[-1]}")
+    batches = Batches(sets, weights, options.seed)
+
+    network = FeaturePrintNetwork(Architecture()).to(device).to(memory_format=torch.channels_last)
+    average = FeaturePrintNetwork(Architecture()).to(device)
+    average.load_state_dict(network.state_dict())
+    decayed = [p for p in network.parameters() if p.ndim > 1]
+    plain = [p for p in network.parameters() if p.ndim <= 1]
+    optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}], lr=options.rate)
+    simulate = CaptureSimulator()
+    memory = torch.zeros(0, network.architecture.print_length, device=device)
+    memory_groups = torch.zeros(0, dtype=torch.long, device=device)
+    step, spent = 0, 0.0
+    checkpoint = options.output / "checkpoint.pt"
+    if checkpoint.exists():
+        state = torch.load(checkpoint, map_location=device)
+        network.load_state_dict(state["network"])
+        average.load_state_dict(state["average"])
+        optimizer.load_state_dict(state["optimizer"])
+        step, spent = state["step"], state["spent"]
+        batches.random = np.random.default_rng(options.seed + step)
+        torch.manual_seed(options.seed + step)
+        log(f"going on from step {step}, {spent / 60:.1f} minutes in")
+
+    def save():
+        state = {"network": network.state_dict(), "average": average.state_dict(), "optimizer": optimizer.state_dict(),
+                 "step": step, "spent": spent, "architecture": network.architecture.as_dict()}
+        torch.save(state, checkpoint.with_suffix(".part"))
+        checkpoint.with_suffix(".part").replace(checkpoint)
+
+    limit = options.minutes * 60
+    last_saved, running = spent, None
+    while spent < limit:
+        began = time.monotonic()
+        progress = spent / limit
+        size = options.sizes[min(int(progress * len(options.sizes)), len(options.sizes) - 1)]
+        difficulty = min(1.0, 0.15 + progress * 1.7)
+        rate = options.rate * min(1.0, (step + 1) / 150) * (0.5 + 0.5 * math.cos(math.pi * progress))
+        for group in optimizer.param_groups:
+            group["lr"] = max(rate, 1e-6)
+        textures, aspects, groups = instances(*batches.draw(options.batch, device))
+        backgrounds = textures[torch.randperm(len(textures), device=device)]
+        captures = simulate(textures, aspects, backgrounds, size, difficulty)
+        inputs = normalised(torch.cat([captures, flat(textures, size)])).to(memory_format=torch.channels_last)
+        with torch.autocast(device.type, torch.bfloat16):
+            prints = network(inputs)
+        prints = prints.float()
+        captured, flats = prints.chunk(2)
+        contrast = contrastive(captured, flats, groups, memory, memory_groups, options.temperature)
+        spread = entropy(prints, torch.cat([groups, groups]))
+        loss = contrast + options.entropy * spread
+        if not torch.isfinite(loss):
+            raise SystemExit(f"step {step}: the loss is {loss.item()}")
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
+        optimizer.step()
+        averaged(average, network, min(0.999, (step + 1) / (step + 10)))
+        if progress > 0.15:
+            memory = torch.cat([flats.detach(), memory])[:MEMORY]
+            memory_groups = torch.cat([groups, memory_groups])[:MEMORY]
+        hits = (captured @ flats.T).argmax(1).eq(torch.arange(len(flats), device=device)).float().mean().item()
+        running = hits if running is None else 0.95 * running + 0.05 * hits
+        step += 1
+        spent += time.monotonic() - began
+        if step % 20 == 0:
+            log(f"step {step} minute {spent / 60:.1f} size {size} contrast {contrast.item():.3f} entropy {spread.item():.3f} "
+                f"in-batch recall {running:.3f} rate {rate:.2e} power {network.pool.power.item():.2f} "
+                f"{2 * options.batch / (time.monotonic() - began):.0f} images/s")
+        if spent - last_saved > 240:
+            save()
+            last_saved = spent
+    save()
+    log(f"done: {step} steps in {spent / 60:.1f} minutes, in-batch recall {running or 0:.3f}")
+
+
+if __name__ == "__main__":
+    main()

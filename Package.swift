@@ -1,0 +1,60 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "lookalike",
+    products: [
+        .library(name: "Lookalike", targets: ["Lookalike"]),
+        .executable(name: "lookalike", targets: ["LookalikeCommand"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        // The core, lowest layer first; a target knows only of those above it in this list.
+        .target(name: "CKernels", cSettings: [.define("_GNU_SOURCE")]),
+        .target(name: "CImageCodecs", dependencies: ["CPNG", "CJPEG"]),
+        .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+        .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
+        .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
+        .target(name: "PixelBuffers", dependencies: ["CImageCodecs"]),
+        .target(name: "Resizing", dependencies: ["CKernels", "PixelBuffers"]),
+        .target(
+            name: "FeaturePrints",
+            dependencies: ["CKernels", "PixelBuffers", "Resizing", .product(name: "Crypto", package: "swift-crypto")]
+        ),
+        .target(name: "NearestNeighbors", dependencies: ["CKernels", "COpenBLAS"]),
+        .target(
+            name: "DefaultModel", dependencies: ["FeaturePrints"], path: "Models",
+            exclude: ["training"], sources: ["DefaultModel.swift"],
+            resources: [.copy("default.safetensors")]
+        ),
+        .target(
+            name: "Catalogs",
+            dependencies: [
+                "DefaultModel", "FeaturePrints", "NearestNeighbors", "PixelBuffers",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .target(
+            name: "Lookalike",
+            dependencies: ["Catalogs", "DefaultModel", "FeaturePrints", "NearestNeighbors", "PixelBuffers", "Resizing"]
+        ),
+        .executableTarget(
+            name: "LookalikeCommand",
+            dependencies: ["Lookalike", .product(name: "ArgumentParser", package: "swift-argument-parser")]
+        ),
+
+        .testTarget(name: "KernelTests", dependencies: ["CKernels"]),
+        .testTarget(name: "PixelBufferTests", dependencies: ["PixelBuffers", "CPNG", "CJPEG"], resources: [.copy("Fixtures")]),
+        .testTarget(name: "ResizingTests", dependencies: ["Resizing", "CKernels"]),
+        .testTarget(name: "FeaturePrintTests", dependencies: ["FeaturePrints", "DefaultModel"], resources: [.copy("Fixtures")]),
+        .testTarget(name: "NearestNeighborTests", dependencies: ["NearestNeighbors", "CKernels"]),
+        .testTarget(name: "CatalogTests", dependencies: ["Catalogs", .product(name: "GRDB", package: "GRDB.swift")]),
+        .testTarget(name: "CommandTests", dependencies: ["Lookalike", "LookalikeCommand"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

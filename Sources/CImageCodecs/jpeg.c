@@ -1,0 +1,202 @@
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <jerror.h>
+
+#include "CImageCodecs.h"
+
+typedef struct {
+    struct jpeg_error_mgr base;
+    jmp_buf jump;
+    char *message;
+} error_manager;
+
+static void fail(j_common_ptr common) {
+    error_manager *errors = (error_manager *)common->err;
+    char text[JMSG_LENGTH_MAX];
+    common->err->format_message(common, text);
+    snprintf(errors->message, LK_CODEC_MESSAGE_LENGTH, "%s", text);
+    longjmp(errors->jump, 1);
+}
+
+// libjpeg goes on after damage and fills in grey. What damages pixels is an error here; what does
+// not (stray bytes between markers, an odd Adobe or JFIF marker) stays a warning.
+static void judge(j_common_ptr common, int level) {
+    if (level >= 0) return;
+    switch (common->err->msg_code) {
+    case JWRN_JPEG_EOF:
+        snprintf(((error_manager *)common->err)->message, LK_CODEC_MESSAGE_LENGTH, "the file ends early");
+        longjmp(((error_manager *)common->err)->jump, 1);
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_MUST_RESYNC:
+    case JWRN_BOGUS_PROGRESSION:
+    case JWRN_ARITH_BAD_CODE:
+        fail(common);
+    default:
+        break;
+    }
+}
+
+static void print_nothing(j_common_ptr common) { (void)common; }
+
+static void open_errors(struct jpeg_error_mgr **slot, error_manager *errors, char *message) {
+    *slot = jpeg_std_error(&errors->base);
+    errors->base.error_exit = fail;
+    errors->base.emit_message = judge;
+    errors->base.output_message = print_nothing;
+    errors->message = message;
+}
+
+static uint32_t read_number(const uint8_t *p, int bytes, bool little) {
+    uint32_t value = 0;
+    for (int i = 0; i < bytes; i++) value |= (uint32_t)p[i] << 8 * (little ? i : bytes - 1 - i);
+    return value;
+}
+
+// The Orientation tag (0x0112) of the first directory: EXIF 2.32, section 4.6.4; TIFF 6.0, section 2.
+// Anything that is not as it should be means "as stored".
+static uint16_t exif_orientation(jpeg_saved_marker_ptr marker) {
+    for (; marker; marker = marker->next) {
+        const uint8_t *p = marker->data;
+        size_t count = marker->data_length;
+        if (marker->marker != JPEG_APP0 + 1 || count < 14 || memcmp(p, "Exif\0\0", 6) != 0) continue;
+        p += 6;
+        count -= 6;
+        bool little = p[0] == 'I';
+        if (memcmp(p, little ? "II" : "MM", 2) != 0 || read_number(p + 2, 2, little) != 42) return 1;
+        uint32_t directory = read_number(p + 4, 4, little);
+        if (directory > count - 2) return 1;
+        uint32_t entries = read_number(p + directory, 2, little);
+        for (uint32_t i = 0; i < entries; i++) {
+            size_t at = (size_t)directory + 2 + (size_t)i * 12;
+            if (at + 12 > count) return 1;
+            if (read_number(p + at, 2, little) != 0x0112) continue;
+            uint32_t value = read_number(p + at + 8, 2, little);
+            return value >= 1 && value <= 8 ? (uint16_t)value : 1;
+        }
+        return 1;
+    }
+    return 1;
+}
+
+static void describe(struct jpeg_decompress_struct *jpeg, lk_image_header *header) {
+    memset(header, 0, sizeof *header);
+    header->orientation = exif_orientation(jpeg->marker_list);
+    switch (jpeg->jpeg_color_space) {
+    case JCS_GRAYSCALE:
+        jpeg->out_color_space = JCS_GRAYSCALE;
+        header->channels = 1;
+        break;
+    case JCS_CMYK:
+    case JCS_YCCK:
+        jpeg->out_color_space = JCS_CMYK;
+        header->channels = 4;
+        header->is_cmyk = true;
+        header->is_inverted = jpeg->saw_Adobe_marker;
+        break;
+    default:
+        jpeg->out_color_space = JCS_RGB;
+        header->channels = 3;
+        break;
+    }
+}
+
+static void begin(struct jpeg_decompress_struct *jpeg, const uint8_t *bytes, size_t count) {
+    jpeg_create_decompress(jpeg);
+    jpeg_mem_src(jpeg, bytes, count);
+    jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xffff);
+    jpeg_read_header(jpeg, TRUE);
+}
+
+bool lk_jpeg_read_header(const uint8_t *bytes, size_t count, lk_image_header *header, char *message) {
+    return lk_jpeg_scaled_header(bytes, count, 8, header, message);
+}
+
+bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths,
+                           lk_image_header *header, char *message) {
+    struct jpeg_decompress_struct jpeg;
+    error_manager errors;
+    memset(&jpeg, 0, sizeof jpeg);
+    open_errors(&jpeg.err, &errors, message);
+    if (setjmp(errors.jump)) {
+        jpeg_destroy_decompress(&jpeg);
+        return false;
+    }
+    begin(&jpeg, bytes, count);
+    describe(&jpeg, header);
+    jpeg.scale_num = eighths;
+    jpeg.scale_denom = 8;
+    jpeg_calc_output_dimensions(&jpeg);
+    header->width = jpeg.output_width;
+    header->height = jpeg.output_height;
+    jpeg_destroy_decompress(&jpeg);
+    return true;
+}
+
+bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths,
+                    const lk_image_header *header, uint8_t *pixels, size_t stride, char *message) {
+    struct jpeg_decompress_struct jpeg;
+    error_manager errors;
+    memset(&jpeg, 0, sizeof jpeg);
+    open_errors(&jpeg.err, &errors, message);
+    if (setjmp(errors.jump)) {
+        jpeg_destroy_decompress(&jpeg);
+        return false;
+    }
+    begin(&jpeg, bytes, count);
+    lk_image_header again;
+    describe(&jpeg, &again);
+    jpeg.scale_num = eighths;
+    jpeg.scale_denom = 8;
+    jpeg_start_decompress(&jpeg);
+    if (jpeg.output_width != header->width || jpeg.output_height != header->height) {
+        snprintf(message, LK_CODEC_MESSAGE_LENGTH, "its header changed while it was read");
+        jpeg_destroy_decompress(&jpeg);
+        return false;
+    }
+    while (jpeg.output_scanline < jpeg.output_height) {
+        JSAMPROW row = pixels + (size_t)jpeg.output_scanline * stride;
+        jpeg_read_scanlines(&jpeg, &row, 1);
+    }
+    jpeg_finish_decompress(&jpeg);
+    jpeg_destroy_decompress(&jpeg);
+    return true;
+}
+
+bool lk_jpeg_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels,
+                    size_t stride, int quality, uint8_t **file, size_t *count, char *message) {
+    struct jpeg_compress_struct jpeg;
+    error_manager errors;
+    unsigned char *volatile buffer = NULL;
+    unsigned long length = 0;
+    memset(&jpeg, 0, sizeof jpeg);
+    open_errors(&jpeg.err, &errors, message);
+    if (setjmp(errors.jump)) {
+        jpeg_destroy_compress(&jpeg);
+        free(buffer);
+        return false;
+    }
+    jpeg_create_compress(&jpeg);
+    jpeg_mem_dest(&jpeg, (unsigned char **)&buffer, &length);
+    jpeg.image_width = width;
+    jpeg.image_height = height;
+    jpeg.input_components = (int)channels;
+    jpeg.in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(&jpeg);
+    jpeg_set_quality(&jpeg, quality, TRUE);
+    jpeg_start_compress(&jpeg, TRUE);
+    while (jpeg.next_scanline < height) {
+        JSAMPROW row = (JSAMPROW)(pixels + (size_t)jpeg.next_scanline * stride);
+        jpeg_write_scanlines(&jpeg, &row, 1);
+    }
+    jpeg_finish_compress(&jpeg);
+    jpeg_destroy_compress(&jpeg);
+    *file = buffer;
+    *count = length;
+    return true;
+}

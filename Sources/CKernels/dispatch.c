@@ -1,0 +1,58 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel_tables.h"
+
+static const lk_kernels portable = LK_TABLE(LK_TIER_PORTABLE, portable);
+#if defined(__x86_64__)
+static const lk_kernels avx2 = LK_TABLE(LK_TIER_AVX2, avx2);
+static const lk_kernels avx512 = LK_TABLE(LK_TIER_AVX512, avx512);
+#elif defined(__aarch64__)
+static const lk_kernels neon = LK_TABLE(LK_TIER_NEON, neon);
+#endif
+
+const lk_kernels *lk_kernels_for(lk_tier tier) {
+    switch (tier) {
+    case LK_TIER_PORTABLE:
+        return &portable;
+#if defined(__x86_64__)
+    case LK_TIER_AVX2:
+        __builtin_cpu_init();
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;
+    case LK_TIER_AVX512:
+        __builtin_cpu_init();
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+                   ? &avx512
+                   : NULL;
+#elif defined(__aarch64__)
+    case LK_TIER_NEON:
+        return &neon;
+#endif
+    default:
+        return NULL;
+    }
+}
+
+static const lk_kernels *choose(void) {
+    const char *wanted = getenv("LOOKALIKE_KERNELS");
+    const lk_kernels *best = &portable;
+    for (lk_tier tier = LK_TIER_PORTABLE; tier <= LK_TIER_AVX512; tier++) {
+        const lk_kernels *kernels = lk_kernels_for(tier);
+        if (!kernels) continue;
+        best = kernels;
+        if (wanted && strcmp(wanted, kernels->name) == 0) return kernels;
+    }
+    return best;
+}
+
+const lk_kernels *lk_kernels_selected(void) {
+    static const lk_kernels *selected;
+    // Two threads that race here store the same pointer.
+    const lk_kernels *known = __atomic_load_n(&selected, __ATOMIC_ACQUIRE);
+    if (!known) {
+        known = choose();
+        __atomic_store_n(&selected, known, __ATOMIC_RELEASE);
+    }
+    return known;
+}

@@ -1,0 +1,95 @@
+// The operations that have to be SIMD, one table of functions per instruction set.
+//
+// Every tier computes the same function; `portable` is the plain reference that the others are
+// tested against. Distances and dot products are bit-identical across tiers (same lanes, same
+// order, fused multiply-adds); convolutions and resizing agree within rounding.
+
+#ifndef LOOKALIKE_CKERNELS_H
+#define LOOKALIKE_CKERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Channels are stored in blocks of this many floats: [block][row][column][LK_CHANNEL_BLOCK].
+enum { LK_CHANNEL_BLOCK = 16 };
+
+typedef enum {
+    LK_TIER_PORTABLE = 0,
+    LK_TIER_NEON = 1,
+    LK_TIER_AVX2 = 2,
+    LK_TIER_AVX512 = 3,
+} lk_tier;
+
+// A dense convolution over channel blocks, bias, residual and ReLU fused.
+//
+// Strides are in floats. `input` points at the tap (0, 0) of the output pixel (0, 0), so padding is
+// the caller's: it lies in the buffer around the image. `weights` are
+// [output block][input channel / block][kernel row][kernel column][input channel in block][16].
+typedef struct {
+    const float *input;
+    ptrdiff_t input_block_stride;
+    ptrdiff_t input_row_stride;
+    int32_t input_pixel_stride;
+    int32_t input_channels;
+    const float *weights;
+    const float *bias;
+    const float *residual;  // as `output`; NULL for none
+    float *output;
+    ptrdiff_t output_block_stride;
+    ptrdiff_t output_row_stride;
+    int32_t output_width;
+    int32_t kernel_height;
+    int32_t kernel_width;
+    int32_t stride;
+    bool relu;
+} lk_convolution;
+
+// One output pixel of a separable filter: `count` weights, starting at source cell `first`.
+typedef struct {
+    int32_t first;
+    int32_t count;
+    int32_t offset;  // of its first weight in the weight array
+} lk_filter_span;
+
+typedef struct {
+    lk_tier tier;
+    const char *name;
+
+    // Computes rows [row_begin, row_end) of output blocks [block_begin, block_end).
+    void (*convolve)(const lk_convolution *convolution, int32_t block_begin, int32_t block_end,
+                     int32_t row_begin, int32_t row_end);
+
+    // out[i] = sum over j of (query[j] - rows[i * row_stride + j])^2
+    void (*squared_distances)(const float *query, const float *rows, ptrdiff_t row_stride,
+                              size_t count, size_t dimension, float *out);
+
+    // out[i] = sum over j of query[j] * rows[i * row_stride + j]
+    void (*dot_products)(const float *query, const float *rows, ptrdiff_t row_stride,
+                         size_t count, size_t dimension, float *out);
+
+    // out[j] = sum over i < rows of source[i * stride + j], rows <= 257
+    void (*sum_rows)(const uint8_t *source, ptrdiff_t stride, int32_t rows, size_t bytes,
+                     uint16_t *out);
+
+    // Cells of four floats, the source's channels first, each the sum of `factor` neighbouring
+    // pixels of `line` (the last cell of what is left).
+    void (*sum_columns)(const uint16_t *line, int32_t channels, int32_t width, int32_t factor,
+                        float *cells);
+
+    // out[x] = sum of weights * cells, four floats a pixel.
+    void (*filter_columns)(const float *cells, const lk_filter_span *spans, const float *weights,
+                           int32_t width, float *out);
+
+    // out[i] += weight * line[i]
+    void (*accumulate)(const float *line, float weight, size_t count, float *out);
+} lk_kernels;
+
+// The best tier that this CPU has, or the one named by the environment variable
+// LOOKALIKE_KERNELS (portable, neon, avx2, avx512) if the CPU has that. Chosen once.
+const lk_kernels *lk_kernels_selected(void);
+
+// The table of a tier; NULL where the CPU or the build lacks it.
+const lk_kernels *lk_kernels_for(lk_tier tier);
+
+#endif

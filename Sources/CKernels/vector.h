@@ -1,0 +1,46 @@
+// Sixteen floats as one value. Clang maps it to one AVX-512, two AVX2 or four NEON registers, so
+// that a kernel is written once and its tiers differ in their tiles alone.
+
+#ifndef LOOKALIKE_VECTOR_H
+#define LOOKALIKE_VECTOR_H
+
+#include <stdint.h>
+#include <string.h>
+
+// Every function that takes or returns a vector here is inlined, so no ABI is at stake.
+#pragma clang diagnostic ignored "-Wpsabi"
+
+#define LK_INLINE static inline __attribute__((always_inline))
+
+typedef float lk_f32x16 __attribute__((vector_size(64)));
+typedef float lk_f32x8 __attribute__((vector_size(32)));
+typedef float lk_f32x4 __attribute__((vector_size(16)));
+
+LK_INLINE lk_f32x16 lk_load16(const float *p) {
+    lk_f32x16 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+LK_INLINE lk_f32x16 lk_load16_partial(const float *p, size_t count) {
+    float padded[16] = {0};
+    memcpy(padded, p, count * sizeof(float));
+    return lk_load16(padded);
+}
+
+LK_INLINE void lk_store16(float *p, lk_f32x16 v) { memcpy(p, &v, sizeof v); }
+
+LK_INLINE lk_f32x16 lk_splat16(float x) {
+    return (lk_f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+}
+
+// Halves are added until one is left: the order that every tier keeps.
+LK_INLINE float lk_sum16(lk_f32x16 v) {
+    lk_f32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                 __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    lk_f32x4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) +
+                 __builtin_shufflevector(a, a, 4, 5, 6, 7);
+    return (b[0] + b[2]) + (b[1] + b[3]);
+}
+
+#endif
