@@ -14,21 +14,22 @@ let package = Package(
     ],
     targets: [
         // The core, lowest layer first; a target knows only of those above it in this list.
-        .target(name: "CKernels", cSettings: [.define("_GNU_SOURCE")]),
+        .target(name: "CKernels"),
+        .target(name: "Kernels", dependencies: ["CKernels"]),
         .target(name: "CImageCodecs", dependencies: ["CPNG", "CJPEG"]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
         .target(name: "PixelBuffers", dependencies: ["CImageCodecs"]),
-        .target(name: "Resizing", dependencies: ["CKernels", "PixelBuffers"]),
+        .target(name: "Resizing", dependencies: ["Kernels", "PixelBuffers"]),
         .target(
             name: "FeaturePrints",
-            dependencies: ["CKernels", "PixelBuffers", "Resizing", .product(name: "Crypto", package: "swift-crypto")]
+            dependencies: ["Kernels", "PixelBuffers", "Resizing", .product(name: "Crypto", package: "swift-crypto")]
         ),
-        .target(name: "NearestNeighbors", dependencies: ["CKernels", "COpenBLAS"]),
+        .target(name: "NearestNeighbors", dependencies: ["Kernels", "COpenBLAS"]),
         .target(
             name: "DefaultModel", dependencies: ["FeaturePrints"], path: "Models",
-            exclude: ["training"], sources: ["DefaultModel.swift"],
+            exclude: ["training", "README.md"], sources: ["DefaultModel.swift"],
             resources: [.copy("default.safetensors")]
         ),
         .target(
@@ -48,13 +49,6 @@ let package = Package(
             dependencies: ["Lookalike", .product(name: "ArgumentParser", package: "swift-argument-parser")]
         ),
 
-        .testTarget(name: "KernelTests", dependencies: ["CKernels"]),
-        .testTarget(name: "PixelBufferTests", dependencies: ["PixelBuffers", "CPNG", "CJPEG"], resources: [.copy("Fixtures")]),
-        .testTarget(name: "ResizingTests", dependencies: ["Resizing", "CKernels"]),
-        .testTarget(name: "FeaturePrintTests", dependencies: ["FeaturePrints", "DefaultModel"], resources: [.copy("Fixtures")]),
-        .testTarget(name: "NearestNeighborTests", dependencies: ["NearestNeighbors", "CKernels"]),
-        .testTarget(name: "CatalogTests", dependencies: ["Catalogs", .product(name: "GRDB", package: "GRDB.swift")]),
-        .testTarget(name: "CommandTests", dependencies: ["Lookalike", "LookalikeCommand"]),
     ],
     swiftLanguageModes: [.v6]
 )

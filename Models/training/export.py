@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Writes a checkpoint's averaged network as a model file, and fixtures for the tests.
+
+    python export.py run/checkpoint.pt --output ../default.safetensors --name lookalike-1 --max-distance 0.9
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import torch
+
+from lookalike_training.export import export, run
+from lookalike_training.network import Architecture, FeaturePrintNetwork
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--name", required=True, help="what the model calls itself")
+    parser.add_argument("--max-distance", type=float, help="the recommended maximum distance")
+    parser.add_argument("--fixture", type=Path, help="also write inputs and outputs of this network as JSON")
+    options = parser.parse_args()
+    state = torch.load(options.checkpoint, map_location="cpu")
+    network = FeaturePrintNetwork(Architecture(**state["architecture"]))
+    network.load_state_dict(state["average"])
+    graph, tensors = export(network, options.output, options.name, options.max_distance)
+    if options.fixture:
+        write_fixture(graph, tensors, options.fixture)
+
+
+def write_fixture(graph, tensors, path, seed=3):
+    """One 8-bit image at the network's input size, generated from a formula, and the print of it."""
+    size = graph["input"]["width"]
+    x = torch.arange(size).view(1, 1, size)
+    y = torch.arange(size).view(1, size, 1)
+    c = torch.arange(3).view(3, 1, 1)
+    pixels = (x * (3 + c) + y * (5 - c) + (x * y) // (7 + c)) % 256
+    mean, std = (torch.tensor(graph["input"][key]).view(3, 1, 1) for key in ("mean", "std"))
+    with torch.no_grad():
+        output = run(graph, tensors, ((pixels.float() / 255 - mean) / std).unsqueeze(0))[0]
+    path.write_text(json.dumps({"pixels": "(x * (3 + c) + y * (5 - c) + x * y / (7 + c)) % 256", "print": [round(v, 7) for v in output.tolist()]}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The trained network as one safetensors file: weights, and the layer graph in its metadata."""
+
+import json
+
+import numpy as np
+import torch
+
+from .network import MEAN, STD
+
+
+def folded(conv_bn):
+    """Convolution weights and biases with batch normalisation folded in."""
+    conv, norm = conv_bn[0], conv_bn[1]
+    scale = (norm.weight / torch.sqrt(norm.running_var + norm.eps)).double()
+    weight = conv.weight.double() * scale.view(-1, 1, 1, 1)
+    bias = norm.bias.double() - norm.running_mean.double() * scale
+    return weight.detach().float(), bias.detach().float()
+
+
+def described(network, name):
+    """(graph, tensors) of a network in evaluation mode; weights already rounded to half precision."""
+    tensors, nodes = {}, []
+
+    def convolution(node, source, conv_bn, relu, residual=None):
+        weight, bias = folded(conv_bn)
+        tensors[f"{node}.weight"], tensors[f"{node}.bias"] = weight.half(), bias
+        conv = conv_bn[0]
+        entry = {"name": node, "op": "convolution", "input": source, "weight": f"{node}.weight", "bias": f"{node}.bias",
+                 "outputs": conv.out_channels, "kernel": conv.kernel_size[0], "stride": conv.stride[0],
+                 "padding": conv.padding[0], "relu": relu}
+        if residual:
+            entry["residual"] = residual
+        nodes.append(entry)
+        return node
+
+    last = "image"
+    for index, conv_bn in enumerate(network.stem):
+        last = convolution(f"stem.{index}", last, conv_bn, True)
+    for s, stage in enumerate(network.stages):
+        for b, block in enumerate(stage):
+            base, source = f"stages.{s}.{b}", last
+            shortcut = source if block.shortcut is None else convolution(f"{base}.shortcut", source, block.shortcut, False)
+            first = convolution(f"{base}.first", source, block.first, True)
+            last = convolution(f"{base}.second", first, block.second, True, residual=shortcut)
+    nodes.append({"name": "pool", "op": "generalized_mean", "input": last,
+                  "power": network.pool.power.item(), "epsilon": network.pool.epsilon})
+    tensors["projection.weight"] = network.projection.weight.detach().half()
+    tensors["projection.bias"] = network.projection.bias.detach().float()
+    nodes.append({"name": "projection", "op": "linear", "input": "pool", "weight": "projection.weight",
+                  "bias": "projection.bias", "outputs": network.projection.out_features})
+    nodes.append({"name": "print", "op": "l2_normalize", "input": "projection"})
+    size = network.architecture.input_size
+    graph = {"version": 1, "name": name, "input": {"width": size, "height": size, "mean": MEAN, "std": STD}, "nodes": nodes}
+    return graph, tensors
+
+
+def run(graph, tensors, images):
+    """The graph in PyTorch, float32, on normalised images: the reference for every other executor."""
+    F = torch.nn.functional
+    values = {"image": images}
+    tensors = {key: value.float() for key, value in tensors.items()}
+    for node in graph["nodes"]:
+        x = values[node["input"]]
+        if node["op"] == "convolution":
+            y = F.conv2d(x, tensors[node["weight"]], tensors[node["bias"]], node["stride"], node["padding"])
+            if "residual" in node:
+                y = y + values[node["residual"]]
+            y = F.relu(y) if node["relu"] else y
+        elif node["op"] == "generalized_mean":
+            y = x.clamp(min=node["epsilon"]).pow(node["power"]).mean((2, 3)).pow(1 / node["power"])
+        elif node["op"] == "linear":
+            y = F.linear(x, tensors[node["weight"]], tensors[node["bias"]])
+        else:
+            y = F.normalize(x, dim=1)
+        values[node["name"]] = y
+    return values[graph["nodes"][-1]["name"]]
+
+
+def save_safetensors(path, tensors, metadata):
+    """https://huggingface.co/docs/safetensors: a length, a JSON header, the tensors."""
+    kinds = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
+    header, blobs, offset = {"__metadata__": metadata}, [], 0
+    for name, tensor in tensors.items():
+        raw = tensor.contiguous()
+        data = raw.view(torch.uint16).numpy().tobytes() if raw.dtype == torch.bfloat16 else raw.numpy().tobytes()
+        header[name] = {"dtype": kinds[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [offset, offset + len(data)]}
+        blobs.append(data)
+        offset += len(data)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as out:
+        out.write(np.uint64(len(text)).tobytes())
+        out.write(text)
+        for blob in blobs:
+            out.write(blob)
+
+
+def export(network, path, name, recommended_max_distance=None):
+    graph, tensors = described(network.eval().cpu(), name)
+    metadata = {"lookalike.graph": json.dumps(graph, separators=(",", ":"))}
+    if recommended_max_distance is not None:
+        metadata["lookalike.recommended_max_distance"] = f"{recommended_max_distance:.4f}"
+    save_safetensors(path, tensors, metadata)
+    return graph, tensors

@@ -1,0 +1,34 @@
+/// One thing of a catalog: an album, a product, a landmark.
+public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
+    /// Unique in its catalog.
+    public var id: String
+    /// A kind of the app's own choosing, such as `album`.
+    public var type: String?
+    public var title: String?
+    public var subtitle: String?
+    public var labels: [String]
+    /// Whatever else the manifest says of it.
+    public var attributes: [String: String]
+    /// The path of its image.
+    public var image: String
+
+    public init(
+        id: String, type: String? = nil, title: String? = nil, subtitle: String? = nil,
+        labels: [String] = [], attributes: [String: String] = [:], image: String
+    ) {
+        self.id = id
+        self.type = type
+        self.title = title
+        self.subtitle = subtitle
+        self.labels = labels
+        self.attributes = attributes
+        self.image = image
+    }
+}
+
+/// An entity that a search found.
+public struct CatalogMatch: Sendable, Hashable {
+    public let entity: CatalogEntity
+    /// Between the query's print and the entity's, 0...2.
+    public let distance: Double
+}

@@ -1,0 +1,37 @@
+import Foundation
+
+/// The files that make a catalog.
+struct CatalogFolder: Sendable {
+    let url: URL
+
+    var path: String { url.path }
+    /// The truth.
+    var database: URL { url.appendingPathComponent("catalog.sqlite") }
+    /// Derived from the database: the prints as a matrix.
+    var matrix: URL { url.appendingPathComponent("prints.matrix") }
+    /// A copy of the model, where it is not the package's own.
+    var model: URL { url.appendingPathComponent("model.safetensors") }
+    /// Locked by the one writer.
+    var lock: URL { url.appendingPathComponent("writer.lock") }
+
+    func error(_ reason: CatalogError.Reason) -> CatalogError { CatalogError(folder: path, reason: reason) }
+}
+
+/// The right to write to a catalog, held by at most one process. The system takes it back when the
+/// process ends, however it ends.
+final class WriterLock: Sendable {
+    private let descriptor: Int32
+
+    init(_ folder: CatalogFolder) throws(CatalogError) {
+        let descriptor = open(folder.lock.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw folder.error(.unwritable(String(cString: strerror(errno)))) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let reason: CatalogError.Reason = errno == EWOULDBLOCK ? .busy : .unwritable(String(cString: strerror(errno)))
+            close(descriptor)
+            throw folder.error(reason)
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,222 @@
+import Crypto
+import DefaultModel
+import Dispatch
+import FeaturePrints
+import Foundation
+import GRDB
+import PixelBuffers
+import Synchronization
+
+/// Writes to a catalog: makes it, takes images in, drops entities.
+///
+/// There is one indexer a catalog at a time; a second one's `init` throws. What was indexed is
+/// committed every few images, so a process that is killed loses those in flight and no others.
+public final class CatalogIndexer: Sendable {
+    public let model: FeaturePrintModel
+
+    private let folder: CatalogFolder
+    private let database: CatalogDatabase
+    private let lock: WriterLock
+
+    /// Images that are decoded, embedded and committed together, a thread.
+    private static let imagesPerJob = 8
+
+    /// Opens a catalog for writing, or makes one.
+    ///
+    /// - Parameter model: for a new catalog, the one to use, by default the package's own. For one
+    ///   that is there, its own model is taken; another is an error.
+    /// - Throws: ``CatalogError``.
+    public init(at url: URL, model: FeaturePrintModel? = nil) throws {
+        let folder = CatalogFolder(url: url)
+        do {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        } catch {
+            throw folder.error(.unwritable((error as NSError).localizedDescription))
+        }
+        lock = try WriterLock(folder)
+        let database = try CatalogDatabase(folder, isWriter: true)
+        if let identity = try folder.attempt({ try database.pool.read(CatalogDatabase.model) }) {
+            self.model = try Catalog.model(of: folder, identity: identity, given: model)
+        } else {
+            let chosen = try model ?? .default()
+            if try chosen.identity != FeaturePrintModel.default().identity {
+                try folder.attempt { try chosen.fileData.write(to: folder.model, options: .atomic) }
+            }
+            try folder.attempt {
+                try database.pool.write { db in
+                    try Setting.modelName.write(chosen.identity.name, db)
+                    try Setting.modelDigest.write(chosen.identity.digest, db)
+                    try Setting.printLength.write(String(chosen.printLength), db)
+                }
+            }
+            self.model = chosen
+        }
+        self.folder = folder
+        self.database = database
+    }
+
+    /// Takes items in: new ones, and those whose image or description changed since.
+    ///
+    /// An image that cannot be read is reported and the rest goes on; an entity that was in the
+    /// catalog stays as it was.
+    /// - Parameters:
+    ///   - jobs: threads, all cores by default.
+    ///   - progress: called after every commit.
+    /// - Throws: ``CatalogError`` when the catalog cannot be written, and `CancellationError` when
+    ///   the task is cancelled; what was committed stays.
+    public func index(
+        _ items: [IndexItem], jobs: Int? = nil, timings: StageTimings? = nil,
+        progress: (IndexReport) -> Void = { _ in }
+    ) throws -> IndexReport {
+        let jobs = max(1, jobs ?? ProcessInfo.processInfo.activeProcessorCount)
+        var report = IndexReport()
+        let size = jobs * Self.imagesPerJob
+        for start in stride(from: 0, to: items.count, by: size) {
+            try Task.checkCancellation()
+            let chunk = Array(items[start..<min(start + size, items.count)])
+            try index(chunk: chunk, jobs: jobs, timings: timings, report: &report)
+            progress(report)
+        }
+        try refreshMatrix()
+        return report
+    }
+
+    private func index(
+        chunk: [IndexItem], jobs: Int, timings: StageTimings?, report: inout IndexReport
+    ) throws {
+        let known = try records(of: chunk.map(\.entity.id))
+        let readings = Mutex([Reading?](repeating: nil, count: chunk.count))
+        let next = Atomic<Int>(0)
+        DispatchQueue.concurrentPerform(iterations: min(jobs, chunk.count)) { _ in
+            while true {
+                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                guard index < chunk.count else { return }
+                let reading = read(chunk[index], known: known[chunk[index].entity.id], timings: timings)
+                readings.withLock { $0[index] = reading }
+            }
+        }
+        var new: [(record: EntityRecord, image: PixelBuffer)] = []
+        var described: [EntityRecord] = []
+        for (item, reading) in zip(chunk, readings.withLock({ $0 })) {
+            switch reading {
+            case .unchanged: report.unchanged += 1
+            case .described(let record): described.append(record)
+            case .image(let record, let image): new.append((record, image))
+            case .failed(let reason): report.problems.append(IndexProblem(origin: item.origin, reason: reason))
+            case nil: preconditionFailure("every item was read")
+            }
+        }
+        let prints = try model.featurePrints(for: new.map(\.image), threads: jobs, timings: timings)
+        try folder.attempt {
+            try database.pool.write { db in
+                for record in described { try record.update(db) }
+                for (var record, print) in zip(new.map(\.record), prints) {
+                    try record.save(db)
+                    try db.execute(
+                        sql: "INSERT OR REPLACE INTO print (row, vector) VALUES (?, ?)",
+                        arguments: [record.row, PrintBlob.data(print.vector)])
+                }
+                if !new.isEmpty { try CatalogDatabase.raiseRevision(db) }
+            }
+        }
+        report.added += new.count { $0.record.row == nil }
+        report.updated += new.count { $0.record.row != nil } + described.count
+    }
+
+    /// What became of an item before it is embedded.
+    private enum Reading {
+        case unchanged
+        /// The print stays; what is said of the entity or its file changes.
+        case described(EntityRecord)
+        case image(EntityRecord, PixelBuffer)
+        case failed(String)
+    }
+
+    private func read(_ item: IndexItem, known: EntityRecord?, timings: StageTimings?) -> Reading {
+        let path = item.entity.image
+        let stamp = FileStamp(path: path)
+        if let known, let stamp, known.file == stamp, known.image == path {
+            if known.entity == item.entity { return .unchanged }
+            var record = EntityRecord(item.entity, file: stamp, contentHash: known.contentHash)
+            record.row = known.row
+            return .described(record)
+        }
+        do throws(ImageError) {
+            let options = model.decodingOptions
+            let start = ContinuousClock.now
+            let data = try ImageFile.read(path: path, limit: options.maximumByteCount)
+            let hash = Data(SHA256.hash(data: data))
+            var record = EntityRecord(item.entity, file: stamp ?? FileStamp(size: Int64(data.count), modified: 0), contentHash: hash)
+            record.row = known?.row
+            if known?.contentHash == hash { return .described(record) }
+            let image = try PixelBuffer(decoding: data, named: path, options: options)
+            timings?.add(ContinuousClock.now - start, to: .decode)
+            return .image(record, image)
+        } catch {
+            // The origin names the path already, unless it is a manifest's line.
+            return .failed(item.origin == path ? error.reason.description : error.description)
+        }
+    }
+
+    private func records(of ids: [String]) throws(CatalogError) -> [String: EntityRecord] {
+        try folder.attempt {
+            let found = try database.pool.read { db in try EntityRecord.filter(ids.contains(Column("id"))).fetchAll(db) }
+            return Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
+        }
+    }
+
+    /// Drops entities.
+    ///
+    /// - Throws: ``CatalogError`` when an id is unknown; nothing is dropped then.
+    public func remove(_ ids: [String]) throws(CatalogError) {
+        let known = try records(of: ids)
+        let unknown = ids.filter { known[$0] == nil }
+        guard unknown.isEmpty else { throw folder.error(.unknownEntities(unknown)) }
+        try drop(ids)
+        try refreshMatrix()
+    }
+
+    /// Drops the entities whose image is gone, and returns their ids. O(entities).
+    public func prune() throws(CatalogError) -> [String] {
+        let images = try folder.attempt {
+            try database.pool.read { db in try Row.fetchAll(db, sql: "SELECT id, image FROM entity ORDER BY row").map { ($0[0] as String, $0[1] as String) } }
+        }
+        // Gone is what the system says is not there, not what cannot be looked at now.
+        let gone = images.filter { FileStamp(path: $0.1) == nil && (errno == ENOENT || errno == ENOTDIR) }.map(\.0)
+        if !gone.isEmpty {
+            try drop(gone)
+            try refreshMatrix()
+        }
+        return gone
+    }
+
+    private func drop(_ ids: [String]) throws(CatalogError) {
+        try folder.attempt {
+            try database.pool.write { db in
+                for id in ids { try db.execute(sql: "DELETE FROM entity WHERE id = ?", arguments: [id]) }
+                try CatalogDatabase.raiseRevision(db)
+            }
+        }
+    }
+
+    /// Puts a new matrix file in place where the old one is of another revision.
+    private func refreshMatrix() throws(CatalogError) {
+        let revision = try folder.attempt { try database.pool.read(CatalogDatabase.revision) }
+        if let file = MappedPrintMatrix(folder.matrix), file.header.revision == revision { return }
+        try PrintMatrixWriter(database: database).write()
+    }
+}
+
+/// What an index run did.
+public struct IndexReport: Sendable {
+    public var added = 0
+    /// Their image or what is said of them changed.
+    public var updated = 0
+    public var unchanged = 0
+    public var problems: [IndexProblem] = []
+
+    public init() {}
+
+    /// Items that are done with, one way or another.
+    public var processed: Int { added + updated + unchanged + problems.count }
+}

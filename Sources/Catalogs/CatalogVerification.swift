@@ -1,0 +1,47 @@
+import Foundation
+import GRDB
+
+extension Catalog {
+    /// Reads everything that the catalog stores and tells what is wrong with it; nothing, if the
+    /// array is empty. O(catalog).
+    ///
+    /// A damaged matrix file is made anew, since it is derived; that is told as well.
+    public func verify() throws -> [String] {
+        var problems = try folder.attempt { try databaseProblems() }
+        if let file = MappedPrintMatrix(folder.matrix) {
+            if !file.isIntact {
+                problems.append("\(folder.matrix.lastPathComponent): its contents do not match its digest; it was made anew")
+                try PrintMatrixWriter(database: database).write()
+            }
+        } else {
+            problems.append("\(folder.matrix.lastPathComponent): is missing or damaged; it was made anew")
+            try PrintMatrixWriter(database: database).write()
+        }
+        return problems
+    }
+
+    private func databaseProblems() throws -> [String] {
+        try database.pool.read { db in
+            var problems = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
+            problems += try String.fetchAll(db, sql: "SELECT id FROM entity WHERE row NOT IN (SELECT row FROM print)")
+                .map { "entity “\($0)” has no print" }
+            let prints = try Row.fetchCursor(
+                db, sql: "SELECT entity.id, print.vector FROM print LEFT JOIN entity USING (row) ORDER BY print.row")
+            while let print = try prints.next() {
+                let id: String? = print[0]
+                let name = id.map { "entity “\($0)”" } ?? "a print without an entity"
+                guard id != nil else {
+                    problems.append(name)
+                    continue
+                }
+                guard let vector = PrintBlob.vector(print[1], length: model.printLength) else {
+                    problems.append("\(name): its print is not \(model.printLength) finite floats")
+                    continue
+                }
+                let length = vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
+                if abs(length - 1) > 1e-3 { problems.append("\(name): its print has the length \(length), not 1") }
+            }
+            return problems
+        }
+    }
+}

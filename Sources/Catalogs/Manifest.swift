@@ -1,0 +1,117 @@
+import Foundation
+
+/// Lists of entities in files: a row each, with the keys `id`, `image`, `type`, `title`, `subtitle`
+/// and `labels`; others become attributes. `image` is relative to the manifest's folder.
+enum Manifest {
+    static func csv(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
+        let text = try text(of: url)
+        var rows = CSVReader(text)
+        guard let header = rows.next() else { throw ImageSourceError(path: url.path, reason: "is empty") }
+        let columns = header.fields.map { $0.trimmingCharacters(in: .whitespaces) }
+        for needed in ["id", "image"] where !columns.contains(needed) {
+            throw ImageSourceError(path: url.path, reason: "its first line has no column “\(needed)”")
+        }
+        if let twice = Dictionary(grouping: columns, by: { $0 }).first(where: { $0.value.count > 1 })?.key {
+            throw ImageSourceError(path: url.path, reason: "its first line names “\(twice)” twice")
+        }
+        var items: [IndexItem] = []
+        var problems: [IndexProblem] = []
+        while let row = rows.next() {
+            if row.fields == [""] { continue }
+            let origin = "\(url.path):\(row.line)"
+            if let damage = row.damage {
+                problems.append(IndexProblem(origin: origin, reason: damage))
+                continue
+            }
+            guard row.fields.count == columns.count else {
+                problems.append(IndexProblem(origin: origin, reason: "has \(row.fields.count) fields, and the first line \(columns.count)"))
+                continue
+            }
+            let values = Dictionary(uniqueKeysWithValues: zip(columns, row.fields))
+            let labels = (values["labels"] ?? "").split(whereSeparator: { $0 == ";" || $0 == "|" })
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            add(values, labels: labels, url: url, origin: origin, to: &items, problems: &problems)
+        }
+        return (items, problems)
+    }
+
+    static func jsonLines(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
+        var items: [IndexItem] = []
+        var problems: [IndexProblem] = []
+        let lines = try text(of: url).split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() where !line.allSatisfy(\.isWhitespace) {
+            let origin = "\(url.path):\(index + 1)"
+            guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: Data(line.utf8)) else {
+                problems.append(IndexProblem(origin: origin, reason: "is not a JSON object"))
+                continue
+            }
+            let labels: [String] = if case .array(let list)? = object["labels"] { list.map(\.text) } else { object["labels"].map { [$0.text] } ?? [] }
+            let values = object.filter { $0.value != .null }.mapValues(\.text)
+            add(values, labels: labels, url: url, origin: origin, to: &items, problems: &problems)
+        }
+        return (items, problems)
+    }
+
+    private static func text(of url: URL) throws -> String {
+        let data: Data
+        do {
+            data = try Data(contentsOf: url)
+        } catch {
+            throw ImageSourceError(path: url.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
+        }
+        guard let text = String(data: data, encoding: .utf8) else {
+            throw ImageSourceError(path: url.path, reason: "is not UTF-8 text")
+        }
+        return text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
+    }
+
+    private static func add(
+        _ values: [String: String], labels: [String], url: URL, origin: String,
+        to items: inout [IndexItem], problems: inout [IndexProblem]
+    ) {
+        func value(_ key: String) -> String? { values[key].flatMap { $0.isEmpty ? nil : $0 } }
+        guard let id = value("id") else {
+            problems.append(IndexProblem(origin: origin, reason: "has no id"))
+            return
+        }
+        guard let image = value("image") else {
+            problems.append(IndexProblem(origin: origin, reason: "has no image"))
+            return
+        }
+        let known: Set = ["id", "image", "type", "title", "subtitle", "labels"]
+        let path = URL(fileURLWithPath: image, relativeTo: url.deletingLastPathComponent().standardizedFileURL).standardizedFileURL.path
+        items.append(
+            IndexItem(
+                entity: CatalogEntity(
+                    id: id, type: value("type"), title: value("title"), subtitle: value("subtitle"), labels: labels,
+                    attributes: values.filter { !known.contains($0.key) && !$0.value.isEmpty }, image: path),
+                origin: origin))
+    }
+}
+
+/// Any JSON, so that attributes may be numbers, truth values or lists.
+enum JSONValue: Decodable, Equatable {
+    case string(String), number(Double), bool(Bool), array([JSONValue]), object([String: JSONValue]), null
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() { self = .null }
+        else if let value = try? container.decode(Bool.self) { self = .bool(value) }
+        else if let value = try? container.decode(Double.self) { self = .number(value) }
+        else if let value = try? container.decode(String.self) { self = .string(value) }
+        else if let value = try? container.decode([JSONValue].self) { self = .array(value) }
+        else { self = .object(try container.decode([String: JSONValue].self)) }
+    }
+
+    /// As an attribute's text.
+    var text: String {
+        switch self {
+        case .string(let value): value
+        case .number(let value): value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
+        case .bool(let value): String(value)
+        case .array(let values): values.map(\.text).joined(separator: ";")
+        case .object(let values): values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }.joined(separator: ";")
+        case .null: ""
+        }
+    }
+}

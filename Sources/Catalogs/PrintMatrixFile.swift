@@ -1,0 +1,141 @@
+import Crypto
+import Foundation
+import NearestNeighbors
+
+/// The file `prints.matrix`: the prints of a catalog as rows of a matrix, to be mapped into memory.
+///
+/// Derived from the database and never the only copy of anything. All numbers little-endian:
+///
+///     offset  bytes
+///          0      8  "LKPRINTS"
+///          8      4  version of this format, 1
+///         12      4  components of a print
+///         16      8  rows
+///         24      8  revision of the database that the rows are of
+///         32     16  the catalog's UUID
+///         48     32  SHA-256 of the model
+///         80     32  SHA-256 of everything after the header
+///        112     16  the first half of the SHA-256 of the 112 bytes before
+///        128         rows of 32-bit floats; squared norms, 32-bit floats; the entities' row
+///                    numbers in the database, 64-bit integers; each section starts at a multiple of 64
+struct PrintMatrixHeader: Equatable {
+    static let magic = Data("LKPRINTS".utf8)
+    static let version: UInt32 = 1
+    static let byteCount = 128
+
+    var dimension: Int
+    var rowCount: Int
+    var revision: Int64
+    var catalogID: UUID
+    var modelDigest: Data
+    var contentDigest: Data
+
+    private static func aligned(_ offset: Int) -> Int { (offset + 63) / 64 * 64 }
+
+    var rowsOffset: Int { Self.byteCount }
+    var normsOffset: Int { Self.aligned(rowsOffset + rowCount * dimension * 4) }
+    var keysOffset: Int { Self.aligned(normsOffset + rowCount * 4) }
+    var fileByteCount: Int { keysOffset + rowCount * 8 }
+
+    var encoded: Data {
+        var data = Self.magic
+        func append(_ value: some FixedWidthInteger) { withUnsafeBytes(of: value.littleEndian) { data.append(contentsOf: $0) } }
+        append(Self.version)
+        append(UInt32(dimension))
+        append(UInt64(rowCount))
+        append(revision)
+        withUnsafeBytes(of: catalogID.uuid) { data.append(contentsOf: $0) }
+        data.append(modelDigest)
+        data.append(contentDigest)
+        data.append(contentsOf: SHA256.hash(data: data).prefix(16))
+        return data
+    }
+
+    init(dimension: Int, rowCount: Int, revision: Int64, catalogID: UUID, modelDigest: Data, contentDigest: Data) {
+        self.dimension = dimension
+        self.rowCount = rowCount
+        self.revision = revision
+        self.catalogID = catalogID
+        self.modelDigest = modelDigest
+        self.contentDigest = contentDigest
+    }
+
+    /// Nil where the bytes are no intact header of this version.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= Self.byteCount, bytes.starts(with: Self.magic) else { return nil }
+        let header = Data(bytes[..<Self.byteCount])
+        guard header.suffix(16) == Data(SHA256.hash(data: header.prefix(112)).prefix(16)) else { return nil }
+        func number<Number: FixedWidthInteger>(_ offset: Int, _: Number.Type) -> Number {
+            Number(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Number.self))
+        }
+        guard number(8, UInt32.self) == Self.version else { return nil }
+        dimension = Int(number(12, UInt32.self))
+        let rows = number(16, UInt64.self)
+        // No file that can be mapped has more.
+        guard dimension > 0, rows < 1 << 40 else { return nil }
+        rowCount = Int(rows)
+        revision = number(24, Int64.self)
+        catalogID = UUID(uuid: bytes.loadUnaligned(fromByteOffset: 32, as: uuid_t.self))
+        modelDigest = header[48..<80]
+        contentDigest = header[80..<112]
+    }
+}
+
+/// A matrix file in memory.
+final class MappedPrintMatrix: @unchecked Sendable {
+    let header: PrintMatrixHeader
+    /// Tells whether the file at the path is still this one.
+    let fileNumber: UInt64
+    private let bytes: UnsafeRawBufferPointer
+
+    /// Maps the file; nil where it is missing or not intact as far as its header and length tell.
+    /// O(1): pages are read as they are used.
+    init?(_ url: URL) {
+        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size >= PrintMatrixHeader.byteCount else { return nil }
+        let count = Int(status.st_size)
+        guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED else { return nil }
+        bytes = UnsafeRawBufferPointer(start: base, count: count)
+        guard let header = PrintMatrixHeader(bytes), header.fileByteCount == count else {
+            munmap(base, count)
+            return nil
+        }
+        self.header = header
+        fileNumber = UInt64(status.st_ino)
+    }
+
+    deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
+
+    private func section<Element>(_ offset: Int, count: Int, of _: Element.Type) -> UnsafeBufferPointer<Element> {
+        UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count * MemoryLayout<Element>.stride)])
+            .assumingMemoryBound(to: Element.self)
+    }
+
+    var matrix: PrintMatrix {
+        PrintMatrix(
+            rows: section(header.rowsOffset, count: header.rowCount * header.dimension, of: Float.self),
+            squaredNorms: section(header.normsOffset, count: header.rowCount, of: Float.self),
+            dimension: header.dimension, owner: self)
+    }
+
+    /// The entity's row in the database.
+    func key(_ row: Int) -> Int64 {
+        section(header.keysOffset, count: header.rowCount, of: Int64.self)[row]
+    }
+
+    /// Reads everything. O(file).
+    var isIntact: Bool {
+        var hash = SHA256()
+        hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: bytes[PrintMatrixHeader.byteCount...]))
+        return Data(hash.finalize()) == header.contentDigest
+    }
+
+    /// Whether the path now leads to another file.
+    func isReplaced(at url: URL) -> Bool {
+        var status = stat()
+        return stat(url.path, &status) == 0 && UInt64(status.st_ino) != fileNumber
+    }
+}

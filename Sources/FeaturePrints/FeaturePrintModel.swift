@@ -1,0 +1,177 @@
+import Crypto
+import Dispatch
+import Foundation
+import Kernels
+import PixelBuffers
+import Resizing
+import Synchronization
+
+/// A network with its weights, ready to turn images into feature prints.
+///
+/// Loaded from one safetensors file that holds both the weights and, in its metadata, the layer
+/// graph (``NetworkGraph``). A model never changes; it may be shared between tasks and threads.
+public final class FeaturePrintModel: Sendable {
+    public let identity: ModelIdentity
+    /// Up to this distance two prints are taken to show the same thing, where the file says so.
+    public let recommendedMaxDistance: Double?
+    /// The bytes of the file, so that a catalog can keep a copy.
+    public let fileData: Data
+
+    let network: Network
+    private let kernels: KernelTier
+    private let resizer: Resizer
+    private let layout: FloatImageLayout
+    private let workspaces = Mutex<[Workspace]>([])
+
+    static let distanceKey = "lookalike.recommended_max_distance"
+    /// Images that a thread takes through the network together, so that weights are read once for
+    /// all of them; more gain little and take memory.
+    private static let batchSize = 4
+
+    /// Reads a model file.
+    ///
+    /// - Throws: ``ModelError`` that says what is wrong with the file.
+    public convenience init(contentsOf url: URL, tier: KernelTier = .selected) throws(ModelError) {
+        let data: Data
+        do {
+            data = try Data(contentsOf: url)
+        } catch {
+            throw ModelError(source: url.path, reason: .unreadable((error as NSError).localizedDescription))
+        }
+        try self.init(data, named: url.path, tier: tier)
+    }
+
+    /// Reads a model from the bytes of its file; `source` stands for it in errors.
+    public init(_ data: Data, named source: String, tier: KernelTier = .selected) throws(ModelError) {
+        do {
+            let file = try SafeTensorsFile(data)
+            let (graph, text) = try Self.graph(of: file)
+            network = try Network(graph: graph, file: file)
+            recommendedMaxDistance = try Self.distance(of: file)
+            var hash = SHA256()
+            hash.update(data: Data(text.utf8))
+            hash.update(data: data[file.base...])
+            identity = ModelIdentity(name: graph.name, digest: hash.finalize().map { String(format: "%02x", $0) }.joined())
+        } catch {
+            throw ModelError(source: source, reason: error)
+        }
+        fileData = data
+        kernels = tier
+        let input = network.graph.input
+        resizer = Resizer(width: input.width, height: input.height, tier: tier)
+        let place = network.inputLayout
+        layout = FloatImageLayout(
+            offset: place.origin, rowStride: place.rowStride, pixelStride: place.pixelStride,
+            multiply: (1 / input.std[0], 1 / input.std[1], 1 / input.std[2]),
+            add: (-input.mean[0] / input.std[0], -input.mean[1] / input.std[1], -input.mean[2] / input.std[2]))
+    }
+
+    private static func graph(of file: SafeTensorsFile) throws(ModelError.Reason) -> (NetworkGraph, String) {
+        guard let text = file.metadata[NetworkGraph.metadataKey] else {
+            throw .unusableGraph("the file's metadata has no “\(NetworkGraph.metadataKey)”")
+        }
+        struct Versioned: Decodable { let version: Int }
+        do {
+            let version = try JSONDecoder().decode(Versioned.self, from: Data(text.utf8)).version
+            guard version == NetworkGraph.version else { throw ModelError.Reason.unknownVersion(version) }
+            return (try JSONDecoder().decode(NetworkGraph.self, from: Data(text.utf8)), text)
+        } catch let reason as ModelError.Reason {
+            throw reason
+        } catch {
+            throw .unusableGraph(describe(error))
+        }
+    }
+
+    private static func distance(of file: SafeTensorsFile) throws(ModelError.Reason) -> Double? {
+        guard let text = file.metadata[distanceKey] else { return nil }
+        guard let distance = Double(text), distance.isFinite, distance >= 0 else {
+            throw .malformed("its “\(distanceKey)” is “\(text)”, not a distance")
+        }
+        return distance
+    }
+
+    /// Components of a print.
+    public var printLength: Int { network.outputLength }
+
+    /// The size that images are resized to.
+    public var inputSize: (width: Int, height: Int) { (network.graph.input.width, network.graph.input.height) }
+
+    /// Decoding that keeps what this model needs of a large JPEG file, and no more.
+    public var decodingOptions: DecodingOptions { DecodingOptions(neededSize: inputSize) }
+
+    /// The print of one image, of any size; the image is stretched to the network's input.
+    ///
+    /// All cores take part unless `threads` says otherwise.
+    /// - Throws: ``ModelError`` when the network's output has no direction.
+    public func featurePrint(
+        for image: PixelBuffer, threads: Int? = nil, timings: StageTimings? = nil
+    ) throws(ModelError) -> FeaturePrint {
+        try featurePrints(for: [image], threads: threads, timings: timings)[0]
+    }
+
+    /// The prints of many images, in their order.
+    ///
+    /// Results do not depend on `threads` or on what else is in the array.
+    public func featurePrints(
+        for images: [PixelBuffer], threads: Int? = nil, timings: StageTimings? = nil
+    ) throws(ModelError) -> [FeaturePrint] {
+        let threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
+        // Few images: all threads work on one batch. Many: each thread has batches of its own.
+        let size = images.count < 2 * threads ? max(images.count, 1) : Self.batchSize
+        let batches = stride(from: 0, to: images.count, by: size).map { $0..<min($0 + size, images.count) }
+        guard batches.count > 1, threads > 1 else {
+            var all: [FeaturePrint] = []
+            for range in batches { all += try prints(of: images[range], threads: threads, timings: timings) }
+            return all
+        }
+        let results = Mutex<[Result<[FeaturePrint], ModelError>?]>(Array(repeating: nil, count: batches.count))
+        let next = Atomic<Int>(0)
+        DispatchQueue.concurrentPerform(iterations: min(threads, batches.count)) { _ in
+            while true {
+                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                guard index < batches.count else { return }
+                let result = Result { () throws(ModelError) in
+                    try prints(of: images[batches[index]], threads: 1, timings: timings)
+                }
+                results.withLock { $0[index] = result }
+            }
+        }
+        var all: [FeaturePrint] = []
+        for result in results.withLock({ $0 }) {
+            guard let result else { preconditionFailure("every batch was run") }
+            all += try result.get()
+        }
+        return all
+    }
+
+    private func prints(
+        of images: ArraySlice<PixelBuffer>, threads: Int, timings: StageTimings?
+    ) throws(ModelError) -> [FeaturePrint] {
+        let workspace = borrowWorkspace(batch: images.count)
+        defer { workspaces.withLock { $0.append(workspace) } }
+        measured(timings, .resize, count: images.count) {
+            for (index, image) in images.enumerated() {
+                resizer.resize(image, into: network.input(index, in: workspace), layout: layout)
+            }
+        }
+        measured(timings, .network, count: images.count) {
+            network.run(workspace, batch: images.count, threads: threads, kernels: kernels)
+        }
+        var prints: [FeaturePrint] = []
+        for index in 0..<images.count {
+            let vector = Array(network.output(index, in: workspace))
+            guard vector.allSatisfy(\.isFinite), vector.contains(where: { $0 != 0 }) else {
+                throw ModelError(source: identity.name, reason: .noDirection)
+            }
+            prints.append(FeaturePrint(vector: vector, model: identity))
+        }
+        return prints
+    }
+
+    private func borrowWorkspace(batch: Int) -> Workspace {
+        let kept = workspaces.withLock { kept in
+            kept.firstIndex { $0.batchCapacity == batch }.map { kept.remove(at: $0) }
+        }
+        return kept ?? Workspace(plan: network.plan, batchCapacity: batch)
+    }
+}

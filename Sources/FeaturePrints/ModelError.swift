@@ -1,0 +1,40 @@
+/// Why a model file cannot be used, or a print not made with it.
+public struct ModelError: Error, Equatable, CustomStringConvertible {
+    public enum Reason: Equatable, Sendable {
+        /// The file is not there or may not be read; the system's words.
+        case unreadable(String)
+        /// Not a safetensors file, or one that contradicts itself.
+        case malformed(String)
+        /// The layer graph is missing, or cannot be run; says which layer.
+        case unusableGraph(String)
+        /// A tensor that the graph names is missing, has another shape, or is not finite.
+        case unusableTensor(name: String, String)
+        /// Written by a later version of the recipe.
+        case unknownVersion(Int)
+        /// The network gave a print that is not finite or has no direction.
+        case noDirection
+    }
+
+    /// The path of the file, or the name of the model.
+    public var source: String
+    public var reason: Reason
+
+    public init(source: String, reason: Reason) {
+        self.source = source
+        self.reason = reason
+    }
+
+    public var description: String {
+        switch reason {
+        case .unreadable(let words): "\(source): cannot be read: \(words)"
+        case .malformed(let words): "\(source): is not a usable safetensors file: \(words)"
+        case .unusableGraph(let words): "\(source): its layer graph cannot be run: \(words)"
+        case .unusableTensor(let name, let words): "\(source): tensor “\(name)” \(words)"
+        case .unknownVersion(let version):
+            "\(source): its layer graph has version \(version), and this program reads version \(NetworkGraph.version)"
+        case .noDirection: "\(source): the network's output for an image has no direction (zero or not finite)"
+        }
+    }
+}
+
+extension ModelError.Reason: Error {}

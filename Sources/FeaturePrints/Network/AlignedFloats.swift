@@ -1,0 +1,19 @@
+/// Floats that start on a cache line, zero at first; written only while they are set up.
+final class AlignedFloats: @unchecked Sendable {
+    let pointer: UnsafeMutablePointer<Float>
+    let count: Int
+
+    init(count: Int) {
+        self.count = count
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1) * MemoryLayout<Float>.stride, alignment: 64)
+        pointer = bytes.bindMemory(to: Float.self, capacity: max(count, 1))
+        pointer.initialize(repeating: 0, count: max(count, 1))
+    }
+
+    convenience init(padding values: [Float], to count: Int) {
+        self.init(count: count)
+        for (index, value) in values.enumerated() { pointer[index] = value }
+    }
+
+    deinit { UnsafeMutableRawPointer(pointer).deallocate() }
+}

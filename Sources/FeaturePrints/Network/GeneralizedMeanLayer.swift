@@ -1,0 +1,49 @@
+import Foundation
+import Kernels
+
+/// Per channel: the mean of the values' `power`th powers, and of that the `power`th root.
+///
+/// Radenović, Tolias, Chum: "Fine-tuning CNN Image Retrieval with No Human Annotation" (TPAMI 2018).
+struct GeneralizedMeanLayer: Layer {
+    let name: String
+    let inputs: [String]
+    let outputShape: TensorShape
+    private let power: Float
+    private let epsilon: Float
+
+    init(_ description: LayerDescription) throws(ModelError.Reason) {
+        guard case .map(let channels, _, _) = description.input else {
+            throw description.problem("pools, and its input \(description.input.description) is no feature map")
+        }
+        name = description.node.name
+        inputs = [description.node.input]
+        outputShape = .vector(length: channels)
+        power = try description.required(description.node.power, "power")
+        epsilon = try description.required(description.node.epsilon, "epsilon")
+        guard power.isFinite, power > 0, epsilon.isFinite, epsilon > 0 else {
+            throw description.problem("has power \(power) and epsilon \(epsilon); both have to be positive")
+        }
+    }
+
+    var parameterCount: Int { 1 }
+    var multiplyAdds: Int { 0 }
+    var summary: String { "generalised mean, power \(power)" }
+
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, kernels: KernelTier) {
+        let layout = tensors.input.layout
+        let block = TensorShape.channelBlock
+        for image in 0..<batch {
+            let output = tensors.output.image(image)
+            for channel in 0..<outputShape.channels {
+                let plane = tensors.input.image(image) + channel / block * layout.blockStride + layout.origin + channel % block
+                var sum: Float = 0
+                for y in 0..<layout.shape.height {
+                    for x in 0..<layout.shape.width {
+                        sum += powf(max(plane[y * layout.rowStride + x * layout.pixelStride], epsilon), power)
+                    }
+                }
+                output[channel] = powf(sum / Float(layout.shape.width * layout.shape.height), 1 / power)
+            }
+        }
+    }
+}

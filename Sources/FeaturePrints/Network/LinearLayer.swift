@@ -1,0 +1,41 @@
+import Kernels
+
+/// `weight · x + bias` on a vector.
+struct LinearLayer: Layer {
+    let name: String
+    let inputs: [String]
+    let outputShape: TensorShape
+    private let inputLength: Int
+    private let weights: AlignedFloats
+    private let bias: AlignedFloats
+
+    init(_ description: LayerDescription) throws(ModelError.Reason) {
+        guard case .vector(let length) = description.input else {
+            throw description.problem("is linear, and its input \(description.input.description) is no vector")
+        }
+        let node = description.node
+        let outputs = try description.required(node.outputs, "outputs", in: 1...65_536)
+        name = node.name
+        inputs = [node.input]
+        inputLength = length
+        outputShape = .vector(length: outputs)
+        let weightName = try description.required(node.weight, "weight")
+        let biasName = try description.required(node.bias, "bias")
+        let flat = try description.file.floats(weightName, shape: [outputs, length])
+        weights = AlignedFloats(padding: flat, to: flat.count)
+        bias = AlignedFloats(padding: try description.file.floats(biasName, shape: [outputs]), to: outputs)
+    }
+
+    var parameterCount: Int { outputShape.channels * (inputLength + 1) }
+    var multiplyAdds: Int { outputShape.channels * inputLength }
+    var summary: String { "linear" }
+
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, kernels: KernelTier) {
+        for image in 0..<batch {
+            let output = tensors.output.image(image)
+            kernels.table.dot_products(
+                tensors.input.image(image), weights.pointer, inputLength, outputShape.channels, inputLength, output)
+            for index in 0..<outputShape.channels { output[index] += bias.pointer[index] }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// Where every tensor of a network lies in one block of memory, worked out once.
+///
+/// A tensor's place is free again after its last reader has run; the lowest gap that is large
+/// enough is taken. For a batch all offsets and counts are multiplied by its size.
+struct MemoryPlan: Sendable {
+    let layouts: [String: TensorLayout]
+    let offsets: [String: Int]
+    /// Floats for one image.
+    let count: Int
+
+    init(image: String, imageShape: TensorShape, layers: [any Layer]) {
+        var borders: [String: Int] = [:]
+        for layer in layers { borders[layer.inputs[0]] = max(borders[layer.inputs[0]] ?? 0, layer.padding) }
+        // A residual is read at the same offsets as the output is written.
+        var settled = false
+        while !settled {
+            settled = true
+            for layer in layers where layer.inputs.count > 1 {
+                let common = max(borders[layer.name] ?? 0, borders[layer.inputs[1]] ?? 0)
+                if borders[layer.name] != common || borders[layer.inputs[1]] != common { settled = false }
+                (borders[layer.name], borders[layer.inputs[1]]) = (common, common)
+            }
+        }
+
+        var lastUse: [String: Int] = [:]
+        for (step, layer) in layers.enumerated() {
+            for input in layer.inputs { lastUse[input] = step }
+        }
+        let tensors = [(name: image, shape: imageShape)] + layers.map { (name: $0.name, shape: $0.outputShape) }
+        var layouts: [String: TensorLayout] = [:]
+        var offsets: [String: Int] = [:]
+        var live: [(range: Range<Int>, until: Int)] = []
+        var end = 0
+        for (index, tensor) in tensors.enumerated() {
+            let step = index - 1
+            let layout = TensorLayout(shape: tensor.shape, border: borders[tensor.name] ?? 0)
+            live.removeAll { $0.until < step }
+            live.sort { $0.range.lowerBound < $1.range.lowerBound }
+            var offset = 0
+            for other in live where offset + layout.count > other.range.lowerBound {
+                offset = max(offset, other.range.upperBound)
+            }
+            live.append((offset..<(offset + layout.count), lastUse[tensor.name] ?? .max))
+            layouts[tensor.name] = layout
+            offsets[tensor.name] = offset
+            end = max(end, offset + layout.count)
+        }
+        self.layouts = layouts
+        self.offsets = offsets
+        count = end
+    }
+}

@@ -1,0 +1,138 @@
+import Dispatch
+import Kernels
+
+/// The layers of a model, ready to run.
+struct Network: Sendable {
+    static let imageName = "image"
+
+    let graph: NetworkGraph
+    let layers: [any Layer]
+    let plan: MemoryPlan
+    private let steps: [Step]
+    private let imageLayout: TensorLayout
+    let outputLength: Int
+
+    /// A layer with the places of its tensors, so that a pass looks nothing up.
+    private struct Step: Sendable {
+        let layer: any Layer
+        let input: Place
+        let residual: Place?
+        let output: Place
+    }
+
+    private struct Place: Sendable {
+        let offset: Int
+        let layout: TensorLayout
+
+        func slot(in workspace: Workspace) -> LayerTensors.Slot {
+            LayerTensors.Slot(base: workspace.memory.pointer + offset * workspace.batchCapacity, layout: layout)
+        }
+    }
+
+    /// The largest input side; with it no size in this module overflows.
+    private static let largestSide = 4096
+
+    init(graph: NetworkGraph, file: SafeTensorsFile) throws(ModelError.Reason) {
+        let input = graph.input
+        guard (1...Self.largestSide).contains(input.width), (1...Self.largestSide).contains(input.height) else {
+            throw .unusableGraph("its input is \(input.width)×\(input.height), outside 1…\(Self.largestSide)")
+        }
+        guard input.mean.count == 3, input.std.count == 3, (input.mean + input.std).allSatisfy(\.isFinite),
+            input.std.allSatisfy({ $0 > 0 })
+        else { throw .unusableGraph("its input needs three means and three positive deviations") }
+
+        var shapes: [String: TensorShape] = [Self.imageName: .image(width: input.width, height: input.height)]
+        var layers: [any Layer] = []
+        for node in graph.nodes {
+            func shape(_ name: String) throws(ModelError.Reason) -> TensorShape {
+                guard let shape = shapes[name] else {
+                    throw .unusableGraph("layer “\(node.name)” reads “\(name)”, which no layer before it makes")
+                }
+                return shape
+            }
+            guard shapes[node.name] == nil else { throw .unusableGraph("two layers are called “\(node.name)”") }
+            guard let build = LayerKind.builders[node.op] else {
+                let known = LayerKind.builders.keys.sorted().joined(separator: ", ")
+                throw .unusableGraph("layer “\(node.name)” is of the kind “\(node.op)”; known are \(known)")
+            }
+            var residual: TensorShape?
+            if let name = node.residual { residual = try shape(name) }
+            let layer = try build(LayerDescription(node: node, input: try shape(node.input), residual: residual, file: file))
+            shapes[node.name] = layer.outputShape
+            layers.append(layer)
+        }
+        guard let last = layers.last, case .vector(let length) = last.outputShape else {
+            throw .unusableGraph("its last layer has to give a vector")
+        }
+        let plan = MemoryPlan(image: Self.imageName, imageShape: .image(width: input.width, height: input.height), layers: layers)
+        func place(_ name: String) throws(ModelError.Reason) -> Place {
+            guard let offset = plan.offsets[name], let layout = plan.layouts[name] else {
+                throw .unusableGraph("“\(name)” has no place in memory")
+            }
+            return Place(offset: offset, layout: layout)
+        }
+        var steps: [Step] = []
+        for layer in layers {
+            steps.append(
+                Step(
+                    layer: layer, input: try place(layer.inputs[0]),
+                    residual: layer.inputs.count > 1 ? try place(layer.inputs[1]) : nil, output: try place(layer.name)))
+        }
+        self.graph = graph
+        self.layers = layers
+        self.plan = plan
+        self.steps = steps
+        imageLayout = try place(Self.imageName).layout
+        outputLength = length
+    }
+
+    var inputLayout: TensorLayout { imageLayout }
+
+    /// The network's input for one image of a batch; `inputLayout` says how it is laid out.
+    func input(_ image: Int, in workspace: Workspace) -> UnsafeMutableBufferPointer<Float> {
+        let count = imageLayout.count
+        return UnsafeMutableBufferPointer(start: workspace.memory.pointer + image * count, count: count)
+    }
+
+    /// A forward pass over the images that were written into the workspace. Allocates nothing when
+    /// `threads` is 1.
+    func run(_ workspace: Workspace, batch: Int, threads: Int, kernels: KernelTier) {
+        precondition(batch <= workspace.batchCapacity, "\(batch) images in a workspace for \(workspace.batchCapacity)")
+        for image in 0..<batch { imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count) }
+        for step in steps {
+            let tensors = LayerTensors(
+                input: step.input.slot(in: workspace), residual: step.residual?.slot(in: workspace),
+                output: step.output.slot(in: workspace))
+            for image in 0..<batch { tensors.output.layout.clearBorder(tensors.output.image(image)) }
+            let parts = step.layer.parts
+            let workers = min(threads, parts)
+            if workers <= 1 {
+                step.layer.run(0..<parts, tensors: tensors, batch: batch, kernels: kernels)
+            } else {
+                // Each worker writes its own parts of the output.
+                nonisolated(unsafe) let shared = tensors
+                DispatchQueue.concurrentPerform(iterations: workers) { worker in
+                    let range = (worker * parts / workers)..<((worker + 1) * parts / workers)
+                    step.layer.run(range, tensors: shared, batch: batch, kernels: kernels)
+                }
+            }
+        }
+    }
+
+    /// The output for one image, valid until the workspace is used again.
+    func output(_ image: Int, in workspace: Workspace) -> UnsafeBufferPointer<Float> {
+        guard let last = steps.last else { preconditionFailure("a network has layers") }
+        return UnsafeBufferPointer(start: last.output.slot(in: workspace).image(image), count: outputLength)
+    }
+}
+
+/// The memory of one forward pass at a time.
+final class Workspace: @unchecked Sendable {
+    let memory: AlignedFloats
+    let batchCapacity: Int
+
+    init(plan: MemoryPlan, batchCapacity: Int) {
+        memory = AlignedFloats(count: plan.count * batchCapacity)
+        self.batchCapacity = batchCapacity
+    }
+}

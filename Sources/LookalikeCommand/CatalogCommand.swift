@@ -1,0 +1,102 @@
+import ArgumentParser
+import Foundation
+import Lookalike
+
+struct CatalogCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "catalog", abstract: "Shows, checks and edits a catalog.",
+        subcommands: [Info.self, Verify.self, List.self, Remove.self, Export.self])
+
+    struct Folder: ParsableArguments {
+        @Argument(help: ArgumentHelp("The catalog's folder.", valueName: "dir"))
+        var folder: String
+
+        @OptionGroup var model: ModelOptions
+        @OptionGroup var timing: TimingOptions
+
+        func open() throws -> Catalog { try Catalog(at: URL(fileURLWithPath: folder, isDirectory: true), model: model.loadIfNamed()) }
+    }
+
+    struct Info: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Tells what a catalog holds.")
+        @OptionGroup var folder: Folder
+
+        func run() throws {
+            let info = try folder.open().info
+            print("entities      \(info.entityCount)")
+            for (type, count) in info.typeCounts where info.typeCounts.count > 1 || !type.isEmpty {
+                print("              \(count) \(type.isEmpty ? "without a type" : "of type “\(type)”")")
+            }
+            print("model         \(info.model)")
+            print("print length  \(info.printLength)")
+            print("revision      \(info.revision)")
+            print("database      \(megabytes(info.databaseBytes))")
+            print("print matrix  \(megabytes(info.matrixBytes))")
+        }
+
+        private func megabytes(_ bytes: Int64) -> String { String(format: "%.2f MB", Double(bytes) / 1e6) }
+    }
+
+    struct Verify: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Reads everything and tells what is damaged.")
+        @OptionGroup var folder: Folder
+
+        func run() throws {
+            let catalog = try folder.open()
+            let problems = try catalog.verify()
+            for problem in problems { print(problem) }
+            if problems.isEmpty { print("\(catalog.count) entities, all intact") } else { throw ExitCode.failure }
+        }
+    }
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the entities.")
+        @OptionGroup var folder: Folder
+
+        @Flag(help: "Print a line of JSON an entity.")
+        var json = false
+
+        func run() throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            try folder.open().forEachEntity { entity in
+                if json {
+                    print(String(decoding: try encoder.encode(entity), as: UTF8.self))
+                } else {
+                    print([entity.id, entity.title, entity.subtitle].compactMap { $0 }.joined(separator: "\t"))
+                }
+            }
+        }
+    }
+
+    struct Remove: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Drops entities.", discussion: "If one of the ids is unknown, nothing is dropped.")
+        @OptionGroup var folder: Folder
+
+        @Argument(help: "Ids of entities.")
+        var ids: [String]
+
+        func run() throws {
+            let url = URL(fileURLWithPath: folder.folder, isDirectory: true)
+            _ = try folder.open()
+            try CatalogIndexer(at: url, model: folder.model.loadIfNamed()).remove(ids)
+            print("\(ids.count) dropped")
+        }
+    }
+
+    struct Export: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Writes the prints as prints.npy and the entities as entities.jsonl.")
+        @OptionGroup var folder: Folder
+
+        @Option(help: ArgumentHelp("The folder to write to.", valueName: "dir"))
+        var output = "."
+
+        func run() throws {
+            let catalog = try folder.open()
+            try catalog.export(to: URL(fileURLWithPath: output, isDirectory: true))
+            print("\(catalog.count) entities written to \(output)")
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import ArgumentParser
+import Foundation
+import Lookalike
+
+struct EvaluateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "evaluate",
+        abstract: "Measures how often searches find what they should.",
+        discussion: """
+            FILE has a line of JSON a query: {"query": path, "target": id or null}, the path relative \
+            to FILE. Where queries have a “kind”, recall is told for each kind as well.
+
+            Micro-average precision ranks the first answers of all queries by distance, those of \
+            absent targets included: 1 means that one distance tells all right answers from all \
+            wrong ones.
+            """)
+
+    @OptionGroup var catalog: CatalogOption
+    @OptionGroup var model: ModelOptions
+
+    @Option(help: ArgumentHelp("The queries, JSON lines.", valueName: "file"))
+    var queries: String
+
+    @Option(help: "What of a query is looked at: “whole”, “centre” or “centres”.")
+    var regions: QueryRegions = .centre
+
+    @Option(help: ArgumentHelp("Also write each query's answer here, JSON lines.", valueName: "file"))
+    var answers: String?
+
+    @OptionGroup var timing: TimingOptions
+
+    private struct Query: Decodable {
+        let query: String
+        let target: String?
+        let kind: String?
+    }
+
+    func run() async throws {
+        let catalog = try Catalog(at: catalog.url, model: model.loadIfNamed())
+        let timings = timing.makeTimings()
+        let file = URL(fileURLWithPath: queries)
+        var all = Evaluation()
+        var byKind: [String: Evaluation] = [:]
+        var lines = ""
+        var failures = 0
+        for (number, query) in try readQueries(file) {
+            let path = URL(fileURLWithPath: query.query, relativeTo: file.deletingLastPathComponent()).path
+            let image: PixelBuffer
+            do {
+                image = try QueryImage.read(path, options: catalog.model.decodingOptions, timings: timings)
+            } catch {
+                StandardError.print("\(queries):\(number): \(error)")
+                failures += 1
+                continue
+            }
+            let matches = try await catalog.search(
+                matching: image, limit: 10, maxDistance: .infinity, regions: regions, timings: timings)
+            let outcome = Evaluation.Outcome(target: query.target, answer: matches.map { ($0.entity.id, $0.distance) })
+            all.add(outcome)
+            if let kind = query.kind { byKind[kind, default: Evaluation()].add(outcome) }
+            if answers != nil { lines += try SearchAnswer(query: query.query, matches: matches).line + "\n" }
+        }
+        if let answers { try Data(lines.utf8).write(to: URL(fileURLWithPath: answers), options: .atomic) }
+        report(all, byKind: byKind, recommended: catalog.model.recommendedMaxDistance)
+        timings?.printReport()
+        if failures > 0 { throw ExitCode.someFailed }
+    }
+
+    private func readQueries(_ file: URL) throws -> [(Int, Query)] {
+        let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+        var queries: [(Int, Query)] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+        where !line.allSatisfy(\.isWhitespace) {
+            guard let query = try? JSONDecoder().decode(Query.self, from: Data(line.utf8)) else {
+                throw ValidationError("\(file.path):\(index + 1): is not a query such as {\"query\": \"a.jpg\", \"target\": \"id\"}")
+            }
+            queries.append((index + 1, query))
+        }
+        return queries
+    }
+
+    private func report(_ all: Evaluation, byKind: [String: Evaluation], recommended: Double?) {
+        func row(_ name: String, _ value: String) { print(name.padding(toLength: 34, withPad: " ", startingAt: 0) + value) }
+        func share(_ value: Double?) -> String { value.map { String(format: "%.4f", $0) } ?? "–" }
+        row("queries", "\(all.outcomes.count), of which \(all.absentCount) show nothing of the catalog")
+        row("recall@1", share(all.recall(at: 1)))
+        for (kind, evaluation) in byKind.sorted(by: { $0.key < $1.key }) {
+            row("  \(kind)", share(evaluation.recall(at: 1)) + "  (\(evaluation.presentCount))")
+        }
+        row("recall@10", share(all.recall(at: 10)))
+        row("micro-average precision", share(all.microAveragePrecision))
+        if let best = all.recall(atPrecision: 0.95) {
+            row("recall at 95 % precision", share(best.recall) + String(format: "  at distance %.4f", best.distance))
+        } else {
+            row("recall at 95 % precision", "–")
+        }
+        if let recommended {
+            let rates = all.rates(within: recommended)
+            row("within " + String(format: "%.4f", recommended) + " (recommended)", "\(share(rates.found)) found, \(share(rates.falsePositives)) of absent queries answered")
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import Foundation
+
+@main
+struct LookalikeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lookalike",
+        abstract: "Finds the entities of a catalog that an image shows.",
+        discussion: """
+            First make a catalog of your images, then ask it about others:
+
+              lookalike index covers/ --catalog catalog/
+              lookalike search --catalog catalog/ photo.jpg
+
+            An image becomes a feature print, a short vector; a search returns the entities whose \
+            prints are nearest to the query's. PNG and JPEG files are read.
+
+            Exit status: 0 success, 1 failure, 3 some images could not be read, 64 wrong arguments.
+            """,
+        subcommands: [
+            IndexCommand.self, SearchCommand.self, PrintCommand.self, DistanceCommand.self,
+            EvaluateCommand.self, CatalogCommand.self, ModelCommand.self,
+        ])
+}
+
+extension ExitCode {
+    /// Some images could not be read; everything else was done.
+    static let someFailed = ExitCode(3)
+}

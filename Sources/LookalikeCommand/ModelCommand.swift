@@ -1,0 +1,47 @@
+import ArgumentParser
+import Foundation
+import Lookalike
+
+struct ModelCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "model", abstract: "Shows a model.", subcommands: [Info.self])
+
+    struct Info: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Tells what a network is made of.")
+
+        @OptionGroup var timing: TimingOptions
+
+        @Argument(help: "A model file; without one, the model that comes with the program.")
+        var file: String?
+
+        func run() throws {
+            let model = try file.map { try FeaturePrintModel(contentsOf: URL(fileURLWithPath: $0)) } ?? .default()
+            let summary = model.summary
+            let rows = [("LAYER", "KIND", "OUTPUT", "PARAMETERS", "MULTIPLY-ADDS")]
+                + summary.rows.map { ($0.name, $0.kind, $0.output, grouped($0.parameters), grouped($0.multiplyAdds)) }
+                + [("total", "", "", grouped(summary.parameters), grouped(summary.multiplyAdds))]
+            let names = rows.map(\.0.count).max() ?? 0
+            let kinds = rows.map(\.1.count).max() ?? 0
+            for row in rows {
+                print(
+                    left(row.0, names) + "  " + left(row.1, kinds) + "  " + right(row.2, 12) + right(row.3, 12) + right(row.4, 15))
+            }
+            print("")
+            print("model                 \(model.identity)")
+            print("digest                \(model.identity.digest)")
+            print("input                 \(model.inputSize.width)×\(model.inputSize.height) RGB")
+            print("print length          \(model.printLength)")
+            print("recommended distance  " + (model.recommendedMaxDistance.map { String(format: "%.4f", $0) } ?? "none"))
+        }
+
+        private func grouped(_ number: Int) -> String {
+            let digits = Array(String(number))
+            return digits.indices.map { index in
+                (index > 0 && (digits.count - index) % 3 == 0 ? " " : "") + String(digits[index])
+            }.joined()
+        }
+
+        private func left(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
+        private func right(_ text: String, _ width: Int) -> String { String(repeating: " ", count: max(0, width - text.count)) + text }
+    }
+}

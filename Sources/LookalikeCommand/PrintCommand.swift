@@ -1,0 +1,85 @@
+import ArgumentParser
+import Foundation
+import Lookalike
+
+struct PrintCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "print",
+        abstract: "Computes the feature prints of images.",
+        discussion: """
+            Prints a line of JSON an image: {"image":…,"model":…,"print":[…]}. With --output, writes \
+            a NumPy file instead: float32, a row an image, in the order given.
+            """)
+
+    @OptionGroup var model: ModelOptions
+
+    @Option(help: ArgumentHelp("A .npy file to write.", valueName: "file"))
+    var output: String?
+
+    @OptionGroup var timing: TimingOptions
+
+    @Argument(help: ArgumentHelp("Image files; “-” reads one from standard input.", valueName: "image"))
+    var images: [String]
+
+    private struct Line: Encodable {
+        let image: String
+        let model: String
+        let print: [Float]
+    }
+
+    func run() throws {
+        let model = try model.load()
+        let timings = timing.makeTimings()
+        var rows: [[Float]] = []
+        var failures = 0
+        for argument in images {
+            do {
+                let image = try QueryImage.read(argument, options: model.decodingOptions, timings: timings)
+                let featurePrint = try model.featurePrint(for: image, timings: timings)
+                if output == nil {
+                    let encoder = JSONEncoder()
+                    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+                    let line = Line(image: argument, model: featurePrint.model.digest, print: featurePrint.vector)
+                    Swift.print(String(decoding: try encoder.encode(line), as: UTF8.self))
+                } else {
+                    rows.append(featurePrint.vector)
+                }
+            } catch let error as ImageError {
+                StandardError.print("\(error)")
+                failures += 1
+            }
+        }
+        if let output {
+            // A file with rows missing would put later rows in the wrong place.
+            guard failures == 0 else { throw CleanExit.message("\(output): not written, since \(failures) of \(images.count) images could not be read") }
+            try NumPyFile.data(rows, columns: model.printLength).write(to: URL(fileURLWithPath: output), options: .atomic)
+        }
+        timings?.printReport()
+        if failures > 0 { throw ExitCode.someFailed }
+    }
+}
+
+struct DistanceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "distance",
+        abstract: "Tells how far two images are apart.",
+        discussion: "The Euclidean distance of their prints: 0 for the same image, 2 at most.")
+
+    @OptionGroup var model: ModelOptions
+    @OptionGroup var timing: TimingOptions
+
+    @Argument(help: "An image file.")
+    var a: String
+
+    @Argument(help: "Another.")
+    var b: String
+
+    func run() throws {
+        let model = try model.load()
+        let timings = timing.makeTimings()
+        let images = try [a, b].map { try QueryImage.read($0, options: model.decodingOptions, timings: timings) }
+        let prints = try model.featurePrints(for: images, timings: timings)
+        print(String(format: "%.6f", try prints[0].distance(to: prints[1])))
+        timings?.printReport()
+    }
+}

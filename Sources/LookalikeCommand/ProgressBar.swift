@@ -1,0 +1,46 @@
+import Foundation
+
+/// How far a long job is: a bar with rate and time left on a terminal, a line now and then elsewhere.
+struct ProgressBar {
+    private let total: Int
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let start = ContinuousClock.now
+    private var lastShown: ContinuousClock.Instant?
+    private var done = 0
+
+    init(total: Int) { self.total = total }
+
+    mutating func show(_ done: Int) {
+        self.done = done
+        let now = ContinuousClock.now
+        if let lastShown, now - lastShown < (isTerminal ? .milliseconds(100) : .seconds(5)), done < total { return }
+        lastShown = now
+        draw(now)
+    }
+
+    private func draw(_ now: ContinuousClock.Instant) {
+        let elapsed = now - start
+        let seconds = max(Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18, 1e-6)
+        let rate = Double(done) / seconds
+        let left = rate > 0 ? Double(total - done) / rate : 0
+        let figures = String(format: "%d of %d, %.0f images/s, %@ left", done, total, rate, Self.duration(left))
+        guard isTerminal else {
+            StandardError.print(figures)
+            return
+        }
+        let width = 30
+        let filled = total == 0 ? width : done * width / total
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        // Back to the start of the line, and what is left of a longer one wiped.
+        FileHandle.standardError.write(Data("\r\(bar) \(figures)\u{1B}[K".utf8))
+    }
+
+    func finish() {
+        if isTerminal, lastShown != nil { FileHandle.standardError.write(Data("\n".utf8)) }
+    }
+
+    static func duration(_ seconds: Double) -> String {
+        let whole = Int(seconds.rounded(.up))
+        return whole < 60 ? "\(whole) s" : whole < 3600 ? "\(whole / 60) min \(whole % 60) s" : "\(whole / 3600) h \(whole % 3600 / 60) min"
+    }
+}

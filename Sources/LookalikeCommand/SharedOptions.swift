@@ -1,0 +1,65 @@
+import ArgumentParser
+import Foundation
+import Lookalike
+
+struct TimingOptions: ParsableArguments {
+    @Flag(help: "Print the time of each stage (decode, resize, network, search) to standard error.")
+    var timings = false
+
+    /// Where stages are to be measured; nil where nobody asked.
+    func makeTimings() -> StageTimings? { timings ? StageTimings() : nil }
+}
+
+extension StageTimings {
+    func printReport() {
+        for (stage, time, count) in stages {
+            let milliseconds = Double(time.components.seconds) * 1e3 + Double(time.components.attoseconds) / 1e15
+            let each = count > 1 ? String(format: "  (%d images, %.3f ms each)", count, milliseconds / Double(count)) : ""
+            StandardError.print(stage.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0) + String(format: " %10.3f ms", milliseconds) + each)
+        }
+    }
+}
+
+struct ModelOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("A model file, instead of the one that comes with the program.", valueName: "file"))
+    var model: String?
+
+    func load() throws -> FeaturePrintModel {
+        if let model { try FeaturePrintModel(contentsOf: URL(fileURLWithPath: model)) } else { try .default() }
+    }
+
+    /// Nil where none is named, so that a catalog takes its own.
+    func loadIfNamed() throws -> FeaturePrintModel? { try model == nil ? nil : load() }
+}
+
+struct CatalogOption: ParsableArguments {
+    @Option(name: .customLong("catalog"), help: ArgumentHelp("The catalog's folder.", valueName: "dir"))
+    var folder: String
+
+    var url: URL { URL(fileURLWithPath: folder, isDirectory: true) }
+}
+
+extension QueryRegions: ExpressibleByArgument {}
+
+enum StandardError {
+    static func print(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+}
+
+enum QueryImage {
+    /// Reads an image file, or standard input for `-`.
+    static func read(_ argument: String, options: DecodingOptions, timings: StageTimings?) throws(ImageError) -> PixelBuffer {
+        let start = ContinuousClock.now
+        defer { timings?.add(ContinuousClock.now - start, to: .decode) }
+        guard argument == "-" else { return try PixelBuffer(contentsOf: URL(fileURLWithPath: argument), options: options) }
+        let data: Data
+        do {
+            data = try FileHandle.standardInput.read(upToCount: options.maximumByteCount + 1) ?? Data()
+        } catch {
+            throw ImageError(source: "standard input", reason: .unreadable("\(error)"))
+        }
+        guard data.count <= options.maximumByteCount else {
+            throw ImageError(source: "standard input", reason: .fileTooLarge(bytes: data.count, limit: options.maximumByteCount))
+        }
+        return try PixelBuffer(decoding: data, named: "standard input", options: options)
+    }
+}

@@ -1,0 +1,90 @@
+import COpenBLAS
+import Dispatch
+import Foundation
+import Kernels
+import Synchronization
+
+/// Finds the rows nearest to a query by looking at all of them.
+///
+/// One query goes through a fused kernel at the speed of memory. Many queries go through BLAS
+/// (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to find candidates whose distances the
+/// same kernel then computes, so that the result of a query is the same, to the bit, whether it
+/// comes alone or in a batch, on whatever number of threads and whichever kernel tier.
+public struct ExactSearch: Sendable {
+    public let matrix: PrintMatrix
+    private let kernels: KernelTier
+
+    public init(_ matrix: PrintMatrix, tier: KernelTier = .selected) {
+        self.matrix = matrix
+        self.kernels = tier
+        // The package's own threads share the work out; BLAS must not start more.
+        _ = Self.singleThreadedBLAS
+    }
+
+    private static let singleThreadedBLAS: Void = openblas_set_num_threads(1)
+
+    /// The `k` nearest rows, nearest first, equally near ones in the matrix's order; all of them
+    /// where there are no more than `k`. O(rowCount · dimension).
+    ///
+    /// - Precondition: the query has the matrix's dimension.
+    public func nearest(to query: [Float], k: Int, threads: Int? = nil) -> [Neighbor] {
+        precondition(query.count == matrix.dimension, "a query of \(query.count) components, rows of \(matrix.dimension)")
+        let workers = workerCount(threads, work: matrix.rowCount * matrix.dimension)
+        guard workers > 1 else { return scan(query, k: k, rows: 0..<matrix.rowCount).sorted() }
+        let merged = Mutex(TopK(k))
+        DispatchQueue.concurrentPerform(iterations: workers) { worker in
+            let range = (worker * matrix.rowCount / workers)..<((worker + 1) * matrix.rowCount / workers)
+            let part = scan(query, k: k, rows: range)
+            merged.withLock { $0.merge(part) }
+        }
+        return merged.withLock { $0.sorted() }
+    }
+
+    /// The `k` nearest rows of each query; as ``nearest(to:k:threads:)`` for each of them.
+    public func nearest(toEach queries: [[Float]], k: Int, threads: Int? = nil) -> [[Neighbor]] {
+        guard queries.count >= Self.fewestForBLAS, k < matrix.rowCount, k > 0 else {
+            return queries.map { nearest(to: $0, k: k, threads: threads) }
+        }
+        let groups = stride(from: 0, to: queries.count, by: Self.queriesPerBlock).map {
+            $0..<min($0 + Self.queriesPerBlock, queries.count)
+        }
+        let workers = workerCount(threads, work: queries.count * matrix.rowCount * matrix.dimension)
+        // Threads share the rows, so that each streams its part of the matrix once for a group.
+        return groups.flatMap { group in
+            BatchScan(matrix: matrix, kernels: kernels, queries: Array(queries[group]), k: k)
+                .run(workers: workers)
+                .enumerated().map { index, found in
+                    found ?? nearest(to: queries[group.lowerBound + index], k: k, threads: threads)
+                }
+        }
+    }
+
+    /// Below this, BLAS packs more than it multiplies.
+    private static let fewestForBLAS = 4
+    /// 256 queries of 256 floats are 256 KiB, a quarter of a common second-level cache.
+    private static let queriesPerBlock = 256
+    /// Multiply-adds that are worth another thread.
+    private static let workPerThread = 1 << 18
+
+    private func workerCount(_ threads: Int?, work: Int) -> Int {
+        let wanted = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
+        return max(1, min(wanted, work / Self.workPerThread))
+    }
+
+    private func scan(_ query: [Float], k: Int, rows: Range<Int>) -> TopK {
+        var best = TopK(k)
+        let block = 256
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: block) { distances in
+            guard let out = distances.baseAddress else { return }
+            var row = rows.lowerBound
+            while row < rows.upperBound {
+                let count = min(block, rows.upperBound - row)
+                kernels.table.squared_distances(
+                    query, matrix.rows + row * matrix.dimension, matrix.dimension, count, matrix.dimension, out)
+                for index in 0..<count { best.offer(row: row + index, squaredDistance: out[index]) }
+                row += count
+            }
+        }
+        return best
+    }
+}

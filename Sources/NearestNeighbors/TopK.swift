@@ -1,0 +1,55 @@
+/// The k nearest of a stream of neighbours: a binary heap with the farthest on top.
+///
+/// Offering one is O(1) where it is not among the nearest so far, O(log k) otherwise.
+struct TopK {
+    let capacity: Int
+    private var heap: [Neighbor] = []
+
+    init(_ capacity: Int) {
+        self.capacity = max(0, capacity)
+        heap.reserveCapacity(min(self.capacity, 1024))
+    }
+
+    /// Neighbours farther than this are of no use; infinite until k were offered.
+    @inline(__always)
+    var bound: Float { heap.count < capacity ? .infinity : heap.first?.squaredDistance ?? -.infinity }
+
+    @inline(__always)
+    mutating func offer(row: Int, squaredDistance: Float) {
+        // Equal to the bound can still come first by its row.
+        guard squaredDistance <= bound else { return }
+        insert(Neighbor(row: row, squaredDistance: squaredDistance))
+    }
+
+    private mutating func insert(_ neighbor: Neighbor) {
+        if heap.count < capacity {
+            heap.append(neighbor)
+            var child = heap.count - 1
+            while child > 0 {
+                let parent = (child - 1) / 2
+                guard heap[parent].precedes(heap[child]) else { break }
+                heap.swapAt(parent, child)
+                child = parent
+            }
+        } else if let farthest = heap.first, neighbor.precedes(farthest) {
+            heap[0] = neighbor
+            var parent = 0
+            while true {
+                var last = parent
+                for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && heap[last].precedes(heap[child]) {
+                    last = child
+                }
+                guard last != parent else { break }
+                heap.swapAt(parent, last)
+                parent = last
+            }
+        }
+    }
+
+    mutating func merge(_ other: TopK) {
+        for neighbor in other.heap { offer(row: neighbor.row, squaredDistance: neighbor.squaredDistance) }
+    }
+
+    /// Nearest first.
+    func sorted() -> [Neighbor] { heap.sorted { $0.precedes($1) } }
+}

@@ -1,0 +1,34 @@
+/// Straight alpha over white: c' = (c · a + 255 · (255 − a)) / 255, rounded to nearest.
+package enum AlphaCompositing {
+    @inline(__always)
+    package static func overWhite(_ color: UInt8, alpha: UInt8) -> UInt8 {
+        let sum = UInt32(color) * UInt32(alpha) + 255 * (255 - UInt32(alpha))
+        return UInt8((sum + 127) / 255)
+    }
+
+    /// Packs `count` pixels of `colors` components and alpha into `colors` components, in place.
+    static func overWhite(_ pixels: UnsafeMutableBufferPointer<UInt8>, count: Int, colors: Int) {
+        for index in 0..<count {
+            let from = index * (colors + 1)
+            let alpha = pixels[from + colors]
+            for color in 0..<colors {
+                pixels[index * colors + color] = overWhite(pixels[from + color], alpha: alpha)
+            }
+        }
+    }
+}
+
+/// Uncalibrated inks to RGB, as image viewers without a colour profile show them: r = c' · k' / 255,
+/// with c' and k' the paper that an ink leaves.
+enum InkConversion {
+    static func rgb(fromCMYK pixels: UnsafeMutableBufferPointer<UInt8>, count: Int, inverted: Bool) {
+        for index in 0..<count {
+            let from = index * 4
+            let black = inverted ? pixels[from + 3] : 255 - pixels[from + 3]
+            for color in 0..<3 {
+                let ink = inverted ? pixels[from + color] : 255 - pixels[from + color]
+                pixels[index * 3 + color] = UInt8((UInt32(ink) * UInt32(black) + 127) / 255)
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/// Limits and shortcuts of decoding.
+public struct DecodingOptions: Sendable {
+    /// Images with more pixels are refused before anything is allocated. 2²⁸ by default: a buffer
+    /// of at most 1 GiB.
+    public var maximumPixelCount: Int
+
+    /// Larger files are refused before they are read. 512 MiB by default.
+    public var maximumByteCount: Int
+
+    /// Where given, a JPEG file may be decoded at 1/2, 1/4 or 1/8 of its size, as long as both
+    /// sides keep at least twice as many pixels: the inverse DCT of fewer coefficients costs a
+    /// fraction of a full decode, and the resize that follows still sees twice what it needs.
+    public var neededSize: (width: Int, height: Int)?
+
+    public init(
+        maximumPixelCount: Int = 1 << 28, maximumByteCount: Int = 512 << 20,
+        neededSize: (width: Int, height: Int)? = nil
+    ) {
+        self.maximumPixelCount = maximumPixelCount
+        self.maximumByteCount = maximumByteCount
+        self.neededSize = neededSize
+    }
+
+    /// The eighths to decode at. Powers of two alone: libjpeg-turbo has SIMD code for those.
+    func eighths(width: Int, height: Int) -> UInt32 {
+        guard let neededSize else { return 8 }
+        for eighths in [1, 2, 4]
+        where width * eighths / 8 >= neededSize.width * 2 && height * eighths / 8 >= neededSize.height * 2 {
+            return UInt32(eighths)
+        }
+        return 8
+    }
+}

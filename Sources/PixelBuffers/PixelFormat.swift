@@ -1,0 +1,40 @@
+/// How the bytes of a pixel are laid out, eight bits a component.
+public enum PixelFormat: String, Sendable, CaseIterable {
+    /// Blue, green, red, alpha: what a Mac screenshot and most camera frames are.
+    case bgra8
+    /// Red, green, blue, alpha.
+    case rgba8
+    /// Red, green, blue.
+    case rgb8
+    /// One luminance byte.
+    case gray8
+
+    public var bytesPerPixel: Int {
+        switch self {
+        case .bgra8, .rgba8: 4
+        case .rgb8: 3
+        case .gray8: 1
+        }
+    }
+
+    public var hasAlpha: Bool { self == .bgra8 || self == .rgba8 }
+
+    /// The byte offsets of red, green and blue in a pixel.
+    public var redGreenBlueOffsets: (red: Int, green: Int, blue: Int) {
+        switch self {
+        case .bgra8: (2, 1, 0)
+        case .rgba8, .rgb8: (0, 1, 2)
+        case .gray8: (0, 0, 0)
+        }
+    }
+}
+
+/// What the fourth byte of a pixel means. Transparent pixels are seen over white.
+public enum AlphaMode: String, Sendable, CaseIterable {
+    /// Colours are already multiplied with alpha, as Core Graphics and Core Video keep them.
+    case premultiplied
+    /// Colours are independent of alpha, as PNG keeps them.
+    case straight
+    /// The byte means nothing; every pixel is opaque.
+    case ignored
+}
