@@ -46,9 +46,21 @@ let package = Package(
         ),
         .executableTarget(
             name: "LookalikeCommand",
-            dependencies: ["Lookalike", .product(name: "ArgumentParser", package: "swift-argument-parser")]
+            dependencies: ["Kernels", "Lookalike", .product(name: "ArgumentParser", package: "swift-argument-parser")]
         ),
 
+        .target(name: "TestSupport", dependencies: ["PixelBuffers"], path: "Tests/TestSupport"),
+        .testTarget(name: "KernelTests", dependencies: ["CKernels", "Kernels", "TestSupport"]),
+        .testTarget(
+            name: "PixelBufferTests", dependencies: ["PixelBuffers", "TestSupport"],
+            exclude: ["make_fixtures.py"], resources: [.copy("Fixtures")]),
+        .testTarget(name: "ResizingTests", dependencies: ["Kernels", "Resizing", "TestSupport"]),
+        .testTarget(
+            name: "FeaturePrintTests", dependencies: ["DefaultModel", "FeaturePrints", "Kernels", "TestSupport"],
+            resources: [.copy("Fixtures")]),
+        .testTarget(name: "NearestNeighborTests", dependencies: ["Kernels", "NearestNeighbors", "TestSupport"]),
+        .testTarget(name: "CatalogTests", dependencies: ["Catalogs", "TestSupport"]),
+        .testTarget(name: "CommandTests", dependencies: ["LookalikeCommand", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Kernels
 import Lookalike
 
 struct ModelCommand: ParsableCommand {
@@ -31,6 +32,7 @@ struct ModelCommand: ParsableCommand {
             print("digest                \(model.identity.digest)")
             print("input                 \(model.inputSize.width)×\(model.inputSize.height) RGB")
             print("print length          \(model.printLength)")
+            print("kernels               \(KernelTier.selected.name)")
             print("recommended distance  " + (model.recommendedMaxDistance.map { String(format: "%.4f", $0) } ?? "none"))
         }
 

@@ -51,7 +51,10 @@ struct PrintCommand: ParsableCommand {
         }
         if let output {
             // A file with rows missing would put later rows in the wrong place.
-            guard failures == 0 else { throw CleanExit.message("\(output): not written, since \(failures) of \(images.count) images could not be read") }
+            guard failures == 0 else {
+                StandardError.print("\(output): not written, since \(failures) of \(images.count) images could not be read")
+                throw ExitCode.someFailed
+            }
             try NumPyFile.data(rows, columns: model.printLength).write(to: URL(fileURLWithPath: output), options: .atomic)
         }
         timings?.printReport()

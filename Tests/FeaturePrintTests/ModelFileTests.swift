@@ -1,0 +1,110 @@
+import FeaturePrints
+import Foundation
+import PixelBuffers
+import TestSupport
+import Testing
+
+struct ModelFileTests {
+    @Test func aTinyNetworkComputesWhatItSays() throws {
+        let model = try FeaturePrintModel(SafeTensorsBuilder.tiny().data, named: "tiny")
+        let image = try PixelBuffer((0..<16).flatMap { _ in [51, 68, 200] as [UInt8] }, width: 4, height: 4, format: .rgb8)
+        let print = try model.featurePrint(for: image)
+        // Red 0.2 and green 4/15, scaled to length one: 3/5 and 4/5.
+        #expect(abs(print.vector[0] - 0.6) < 1e-6 && abs(print.vector[1] - 0.8) < 1e-6)
+        #expect(model.recommendedMaxDistance == nil)
+        #expect(model.summary.parameters == 8 + 1 + 6)
+        #expect(model.summary.multiplyAdds == 2 * 3 * 16 + 4 + 2)
+    }
+
+    @Test func theRecommendedDistanceIsNoPartOfTheIdentity() throws {
+        var builder = SafeTensorsBuilder.tiny()
+        let plain = try FeaturePrintModel(builder.data, named: "a")
+        builder.metadata["lookalike.recommended_max_distance"] = "0.5"
+        let advised = try FeaturePrintModel(builder.data, named: "b")
+        #expect(advised.recommendedMaxDistance == 0.5 && advised.identity == plain.identity)
+        builder.add("c.bias", [0, 1], shape: [2])
+        #expect(try FeaturePrintModel(builder.data, named: "c").identity != plain.identity)
+    }
+
+    struct Damage: Sendable, CustomStringConvertible {
+        let description: String
+        /// In the error's words.
+        let says: String
+        let apply: @Sendable (inout SafeTensorsBuilder) -> Void
+
+        init(_ description: String, says: String, apply: @escaping @Sendable (inout SafeTensorsBuilder) -> Void) {
+            (self.description, self.says, self.apply) = (description, says, apply)
+        }
+    }
+
+    private static func edit(_ from: String, _ to: String) -> @Sendable (inout SafeTensorsBuilder) -> Void {
+        { builder in
+            let graph = builder.metadata["lookalike.graph"] ?? ""
+            precondition(graph.contains(from), "the edit does nothing")
+            builder.metadata["lookalike.graph"] = graph.replacingOccurrences(of: from, with: to)
+        }
+    }
+
+    static let damages: [Damage] = [
+        Damage("no graph", says: "has no “lookalike.graph”") { $0.metadata = [:] },
+        Damage("a graph that is no JSON", says: "cannot be run") { $0.metadata["lookalike.graph"] = "{" },
+        Damage("a later version", says: "version 2", apply: edit("\"version\":1", "\"version\":2")),
+        Damage("no nodes", says: "“nodes” is missing", apply: edit("\"nodes\"", "\"knots\"")),
+        Damage("an unknown layer", says: "“swish”", apply: edit("l2_normalize", "swish")),
+        Damage("an input that comes later", says: "reads “l”, which no layer before it makes", apply: edit("\"input\":\"image\"", "\"input\":\"l\"")),
+        Damage("two of one name", says: "two layers are called “p”", apply: edit("\"name\":\"l\"", "\"name\":\"p\"")),
+        Damage("a layer called image", says: "two layers", apply: edit("\"name\":\"c\"", "\"name\":\"image\"")),
+        Damage("a stride of zero", says: "stride 0", apply: edit("\"stride\":1", "\"stride\":0")),
+        Damage("a kernel larger than the image", says: "larger than its input", apply: edit("\"kernel\":1", "\"kernel\":9")),
+        Damage("a power of zero", says: "power 0", apply: edit("\"power\":1", "\"power\":0")),
+        Damage("an input without pixels", says: "0×4", apply: edit("\"width\":4", "\"width\":0")),
+        Damage("an input beyond all bounds", says: "outside", apply: edit("\"width\":4", "\"width\":4000000000000")),
+        Damage("a deviation of zero", says: "deviations", apply: edit("[1,1,1]", "[1,0,1]")),
+        Damage("a residual of another shape", says: "adds", apply: edit("\"relu\":true", "\"residual\":\"image\"")),
+        Damage("no vector at the end", says: "has to give a vector", apply: edit(",\n{\"name\":\"p\"", "],\"x\":[{\"name\":\"p\"")),
+        Damage("a missing tensor", says: "“l.bias” is named by the graph") { $0.entries["l.bias"] = nil },
+        Damage("a tensor of another shape", says: "[2, 3, 1, 1]") { $0.entries["c.weight"]?["shape"] = [3, 2, 1, 1] },
+        Damage("an unknown number format", says: "of type F8") { $0.entries["c.bias"]?["dtype"] = "F8" },
+        Damage("a negative extent", says: "impossible shape") { $0.entries["c.bias"]?["shape"] = [-2] },
+        Damage("an overflowing shape", says: "impossible shape") { $0.entries["c.bias"]?["shape"] = [Int.max, 8] },
+        Damage("offsets outside the file", says: "outside the file") { $0.entries["c.bias"]?["data_offsets"] = [24, 10_000] },
+        Damage("offsets the wrong way round", says: "outside the file") { $0.entries["c.bias"]?["data_offsets"] = [32, 24] },
+        Damage("too few bytes for the shape", says: "needs 8") { $0.entries["c.bias"]?["data_offsets"] = [24, 28] },
+        Damage("overlapping tensors", says: "overlaps") { $0.entries["c.bias"]?["data_offsets"] = [20, 28] },
+        Damage("not a number", says: "has the value nan at position 1") { $0.add("c.bias", [0, .nan], shape: [2]) },
+        Damage("infinity", says: "has the value inf") { $0.add("l.weight", [1, 0, .infinity, 1], shape: [2, 2]) },
+        Damage("a distance that is none", says: "not a distance") { $0.metadata["lookalike.recommended_max_distance"] = "far" },
+    ]
+
+    @Test(arguments: damages) func saysWhatIsWrong(damage: Damage) {
+        var builder = SafeTensorsBuilder.tiny()
+        damage.apply(&builder)
+        let error = #expect(throws: ModelError.self) { try FeaturePrintModel(builder.data, named: "bad.safetensors") }
+        let words = error?.description ?? ""
+        #expect(words.hasPrefix("bad.safetensors: ") && words.contains(damage.says), "\(words)")
+    }
+
+    @Test func everyTruncationIsAnError() {
+        let whole = SafeTensorsBuilder.tiny().data
+        for count in 0..<whole.count {
+            #expect(throws: ModelError.self, "\(count) of \(whole.count) bytes") { try FeaturePrintModel(whole.prefix(count), named: "x") }
+        }
+    }
+
+    @Test func randomDamageNeverCrashes() {
+        let whole = SafeTensorsBuilder.tiny().data
+        var random = SeededGenerator(seed: 77)
+        for _ in 0..<2000 {
+            var bytes = whole
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            _ = try? FeaturePrintModel(bytes, named: "x")
+        }
+    }
+
+    @Test func aMissingFileIsNamed() {
+        let error = #expect(throws: ModelError.self) { try FeaturePrintModel(contentsOf: URL(fileURLWithPath: "/nowhere/m.safetensors")) }
+        #expect(error?.description.hasPrefix("/nowhere/m.safetensors: cannot be read") == true)
+    }
+}

@@ -1,0 +1,106 @@
+import DefaultModel
+import FeaturePrints
+import Foundation
+import Kernels
+import PixelBuffers
+import TestSupport
+import Testing
+
+private let fixtures = Bundle.module.resourceURL!.appendingPathComponent("Fixtures")
+
+/// Against PyTorch's results on the same weights and the same image.
+struct NetworkTests {
+    struct Fixture: Decodable {
+        let print: [Float]
+    }
+
+    private static func model(_ name: String, _ tier: KernelTier) throws -> FeaturePrintModel {
+        guard name == "default" else {
+            return try FeaturePrintModel(contentsOf: fixtures.appendingPathComponent("\(name).safetensors"), tier: tier)
+        }
+        return try FeaturePrintModel(FeaturePrintModel.default().fileData, named: name, tier: tier)
+    }
+
+    /// The formula of the recipe's `write_fixture`, at the network's own size, so that nothing is resized.
+    private static func image(_ size: Int) throws -> PixelBuffer {
+        var bytes: [UInt8] = []
+        for y in 0..<size {
+            for x in 0..<size {
+                for c in 0..<3 { bytes.append(UInt8((x * (3 + c) + y * (5 - c) + x * y / (7 + c)) % 256)) }
+            }
+        }
+        return try PixelBuffer(bytes, width: size, height: size, format: .rgb8)
+    }
+
+    @Test(arguments: ["odd", "wide", "default"]) func agreesWithPyTorch(name: String) throws {
+        let fixture = try JSONDecoder().decode(Fixture.self, from: Data(contentsOf: fixtures.appendingPathComponent("\(name).json")))
+        for tier in KernelTier.available {
+            let model = try Self.model(name, tier)
+            let image = try Self.image(model.inputSize.width)
+            for threads in [1, 2, 3] {
+                let print = try model.featurePrint(for: image, threads: threads)
+                #expect(print.vector.count == fixture.print.count)
+                let worst = zip(print.vector, fixture.print).map { abs($0 - $1) }.max() ?? .infinity
+                #expect(worst < 1e-4, "\(tier.name), \(threads) threads: \(worst) off")
+            }
+        }
+    }
+
+    @Test(arguments: ["odd", "wide"]) func batchesAndThreadsChangeNothing(name: String) throws {
+        let model = try Self.model(name, .selected)
+        let images = (0..<23).map { SampleImage.blocks(seed: UInt64($0), width: 40 + Int($0) * 3, height: 70) }
+        let alone = try images.map { try model.featurePrint(for: $0, threads: 1).vector }
+        for threads in [1, 2, 4] {
+            // Twice, since the second time memory is used again that held other images.
+            for _ in 0..<2 { #expect(try model.featurePrints(for: images, threads: threads).map(\.vector) == alone) }
+        }
+        #expect(try model.featurePrints(for: []).isEmpty)
+    }
+
+    @Test func printsAreUnitVectorsAndTellImagesApart() throws {
+        let model = try FeaturePrintModel.default()
+        let prints = try model.featurePrints(for: (0..<8).map { SampleImage.blocks(seed: $0) })
+        for print in prints {
+            #expect(abs(print.vector.reduce(0) { $0 + Double($1) * Double($1) } - 1) < 1e-5)
+        }
+        #expect(try prints[0].distance(to: prints[0]) == 0)
+        for (a, b) in zip(prints, prints.dropFirst()) { #expect(try a.distance(to: b) > 0.2) }
+    }
+
+    @Test func allTiersGiveNearlyTheSamePrint() throws {
+        let image = SampleImage.blocks(seed: 31, width: 700, height: 500)
+        let prints = try KernelTier.available.map { try Self.model("default", $0).featurePrint(for: image) }
+        for print in prints { #expect(try print.distance(to: prints[0]) < 1e-4) }
+    }
+
+    @Test func printsOfDifferentModelsAreNotCompared() throws {
+        let image = SampleImage.blocks(seed: 1)
+        let odd = try Self.model("odd", .selected).featurePrint(for: image)
+        let wide = try Self.model("wide", .selected).featurePrint(for: image)
+        let error = #expect(throws: FeaturePrintError.self) { try odd.distance(to: wide) }
+        #expect(error?.description.contains("odd") == true && error?.description.contains("wide") == true)
+    }
+
+    @Test func manyTasksShareAModel() async throws {
+        let model = try Self.model("odd", .selected)
+        let images = (0..<6).map { SampleImage.blocks(seed: $0) }
+        let alone = try images.map { try model.featurePrint(for: $0) }
+        try await withThrowingTaskGroup(of: (Int, FeaturePrint).self) { group in
+            for index in 0..<60 { group.addTask { (index % 6, try model.featurePrint(for: images[index % 6])) } }
+            for try await (index, print) in group { #expect(print == alone[index]) }
+        }
+    }
+}
+
+struct NumPyFileTests {
+    @Test func isLaidOutAsTheFormatSays() {
+        let data = NumPyFile.data([[1, 2.5], [-3, 0]], columns: 2)
+        #expect(data.prefix(8) == Data([0x93, 0x4E, 0x55, 0x4D, 0x50, 0x59, 1, 0]))
+        let length = Int(data[8]) + Int(data[9]) << 8
+        #expect((10 + length) % 64 == 0 && data.count == 10 + length + 16)
+        let header = String(decoding: data[10..<(10 + length)], as: UTF8.self)
+        #expect(header.hasPrefix("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }") && header.hasSuffix("\n"))
+        let floats = data.suffix(16).withUnsafeBytes { bytes in (0..<4).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Float.self) } }
+        #expect(floats == [1, 2.5, -3, 0])
+    }
+}

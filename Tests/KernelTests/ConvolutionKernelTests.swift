@@ -1,0 +1,77 @@
+import CKernels
+import Kernels
+import TestSupport
+import Testing
+
+/// Every tier that this CPU has against the portable one.
+struct ConvolutionKernelTests {
+    struct Shape: CustomStringConvertible, Sendable {
+        let channels, outputs, width, height, kernel, stride: Int
+        let isImage, hasResidual, relu: Bool
+        var description: String {
+            "\(channels)→\(outputs) \(width)×\(height) k\(kernel) s\(stride)\(isImage ? " image" : "")\(hasResidual ? " +" : "")\(relu ? " relu" : "")"
+        }
+    }
+
+    static let shapes: [Shape] = {
+        var random = SeededGenerator(seed: 71)
+        var shapes = (0..<40).map { index in
+            let isImage = index % 5 == 0
+            return Shape(
+                channels: isImage ? 3 : Int.random(in: 1...50, using: &random), outputs: Int.random(in: 1...70, using: &random),
+                width: Int.random(in: 1...45, using: &random), height: Int.random(in: 1...9, using: &random),
+                kernel: [1, 3, 5].randomElement(using: &random) ?? 3, stride: Int.random(in: 1...2, using: &random),
+                isImage: isImage, hasResidual: Bool.random(using: &random), relu: Bool.random(using: &random))
+        }
+        // Every tile width of every tier, and a stride that has no tile of its own.
+        shapes += (1...15).map {
+            Shape(channels: 16, outputs: 32, width: $0, height: 2, kernel: 3, stride: 1, isImage: false, hasResidual: false, relu: true)
+        }
+        return shapes
+    }()
+
+    @Test(arguments: shapes) func agreesWithPortable(shape: Shape) {
+        var random = SeededGenerator(seed: 5)
+        let block = Int(LK_CHANNEL_BLOCK)
+        let pixelStride = shape.isImage ? 4 : block
+        let inputWidth = (shape.width - 1) * shape.stride + shape.kernel
+        let inputHeight = (shape.height - 1) * shape.stride + shape.kernel
+        let inputBlocks = (shape.channels + block - 1) / block
+        let outputBlocks = (shape.outputs + block - 1) / block
+        let input = random.floats(inputBlocks * inputWidth * inputHeight * pixelStride)
+        let weights = random.floats(outputBlocks * block * shape.channels * shape.kernel * shape.kernel)
+        let bias = random.floats(outputBlocks * block)
+        let count = outputBlocks * shape.width * shape.height * block
+        let residual = random.floats(count)
+
+        func run(_ tier: KernelTier) -> [Float] {
+            // Poisoned, so that what is not written shows.
+            var output = [Float](repeating: .nan, count: count)
+            input.withUnsafeBufferPointer { input in
+            weights.withUnsafeBufferPointer { weights in
+            bias.withUnsafeBufferPointer { bias in
+            residual.withUnsafeBufferPointer { residual in
+            output.withUnsafeMutableBufferPointer { output in
+                var convolution = lk_convolution(
+                    input: input.baseAddress, input_block_stride: inputWidth * inputHeight * pixelStride,
+                    input_row_stride: inputWidth * pixelStride, input_pixel_stride: Int32(pixelStride),
+                    input_channels: Int32(shape.channels), weights: weights.baseAddress, bias: bias.baseAddress,
+                    residual: shape.hasResidual ? residual.baseAddress : nil, output: output.baseAddress,
+                    output_block_stride: shape.width * shape.height * block, output_row_stride: shape.width * block,
+                    output_width: Int32(shape.width), kernel_height: Int32(shape.kernel), kernel_width: Int32(shape.kernel),
+                    stride: Int32(shape.stride), relu: shape.relu)
+                tier.table.convolve(&convolution, 0, Int32(outputBlocks), 0, Int32(shape.height))
+            }}}}}
+            return output
+        }
+
+        let reference = run(KernelTier.available[0])
+        for tier in KernelTier.available.dropFirst() {
+            let result = run(tier)
+            let worst = zip(result, reference).map { abs($0 - $1) }.max() ?? 0
+            // Sums of up to 1250 products of numbers below one, in float.
+            #expect(worst < 2e-4, "\(tier.name): \(worst) off")
+            #expect(result.allSatisfy { $0.isFinite }, "\(tier.name) left something unwritten")
+        }
+    }
+}
