@@ -46,7 +46,12 @@ let package = Package(
         ),
         .executableTarget(
             name: "LookalikeCommand",
-            dependencies: ["Kernels", "Lookalike", .product(name: "ArgumentParser", package: "swift-argument-parser")]
+            // All layers by name, not through Lookalike alone: an incremental build compiles a target
+            // anew when a target it names has changed, and not when one behind a re-export has.
+            dependencies: [
+                "Catalogs", "DefaultModel", "FeaturePrints", "Kernels", "Lookalike", "PixelBuffers", "Resizing",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
         ),
 
         .target(name: "TestSupport", dependencies: ["PixelBuffers"], path: "Tests/TestSupport"),

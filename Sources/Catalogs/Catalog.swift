@@ -27,9 +27,9 @@ public final class Catalog: Sendable {
     /// - Throws: ``CatalogError``, among others when the prints were made with another model.
     public init(at url: URL, model: FeaturePrintModel? = nil) throws {
         folder = CatalogFolder(url: url)
-        database = try CatalogDatabase(folder, isWriter: false)
+        database = try CatalogDatabase.reading(folder)
         let (folder, database) = (folder, database)
-        guard let identity = try folder.attempt({ try database.pool.read(CatalogDatabase.model) }) else {
+        guard let identity = try folder.attempt({ try database.reader.read(CatalogDatabase.model) }) else {
             throw folder.error(.missing)
         }
         self.model = try Self.model(of: folder, identity: identity, given: model)
@@ -62,7 +62,7 @@ public final class Catalog: Sendable {
         let folder = database.folder
         func usable() throws(CatalogError) -> MappedPrintMatrix? {
             let (revision, id) = try folder.attempt {
-                try database.pool.read { (try CatalogDatabase.revision($0), try Setting.catalogID.read($0)) }
+                try database.reader.read { (try CatalogDatabase.revision($0), try Setting.catalogID.read($0)) }
             }
             guard let file = MappedPrintMatrix(folder.matrix), file.header.revision == revision,
                 file.header.catalogID.uuidString == id, file.header.modelDigest == Data(hexadecimal: identity.digest)
@@ -70,6 +70,9 @@ public final class Catalog: Sendable {
             return file
         }
         if let file = try usable() { return file }
+        guard folder.isWritable else {
+            throw folder.error(.unwritable("its matrix of prints is missing or stale and has to be made anew"))
+        }
         try PrintMatrixWriter(database: database).write()
         // A writer may have committed since; what was just written is whole all the same.
         guard let file = try usable() ?? MappedPrintMatrix(folder.matrix) else {
@@ -148,8 +151,8 @@ public final class Catalog: Sendable {
         guard !ranked.isEmpty else { return [] }
         let keys = ranked.map { matrix.key($0.row) }
         let records = try folder.attempt {
-            try database.pool.read { db in
-                let rows = try EntityRecord.fetchAll(db, keys: keys)
+            try database.reader.read { db in
+                let rows = try CatalogDatabase.inParts(of: keys) { try EntityRecord.fetchAll(db, keys: $0) }
                 return Dictionary(uniqueKeysWithValues: rows.compactMap { record in record.row.map { ($0, record) } })
             }
         }
@@ -162,7 +165,9 @@ public final class Catalog: Sendable {
     /// The entities with these ids, in the order asked, unknown ones left out.
     public func entities(for ids: [String]) throws -> [CatalogEntity] {
         let found = try folder.attempt {
-            try database.pool.read { db in try EntityRecord.filter(ids.contains(Column("id"))).fetchAll(db) }
+            try database.reader.read { db in
+                try CatalogDatabase.inParts(of: ids) { try EntityRecord.filter($0.contains(Column("id"))).fetchAll(db) }
+            }
         }
         let byID = Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0.entity) })
         return ids.compactMap { byID[$0] }
@@ -170,8 +175,7 @@ public final class Catalog: Sendable {
 
     /// Calls `body` with every entity in the catalog's order, without holding them all in memory.
     public func forEachEntity(_ body: (CatalogEntity) throws -> Void) throws {
-        let cursorOwner = database.pool
-        try cursorOwner.read { db in
+        try database.reader.read { db in
             let records = try EntityRecord.order(Column("row")).fetchCursor(db)
             while let record = try records.next() { try body(record.entity) }
         }
@@ -182,7 +186,7 @@ public final class Catalog: Sendable {
         get throws {
             let header = currentMatrix().header
             return try folder.attempt {
-                try database.pool.read { db in
+                try database.reader.read { db in
                     CatalogInfo(
                         entityCount: try EntityRecord.fetchCount(db), printLength: header.dimension,
                         revision: try CatalogDatabase.revision(db), model: model.identity,

@@ -5,24 +5,60 @@ import GRDB
 /// The catalog's SQLite file: entities, their prints, and what the prints were made with.
 struct CatalogDatabase: Sendable {
     let folder: CatalogFolder
-    let pool: DatabasePool
+    let reader: any DatabaseReader
 
-    /// Opens the file, or makes it.
-    ///
-    /// - Parameter isWriter: whether a missing file or schema is made.
-    init(_ folder: CatalogFolder, isWriter: Bool) throws(CatalogError) {
-        self.folder = folder
-        guard isWriter || FileManager.default.fileExists(atPath: folder.database.path) else { throw folder.error(.missing) }
+    /// Opens the file to read.
+    static func reading(_ folder: CatalogFolder) throws(CatalogError) -> CatalogDatabase {
+        guard FileManager.default.fileExists(atPath: folder.database.path) else { throw folder.error(.missing) }
+        let reader = try folder.attempt { try openReader(folder) }
+        return try checked(CatalogDatabase(folder: folder, reader: reader))
+    }
+
+    private static func openReader(_ folder: CatalogFolder) throws -> any DatabaseReader {
+        if folder.isWritable { return try DatabasePool(path: folder.database.path, configuration: configuration) }
+        // A catalog in a read-only image or on a read-only disk: SQLite's log cannot be kept beside
+        // it, and nobody can change it.
+        var readOnly = configuration
+        readOnly.readonly = true
+        var url = URLComponents()
+        (url.scheme, url.path, url.query) = ("file", folder.database.path, "immutable=1")
+        return try DatabaseQueue(path: url.string ?? folder.database.path, configuration: readOnly)
+    }
+
+    /// Opens the file to write, or makes it.
+    static func makePool(_ folder: CatalogFolder) throws(CatalogError) -> DatabasePool {
+        let pool = try folder.attempt {
+            let pool = try DatabasePool(path: folder.database.path, configuration: configuration)
+            try migrator.migrate(pool)
+            return pool
+        }
+        _ = try checked(CatalogDatabase(folder: folder, reader: pool))
+        return pool
+    }
+
+    private static func checked(_ database: CatalogDatabase) throws(CatalogError) -> CatalogDatabase {
+        let folder = database.folder
+        let isLater = try folder.attempt { try database.reader.read(migrator.hasBeenSuperseded) }
+        if isLater { throw folder.error(.laterVersion) }
+        let isWhole = try folder.attempt { try database.reader.read(migrator.hasCompletedMigrations) }
+        if !isWhole { throw folder.error(.missing) }
+        return database
+    }
+
+    private static var configuration: Configuration {
         var configuration = Configuration()
         // A reader meets a writer's commit, at most.
         configuration.busyMode = .timeout(10)
-        pool = try folder.attempt {
-            let pool = try DatabasePool(path: folder.database.path, configuration: configuration)
-            if isWriter { try Self.migrator.migrate(pool) }
-            return pool
-        }
-        guard !(try folder.attempt { try pool.read(Self.migrator.hasBeenSuperseded) }) else { throw folder.error(.laterVersion) }
-        guard try folder.attempt({ try pool.read(Self.migrator.hasCompletedMigrations) }) else { throw folder.error(.missing) }
+        return configuration
+    }
+
+    /// SQLite binds some 32,000 values to a statement; longer lists are taken in parts.
+    static func inParts<Element, Result>(
+        of list: [Element], _ body: ([Element]) throws -> [Result]
+    ) rethrows -> [Result] {
+        let size = 10_000
+        guard list.count > size else { return try body(list) }
+        return try stride(from: 0, to: list.count, by: size).flatMap { try body(Array(list[$0..<min($0 + size, list.count)])) }
     }
 
     private static let migrator: DatabaseMigrator = {

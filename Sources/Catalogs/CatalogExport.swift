@@ -10,7 +10,7 @@ extension Catalog {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let (prints, lines) = try folder.attempt {
-            try database.pool.read { db in
+            try database.reader.read { db in
                 var prints: [[Float]] = []
                 var lines = Data()
                 let rows = try Row.fetchCursor(

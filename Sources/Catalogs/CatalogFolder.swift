@@ -14,6 +14,8 @@ struct CatalogFolder: Sendable {
     /// Locked by the one writer.
     var lock: URL { url.appendingPathComponent("writer.lock") }
 
+    var isWritable: Bool { access(path, W_OK) == 0 }
+
     func error(_ reason: CatalogError.Reason) -> CatalogError { CatalogError(folder: path, reason: reason) }
 }
 

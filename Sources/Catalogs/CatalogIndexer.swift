@@ -16,6 +16,7 @@ public final class CatalogIndexer: Sendable {
 
     private let folder: CatalogFolder
     private let database: CatalogDatabase
+    private let writer: DatabasePool
     private let lock: WriterLock
 
     /// Images that are decoded, embedded and committed together, a thread.
@@ -34,8 +35,9 @@ public final class CatalogIndexer: Sendable {
             throw folder.error(.unwritable((error as NSError).localizedDescription))
         }
         lock = try WriterLock(folder)
-        let database = try CatalogDatabase(folder, isWriter: true)
-        if let identity = try folder.attempt({ try database.pool.read(CatalogDatabase.model) }) {
+        let writer = try CatalogDatabase.makePool(folder)
+        let database = CatalogDatabase(folder: folder, reader: writer)
+        if let identity = try folder.attempt({ try database.reader.read(CatalogDatabase.model) }) {
             self.model = try Catalog.model(of: folder, identity: identity, given: model)
         } else {
             let chosen = try model ?? .default()
@@ -43,7 +45,7 @@ public final class CatalogIndexer: Sendable {
                 try folder.attempt { try chosen.fileData.write(to: folder.model, options: .atomic) }
             }
             try folder.attempt {
-                try database.pool.write { db in
+                try writer.write { db in
                     try Setting.modelName.write(chosen.identity.name, db)
                     try Setting.modelDigest.write(chosen.identity.digest, db)
                     try Setting.printLength.write(String(chosen.printLength), db)
@@ -53,6 +55,7 @@ public final class CatalogIndexer: Sendable {
         }
         self.folder = folder
         self.database = database
+        self.writer = writer
     }
 
     /// Takes items in: new ones, and those whose image or description changed since.
@@ -108,7 +111,7 @@ public final class CatalogIndexer: Sendable {
         }
         let prints = try model.featurePrints(for: new.map(\.image), threads: jobs, timings: timings)
         try folder.attempt {
-            try database.pool.write { db in
+            try writer.write { db in
                 for record in described { try record.update(db) }
                 for (var record, print) in zip(new.map(\.record), prints) {
                     try record.save(db)
@@ -160,7 +163,9 @@ public final class CatalogIndexer: Sendable {
 
     private func records(of ids: [String]) throws(CatalogError) -> [String: EntityRecord] {
         try folder.attempt {
-            let found = try database.pool.read { db in try EntityRecord.filter(ids.contains(Column("id"))).fetchAll(db) }
+            let found = try database.reader.read { db in
+                try CatalogDatabase.inParts(of: ids) { try EntityRecord.filter($0.contains(Column("id"))).fetchAll(db) }
+            }
             return Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
         }
     }
@@ -179,7 +184,7 @@ public final class CatalogIndexer: Sendable {
     /// Drops the entities whose image is gone, and returns their ids. O(entities).
     public func prune() throws(CatalogError) -> [String] {
         let images = try folder.attempt {
-            try database.pool.read { db in try Row.fetchAll(db, sql: "SELECT id, image FROM entity ORDER BY row").map { ($0[0] as String, $0[1] as String) } }
+            try database.reader.read { db in try Row.fetchAll(db, sql: "SELECT id, image FROM entity ORDER BY row").map { ($0[0] as String, $0[1] as String) } }
         }
         // Gone is what the system says is not there, not what cannot be looked at now.
         let gone = images.filter { FileStamp(path: $0.1) == nil && (errno == ENOENT || errno == ENOTDIR) }.map(\.0)
@@ -192,7 +197,7 @@ public final class CatalogIndexer: Sendable {
 
     private func drop(_ ids: [String]) throws(CatalogError) {
         try folder.attempt {
-            try database.pool.write { db in
+            try writer.write { db in
                 for id in ids { try db.execute(sql: "DELETE FROM entity WHERE id = ?", arguments: [id]) }
                 try CatalogDatabase.raiseRevision(db)
             }
@@ -201,7 +206,7 @@ public final class CatalogIndexer: Sendable {
 
     /// Puts a new matrix file in place where the old one is of another revision.
     private func refreshMatrix() throws(CatalogError) {
-        let revision = try folder.attempt { try database.pool.read(CatalogDatabase.revision) }
+        let revision = try folder.attempt { try database.reader.read(CatalogDatabase.revision) }
         if let file = MappedPrintMatrix(folder.matrix), file.header.revision == revision { return }
         try PrintMatrixWriter(database: database).write()
     }

@@ -21,7 +21,7 @@ extension Catalog {
     }
 
     private func databaseProblems() throws -> [String] {
-        try database.pool.read { db in
+        try database.reader.read { db in
             var problems = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
             problems += try String.fetchAll(db, sql: "SELECT id FROM entity WHERE row NOT IN (SELECT row FROM print)")
                 .map { "entity “\($0)” has no print" }

@@ -15,7 +15,7 @@ struct PrintMatrixWriter {
         let temporary = folder.url.appendingPathComponent("prints.matrix.\(getpid())-\(UInt32.random(in: 0 ... .max)).part")
         do {
             try folder.attempt {
-                try database.pool.read { db in try write(db, to: temporary) }
+                try database.reader.read { db in try write(db, to: temporary) }
                 guard rename(temporary.path, folder.matrix.path) == 0 else { throw folder.error(.unwritable(String(cString: strerror(errno)))) }
             }
         } catch {
