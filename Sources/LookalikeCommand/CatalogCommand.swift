@@ -21,7 +21,9 @@ struct CatalogCommand: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Tells what a catalog holds.")
         @OptionGroup var folder: Folder
 
-        func run() throws {
+        func run() throws { try folder.timing.measuringAll(perform) }
+
+        private func perform() throws {
             let info = try folder.open().info
             print("entities      \(info.entityCount)")
             for (type, count) in info.typeCounts where info.typeCounts.count > 1 || !type.isEmpty {
@@ -41,7 +43,9 @@ struct CatalogCommand: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Reads everything and tells what is damaged.")
         @OptionGroup var folder: Folder
 
-        func run() throws {
+        func run() throws { try folder.timing.measuringAll(perform) }
+
+        private func perform() throws {
             let catalog = try folder.open()
             let problems = try catalog.verify()
             for problem in problems { print(problem) }
@@ -56,7 +60,9 @@ struct CatalogCommand: ParsableCommand {
         @Flag(help: "Print a line of JSON an entity.")
         var json = false
 
-        func run() throws {
+        func run() throws { try folder.timing.measuringAll(perform) }
+
+        private func perform() throws {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             try folder.open().forEachEntity { entity in
@@ -77,7 +83,9 @@ struct CatalogCommand: ParsableCommand {
         @Argument(help: "Ids of entities.")
         var ids: [String]
 
-        func run() throws {
+        func run() throws { try folder.timing.measuringAll(perform) }
+
+        private func perform() throws {
             let url = URL(fileURLWithPath: folder.folder, isDirectory: true)
             _ = try folder.open()
             try CatalogIndexer(at: url, model: folder.model.loadIfNamed()).remove(ids)
@@ -93,7 +101,9 @@ struct CatalogCommand: ParsableCommand {
         @Option(help: ArgumentHelp("The folder to write to.", valueName: "dir"))
         var output = "."
 
-        func run() throws {
+        func run() throws { try folder.timing.measuringAll(perform) }
+
+        private func perform() throws {
             let catalog = try folder.open()
             try catalog.export(to: URL(fileURLWithPath: output, isDirectory: true))
             print("\(catalog.count) entities written to \(output)")

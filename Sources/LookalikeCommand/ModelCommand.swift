@@ -15,7 +15,9 @@ struct ModelCommand: ParsableCommand {
         @Argument(help: "A model file; without one, the model that comes with the program.")
         var file: String?
 
-        func run() throws {
+        func run() throws { try timing.measuringAll(perform) }
+
+        private func perform() throws {
             let model = try file.map { try FeaturePrintModel(contentsOf: URL(fileURLWithPath: $0)) } ?? .default()
             let summary = model.summary
             let rows = [("LAYER", "KIND", "OUTPUT", "PARAMETERS", "MULTIPLY-ADDS")]

@@ -8,15 +8,29 @@ struct TimingOptions: ParsableArguments {
 
     /// Where stages are to be measured; nil where nobody asked.
     func makeTimings() -> StageTimings? { timings ? StageTimings() : nil }
+
+    /// Runs a command that has no such stages, and tells how long all of it took.
+    func measuringAll<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let start = ContinuousClock.now
+        defer { if timings { StandardError.print(StageTimings.line("total", ContinuousClock.now - start)) } }
+        return try body()
+    }
 }
 
 extension StageTimings {
     func printReport() {
         for (stage, time, count) in stages {
-            let milliseconds = Double(time.components.seconds) * 1e3 + Double(time.components.attoseconds) / 1e15
-            let each = count > 1 ? String(format: "  (%d images, %.3f ms each)", count, milliseconds / Double(count)) : ""
-            StandardError.print(stage.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0) + String(format: " %10.3f ms", milliseconds) + each)
+            let each = count > 1 ? String(format: "  (%d images, %.3f ms each)", count, Self.milliseconds(time) / Double(count)) : ""
+            StandardError.print(Self.line(stage.rawValue, time) + each)
         }
+    }
+
+    static func line(_ name: String, _ time: Duration) -> String {
+        name.padding(toLength: 8, withPad: " ", startingAt: 0) + String(format: " %10.3f ms", milliseconds(time))
+    }
+
+    private static func milliseconds(_ time: Duration) -> Double {
+        Double(time.components.seconds) * 1e3 + Double(time.components.attoseconds) / 1e15
     }
 }
 
