@@ -19,11 +19,18 @@ def main():
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--name", required=True, help="what the model calls itself")
+    parser.add_argument("--input-size", type=int, help="the side that images are resized to, by default the last of training")
     parser.add_argument("--max-distance", type=float, help="the recommended maximum distance")
     parser.add_argument("--fixture", type=Path, help="also write inputs and outputs of this network as JSON")
     options = parser.parse_args()
     state = torch.load(options.checkpoint, map_location="cpu")
-    network = FeaturePrintNetwork(Architecture(**state["architecture"]))
+    architecture = Architecture(**state["architecture"])
+    if options.input_size:
+        # The network is convolutional up to its pooling. A somewhat larger input than in training
+        # shows objects at the size that training showed them (Touvron et al., "Fixing the train-test
+        # resolution discrepancy", 2019).
+        architecture.input_size = options.input_size
+    network = FeaturePrintNetwork(architecture)
     network.load_state_dict(state["average"])
     graph, tensors = export(network, options.output, options.name, options.max_distance)
     if options.fixture:

@@ -45,7 +45,11 @@ enum Manifest {
                 problems.append(IndexProblem(origin: origin, reason: "is not a JSON object"))
                 continue
             }
-            let labels: [String] = if case .array(let list)? = object["labels"] { list.map(\.text) } else { object["labels"].map { [$0.text] } ?? [] }
+            let labels = switch object["labels"] {
+            case .array(let list)?: list.map(\.text)
+            case .null?, nil: [String]()
+            case let one?: [one.text]
+            }
             let values = object.filter { $0.value != .null }.mapValues(\.text)
             add(values, labels: labels, url: url, origin: origin, to: &items, problems: &problems)
         }
@@ -86,32 +90,5 @@ enum Manifest {
                     id: id, type: value("type"), title: value("title"), subtitle: value("subtitle"), labels: labels,
                     attributes: values.filter { !known.contains($0.key) && !$0.value.isEmpty }, image: path),
                 origin: origin))
-    }
-}
-
-/// Any JSON, so that attributes may be numbers, truth values or lists.
-enum JSONValue: Decodable, Equatable {
-    case string(String), number(Double), bool(Bool), array([JSONValue]), object([String: JSONValue]), null
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() { self = .null }
-        else if let value = try? container.decode(Bool.self) { self = .bool(value) }
-        else if let value = try? container.decode(Double.self) { self = .number(value) }
-        else if let value = try? container.decode(String.self) { self = .string(value) }
-        else if let value = try? container.decode([JSONValue].self) { self = .array(value) }
-        else { self = .object(try container.decode([String: JSONValue].self)) }
-    }
-
-    /// As an attribute's text.
-    var text: String {
-        switch self {
-        case .string(let value): value
-        case .number(let value): value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
-        case .bool(let value): String(value)
-        case .array(let values): values.map(\.text).joined(separator: ";")
-        case .object(let values): values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }.joined(separator: ";")
-        case .null: ""
-        }
     }
 }

@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import NearestNeighbors
 
 /// The file `prints.matrix`: the prints of a catalog as rows of a matrix, to be mapped into memory.
 ///
@@ -78,64 +77,5 @@ struct PrintMatrixHeader: Equatable {
         catalogID = UUID(uuid: bytes.loadUnaligned(fromByteOffset: 32, as: uuid_t.self))
         modelDigest = header[48..<80]
         contentDigest = header[80..<112]
-    }
-}
-
-/// A matrix file in memory.
-final class MappedPrintMatrix: @unchecked Sendable {
-    let header: PrintMatrixHeader
-    /// Tells whether the file at the path is still this one.
-    let fileNumber: UInt64
-    private let bytes: UnsafeRawBufferPointer
-
-    /// Maps the file; nil where it is missing or not intact as far as its header and length tell.
-    /// O(1): pages are read as they are used.
-    init?(_ url: URL) {
-        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size >= PrintMatrixHeader.byteCount else { return nil }
-        let count = Int(status.st_size)
-        guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED else { return nil }
-        bytes = UnsafeRawBufferPointer(start: base, count: count)
-        guard let header = PrintMatrixHeader(bytes), header.fileByteCount == count else {
-            munmap(base, count)
-            return nil
-        }
-        self.header = header
-        fileNumber = UInt64(status.st_ino)
-    }
-
-    deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
-
-    private func section<Element>(_ offset: Int, count: Int, of _: Element.Type) -> UnsafeBufferPointer<Element> {
-        UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count * MemoryLayout<Element>.stride)])
-            .assumingMemoryBound(to: Element.self)
-    }
-
-    var matrix: PrintMatrix {
-        PrintMatrix(
-            rows: section(header.rowsOffset, count: header.rowCount * header.dimension, of: Float.self),
-            squaredNorms: section(header.normsOffset, count: header.rowCount, of: Float.self),
-            dimension: header.dimension, owner: self)
-    }
-
-    /// The entity's row in the database.
-    func key(_ row: Int) -> Int64 {
-        section(header.keysOffset, count: header.rowCount, of: Int64.self)[row]
-    }
-
-    /// Reads everything. O(file).
-    var isIntact: Bool {
-        var hash = SHA256()
-        hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: bytes[PrintMatrixHeader.byteCount...]))
-        return Data(hash.finalize()) == header.contentDigest
-    }
-
-    /// Whether the path now leads to another file.
-    func isReplaced(at url: URL) -> Bool {
-        var status = stat()
-        return stat(url.path, &status) == 0 && UInt64(status.st_ino) != fileNumber
     }
 }

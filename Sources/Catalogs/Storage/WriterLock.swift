@@ -1,24 +1,5 @@
 import Foundation
 
-/// The files that make a catalog.
-struct CatalogFolder: Sendable {
-    let url: URL
-
-    var path: String { url.path }
-    /// The truth.
-    var database: URL { url.appendingPathComponent("catalog.sqlite") }
-    /// Derived from the database: the prints as a matrix.
-    var matrix: URL { url.appendingPathComponent("prints.matrix") }
-    /// A copy of the model, where it is not the package's own.
-    var model: URL { url.appendingPathComponent("model.safetensors") }
-    /// Locked by the one writer.
-    var lock: URL { url.appendingPathComponent("writer.lock") }
-
-    var isWritable: Bool { access(path, W_OK) == 0 }
-
-    func error(_ reason: CatalogError.Reason) -> CatalogError { CatalogError(folder: path, reason: reason) }
-}
-
 /// The right to write to a catalog, held by at most one process. The system takes it back when the
 /// process ends, however it ends.
 final class WriterLock: Sendable {

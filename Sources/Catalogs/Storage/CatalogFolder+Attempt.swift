@@ -1,0 +1,22 @@
+import GRDB
+
+extension CatalogFolder {
+    /// Runs a database operation, its errors in this package's words.
+    func attempt<Result>(_ body: () throws -> Result) throws(CatalogError) -> Result {
+        do {
+            return try body()
+        } catch let error as CatalogError {
+            throw error
+        } catch let failure as DatabaseError {
+            let words = failure.message ?? "\(failure.resultCode)"
+            switch failure.resultCode {
+            case .SQLITE_CORRUPT, .SQLITE_NOTADB: throw self.error(.damaged(words))
+            case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: throw self.error(.unwritable(words))
+            case .SQLITE_BUSY, .SQLITE_LOCKED: throw self.error(.busy)
+            default: throw self.error(.failed(words))
+            }
+        } catch {
+            throw self.error(.failed("\(error)"))
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import GRDB
+
+/// A row of the table of entities.
+struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
+    static let databaseTableName = "entity"
+
+    var row: Int64?
+    var id: String
+    var type: String?
+    var title: String?
+    var subtitle: String?
+    var labels: [String]
+    var attributes: [String: String]
+    var image: String
+    var size: Int64
+    /// Nanoseconds since 1970.
+    var modified: Int64
+    /// SHA-256.
+    var contentHash: Data
+
+    mutating func didInsert(_ inserted: InsertionSuccess) { row = inserted.rowID }
+
+    init(_ entity: CatalogEntity, file: FileStamp, contentHash: Data) {
+        id = entity.id
+        type = entity.type
+        title = entity.title
+        subtitle = entity.subtitle
+        labels = entity.labels
+        attributes = entity.attributes
+        image = entity.image
+        size = file.size
+        modified = file.modified
+        self.contentHash = contentHash
+    }
+
+    var entity: CatalogEntity {
+        CatalogEntity(
+            id: id, type: type, title: title, subtitle: subtitle, labels: labels, attributes: attributes, image: image)
+    }
+
+    var file: FileStamp { FileStamp(size: size, modified: modified) }
+}

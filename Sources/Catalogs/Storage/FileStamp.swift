@@ -1,0 +1,26 @@
+import Foundation
+
+/// What tells whether a file is the one that was indexed, without reading it.
+struct FileStamp: Equatable, Sendable {
+    let size: Int64
+    /// Nanoseconds since 1970.
+    let modified: Int64
+
+    init(size: Int64, modified: Int64) {
+        self.size = size
+        self.modified = modified
+    }
+
+    /// Nil where there is no such file.
+    init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        size = Int64(status.st_size)
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,14 @@
+import GRDB
+
+/// The rows of the table of settings.
+enum Setting: String {
+    case catalogID, revision, modelName, modelDigest, printLength
+
+    func read(_ db: Database) throws -> String? {
+        try String.fetchOne(db, sql: "SELECT value FROM setting WHERE key = ?", arguments: [rawValue])
+    }
+
+    func write(_ value: String, _ db: Database) throws {
+        try db.execute(sql: "INSERT OR REPLACE INTO setting (key, value) VALUES (?, ?)", arguments: [rawValue, value])
+    }
+}
