@@ -138,15 +138,15 @@ import Testing
     }
 
     @Test func aSecondWriterIsTurnedAway() throws {
-        let folder = try TemporaryFolder()
-        for index in 0..<200 { try folder.write(SampleImage.blocks(seed: UInt64(index), width: 300, height: 240).pngData(), to: "images/i\(index).png") }
-        let arguments = ["index", folder.file("images").path, "--catalog", folder.file("catalog").path, "--jobs", "1"]
-        let (first, _, errors) = try Command.start(arguments)
-        // The first line of progress says that the lock is held and images are under way.
-        _ = errors.fileHandleForReading.availableData
-        let second = try Command.run(arguments[0], arguments[1], arguments[2], arguments[3])
+        let folder = try Self.folder(1)
+        let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
+        _ = try Command.run("index", images, "--catalog", catalog)
+        let lock = open(catalog + "/writer.lock", O_RDWR)
+        #expect(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+        let second = try Command.run("index", images, "--catalog", catalog)
         #expect(second.status == 1 && second.errors.contains("another process is writing"))
-        first.waitUntilExit()
-        #expect(first.terminationStatus == 0)
+        #expect(try Command.run("search", "--catalog", catalog, images + "/i0.png").status == 0, "readers are not turned away")
+        close(lock)
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
     }
 }

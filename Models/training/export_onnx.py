@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Writes a model file as ONNX, for benchmarks and for other people's tools. Needs onnx and NumPy.
+
+    python export_onnx.py ../default.safetensors --output default.onnx
+
+Input `image`: float32 (batch, 3, height, width), RGB in 0...1, not yet normalised; output `print`:
+float32 (batch, length), unit vectors.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 17
+
+
+def read_safetensors(path):
+    data = Path(path).read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    metadata = header.pop("__metadata__", {})
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        raw = data[8 + length + begin : 8 + length + end]
+        if entry["dtype"] == "BF16":
+            values = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
+        else:
+            values = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2"}[entry["dtype"]])
+        tensors[name] = values.astype(np.float32).reshape(entry["shape"])
+    return metadata, tensors
+
+
+def model(metadata, tensors):
+    graph = json.loads(metadata["lookalike.graph"])
+    size = graph["input"]
+    nodes, constants = [], []
+
+    def constant(name, values):
+        constants.append(numpy_helper.from_array(np.asarray(values, np.float32), name))
+        return name
+
+    def add(op, inputs, output, **attributes):
+        nodes.append(helper.make_node(op, inputs, [output], **attributes))
+        return output
+
+    centred = add("Sub", ["image", constant("mean", np.reshape(size["mean"], (1, 3, 1, 1)))], "centred")
+    add("Div", [centred, constant("std", np.reshape(size["std"], (1, 3, 1, 1)))], "normalised")
+    named = {"image": "normalised"}
+    for node in graph["nodes"]:
+        name, x = node["name"], named[node["input"]]
+        if node["op"] == "convolution":
+            weight, bias = constant(node["weight"], tensors[node["weight"]]), constant(node["bias"], tensors[node["bias"]])
+            x = add("Conv", [x, weight, bias], f"{name}.sum", kernel_shape=[node["kernel"]] * 2,
+                    strides=[node["stride"]] * 2, pads=[node["padding"]] * 4)
+            if "residual" in node:
+                x = add("Add", [x, named[node["residual"]]], f"{name}.added")
+            if node["relu"]:
+                x = add("Relu", [x], f"{name}.relu")
+        elif node["op"] == "generalized_mean":
+            x = add("Clip", [x, constant(f"{name}.epsilon", node["epsilon"])], f"{name}.clipped")
+            x = add("Pow", [x, constant(f"{name}.power", node["power"])], f"{name}.powers")
+            x = add("GlobalAveragePool", [x], f"{name}.mean")
+            x = add("Pow", [x, constant(f"{name}.root", 1 / node["power"])], f"{name}.rooted")
+            x = add("Flatten", [x], f"{name}.flat")
+        elif node["op"] == "linear":
+            x = add("Gemm", [x, constant(node["weight"], tensors[node["weight"]]), constant(node["bias"], tensors[node["bias"]])],
+                    f"{name}.linear", transB=1)
+        elif node["op"] == "l2_normalize":
+            x = add("LpNormalization", [x], f"{name}.unit", axis=1, p=2)
+        else:
+            raise SystemExit(f"{name}: no ONNX form of {node['op']}")
+        named[name] = x
+    length = tensors["projection.bias"].shape[0]
+    nodes.append(helper.make_node("Identity", [x], ["print"]))
+    body = helper.make_graph(
+        nodes, graph["name"],
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 3, size["height"], size["width"]])],
+        [helper.make_tensor_value_info("print", TensorProto.FLOAT, ["batch", length])], constants)
+    made = helper.make_model(body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+    onnx.checker.check_model(made, full_check=True)
+    return made
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--output", type=Path, required=True)
+    options = parser.parse_args()
+    onnx.save(model(*read_safetensors(options.model)), options.output)
+
+
+if __name__ == "__main__":
+    main()
