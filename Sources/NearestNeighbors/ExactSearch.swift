@@ -28,22 +28,16 @@ public struct ExactSearch: Sendable {
     ///
     /// - Precondition: the query has the matrix's dimension.
     public func nearest(to query: [Float], k: Int, threads: Int? = nil) -> [Neighbor] {
-        precondition(query.count == matrix.dimension, "a query of \(query.count) components, rows of \(matrix.dimension)")
-        let workers = workerCount(threads, work: matrix.rowCount * matrix.dimension)
-        guard workers > 1 else { return scan(query, k: k, rows: 0..<matrix.rowCount).sorted() }
-        let merged = Mutex(TopK(k))
-        DispatchQueue.concurrentPerform(iterations: workers) { worker in
-            let range = (worker * matrix.rowCount / workers)..<((worker + 1) * matrix.rowCount / workers)
-            let part = scan(query, k: k, rows: range)
-            merged.withLock { $0.merge(part) }
-        }
-        return merged.withLock { $0.sorted() }
+        scan([query], k: k, threads: threads)[0]
     }
 
-    /// The `k` nearest rows of each query; as ``nearest(to:k:threads:)`` for each of them.
+    /// The `k` nearest rows of each query; as ``nearest(to:k:threads:)`` for each of them, but the
+    /// matrix is read once for all.
+    ///
+    /// - Precondition: the queries have the matrix's dimension.
     public func nearest(toEach queries: [[Float]], k: Int, threads: Int? = nil) -> [[Neighbor]] {
         guard queries.count >= Self.fewestForBLAS, k < matrix.rowCount, k > 0 else {
-            return queries.map { nearest(to: $0, k: k, threads: threads) }
+            return scan(queries, k: k, threads: threads)
         }
         let groups = stride(from: 0, to: queries.count, by: Self.queriesPerBlock).map {
             $0..<min($0 + Self.queriesPerBlock, queries.count)
@@ -63,6 +57,8 @@ public struct ExactSearch: Sendable {
     private static let fewestForBLAS = 4
     /// 256 queries of 256 floats are 256 KiB, a quarter of a common second-level cache.
     private static let queriesPerBlock = 256
+    /// Rows that the cache still holds when the next query comes to them.
+    private static let rowsPerBlock = 256
     /// Multiply-adds that are worth another thread.
     private static let workPerThread = 1 << 18
 
@@ -71,17 +67,33 @@ public struct ExactSearch: Sendable {
         return max(1, min(wanted, work / Self.workPerThread))
     }
 
-    private func scan(_ query: [Float], k: Int, rows: Range<Int>) -> TopK {
-        var best = TopK(k)
-        let block = 256
-        withUnsafeTemporaryAllocation(of: Float.self, capacity: block) { distances in
+    private func scan(_ queries: [[Float]], k: Int, threads: Int?) -> [[Neighbor]] {
+        precondition(queries.allSatisfy { $0.count == matrix.dimension }, "a query has \(matrix.dimension) components, as the rows do")
+        let workers = workerCount(threads, work: queries.count * matrix.rowCount * matrix.dimension)
+        guard workers > 1 else { return scan(queries, k: k, rows: 0..<matrix.rowCount).map { $0.sorted() } }
+        let merged = Mutex(queries.map { _ in TopK(k) })
+        DispatchQueue.concurrentPerform(iterations: workers) { worker in
+            let range = (worker * matrix.rowCount / workers)..<((worker + 1) * matrix.rowCount / workers)
+            let part = scan(queries, k: k, rows: range)
+            merged.withLock { merged in
+                for index in part.indices { merged[index].merge(part[index]) }
+            }
+        }
+        return merged.withLock { $0 }.map { $0.sorted() }
+    }
+
+    private func scan(_ queries: [[Float]], k: Int, rows: Range<Int>) -> [TopK] {
+        var best = queries.map { _ in TopK(k) }
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: Self.rowsPerBlock) { distances in
             guard let out = distances.baseAddress else { return }
             var row = rows.lowerBound
             while row < rows.upperBound {
-                let count = min(block, rows.upperBound - row)
-                kernels.table.squared_distances(
-                    query, matrix.rows + row * matrix.dimension, matrix.dimension, count, matrix.dimension, out)
-                for index in 0..<count { best.offer(row: row + index, squaredDistance: out[index]) }
+                let count = min(Self.rowsPerBlock, rows.upperBound - row)
+                for (index, query) in queries.enumerated() {
+                    kernels.table.squared_distances(
+                        query, matrix.rows + row * matrix.dimension, matrix.dimension, count, matrix.dimension, out)
+                    for offset in 0..<count { best[index].offer(row: row + offset, squaredDistance: out[offset]) }
+                }
                 row += count
             }
         }
