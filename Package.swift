@@ -16,7 +16,10 @@ let package = Package(
         // The core, lowest layer first; a target knows only of those above it in this list.
         .target(name: "CKernels"),
         .target(name: "Kernels", dependencies: ["CKernels"]),
-        .target(name: "CImageCodecs", dependencies: ["CPNG", "CJPEG"]),
+        .target(
+            name: "CImageCodecs", dependencies: ["CPNG", "CJPEG"],
+            // Where there is no pkg-config, nothing else tells the linker: module maps do so for Swift alone.
+            linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("jpeg")]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
