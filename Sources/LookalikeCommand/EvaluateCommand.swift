@@ -21,8 +21,7 @@ struct EvaluateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The queries, JSON lines.", valueName: "file"))
     var queries: String
 
-    @Option(help: "What of a query is looked at: “whole”, “centre” or “centres”.")
-    var regions: QueryRegions = .centre
+    @OptionGroup var region: RegionOption
 
     @Option(help: ArgumentHelp("Also write each query's answer here, JSON lines.", valueName: "file"))
     var answers: String?
@@ -54,7 +53,7 @@ struct EvaluateCommand: AsyncParsableCommand {
                 continue
             }
             let matches = try await catalog.search(
-                matching: image, limit: 10, maxDistance: .infinity, regions: regions, timings: timings)
+                matching: image, limit: 10, maxDistance: .infinity, regions: region.regions, timings: timings)
             let outcome = Evaluation.Outcome(target: query.target, answer: matches.map { ($0.entity.id, $0.distance) })
             all.add(outcome)
             if let kind = query.kind { byKind[kind, default: Evaluation()].add(outcome) }

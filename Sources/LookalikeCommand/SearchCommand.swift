@@ -23,11 +23,7 @@ struct SearchCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The farthest match, 0…2.", valueName: "d"))
     var maxDistance: Double?
 
-    @Option(help: """
-        What of a query is looked at, one forward pass a region: “whole”; “centre”, also its middle \
-        72 %; “centres”, also its middle 86 % and 52 %.
-        """)
-    var regions: QueryRegions = .centre
+    @OptionGroup var region: RegionOption
 
     @Flag(help: "Print a line of JSON a query.")
     var json = false
@@ -60,7 +56,7 @@ struct SearchCommand: AsyncParsableCommand {
                 continue
             }
             let matches = try await catalog.search(
-                matching: image, limit: limit, maxDistance: maxDistance, regions: regions, timings: timings)
+                matching: image, limit: limit, maxDistance: maxDistance, regions: region.regions, timings: timings)
             if json {
                 print(try SearchAnswer(query: argument, matches: matches).line)
             } else {

@@ -53,7 +53,28 @@ struct CatalogOption: ParsableArguments {
     var url: URL { URL(fileURLWithPath: folder, isDirectory: true) }
 }
 
-extension QueryRegions: ExpressibleByArgument {}
+struct RegionOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "What of a query is looked at, a forward pass each: “whole”, “centre” (also its middle 72 %), “centres” (also 86 % and 52 %), or fractions such as 1,0.8,0.6.",
+            valueName: "regions"),
+        transform: Self.parse)
+    var regions = QueryRegions.centre
+
+    private static func parse(_ text: String) throws -> QueryRegions {
+        switch text {
+        case "whole": return .whole
+        case "centre": return .centre
+        case "centres": return .centres
+        default:
+            let fractions = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+            guard fractions.allSatisfy({ $0.map { $0 > 0 && $0 <= 1 } ?? false }) else {
+                throw ValidationError("“\(text)” is neither whole, centre, centres nor fractions between 0 and 1.")
+            }
+            return QueryRegions(fractions: fractions.compactMap(\.self))
+        }
+    }
+}
 
 enum StandardError {
     static func print(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
