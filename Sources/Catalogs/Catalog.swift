@@ -33,7 +33,7 @@ public final class Catalog: Sendable {
             throw folder.error(.missing)
         }
         self.model = try Self.model(of: folder, identity: identity, given: model)
-        mapped = Mutex(try Self.current(database, identity: identity))
+        mapped = Mutex(try Self.current(database, model: self.model))
     }
 
     static func model(
@@ -58,14 +58,15 @@ public final class Catalog: Sendable {
     }
 
     /// The matrix file if it is of the database's revision, otherwise a new one.
-    private static func current(_ database: CatalogDatabase, identity: ModelIdentity) throws -> MappedPrintMatrix {
+    private static func current(_ database: CatalogDatabase, model: FeaturePrintModel) throws -> MappedPrintMatrix {
         let folder = database.folder
         func usable() throws(CatalogError) -> MappedPrintMatrix? {
             let (revision, id) = try folder.attempt {
                 try database.reader.read { (try CatalogDatabase.revision($0), try Setting.catalogID.read($0)) }
             }
             guard let file = MappedPrintMatrix(folder.matrix), file.header.revision == revision,
-                file.header.catalogID.uuidString == id, file.header.modelDigest == Data(hexadecimal: identity.digest)
+                file.header.catalogID.uuidString == id, file.header.modelDigest == Data(hexadecimal: model.identity.digest),
+                file.header.dimension == model.printLength
             else { return nil }
             return file
         }
@@ -75,7 +76,7 @@ public final class Catalog: Sendable {
         }
         try PrintMatrixWriter(database: database).write()
         // A writer may have committed since; what was just written is whole all the same.
-        guard let file = try usable() ?? MappedPrintMatrix(folder.matrix) else {
+        guard let file = try usable() ?? MappedPrintMatrix(folder.matrix), file.header.dimension == model.printLength else {
             throw folder.error(.damaged("its matrix of prints cannot be read back"))
         }
         return file

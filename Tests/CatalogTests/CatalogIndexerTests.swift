@@ -74,6 +74,15 @@ struct CatalogIndexerTests {
         #expect(try Catalog(at: fixture.catalog).verify().isEmpty)
     }
 
+    @Test func anEmptyCatalogIsACatalog() async throws {
+        let folder = try TemporaryFolder()
+        #expect(try CatalogIndexer(at: folder.url).index([]).processed == 0)
+        let catalog = try Catalog(at: folder.url)
+        #expect(catalog.count == 0)
+        #expect(try await catalog.search(matching: SampleImage.blocks(seed: 1), maxDistance: 2).isEmpty)
+        #expect(try catalog.verify().isEmpty)
+    }
+
     @Test func thereIsOneWriterAtATime() throws {
         let fixture = try CatalogFixture()
         var first: CatalogIndexer? = try CatalogIndexer(at: fixture.catalog)
