@@ -22,6 +22,7 @@ test: dependencies
 
 demo: build
 	@mkdir -p $(OUTPUT)
+	@rm -rf $(OUTPUT)/catalog
 	$(LOOKALIKE) index $(DEMO)/covers/albums.csv --catalog $(OUTPUT)/catalog
 	$(LOOKALIKE) search --catalog $(OUTPUT)/catalog --limit 3 --sheet $(OUTPUT)/contact-sheet.png --timings $(DEMO)/queries/*
 	@echo

@@ -40,7 +40,8 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
             "\(folder): its prints were made with model \(catalog), and cannot be used with \(given); "
                 + "use that model, or index into another folder"
         case .modelUnavailable(let model):
-            "\(folder): its prints were made with model \(model), which is not at hand; name its file"
+            "\(folder): its prints were made with model \(model), which is not at hand; "
+                + "name its file, or index anew into another folder"
         case .laterVersion: "\(folder): was written by a later version of Lookalike"
         case .damaged(let words): "\(folder): is damaged: \(words)"
         case .failed(let words): "\(folder): \(words)"
