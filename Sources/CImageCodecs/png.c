@@ -29,6 +29,15 @@ static void ignore_warning(png_structp png, png_const_charp reason) {
     (void)reason;
 }
 
+static png_structp create_reader(png_infop *info, char *message) {
+    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, message, fail, ignore_warning);
+    *info = png ? png_create_info_struct(png) : NULL;
+    if (*info) return png;
+    snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
+    png_destroy_read_struct(&png, NULL, NULL);
+    return NULL;
+}
+
 // Sets the transformations up that lead to 8-bit grey, grey + alpha, RGB or RGBA.
 static void begin(png_structp png, png_infop info, source *from) {
     png_set_read_fn(png, from, read_bytes);
@@ -43,13 +52,9 @@ static void begin(png_structp png, png_infop info, source *from) {
 
 bool lk_png_read_header(const uint8_t *bytes, size_t count, lk_image_header *header, char *message) {
     source from = {bytes, count, 0};
-    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, message, fail, ignore_warning);
-    png_infop info = png ? png_create_info_struct(png) : NULL;
-    if (!info) {
-        snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
-        png_destroy_read_struct(&png, NULL, NULL);
-        return false;
-    }
+    png_infop info;
+    png_structp png = create_reader(&info, message);
+    if (!png) return false;
     if (setjmp(png_jmpbuf(png))) {
         png_destroy_read_struct(&png, &info, NULL);
         return false;
@@ -69,13 +74,9 @@ bool lk_png_read_header(const uint8_t *bytes, size_t count, lk_image_header *hea
 bool lk_png_decode(const uint8_t *bytes, size_t count, const lk_image_header *header,
                    uint8_t *pixels, size_t stride, char *message) {
     source from = {bytes, count, 0};
-    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, message, fail, ignore_warning);
-    png_infop info = png ? png_create_info_struct(png) : NULL;
-    if (!info) {
-        snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
-        png_destroy_read_struct(&png, NULL, NULL);
-        return false;
-    }
+    png_infop info;
+    png_structp png = create_reader(&info, message);
+    if (!png) return false;
     if (setjmp(png_jmpbuf(png))) {
         png_destroy_read_struct(&png, &info, NULL);
         return false;
