@@ -1,7 +1,5 @@
 import COpenBLAS
-import Dispatch
 import Kernels
-import Synchronization
 
 /// A group of queries against all rows through BLAS.
 ///
@@ -10,7 +8,7 @@ import Synchronization
 /// candidate is farther than the k-th exact distance by more than both errors together can
 /// explain, no row outside the candidates can belong to the result. Otherwise (many near-ties) the
 /// query is left to a scan of its own.
-struct BatchScan {
+struct BatchScan: Sendable {
     let matrix: PrintMatrix
     let kernels: KernelTier
     let queries: [[Float]]
@@ -24,24 +22,20 @@ struct BatchScan {
     func run(workers: Int) -> [[Neighbor]?] {
         let flat = queries.flatMap { $0 }
         let norms = queries.map { query in query.withUnsafeBufferPointer(PrintMatrix.squaredNorm) }
-        let merged = Mutex(queries.map { _ in TopK(k + Self.spare) })
-        let largestNorm = Mutex<Float>(0)
-        DispatchQueue.concurrentPerform(iterations: workers) { worker in
-            let rows = (worker * matrix.rowCount / workers)..<((worker + 1) * matrix.rowCount / workers)
-            let (part, norm) = candidates(flat, norms: norms, rows: rows)
-            merged.withLock { merged in
-                for index in part.indices { merged[index].merge(part[index]) }
-            }
-            largestNorm.withLock { $0 = max($0, norm) }
+        let parts = concurrentMap(workers) { worker in
+            candidates(
+                flat, norms: norms,
+                rows: (worker * matrix.rowCount / workers)..<((worker + 1) * matrix.rowCount / workers))
         }
-        let found = merged.withLock { $0 }
-        let rowNorm = largestNorm.withLock { $0 }
-        return queries.indices.map { index in
-            proven(found[index], query: queries[index], queryNorm: norms[index], rowNorm: rowNorm)
+        let largestNorm = parts.map(\.largestNorm).max() ?? 0
+        return queries.indices.map { query in
+            proven(
+                TopK(merging: parts.map { $0.best[query] }), query: queries[query], queryNorm: norms[query],
+                rowNorm: largestNorm)
         }
     }
 
-    private func candidates(_ flat: [Float], norms: [Float], rows: Range<Int>) -> ([TopK], Float) {
+    private func candidates(_ flat: [Float], norms: [Float], rows: Range<Int>) -> (best: [TopK], largestNorm: Float) {
         var best = queries.map { _ in TopK(k + Self.spare) }
         var largest: Float = 0
         let block = Self.rowsPerBlock

@@ -1,8 +1,6 @@
 import COpenBLAS
-import Dispatch
 import Foundation
 import Kernels
-import Synchronization
 
 /// Finds the rows nearest to a query by looking at all of them.
 ///
@@ -71,15 +69,10 @@ public struct ExactSearch: Sendable {
         precondition(queries.allSatisfy { $0.count == matrix.dimension }, "a query has \(matrix.dimension) components, as the rows do")
         let workers = workerCount(threads, work: queries.count * matrix.rowCount * matrix.dimension)
         guard workers > 1 else { return scan(queries, k: k, rows: 0..<matrix.rowCount).map { $0.sorted() } }
-        let merged = Mutex(queries.map { _ in TopK(k) })
-        DispatchQueue.concurrentPerform(iterations: workers) { worker in
-            let range = (worker * matrix.rowCount / workers)..<((worker + 1) * matrix.rowCount / workers)
-            let part = scan(queries, k: k, rows: range)
-            merged.withLock { merged in
-                for index in part.indices { merged[index].merge(part[index]) }
-            }
+        let parts = concurrentMap(workers) { worker in
+            scan(queries, k: k, rows: (worker * matrix.rowCount / workers)..<((worker + 1) * matrix.rowCount / workers))
         }
-        return merged.withLock { $0 }.map { $0.sorted() }
+        return queries.indices.map { query in TopK(merging: parts.map { $0[query] }).sorted() }
     }
 
     private func scan(_ queries: [[Float]], k: Int, rows: Range<Int>) -> [TopK] {

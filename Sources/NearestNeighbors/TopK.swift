@@ -1,7 +1,7 @@
 /// The k nearest of a stream of neighbours: a binary heap with the farthest on top.
 ///
 /// Offering one is O(1) where it is not among the nearest so far, O(log k) otherwise.
-struct TopK {
+struct TopK: Sendable {
     let capacity: Int
     private var heap: [Neighbor] = []
 
@@ -46,8 +46,12 @@ struct TopK {
         }
     }
 
-    mutating func merge(_ other: TopK) {
-        for neighbor in other.heap { offer(row: neighbor.row, squaredDistance: neighbor.squaredDistance) }
+    /// The k nearest of all parts, which have the same k.
+    init(merging parts: [TopK]) {
+        self.init(parts.first?.capacity ?? 0)
+        for part in parts {
+            for neighbor in part.heap { offer(row: neighbor.row, squaredDistance: neighbor.squaredDistance) }
+        }
     }
 
     /// Nearest first.
