@@ -16,6 +16,7 @@ let package = Package(
         // The core, lowest layer first; a target knows only of those above it in this list.
         .target(name: "CKernels"),
         .target(name: "Kernels", dependencies: ["CKernels"]),
+        .target(name: "Parallelism"),
         .target(
             name: "CImageCodecs", dependencies: ["CPNG", "CJPEG"],
             // Where there is no pkg-config, nothing else tells the linker: module maps do so for Swift alone.
@@ -27,9 +28,9 @@ let package = Package(
         .target(name: "Resizing", dependencies: ["Kernels", "PixelBuffers"]),
         .target(
             name: "FeaturePrints",
-            dependencies: ["Kernels", "PixelBuffers", "Resizing", .product(name: "Crypto", package: "swift-crypto")]
+            dependencies: ["Kernels", "Parallelism", "PixelBuffers", "Resizing", .product(name: "Crypto", package: "swift-crypto")]
         ),
-        .target(name: "NearestNeighbors", dependencies: ["Kernels", "COpenBLAS"]),
+        .target(name: "NearestNeighbors", dependencies: ["Kernels", "Parallelism", "COpenBLAS"]),
         .target(
             name: "DefaultModel", dependencies: ["FeaturePrints"], path: "Models",
             exclude: ["training", "README.md"], sources: ["DefaultModel.swift"],
@@ -38,7 +39,7 @@ let package = Package(
         .target(
             name: "Catalogs",
             dependencies: [
-                "DefaultModel", "FeaturePrints", "NearestNeighbors", "PixelBuffers",
+                "DefaultModel", "FeaturePrints", "NearestNeighbors", "Parallelism", "PixelBuffers",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]

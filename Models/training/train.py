@@ -24,7 +24,7 @@ MEMORY = 4096
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", action="append", default=[], metavar="FOLDER[=WEIGHT]", help="a folder of images and its share of a batch")
+    parser.add_argument("--data", action="append", default=[], metavar="FOLDER[=WEIGHT[:SIDE]]", help="a folder of images, its share of a batch, and the side to keep them at (160)")
     parser.add_argument("--exclude", action="append", default=[], metavar="FOLDER", help="leave out near-duplicates of the images in this folder")
     parser.add_argument("--output", type=Path, required=True, help="folder for the checkpoint, the log and the exported model")
     parser.add_argument("--cache", type=Path, help="folder for packed images (default: OUTPUT/cache)")
@@ -119,9 +119,9 @@ def main():
     excluded = signatures_of(options.exclude)
     sets, weights = [], []
     for entry in options.data:
-        folder, _, weight = entry.partition("=")
-        side = 64 if folder.rstrip("/").endswith("tiny") else 160
-        sets.append(TextureSet.packed(folder, side, cache, excluded, log))
+        folder, _, rest = entry.partition("=")
+        weight, _, side = rest.partition(":")
+        sets.append(TextureSet.packed(folder, int(side or 160), cache, excluded, log))
         weights.append(float(weight or 1))
         log(f"{folder}: {len(sets[-1])} images, weight {weights[-1]}")
     batches = Batches(sets, weights, options.seed)

@@ -7,8 +7,6 @@ extension Catalog {
     /// the same order, into a folder, which is made where it is missing.
     public func export(to url: URL) throws {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let (prints, lines) = try folder.attempt {
             try database.reader.read { db in
                 var prints: [[Float]] = []
@@ -20,7 +18,7 @@ extension Catalog {
                         throw folder.error(.damaged("the print of “\(row["id"] as String)” is not \(model.printLength) finite floats"))
                     }
                     prints.append(vector)
-                    lines += try encoder.encode(try EntityRecord(row: row).entity) + Data("\n".utf8)
+                    lines += Data((try JSONLine.text(EntityRecord(row: row).entity) + "\n").utf8)
                 }
                 return (prints, lines)
             }

@@ -1,7 +1,7 @@
 import Crypto
-import Dispatch
 import Foundation
 import Kernels
+import Parallelism
 import PixelBuffers
 import Resizing
 import Synchronization
@@ -119,28 +119,14 @@ public final class FeaturePrintModel: Sendable {
         // Few images: all threads work on one batch. Many: each thread has batches of its own.
         let size = images.count < 2 * threads ? max(images.count, 1) : Self.batchSize
         let batches = stride(from: 0, to: images.count, by: size).map { $0..<min($0 + size, images.count) }
-        guard batches.count > 1, threads > 1 else {
-            var all: [FeaturePrint] = []
-            for range in batches { all += try prints(of: images[range], threads: threads, timings: timings) }
-            return all
-        }
-        let results = Mutex<[Result<[FeaturePrint], ModelError>?]>(Array(repeating: nil, count: batches.count))
-        let next = Atomic<Int>(0)
-        DispatchQueue.concurrentPerform(iterations: min(threads, batches.count)) { _ in
-            while true {
-                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                guard index < batches.count else { return }
-                let result = Result { () throws(ModelError) in
-                    try prints(of: images[batches[index]], threads: 1, timings: timings)
-                }
-                results.withLock { $0[index] = result }
+        let threadsOfEach = batches.count > 1 ? 1 : threads
+        let results = concurrentMap(batches.count, threads: threads) { index in
+            Result { () throws(ModelError) in
+                try prints(of: images[batches[index]], threads: threadsOfEach, timings: timings)
             }
         }
         var all: [FeaturePrint] = []
-        for result in results.withLock({ $0 }) {
-            guard let result else { preconditionFailure("every batch was run") }
-            all += try result.get()
-        }
+        for result in results { all += try result.get() }
         return all
     }
 

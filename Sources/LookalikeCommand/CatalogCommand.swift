@@ -63,11 +63,9 @@ struct CatalogCommand: ParsableCommand {
         func run() throws { try folder.timing.measuringAll(perform) }
 
         private func perform() throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             try folder.open().forEachEntity { entity in
                 if json {
-                    print(String(decoding: try encoder.encode(entity), as: UTF8.self))
+                    print(try JSONLine.text(entity))
                 } else {
                     print([entity.id, entity.title, entity.subtitle].compactMap { $0 }.joined(separator: "\t"))
                 }

@@ -44,14 +44,9 @@ struct EvaluateCommand: AsyncParsableCommand {
         var failures = 0
         for (number, query) in try readQueries(file) {
             let path = URL(fileURLWithPath: query.query, relativeTo: file.deletingLastPathComponent()).path
-            let image: PixelBuffer
-            do {
-                image = try QueryImage.read(path, options: catalog.model.decodingOptions, timings: timings)
-            } catch {
-                StandardError.print("\(queries):\(number): \(error)")
-                failures += 1
-                continue
-            }
+            guard let image = QueryImage.readOrReport(
+                path, prefix: "\(queries):\(number): ", options: catalog.model.decodingOptions, timings: timings, failures: &failures)
+            else { continue }
             let matches = try await catalog.search(
                 matching: image, limit: 10, maxDistance: .infinity, regions: region.regions, timings: timings)
             let outcome = Evaluation.Outcome(target: query.target, answer: matches.map { ($0.entity.id, $0.distance) })

@@ -33,20 +33,15 @@ struct PrintCommand: ParsableCommand {
         var rows: [[Float]] = []
         var failures = 0
         for argument in images {
-            do {
-                let image = try QueryImage.read(argument, options: model.decodingOptions, timings: timings)
-                let featurePrint = try model.featurePrint(for: image, timings: timings)
-                if output == nil {
-                    let encoder = JSONEncoder()
-                    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-                    let line = Line(image: argument, model: featurePrint.model.digest, print: featurePrint.vector)
-                    Swift.print(String(decoding: try encoder.encode(line), as: UTF8.self))
-                } else {
-                    rows.append(featurePrint.vector)
-                }
-            } catch let error as ImageError {
-                StandardError.print("\(error)")
-                failures += 1
+            let options = model.decodingOptions
+            guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
+            else { continue }
+            let featurePrint = try model.featurePrint(for: image, timings: timings)
+            if output == nil {
+                let line = Line(image: argument, model: featurePrint.model.digest, print: featurePrint.vector)
+                Swift.print(try JSONLine.text(line))
+            } else {
+                rows.append(featurePrint.vector)
             }
         }
         if let output {

@@ -47,14 +47,9 @@ struct SearchCommand: AsyncParsableCommand {
         var sheetRows: [ContactSheet.Row] = []
         var failures = 0
         for argument in images {
-            let image: PixelBuffer
-            do {
-                image = try QueryImage.read(argument, options: catalog.model.decodingOptions, timings: timings)
-            } catch {
-                StandardError.print("\(error)")
-                failures += 1
-                continue
-            }
+            let options = catalog.model.decodingOptions
+            guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
+            else { continue }
             let matches = try await catalog.search(
                 matching: image, limit: limit, maxDistance: maxDistance, regions: region.regions, timings: timings)
             if json {
@@ -104,9 +99,7 @@ struct SearchAnswer: Encodable {
 
     var line: String {
         get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
+            try JSONLine.text(self)
         }
     }
 }

@@ -81,6 +81,19 @@ enum StandardError {
 }
 
 enum QueryImage {
+    /// Reads an image; where that fails, tells why and counts the failure, so that the rest can go on.
+    static func readOrReport(
+        _ argument: String, prefix: String = "", options: DecodingOptions, timings: StageTimings?, failures: inout Int
+    ) -> PixelBuffer? {
+        do {
+            return try read(argument, options: options, timings: timings)
+        } catch {
+            StandardError.print("\(prefix)\(error)")
+            failures += 1
+            return nil
+        }
+    }
+
     /// Reads an image file, or standard input for `-`.
     static func read(_ argument: String, options: DecodingOptions, timings: StageTimings?) throws(ImageError) -> PixelBuffer {
         let start = ContinuousClock.now

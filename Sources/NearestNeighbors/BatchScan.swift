@@ -1,5 +1,6 @@
 import COpenBLAS
 import Kernels
+import Parallelism
 
 /// A group of queries against all rows through BLAS.
 ///
@@ -22,10 +23,8 @@ struct BatchScan: Sendable {
     func run(workers: Int) -> [[Neighbor]?] {
         let flat = queries.flatMap { $0 }
         let norms = queries.map { query in query.withUnsafeBufferPointer(PrintMatrix.squaredNorm) }
-        let parts = concurrentMap(workers) { worker in
-            candidates(
-                flat, norms: norms,
-                rows: (worker * matrix.rowCount / workers)..<((worker + 1) * matrix.rowCount / workers))
+        let parts = concurrentMap(workers, threads: workers) { worker in
+            candidates(flat, norms: norms, rows: (0..<matrix.rowCount).part(worker, of: workers))
         }
         let largestNorm = parts.map(\.largestNorm).max() ?? 0
         return queries.indices.map { query in

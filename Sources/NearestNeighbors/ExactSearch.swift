@@ -1,6 +1,7 @@
 import COpenBLAS
 import Foundation
 import Kernels
+import Parallelism
 
 /// Finds the rows nearest to a query by looking at all of them.
 ///
@@ -26,7 +27,8 @@ public struct ExactSearch: Sendable {
     ///
     /// - Precondition: the query has the matrix's dimension.
     public func nearest(to query: [Float], k: Int, threads: Int? = nil) -> [Neighbor] {
-        scan([query], k: k, threads: threads)[0]
+        check([query])
+        return scan([query], k: k, threads: threads)[0]
     }
 
     /// The `k` nearest rows of each query; as ``nearest(to:k:threads:)`` for each of them, but the
@@ -34,6 +36,7 @@ public struct ExactSearch: Sendable {
     ///
     /// - Precondition: the queries have the matrix's dimension.
     public func nearest(toEach queries: [[Float]], k: Int, threads: Int? = nil) -> [[Neighbor]] {
+        check(queries)
         guard queries.count >= Self.fewestForBLAS, k < matrix.rowCount, k > 0 else {
             return scan(queries, k: k, threads: threads)
         }
@@ -60,17 +63,20 @@ public struct ExactSearch: Sendable {
     /// Multiply-adds that are worth another thread.
     private static let workPerThread = 1 << 18
 
+    /// The kernels read as many floats of a query as the rows have.
+    private func check(_ queries: [[Float]]) {
+        precondition(queries.allSatisfy { $0.count == matrix.dimension }, "a query has \(matrix.dimension) components, as the rows do")
+    }
+
     private func workerCount(_ threads: Int?, work: Int) -> Int {
         let wanted = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
         return max(1, min(wanted, work / Self.workPerThread))
     }
 
     private func scan(_ queries: [[Float]], k: Int, threads: Int?) -> [[Neighbor]] {
-        precondition(queries.allSatisfy { $0.count == matrix.dimension }, "a query has \(matrix.dimension) components, as the rows do")
         let workers = workerCount(threads, work: queries.count * matrix.rowCount * matrix.dimension)
-        guard workers > 1 else { return scan(queries, k: k, rows: 0..<matrix.rowCount).map { $0.sorted() } }
-        let parts = concurrentMap(workers) { worker in
-            scan(queries, k: k, rows: (worker * matrix.rowCount / workers)..<((worker + 1) * matrix.rowCount / workers))
+        let parts = concurrentMap(workers, threads: workers) { worker in
+            scan(queries, k: k, rows: (0..<matrix.rowCount).part(worker, of: workers))
         }
         return queries.indices.map { query in TopK(merging: parts.map { $0[query] }).sorted() }
     }

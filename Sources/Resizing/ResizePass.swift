@@ -15,7 +15,7 @@ struct ResizePass {
         let rowBytes = image.width * channels
         let cellsPerRow = (image.width + horizontal.factor - 1) / horizontal.factor
         let cellRows = (image.height + vertical.factor - 1) / vertical.factor
-        let depth = largestOverlap(cellRows: cellRows)
+        let depth = largestOverlap()
         let line = UnsafeMutablePointer<UInt16>.allocate(capacity: rowBytes)
         let cells = UnsafeMutablePointer<Float>.allocate(capacity: cellsPerRow * 4)
         let filtered = UnsafeMutablePointer<Float>.allocate(capacity: width * 4)
@@ -69,7 +69,7 @@ struct ResizePass {
     }
 
     /// How many output rows are under way at once, at most.
-    private func largestOverlap(cellRows: Int) -> Int {
+    private func largestOverlap() -> Int {
         var deepest = 1
         var low = 0
         for (y, span) in vertical.spans.enumerated() {

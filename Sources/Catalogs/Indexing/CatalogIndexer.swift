@@ -1,11 +1,10 @@
 import Crypto
 import DefaultModel
-import Dispatch
 import FeaturePrints
 import Foundation
 import GRDB
+import Parallelism
 import PixelBuffers
-import Synchronization
 
 /// Writes to a catalog: makes it, takes images in, drops entities.
 ///
@@ -88,25 +87,17 @@ public final class CatalogIndexer: Sendable {
         chunk: [IndexItem], jobs: Int, timings: StageTimings?, report: inout IndexReport
     ) throws {
         let known = try records(of: chunk.map(\.entity.id))
-        let readings = Mutex([Reading?](repeating: nil, count: chunk.count))
-        let next = Atomic<Int>(0)
-        DispatchQueue.concurrentPerform(iterations: min(jobs, chunk.count)) { _ in
-            while true {
-                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                guard index < chunk.count else { return }
-                let reading = read(chunk[index], known: known[chunk[index].entity.id], timings: timings)
-                readings.withLock { $0[index] = reading }
-            }
+        let readings = concurrentMap(chunk.count, threads: jobs) { index in
+            read(chunk[index], known: known[chunk[index].entity.id], timings: timings)
         }
         var new: [(record: EntityRecord, image: PixelBuffer)] = []
         var described: [EntityRecord] = []
-        for (item, reading) in zip(chunk, readings.withLock({ $0 })) {
+        for (item, reading) in zip(chunk, readings) {
             switch reading {
             case .unchanged: report.unchanged += 1
             case .described(let record): described.append(record)
             case .image(let record, let image): new.append((record, image))
             case .failed(let reason): report.problems.append(IndexProblem(origin: item.origin, reason: reason))
-            case nil: preconditionFailure("every item was read")
             }
         }
         let prints = try model.featurePrints(for: new.map(\.image), threads: jobs, timings: timings)
@@ -127,7 +118,7 @@ public final class CatalogIndexer: Sendable {
     }
 
     /// What became of an item before it is embedded.
-    private enum Reading {
+    private enum Reading: Sendable {
         case unchanged
         /// The print stays; what is said of the entity or its file changes.
         case described(EntityRecord)

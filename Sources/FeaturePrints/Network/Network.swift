@@ -1,5 +1,6 @@
 import Dispatch
 import Kernels
+import Parallelism
 
 /// The layers of a model, ready to run.
 struct Network: Sendable {
@@ -112,8 +113,7 @@ struct Network: Sendable {
                 // Each worker writes its own parts of the output.
                 nonisolated(unsafe) let shared = tensors
                 DispatchQueue.concurrentPerform(iterations: workers) { worker in
-                    let range = (worker * parts / workers)..<((worker + 1) * parts / workers)
-                    step.layer.run(range, tensors: shared, batch: batch, kernels: kernels)
+                    step.layer.run((0..<parts).part(worker, of: workers), tensors: shared, batch: batch, kernels: kernels)
                 }
             }
         }

@@ -40,8 +40,6 @@ struct SafeTensorsFile {
         elements = try Self.checked(header.tensors, byteCount: data.count - base)
     }
 
-    var names: [String] { tensors.keys.sorted() }
-
     func shape(of name: String) -> [Int]? { tensors[name]?.shape }
 
     /// The tensor's numbers in row-major order.
