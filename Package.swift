@@ -65,7 +65,7 @@ let package = Package(
             exclude: ["make_fixtures.py"], resources: [.copy("Fixtures")]),
         .testTarget(name: "ResizingTests", dependencies: ["Kernels", "Resizing", "TestSupport"]),
         .testTarget(
-            name: "FeaturePrintTests", dependencies: ["DefaultModel", "FeaturePrints", "Kernels", "TestSupport"],
+            name: "FeaturePrintTests", dependencies: ["DefaultModel", "FeaturePrints", "Kernels", "Resizing", "TestSupport"],
             resources: [.copy("Fixtures")]),
         .testTarget(name: "NearestNeighborTests", dependencies: ["Kernels", "NearestNeighbors", "TestSupport"]),
         .testTarget(name: "CatalogTests", dependencies: ["Catalogs", "TestSupport"]),

@@ -46,8 +46,11 @@ def write_fixture(graph, tensors, path, seed=3):
     pixels = (x * (3 + c) + y * (5 - c) + (x * y) // (7 + c)) % 256
     mean, std = (torch.tensor(graph["input"][key]).view(3, 1, 1) for key in ("mean", "std"))
     with torch.no_grad():
-        output = run(graph, tensors, ((pixels.float() / 255 - mean) / std).unsqueeze(0))[0]
-    path.write_text(json.dumps({"pixels": "(x * (3 + c) + y * (5 - c) + x * y / (7 + c)) % 256", "print": [round(v, 7) for v in output.tolist()]}))
+        prints, corners = run(graph, tensors, ((pixels.float() / 255 - mean) / std).unsqueeze(0))
+    made = {"pixels": "(x * (3 + c) + y * (5 - c) + x * y / (7 + c)) % 256", "print": [round(v, 7) for v in prints[0].tolist()]}
+    if corners is not None:
+        made["corners"] = [round(v / size, 7) for v in corners[0].tolist()]
+    path.write_text(json.dumps(made))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
     python export_onnx.py ../default.safetensors --output default.onnx
 
 Input `image`: float32 (batch, 3, height, width), RGB in 0...1, not yet normalised; output `print`:
-float32 (batch, length), unit vectors.
+float32 (batch, length), unit vectors. A network that tells where the object is also has `found_corners`: float32
+(batch, 8), x and y in pixels of the input, clockwise from the object's top left.
 """
 
 import argparse
@@ -35,13 +36,34 @@ def read_safetensors(path):
     return metadata, tensors
 
 
+def corner_votes(add, constant, name, votes, stride, size):
+    """Softmax over the cells of four channels, weighing the cells' places plus eight offsets."""
+    w, h = -(-size["width"] // stride), -(-size["height"] // stride)
+    cells = np.stack([np.tile(np.arange(w), h), np.repeat(np.arange(h), w)])
+
+    def numbers(suffix, values):
+        return constant(f"{name}.{suffix}", values, np.int64)
+
+    logits = add("Slice", [votes, numbers("0", [0]), numbers("4", [4]), numbers("axis", [1])], f"{name}.logits")
+    offsets = add("Slice", [votes, numbers("from", [4]), numbers("to", [12]), f"{name}.axis"], f"{name}.offsets")
+    logits = add("Reshape", [logits, numbers("flat", [0, 4, 1, h * w])], f"{name}.flat_logits")
+    weights = add("Softmax", [logits], f"{name}.weights", axis=-1)
+    offsets = add("Reshape", [offsets, numbers("pairs", [0, 4, 2, h * w])], f"{name}.flat_offsets")
+    places = add("Add", [offsets, constant(f"{name}.cells", cells.reshape(1, 1, 2, -1))], f"{name}.places")
+    weighted = add("Mul", [places, weights], f"{name}.weighted")
+    mean = add("ReduceSum", [weighted, numbers("last", [-1])], f"{name}.mean", keepdims=0)
+    pixels = add("Mul", [mean, constant(f"{name}.stride", stride)], f"{name}.pixels")
+    centred = add("Add", [pixels, constant(f"{name}.half", 0.5)], f"{name}.centred")
+    return add("Reshape", [centred, numbers("eight", [0, 8])], f"{name}.corners")
+
+
 def model(metadata, tensors):
     graph = json.loads(metadata["lookalike.graph"])
     size = graph["input"]
     nodes, constants = [], []
 
-    def constant(name, values):
-        constants.append(numpy_helper.from_array(np.asarray(values, np.float32), name))
+    def constant(name, values, kind=np.float32):
+        constants.append(numpy_helper.from_array(np.asarray(values, kind), name))
         return name
 
     def add(op, inputs, output, **attributes):
@@ -70,6 +92,8 @@ def model(metadata, tensors):
         elif node["op"] == "linear":
             x = add("Gemm", [x, constant(node["weight"], tensors[node["weight"]]), constant(node["bias"], tensors[node["bias"]])],
                     f"{name}.linear", transB=1)
+        elif node["op"] == "corner_votes":
+            x = corner_votes(add, constant, name, x, node["stride"], size)
         elif node["op"] == "l2_normalize":
             x = add("LpNormalization", [x], f"{name}.unit", axis=1, p=2)
         else:
@@ -77,10 +101,14 @@ def model(metadata, tensors):
         named[name] = x
     length = tensors["projection.bias"].shape[0]
     nodes.append(helper.make_node("Identity", [x], ["print"]))
+    outputs = [helper.make_tensor_value_info("print", TensorProto.FLOAT, ["batch", length])]
+    if graph.get("corners"):
+        nodes.append(helper.make_node("Identity", [named[graph["corners"]]], ["found_corners"]))
+        outputs.append(helper.make_tensor_value_info("found_corners", TensorProto.FLOAT, ["batch", 8]))
     body = helper.make_graph(
         nodes, graph["name"],
         [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 3, size["height"], size["width"]])],
-        [helper.make_tensor_value_info("print", TensorProto.FLOAT, ["batch", length])], constants)
+        outputs, constants)
     made = helper.make_model(body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
     onnx.checker.check_model(made, full_check=True)
     return made

@@ -16,7 +16,7 @@ import torch
 
 from lookalike_training.capture import CaptureSimulator
 from lookalike_training.images import TextureSet, signatures_of
-from lookalike_training.loss import contrastive, entropy
+from lookalike_training.loss import contrastive, corner_errors, entropy
 from lookalike_training.network import Architecture, FeaturePrintNetwork, normalised
 
 MEMORY = 4096
@@ -33,7 +33,10 @@ def arguments():
     parser.add_argument("--rate", type=float, default=1.5e-3)
     parser.add_argument("--temperature", type=float, default=0.06)
     parser.add_argument("--entropy", type=float, default=0.1, help="weight of the entropy regulariser")
+    parser.add_argument("--corners", type=float, default=1.0, help="weight of the corners' error")
     parser.add_argument("--sizes", type=int, nargs="+", default=[112, 136, 160], help="input sizes, in equal steps of progress")
+    parser.add_argument("--initial", type=Path, help="a checkpoint whose averaged weights to begin with")
+    parser.add_argument("--difficulty", type=float, default=0.15, help="difficulty of the captures at the beginning, 0 to 1; it is 1 at half time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--smoke", action="store_true", help="train for a minute on generated images")
     return parser.parse_args()
@@ -127,6 +130,12 @@ def main():
     batches = Batches(sets, weights, options.seed)
 
     network = FeaturePrintNetwork(Architecture()).to(device).to(memory_format=torch.channels_last)
+    if options.initial:
+        initial = torch.load(options.initial, map_location=device)["average"]
+        shapes = {name: tensor.shape for name, tensor in network.state_dict().items()}
+        fitting = {name: tensor for name, tensor in initial.items() if shapes.get(name) == tensor.shape}
+        network.load_state_dict(fitting, strict=False)
+        log(f"begun with {options.initial}, {len(fitting)} of {len(shapes)} tensors")
     average = FeaturePrintNetwork(Architecture()).to(device)
     average.load_state_dict(network.state_dict())
     decayed = [p for p in network.parameters() if p.ndim > 1]
@@ -159,21 +168,22 @@ def main():
         began = time.monotonic()
         progress = spent / limit
         size = options.sizes[min(int(progress * len(options.sizes)), len(options.sizes) - 1)]
-        difficulty = min(1.0, 0.15 + progress * 1.7)
+        difficulty = min(1.0, options.difficulty + progress * 2 * (1 - options.difficulty))
         rate = options.rate * min(1.0, (step + 1) / 150) * (0.5 + 0.5 * math.cos(math.pi * progress))
         for group in optimizer.param_groups:
             group["lr"] = max(rate, 1e-6)
         textures, aspects, groups = instances(*batches.draw(options.batch, device))
         backgrounds = textures[torch.randperm(len(textures), device=device)]
-        captures = simulate(textures, aspects, backgrounds, size, difficulty)
+        captures, corners = simulate(textures, aspects, backgrounds, size, difficulty)
         inputs = normalised(torch.cat([captures, flat(textures, size)])).to(memory_format=torch.channels_last)
         with torch.autocast(device.type, torch.bfloat16):
-            prints = network(inputs)
+            prints, votes = network(inputs)
         prints = prints.float()
         captured, flats = prints.chunk(2)
+        misplaced, votes_misplaced = corner_errors(votes[: len(captured)], network.locator.stride, size, corners)
         contrast = contrastive(captured, flats, groups, memory, memory_groups, options.temperature)
-        spread = entropy(prints, torch.cat([groups, groups]))
-        loss = contrast + options.entropy * spread
+        spread = entropy(prints, torch.cat([groups, groups]), memory, memory_groups)
+        loss = contrast + options.entropy * spread + options.corners * (misplaced.mean() + 0.5 * votes_misplaced)
         if not torch.isfinite(loss):
             raise SystemExit(f"step {step}: the loss is {loss.item()}")
         optimizer.zero_grad(set_to_none=True)
@@ -190,7 +200,7 @@ def main():
         spent += time.monotonic() - began
         if step % 20 == 0:
             log(f"step {step} minute {spent / 60:.1f} size {size} contrast {contrast.item():.3f} entropy {spread.item():.3f} "
-                f"in-batch recall {running:.3f} rate {rate:.2e} power {network.pool.power.item():.2f} "
+                f"corners {misplaced.median().item():.3f} in-batch recall {running:.3f} rate {rate:.2e} power {network.pool.power.item():.2f} "
                 f"{2 * options.batch / (time.monotonic() - began):.0f} images/s")
         if spent - last_saved > 240:
             save()

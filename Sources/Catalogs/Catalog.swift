@@ -106,9 +106,9 @@ public final class Catalog: Sendable {
     /// - Returns: an empty array where nothing is near enough.
     public func search(
         matching image: PixelBuffer, limit: Int = 10, maxDistance: Double? = nil,
-        regions: QueryRegions = .centre, timings: StageTimings? = nil
+        regions: QueryRegions = .object, timings: StageTimings? = nil
     ) async throws -> [CatalogMatch] {
-        let prints = try model.featurePrints(for: regions.parts(of: image), timings: timings)
+        let prints = try regions.look(at: image, with: model, timings: timings).map(\.print)
         try Task.checkCancellation()
         return try await search(matchingAnyOf: prints, limit: limit, maxDistance: maxDistance, timings: timings)
     }

@@ -1,28 +1,50 @@
+import FeaturePrints
 import PixelBuffers
 
 /// Which parts of a query image are embedded. The distance of an entity is the nearest over them.
 ///
-/// A photograph often shows more than the thing in it; its middle shows the thing larger. Every
-/// region costs a forward pass.
+/// A photograph often shows more than the thing in it, at an angle. The model tells where it takes
+/// the thing to be, and the query is looked at again there, straightened; a further look starts from
+/// what the one before saw, and lies closer. Every region costs a forward pass.
 public struct QueryRegions: Sendable, Hashable {
     /// Shares of both sides, around the image's centre; 1 is the whole image.
     public let fractions: [Double]
+    /// How often the object is looked for in the first of these parts and looked at straight; without
+    /// effect for a model that does not tell where objects are (``FeaturePrintModel/findsObjects``).
+    public let objectLooks: Int
 
-    /// - Precondition: there is at least one fraction, and each is above 0 and at most 1.
-    public init(fractions: [Double]) {
+    /// - Precondition: there is at least one fraction, each is above 0 and at most 1, and `objectLooks` is
+    ///   not negative.
+    public init(fractions: [Double], objectLooks: Int = 0) {
         precondition(!fractions.isEmpty && fractions.allSatisfy { $0 > 0 && $0 <= 1 }, "fractions lie in 0…1: \(fractions)")
+        precondition(objectLooks >= 0, "\(objectLooks) looks cannot be taken")
         self.fractions = fractions
+        self.objectLooks = objectLooks
     }
 
     /// The whole image alone.
     public static let whole = QueryRegions(fractions: [1])
+    /// The whole image, and two looks at the object in it.
+    public static let object = QueryRegions(fractions: [1], objectLooks: 2)
     /// The whole image, and the middle 72 % of both sides.
     public static let centre = QueryRegions(fractions: [1, 0.72])
     /// Besides, the middle 86 % and 52 %.
     public static let centres = QueryRegions(fractions: [1, 0.86, 0.72, 0.52])
 
-    /// The regions of an image, sharing its memory.
-    public func parts(of image: PixelBuffer) -> [PixelBuffer] {
-        fractions.map { $0 == 1 ? image : image.centre($0) }
+    /// Embeds the regions of an image: those by fractions first and together, then the looks at the
+    /// object, one after another, as far as something is found to look at.
+    public func look(
+        at image: PixelBuffer, with model: FeaturePrintModel, threads: Int? = nil, timings: StageTimings? = nil
+    ) throws(ModelError) -> [RegionPrint] {
+        let parts = fractions.map { $0 == 1 ? image : image.centre($0) }
+        var prints = try model.look(at: parts.map { ImageRegion($0) }, threads: threads, timings: timings)
+        var object = prints[0].object
+        for _ in 0..<objectLooks {
+            guard let part = object, model.canLook(at: part) else { break }
+            let closer = try model.look(at: [ImageRegion(parts[0], part: part)], threads: threads, timings: timings)[0]
+            prints.append(closer)
+            object = closer.object
+        }
+        return prints
     }
 }

@@ -20,6 +20,7 @@ public final class FeaturePrintModel: Sendable {
     let network: Network
     private let kernels: KernelTier
     private let resizer: Resizer
+    private let rectifier: Rectifier
     private let layout: FloatImageLayout
     private let workspaces = Mutex<[Workspace]>([])
 
@@ -59,6 +60,7 @@ public final class FeaturePrintModel: Sendable {
         kernels = tier
         let input = network.graph.input
         resizer = Resizer(width: input.width, height: input.height, tier: tier)
+        rectifier = Rectifier(width: input.width, height: input.height, tier: tier)
         let place = network.inputLayout
         layout = FloatImageLayout(
             offset: place.origin, rowStride: place.rowStride, pixelStride: place.pixelStride,
@@ -115,43 +117,76 @@ public final class FeaturePrintModel: Sendable {
     public func featurePrints(
         for images: [PixelBuffer], threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> [FeaturePrint] {
+        try look(at: images.map { ImageRegion($0) }, threads: threads, timings: timings).map(\.print)
+    }
+
+    /// The prints of many images or parts of them, in their order, with where the model takes the
+    /// thing to be in each.
+    ///
+    /// Results do not depend on `threads` or on what else is in the array.
+    /// - Precondition: regions are ``canLook(at:)``.
+    public func look(
+        at regions: [ImageRegion], threads: Int? = nil, timings: StageTimings? = nil
+    ) throws(ModelError) -> [RegionPrint] {
         let threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
         // Few images: all threads work on one batch. Many: each thread has batches of its own.
-        let size = images.count < 2 * threads ? max(images.count, 1) : Self.batchSize
-        let batches = stride(from: 0, to: images.count, by: size).map { $0..<min($0 + size, images.count) }
+        let size = regions.count < 2 * threads ? max(regions.count, 1) : Self.batchSize
+        let batches = stride(from: 0, to: regions.count, by: size).map { $0..<min($0 + size, regions.count) }
         let threadsOfEach = batches.count > 1 ? 1 : threads
         let results = concurrentMap(batches.count, threads: threads) { index in
             Result { () throws(ModelError) in
-                try prints(of: images[batches[index]], threads: threadsOfEach, timings: timings)
+                try prints(of: regions[batches[index]], threads: threadsOfEach, timings: timings)
             }
         }
-        var all: [FeaturePrint] = []
+        var all: [RegionPrint] = []
         for result in results { all += try result.get() }
         return all
     }
 
+    /// Whether the model tells where in an image the thing is.
+    public var findsObjects: Bool { network.findsCorners }
+
+    /// Whether a part of an image can be looked at: see ``Rectifier/canRectify(_:)``.
+    public func canLook(at part: Quadrilateral) -> Bool { rectifier.canRectify(part) }
+
     private func prints(
-        of images: ArraySlice<PixelBuffer>, threads: Int, timings: StageTimings?
-    ) throws(ModelError) -> [FeaturePrint] {
-        let workspace = borrowWorkspace(batch: images.count)
+        of regions: ArraySlice<ImageRegion>, threads: Int, timings: StageTimings?
+    ) throws(ModelError) -> [RegionPrint] {
+        let workspace = borrowWorkspace(batch: regions.count)
         defer { workspaces.withLock { $0.append(workspace) } }
-        measured(timings, .resize, count: images.count) {
-            for (index, image) in images.enumerated() {
-                resizer.resize(image, into: network.input(index, in: workspace), layout: layout)
+        measured(timings, .resize, count: regions.count) {
+            for (index, region) in regions.enumerated() {
+                let input = network.input(index, in: workspace)
+                if let part = region.part {
+                    rectifier.rectify(part, of: region.image, into: input, layout: layout)
+                } else {
+                    resizer.resize(region.image, into: input, layout: layout)
+                }
             }
         }
-        measured(timings, .network, count: images.count) {
-            network.run(workspace, batch: images.count, threads: threads, kernels: kernels)
+        measured(timings, .network, count: regions.count) {
+            network.run(workspace, batch: regions.count, threads: threads, kernels: kernels)
         }
-        var prints: [FeaturePrint] = []
-        for index in 0..<images.count {
+        var prints: [RegionPrint] = []
+        for (index, region) in regions.enumerated() {
             let vector = Array(network.output(index, in: workspace))
             guard vector.allSatisfy(\.isFinite), vector.contains(where: { $0 != 0 }) else {
                 throw ModelError(source: identity.name, reason: .noDirection)
             }
-            prints.append(FeaturePrint(vector: vector, model: identity))
+            var object = network.corners(index, in: workspace).map { quadrilateral($0) }
+            if let part = region.part { object = object.flatMap { part.projecting($0) } }
+            prints.append(RegionPrint(print: FeaturePrint(vector: vector, model: identity), object: object))
         }
         return prints
+    }
+
+    /// Corners in pixels of the input as fractions of it.
+    private func quadrilateral(_ corners: UnsafeBufferPointer<Float>) -> Quadrilateral {
+        let input = network.graph.input
+        func point(_ index: Int) -> Quadrilateral.Point {
+            .init(x: Double(corners[2 * index]) / Double(input.width), y: Double(corners[2 * index + 1]) / Double(input.height))
+        }
+        return Quadrilateral(topLeft: point(0), topRight: point(1), bottomRight: point(2), bottomLeft: point(3))
     }
 
     private func borrowWorkspace(batch: Int) -> Workspace {

@@ -56,22 +56,28 @@ struct CatalogOption: ParsableArguments {
 struct RegionOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "What of a query is looked at, a forward pass each: “whole”, “centre” (also its middle 72 %), “centres” (also 86 % and 52 %), or fractions such as 1,0.8,0.6.",
+            """
+            What of a query is looked at, a forward pass each: “whole”, “object” (also the object found in it, looked \
+            at straight, twice), “centre” (also its middle 72 %), “centres” (also 86 % and 52 %), or fractions such as 1,0.8,0.6, \
+            where “object” may stand for a look at the object.
+            """,
             valueName: "regions"),
         transform: Self.parse)
-    var regions = QueryRegions.centre
+    var regions = QueryRegions.object
 
     private static func parse(_ text: String) throws -> QueryRegions {
         switch text {
         case "whole": return .whole
+        case "object": return .object
         case "centre": return .centre
         case "centres": return .centres
         default:
-            let fractions = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
-            guard fractions.allSatisfy({ $0.map { $0 > 0 && $0 <= 1 } ?? false }) else {
-                throw ValidationError("“\(text)” is neither whole, centre, centres nor fractions between 0 and 1.")
+            let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+            let fractions = parts.filter { $0 != "object" }.map { Double($0) }
+            guard !fractions.isEmpty, fractions.allSatisfy({ $0.map { $0 > 0 && $0 <= 1 } ?? false }) else {
+                throw ValidationError("“\(text)” is neither whole, object, centre, centres nor fractions between 0 and 1.")
             }
-            return QueryRegions(fractions: fractions.compactMap(\.self))
+            return QueryRegions(fractions: fractions.compactMap(\.self), objectLooks: parts.count - fractions.count)
         }
     }
 }

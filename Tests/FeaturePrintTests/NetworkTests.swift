@@ -3,6 +3,7 @@ import FeaturePrints
 import Foundation
 import Kernels
 import PixelBuffers
+import Resizing
 import TestSupport
 import Testing
 
@@ -12,6 +13,7 @@ private let fixtures = Bundle.module.resourceURL!.appendingPathComponent("Fixtur
 struct NetworkTests {
     struct Fixture: Decodable {
         let print: [Float]
+        let corners: [Double]?
     }
 
     private static func model(_ name: String, _ tier: KernelTier) throws -> FeaturePrintModel {
@@ -42,6 +44,12 @@ struct NetworkTests {
                 #expect(print.vector.count == fixture.print.count)
                 let worst = zip(print.vector, fixture.print).map { abs($0 - $1) }.max() ?? .infinity
                 #expect(worst < 1e-4, "\(tier.name), \(threads) threads: \(worst) off")
+                let object = try model.look(at: [ImageRegion(image)], threads: threads)[0].object
+                #expect(model.findsObjects == (fixture.corners != nil) && model.findsObjects == (object != nil))
+                guard let object, let corners = fixture.corners else { continue }
+                for (found, expected) in zip(object.corners.flatMap { [$0.x, $0.y] }, corners) {
+                    #expect(abs(found - expected) < 1e-4, "\(tier.name), \(threads) threads")
+                }
             }
         }
     }
@@ -71,6 +79,26 @@ struct NetworkTests {
         let image = SampleImage.blocks(seed: 31, width: 700, height: 500)
         let prints = try KernelTier.available.map { try Self.model("default", $0).featurePrint(for: image) }
         for print in prints { #expect(try print.distance(to: prints[0]) < 1e-4) }
+    }
+
+    @Test func aRegionIsLookedAtAsItsRectifiedPixelsAre() throws {
+        let model = try Self.model("wide", .selected)
+        let image = SampleImage.blocks(seed: 9, width: 300, height: 200)
+        let part = Quadrilateral(
+            topLeft: .init(x: 0.1, y: 0.2), topRight: .init(x: 0.7, y: 0.1), bottomRight: .init(x: 0.8, y: 0.9), bottomLeft: .init(x: 0.2, y: 0.8))
+        #expect(model.canLook(at: part))
+        let (width, height) = model.inputSize
+        let straight = Rectifier(width: width, height: height).rectify(part, of: image)
+        let pixels = try PixelBuffer(straight.map { UInt8(($0 * 255).rounded()) }, width: width, height: height, format: .rgb8)
+        let both = try model.look(at: [ImageRegion(image, part: part), ImageRegion(pixels)])
+        // The one is of floats, the other of bytes.
+        #expect(try both[0].print.distance(to: both[1].print) < 0.01)
+        // Where the object is in the view, seen from the whole image.
+        let inner = try #require(both[1].object)
+        let outer = try #require(part.projecting(inner))
+        for (a, b) in zip(try #require(both[0].object).corners, outer.corners) {
+            #expect(abs(a.x - b.x) < 0.01 && abs(a.y - b.y) < 0.01)
+        }
     }
 
     @Test func printsOfDifferentModelsAreNotCompared() throws {

@@ -77,24 +77,34 @@ class TextBank:
 
 
 class CaptureSimulator:
-    """Turns flat textures into captures. `difficulty` in [0, 1] widens every range."""
+    """Turns flat textures into captures. `difficulty` in [0, 1] widens every range; a share of `rectified`
+    fills the frame but for small errors, as the second look at a query does."""
 
-    def __init__(self):
+    def __init__(self, rectified=0.35):
+        self.rectified = rectified
         self.text = TextBank()
 
     def __call__(self, textures, aspects, backgrounds, size, difficulty):
         """textures, backgrounds: (n, 3, t, t) in [0, 1]; aspects: width / height of the originals.
-        Returns (n, 3, size, size) in [0, 1]."""
+        Returns (n, 3, size, size) in [0, 1], and (n, 4, 2) corners as fractions of the frame."""
         n, device = len(textures), textures.device
         camera = chance(n, 0.68, device)
         quads = self.quads(n, aspects, camera, difficulty, device)
+        quads = torch.where(chance(n, self.rectified, device).view(-1, 1, 1), self.rectified_quads(n, device), quads)
         layer, mask = self.place(textures, quads, size)
         ground = self.ground(textures, backgrounds, size, camera)
         ground = self.shadow(ground, mask)
         frame = ground * (1 - mask) + layer * mask
         frame = self.overlays(frame, camera, difficulty)
         frame = self.light(frame, camera, difficulty)
-        return self.degrade(frame, camera, difficulty)
+        return self.degrade(frame, camera, difficulty), quads / 2 + 0.5
+
+    def rectified_quads(self, n, device):
+        """What is left of the perspective after a query was rectified by corners that were found roughly."""
+        unit = torch.tensor([[-1.0, -1], [1, -1], [1, 1], [-1, 1]], device=device)
+        scale = uniform(n, 0.86, 1.12, device).view(-1, 1, 1)
+        shift = torch.randn(n, 1, 2, device=device) * 0.04
+        return unit * scale + shift + torch.randn(n, 4, 2, device=device) * 0.05
 
     def quads(self, n, aspects, camera, difficulty, device):
         """Corners of the object in frames stretched to [-1, 1] squares."""

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import torch
 
-from .network import MEAN, STD
+from .network import MEAN, STD, corners_of
 
 
 def folded(conv_bn):
@@ -42,6 +42,19 @@ def described(network, name):
             shortcut = source if block.shortcut is None else convolution(f"{base}.shortcut", source, block.shortcut, False)
             first = convolution(f"{base}.first", source, block.first, True)
             last = convolution(f"{base}.second", first, block.second, True, residual=shortcut)
+        if s == network.architecture.located_after:
+            located = last
+    graph = {"version": 1, "name": name}
+    if network.locator is not None:
+        hidden = located
+        for index, conv_bn in enumerate(network.locator.hidden):
+            hidden = convolution(f"locator.{index}", hidden, conv_bn, True)
+        votes = network.locator.votes
+        tensors["locator.votes.weight"], tensors["locator.votes.bias"] = votes.weight.detach().half(), votes.bias.detach().float()
+        nodes.append({"name": "locator.votes", "op": "convolution", "input": hidden, "weight": "locator.votes.weight",
+                      "bias": "locator.votes.bias", "outputs": votes.out_channels, "kernel": 1, "stride": 1, "padding": 0, "relu": False})
+        nodes.append({"name": "corners", "op": "corner_votes", "input": "locator.votes", "stride": network.locator.stride})
+        graph["corners"] = "corners"
     nodes.append({"name": "pool", "op": "generalized_mean", "input": last,
                   "power": network.pool.power.item(), "epsilon": network.pool.epsilon})
     tensors["projection.weight"] = network.projection.weight.detach().half()
@@ -50,12 +63,14 @@ def described(network, name):
                   "bias": "projection.bias", "outputs": network.projection.out_features})
     nodes.append({"name": "print", "op": "l2_normalize", "input": "projection"})
     size = network.architecture.input_size
-    graph = {"version": 1, "name": name, "input": {"width": size, "height": size, "mean": MEAN, "std": STD}, "nodes": nodes}
+    graph |= {"input": {"width": size, "height": size, "mean": MEAN, "std": STD}, "nodes": nodes}
     return graph, tensors
 
 
 def run(graph, tensors, images):
-    """The graph in PyTorch, float32, on normalised images: the reference for every other executor."""
+    """The graph in PyTorch, float32, on normalised images: the reference for every other executor.
+
+    Prints, and the corners in pixels of the input if the graph tells them."""
     F = torch.nn.functional
     values = {"image": images}
     tensors = {key: value.float() for key, value in tensors.items()}
@@ -70,10 +85,12 @@ def run(graph, tensors, images):
             y = x.clamp(min=node["epsilon"]).pow(node["power"]).mean((2, 3)).pow(1 / node["power"])
         elif node["op"] == "linear":
             y = F.linear(x, tensors[node["weight"]], tensors[node["bias"]])
+        elif node["op"] == "corner_votes":
+            y = corners_of(x, node["stride"]).flatten(1)
         else:
             y = F.normalize(x, dim=1)
         values[node["name"]] = y
-    return values[graph["nodes"][-1]["name"]]
+    return values[graph["nodes"][-1]["name"]], values.get(graph.get("corners"))
 
 
 def save_safetensors(path, tensors, metadata):

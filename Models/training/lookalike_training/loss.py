@@ -3,6 +3,9 @@
 import torch
 from torch.nn import functional as F
 
+from .capture import quad_homography
+from .network import cell_centres, voted_corners
+
 
 def contrastive(captures, flats, groups, memory, memory_groups, temperature):
     """InfoNCE both ways; prints of near-duplicates are neither positives nor negatives.
@@ -23,11 +26,30 @@ def contrastive(captures, flats, groups, memory, memory_groups, temperature):
     return (forward + backward) / 2
 
 
-def entropy(prints, groups):
-    """Kozachenko-Leonenko: minus the log distance to the nearest print of another image."""
+def entropy(prints, groups, memory, memory_groups):
+    """Kozachenko-Leonenko: minus the log distance to the nearest print of another image, past ones included."""
+    everything, all_groups = torch.cat([prints, memory]), torch.cat([groups, memory_groups])
     with torch.no_grad():
-        cosine = prints @ prints.T
-        cosine.masked_fill_(groups[:, None] == groups[None, :], -4)
+        cosine = prints @ everything.T
+        cosine.masked_fill_(groups[:, None] == all_groups[None, :], -4)
         nearest = cosine.argmax(1)
-    distance = (prints - prints[nearest]).norm(dim=1)
+    distance = (prints - everything[nearest]).norm(dim=1)
     return -(distance + 1e-4).log().mean()
+
+
+def corner_errors(votes, stride, size, true):
+    """How far found corners are from the true ones (fractions of the frame), in units of the object's own
+    size, the root of its area: (n,) of the weighed votes, and the mean of all votes from inside the object."""
+    n, _, h, w = votes.shape
+    corners, weights = voted_corners(votes, stride)
+    pixels = true * size
+    x, y = pixels[..., 0], pixels[..., 1]
+    area = 0.5 * ((x * y.roll(-1, 1)).sum(1) - (y * x.roll(-1, 1)).sum(1)).abs()
+    unit = area.clamp(min=0.03 * size * size).sqrt()
+    found = (corners * weights.unsqueeze(2)).sum(-1)
+    errors = (found - pixels).square().sum(-1).add(1e-3).sqrt().mean(1) / unit
+    centres = (cell_centres(h, w, votes.device) * stride + 0.5) / size * 2 - 1
+    mapped = torch.cat([centres.T, torch.ones(h * w, 1, device=votes.device)], 1) @ quad_homography(true * 2 - 1).transpose(1, 2)
+    inside = ((mapped[..., :2] / mapped[..., 2:]).abs().amax(-1) < 1) & (mapped[..., 2] > 0)
+    each = (corners - pixels.unsqueeze(-1)).square().sum(2).add(1e-3).sqrt().mean(1) / unit.view(-1, 1)
+    return errors, (each * inside).sum() / inside.sum().clamp(min=1)

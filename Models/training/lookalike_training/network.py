@@ -1,6 +1,7 @@
 """The feature-print network: a plain residual network of 3x3 convolutions."""
 
-from dataclasses import asdict, dataclass, field
+import math
+from dataclasses import asdict, dataclass
 
 import torch
 from torch import nn
@@ -20,6 +21,8 @@ class Architecture:
     blocks: tuple = (1, 2, 2, 2, 1)
     strides: tuple = (1, 2, 2, 2, 1)
     print_length: int = 256
+    locator: int = 160
+    located_after: int = 2
     input_size: int = 160
 
     def as_dict(self):
@@ -66,8 +69,52 @@ class GeneralizedMeanPool(nn.Module):
         return x.pow(self.power).mean((2, 3)).pow(1 / self.power)
 
 
+class Locator(nn.Module):
+    """Where in the frame the photographed flat object is: the corners of its quadrilateral.
+
+    A branch of its own from an earlier stage, since the last ones are trained to forget where things are. Every
+    cell votes for each corner with an offset, and a softmax over the cells weighs the votes: fully
+    convolutional, so that it works at any input size and can point outside the frame.
+    """
+
+    def __init__(self, inputs, width, stride):
+        super().__init__()
+        self.stride = stride * 2
+        self.hidden = nn.ModuleList([ConvBN(inputs, width, 3, 2), ConvBN(width, width, 3, 1), ConvBN(width, width, 3, 1)])
+        self.votes = nn.Conv2d(width, 12, 1)
+        nn.init.zeros_(self.votes.weight)
+        nn.init.zeros_(self.votes.bias)
+
+    def forward(self, x):
+        for conv in self.hidden:
+            x = F.relu(conv(x))
+        return self.votes(x).float()
+
+
+def cell_centres(h, w, device):
+    """A 3x3 convolution of stride 2 with padding 1 centres cell i on pixel 2i of its input."""
+    x = torch.arange(w, device=device).repeat(h)
+    y = torch.arange(h, device=device).repeat_interleave(w)
+    return torch.stack([x, y]).float()
+
+
+def voted_corners(votes, stride):
+    """(n, 12, h, w), four weights, then four offsets in x and y, in cells: each cell's corners in pixels
+    of the input, (n, 4, 2, h * w), and its weights for them, (n, 4, h * w)."""
+    n, _, h, w = votes.shape
+    weights = votes[:, :4].reshape(n, 4, h * w).softmax(-1)
+    offsets = votes[:, 4:].reshape(n, 4, 2, h * w)
+    return (cell_centres(h, w, votes.device) + offsets) * stride + 0.5, weights
+
+
+def corners_of(votes, stride):
+    """(n, 4, 2): x and y in pixels of the input, clockwise from the object's own top left."""
+    corners, weights = voted_corners(votes, stride)
+    return (corners * weights.unsqueeze(2)).sum(-1)
+
+
 class FeaturePrintNetwork(nn.Module):
-    """(n, 3, s, s) normalised RGB to (n, print_length) unit vectors."""
+    """(n, 3, s, s) normalised RGB to (n, print_length) unit vectors and (n, 12, h, w) votes for corners."""
 
     def __init__(self, architecture=Architecture()):
         super().__init__()
@@ -86,16 +133,24 @@ class FeaturePrintNetwork(nn.Module):
             self.stages.append(stage)
         self.pool = GeneralizedMeanPool()
         self.projection = nn.Linear(inputs, architecture.print_length)
+        self.locator = None
+        if architecture.locator:
+            after = architecture.located_after + 1
+            stride = 2 ** len(architecture.stem) * math.prod(architecture.strides[:after])
+            self.locator = Locator(architecture.widths[architecture.located_after], architecture.locator, stride)
 
     def forward(self, x):
+        votes = None
         for conv in self.stem:
             x = F.relu(conv(x))
-        for stage in self.stages:
+        for index, stage in enumerate(self.stages):
             for block in stage:
                 x = block(x)
-        x = self.pool(x)
+            if self.locator is not None and index == self.architecture.located_after:
+                votes = self.locator(x)
+        pooled = self.pool(x)
         with torch.autocast(x.device.type, enabled=False):
-            return F.normalize(self.projection(x.float()), dim=1)
+            return F.normalize(self.projection(pooled.float()), dim=1), votes
 
 
 def normalised(images):

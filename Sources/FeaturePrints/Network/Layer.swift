@@ -47,6 +47,7 @@ enum LayerKind {
         "convolution": { description throws(ModelError.Reason) in try ConvolutionLayer(description) },
         "generalized_mean": { description throws(ModelError.Reason) in try GeneralizedMeanLayer(description) },
         "linear": { description throws(ModelError.Reason) in try LinearLayer(description) },
+        "corner_votes": { description throws(ModelError.Reason) in try CornerVotesLayer(description) },
         "l2_normalize": { description throws(ModelError.Reason) in try L2NormalizationLayer(description) },
     ]
 }

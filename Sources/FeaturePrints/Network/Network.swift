@@ -11,6 +11,7 @@ struct Network: Sendable {
     let plan: MemoryPlan
     private let steps: [Step]
     private let imageLayout: TensorLayout
+    private let cornersPlace: Place?
     let outputLength: Int
 
     /// A layer with the places of its tensors, so that a pass looks nothing up.
@@ -65,6 +66,11 @@ struct Network: Sendable {
         guard let last = layers.last, case .vector(let length) = last.outputShape else {
             throw .unusableGraph("its last layer has to give a vector")
         }
+        if let corners = graph.corners {
+            guard shapes[corners] == .vector(length: 8), !layers.contains(where: { $0.inputs.contains(corners) }) else {
+                throw .unusableGraph("its “corners” have to be a layer that gives eight numbers and that no other reads")
+            }
+        }
         let plan = MemoryPlan(image: Self.imageName, imageShape: .image(width: input.width, height: input.height), layers: layers)
         func place(_ name: String) throws(ModelError.Reason) -> Place {
             guard let offset = plan.offsets[name], let layout = plan.layouts[name] else {
@@ -84,8 +90,12 @@ struct Network: Sendable {
         self.plan = plan
         self.steps = steps
         imageLayout = try place(Self.imageName).layout
+        cornersPlace = if let corners = graph.corners { try place(corners) } else { nil }
         outputLength = length
     }
+
+    /// Whether the network tells where in an image the thing is.
+    var findsCorners: Bool { cornersPlace != nil }
 
     var inputLayout: TensorLayout { imageLayout }
 
@@ -123,6 +133,11 @@ struct Network: Sendable {
     func output(_ image: Int, in workspace: Workspace) -> UnsafeBufferPointer<Float> {
         guard let last = steps.last else { preconditionFailure("a network has layers") }
         return UnsafeBufferPointer(start: last.output.slot(in: workspace).image(image), count: outputLength)
+    }
+
+    /// x and y of the four corners in pixels of the input, valid until the workspace is used again.
+    func corners(_ image: Int, in workspace: Workspace) -> UnsafeBufferPointer<Float>? {
+        cornersPlace.map { UnsafeBufferPointer(start: $0.slot(in: workspace).image(image), count: 8) }
     }
 }
 

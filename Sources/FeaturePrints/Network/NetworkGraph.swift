@@ -18,7 +18,7 @@ public struct NetworkGraph: Sendable, Codable {
     /// A layer. Which of the optional keys are needed depends on `op`.
     public struct Node: Sendable, Codable {
         public var name: String
-        /// `convolution`, `generalized_mean`, `linear` or `l2_normalize`.
+        /// `convolution`, `generalized_mean`, `linear`, `l2_normalize` or `corner_votes`.
         public var op: String
         /// The node whose output goes in, or `image`.
         public var input: String
@@ -38,5 +38,9 @@ public struct NetworkGraph: Sendable, Codable {
     public var version: Int
     public var name: String
     public var input: Input
+    /// The last one gives the print.
     public var nodes: [Node]
+    /// The node, if any, that tells where in the image the thing is: eight numbers, x and y of its
+    /// corners in pixels of the input, clockwise from its top left.
+    public var corners: String?
 }

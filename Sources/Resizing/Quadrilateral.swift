@@ -1,0 +1,50 @@
+/// Four corners in an image, as fractions of its width and height: (0, 0) is the image's top left
+/// corner and (1, 1) its bottom right one. Corners may lie outside the image.
+///
+/// A flat, rectangular thing that is photographed at an angle fills such a shape. Its corners go
+/// clockwise from the thing's own top left, which a turned thing may have elsewhere in the image.
+public struct Quadrilateral: Sendable, Hashable, Codable {
+    public struct Point: Sendable, Hashable, Codable {
+        public var x: Double
+        public var y: Double
+
+        public init(x: Double, y: Double) {
+            self.x = x
+            self.y = y
+        }
+    }
+
+    public var topLeft: Point
+    public var topRight: Point
+    public var bottomRight: Point
+    public var bottomLeft: Point
+
+    public init(topLeft: Point, topRight: Point, bottomRight: Point, bottomLeft: Point) {
+        self.topLeft = topLeft
+        self.topRight = topRight
+        self.bottomRight = bottomRight
+        self.bottomLeft = bottomLeft
+    }
+
+    /// The corners, clockwise from the top left.
+    public var corners: [Point] { [topLeft, topRight, bottomRight, bottomLeft] }
+
+    /// The area as a share of the image's, positive where the corners go clockwise.
+    public var area: Double {
+        let corners = corners
+        return (0..<4).reduce(0) { sum, index in
+            let (a, b) = (corners[index], corners[(index + 1) % 4])
+            return sum + (a.x * b.y - b.x * a.y) / 2
+        }
+    }
+
+    /// Whether the corners are finite, go clockwise and are those of a convex shape.
+    public var isConvex: Bool {
+        let corners = corners
+        guard corners.allSatisfy({ $0.x.isFinite && $0.y.isFinite }) else { return false }
+        return (0..<4).allSatisfy { index in
+            let (a, b, c) = (corners[index], corners[(index + 1) % 4], corners[(index + 2) % 4])
+            return (b.x - a.x) * (c.y - b.y) - (b.y - a.y) * (c.x - b.x) > 0
+        }
+    }
+}
