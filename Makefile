@@ -2,11 +2,12 @@ DEMO = Examples/Demo
 OUTPUT = demo-output
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
-.PHONY: help build test demo dependencies clean
+.PHONY: help build test demo example dependencies clean
 
 help:
 	@echo "make demo    index the sample covers, search for the sample photos, draw a contact sheet"
 	@echo "make test    run the tests"
+	@echo "make example run the example app on a sample screenshot"
 	@echo "make build   build the command, .build/release/lookalike"
 	@echo "make clean   remove what was built"
 
@@ -16,9 +17,14 @@ dependencies:
 build: dependencies
 	swift build -c release --product lookalike
 
-# In release, like the build: the tests run networks and resize large images.
+# In release, like the build: the tests run networks and resize large images. Testable imports would have everything
+# compiled a second time with other flags, and no test needs them.
 test: dependencies
-	swift test -c release
+	swift test -c release --disable-testable-imports
+
+# The example app: a visual search from a screenshot to the app's screens.
+example: dependencies
+	swift run -c release AlbumSearch $(DEMO)/queries/screenshot-1.png --output $(OUTPUT)/album-search
 
 demo: build
 	@mkdir -p $(OUTPUT)

@@ -1,16 +1,22 @@
 // swift-tools-version: 6.1
+import CompilerPluginSupport
 import PackageDescription
 
 let package = Package(
     name: "lookalike",
     products: [
         .library(name: "Lookalike", targets: ["Lookalike"]),
+        .library(name: "VisualSearch", targets: ["VisualSearch"]),
+        .library(name: "VisualSearchMacros", targets: ["VisualSearchMacros"]),
+        .library(name: "SystemStores", targets: ["SystemStores"]),
         .executable(name: "lookalike", targets: ["LookalikeCommand"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        // Built for the macros alone.
+        .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.1"..<"604.0.0"),
     ],
     targets: [
         // The core, lowest layer first; a target knows only of those above it in this list.
@@ -39,7 +45,7 @@ let package = Package(
         .target(
             name: "Catalogs",
             dependencies: [
-                "DefaultModel", "FeaturePrints", "NearestNeighbors", "Parallelism", "PixelBuffers",
+                "DefaultModel", "FeaturePrints", "NearestNeighbors", "Parallelism", "PixelBuffers", "Resizing",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
@@ -48,6 +54,19 @@ let package = Package(
             name: "Lookalike",
             dependencies: ["Catalogs", "DefaultModel", "FeaturePrints", "NearestNeighbors", "PixelBuffers", "Resizing"]
         ),
+        .target(
+            name: "VisualSearch", dependencies: ["Catalogs", "DefaultModel", "FeaturePrints", "PixelBuffers"]
+        ),
+        .macro(
+            name: "VisualSearchMacroPlugin",
+            dependencies: [
+                .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+            ]
+        ),
+        .target(name: "VisualSearchMacros", dependencies: ["VisualSearch", "VisualSearchMacroPlugin"]),
+        .systemLibrary(name: "CLibical", pkgConfig: "libical", providers: [.apt(["libical-dev"])]),
+        .target(name: "SystemStores", dependencies: ["CLibical"]),
         .executableTarget(
             name: "LookalikeCommand",
             // All layers by name, not through Lookalike alone: an incremental build compiles a target
@@ -56,6 +75,14 @@ let package = Package(
                 "Catalogs", "DefaultModel", "FeaturePrints", "Kernels", "Lookalike", "PixelBuffers", "Resizing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
+        ),
+        .executableTarget(
+            name: "AlbumSearch",
+            dependencies: [
+                "Catalogs", "FeaturePrints", "PixelBuffers", "SystemStores", "VisualSearch", "VisualSearchMacros",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Examples/AlbumSearch/Sources"
         ),
 
         .target(name: "TestSupport", dependencies: ["PixelBuffers"], path: "Tests/TestSupport"),
@@ -68,7 +95,11 @@ let package = Package(
             name: "FeaturePrintTests", dependencies: ["DefaultModel", "FeaturePrints", "Kernels", "Resizing", "TestSupport"],
             resources: [.copy("Fixtures")]),
         .testTarget(name: "NearestNeighborTests", dependencies: ["Kernels", "NearestNeighbors", "TestSupport"]),
-        .testTarget(name: "CatalogTests", dependencies: ["Catalogs", "TestSupport"]),
+        .testTarget(
+            name: "CatalogTests",
+            dependencies: ["Catalogs", "FeaturePrints", "PixelBuffers", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
+        .testTarget(name: "VisualSearchTests", dependencies: ["Catalogs", "FeaturePrints", "PixelBuffers", "TestSupport", "VisualSearch", "VisualSearchMacros"]),
+        .testTarget(name: "SystemStoresTests", dependencies: ["SystemStores", "TestSupport"]),
         .testTarget(name: "CommandTests", dependencies: ["LookalikeCommand", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]

@@ -18,6 +18,13 @@ public final class Catalog: Sendable {
     let folder: CatalogFolder
     let database: CatalogDatabase
     private let mapped: Mutex<MappedPrintMatrix>
+    private let passing = Mutex<PassingRows?>(nil)
+
+    private struct PassingRows: Sendable {
+        let filter: CatalogFilter
+        let fileNumber: UInt64
+        let rows: [Range<Int>]
+    }
 
     /// Opens the catalog in a folder. O(1), unless the file with the print matrix is missing, stale
     /// or damaged and has to be made anew from the database, which is O(prints).
@@ -103,76 +110,113 @@ public final class Catalog: Sendable {
     ///   - limit: how many at most.
     ///   - maxDistance: how far at most; without one, the model's recommendation.
     ///   - regions: which parts of the image are looked at, a forward pass each.
+    ///   - filter: which entities take part.
     /// - Returns: an empty array where nothing is near enough.
     public func search(
         matching image: PixelBuffer, limit: Int = 10, maxDistance: Double? = nil,
-        regions: QueryRegions = .object, timings: StageTimings? = nil
+        regions: QueryRegions = .object, filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
     ) async throws -> [CatalogMatch] {
         let prints = try regions.look(at: image, with: model, timings: timings).map(\.print)
         try Task.checkCancellation()
-        return try await search(matchingAnyOf: prints, limit: limit, maxDistance: maxDistance, timings: timings)
+        return try await search(matchingAnyOf: prints, limit: limit, maxDistance: maxDistance, filter: filter, timings: timings)
     }
 
     /// The entities nearest to a print that was made before.
     ///
     /// - Throws: ``FeaturePrintError`` when the print comes from another model.
     public func search(
-        matching print: FeaturePrint, limit: Int = 10, maxDistance: Double? = nil, timings: StageTimings? = nil
+        matching print: FeaturePrint, limit: Int = 10, maxDistance: Double? = nil,
+        filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
     ) async throws -> [CatalogMatch] {
-        try await search(matchingAnyOf: [print], limit: limit, maxDistance: maxDistance, timings: timings)
+        try await search(matchingAnyOf: [print], limit: limit, maxDistance: maxDistance, filter: filter, timings: timings)
     }
 
     /// The entities nearest to any of several prints of one thing.
+    ///
+    /// - Parameter cursor: only what comes after it in the ranking; the next page.
     public func search(
-        matchingAnyOf prints: [FeaturePrint], limit: Int = 10, maxDistance: Double? = nil, timings: StageTimings? = nil
+        matchingAnyOf prints: [FeaturePrint], limit: Int = 10, maxDistance: Double? = nil,
+        filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor? = nil, timings: StageTimings? = nil
     ) async throws -> [CatalogMatch] {
+        let start = ContinuousClock.now
+        defer { timings?.add(ContinuousClock.now - start, to: .search) }
+        let ranked = try nearest(toAnyOf: prints, limit: limit, maxDistance: maxDistance, filter: filter, after: cursor)
+        try Task.checkCancellation()
+        guard !ranked.isEmpty else { return [] }
+        let records = try records(for: ranked.map(\.key))
+        // An entity that was removed since the matrix was made is left out.
+        return ranked.compactMap { found in
+            records[found.key].map { CatalogMatch(entity: $0.entity, squaredDistance: found.squaredDistance, key: found.key) }
+        }
+    }
+
+    /// A found print, before anything is read of the entity that it belongs to.
+    package struct NearKey: Sendable {
+        package let key: Int64
+        package let squaredDistance: Float
+    }
+
+    /// The rows of the entities nearest to any of several prints, nearest first.
+    package func nearest(
+        toAnyOf prints: [FeaturePrint], limit: Int, maxDistance: Double?, filter: CatalogFilter, after cursor: SearchCursor?
+    ) throws -> [NearKey] {
         for print in prints where print.model != model.identity {
             throw FeaturePrintError.differentModels(model.identity, print.model)
         }
         let farthest = maxDistance ?? model.recommendedMaxDistance ?? .infinity
-        let start = ContinuousClock.now
-        defer { timings?.add(ContinuousClock.now - start, to: .search) }
         let matrix = currentMatrix()
-        let search = ExactSearch(matrix.matrix)
-        var nearest: [Int: Float] = [:]
-        for neighbors in search.nearest(toEach: prints.map(\.vector), k: max(0, limit)) {
-            for neighbor in neighbors {
-                nearest[neighbor.row] = min(neighbor.squaredDistance, nearest[neighbor.row] ?? .infinity)
-            }
-        }
-        let ranked = nearest.map { Neighbor(row: $0.key, squaredDistance: $0.value) }
-            .filter { Double($0.distance) <= farthest }
-            .sorted { ($0.squaredDistance, $0.row) < ($1.squaredDistance, $1.row) }
-            .prefix(max(0, limit))
-        try Task.checkCancellation()
-        return try entities(of: ranked, in: matrix)
+        let last = cursor.map { Neighbor(row: matrix.lastRow(upTo: $0.key), squaredDistance: Float($0.badness)) }
+        return ExactSearch(matrix.matrix)
+            .nearest(toAnyOf: prints.map(\.vector), k: limit, among: try rows(of: matrix, passing: filter), after: last)
+            .prefix { Double($0.distance) <= farthest }
+            .map { NearKey(key: matrix.key($0.row), squaredDistance: $0.squaredDistance) }
     }
 
-    private func entities(of ranked: ArraySlice<Neighbor>, in matrix: MappedPrintMatrix) throws -> [CatalogMatch] {
-        guard !ranked.isEmpty else { return [] }
-        let keys = ranked.map { matrix.key($0.row) }
-        let records = try folder.attempt {
+    /// The rows of the matrix that pass, nil for all of them. Kept from one search to the next, since
+    /// the pages of a search share their filter. O(entities) for a new one.
+    private func rows(of matrix: MappedPrintMatrix, passing filter: CatalogFilter) throws -> [Range<Int>]? {
+        guard !filter.isEmpty else { return nil }
+        if let kept = passing.withLock({ $0 }), kept.filter == filter, kept.fileNumber == matrix.fileNumber { return kept.rows }
+        let keys = try folder.attempt {
             try database.reader.read { db in
-                let rows = try CatalogDatabase.inParts(of: keys) { try EntityRecord.fetchAll(db, keys: $0) }
-                return Dictionary(uniqueKeysWithValues: rows.compactMap { record in record.row.map { ($0, record) } })
+                let request: SQLRequest<Int64> = "SELECT row FROM entity WHERE \(filter.condition) ORDER BY row"
+                return try request.fetchAll(db)
             }
         }
-        // An entity that was removed since the matrix was made is left out.
-        return zip(ranked, keys).compactMap { neighbor, key in
-            records[key].map { CatalogMatch(entity: $0.entity, distance: Double(neighbor.distance)) }
+        let rows = matrix.rows(withKeys: keys)
+        passing.withLock { $0 = PassingRows(filter: filter, fileNumber: matrix.fileNumber, rows: rows) }
+        return rows
+    }
+
+    /// What is stored of these rows, those of them that are still there.
+    package func records(for keys: [Int64], withThumbnails: Bool = false) throws -> [Int64: StoredEntity] {
+        let data: SQL = withThumbnails ? "(SELECT data FROM thumbnail WHERE thumbnail.row = entity.row)" : "NULL"
+        return try stored(keys) { "SELECT entity.*, \(data) AS thumbnail FROM entity WHERE row IN \($0)" }
+            .reduce(into: [:]) { $0[$1.key] = $1 }
+    }
+
+    /// What is stored of these ids, in the order asked, unknown ones left out.
+    package func records(forIDs ids: [String], withThumbnails: Bool = false) throws -> [StoredEntity] {
+        let data: SQL = withThumbnails ? "(SELECT data FROM thumbnail WHERE thumbnail.row = entity.row)" : "NULL"
+        let found = try stored(ids) { "SELECT entity.*, \(data) AS thumbnail FROM entity WHERE id IN \($0)" }
+        let byID = Dictionary(uniqueKeysWithValues: found.map { ($0.entity.id, $0) })
+        return ids.compactMap { byID[$0] }
+    }
+
+    private func stored<Key>(_ keys: [Key], _ request: ([Key]) -> SQLRequest<Row>) throws -> [StoredEntity] {
+        try folder.attempt {
+            try database.reader.read { db in
+                try CatalogDatabase.inParts(of: keys) { part in
+                    try request(part).fetchAll(db).map { row in
+                        StoredEntity(entity: try EntityRecord(row: row).entity, key: row["row"], thumbnail: row["thumbnail"])
+                    }
+                }
+            }
         }
     }
 
     /// The entities with these ids, in the order asked, unknown ones left out.
-    public func entities(for ids: [String]) throws -> [CatalogEntity] {
-        let found = try folder.attempt {
-            try database.reader.read { db in
-                try CatalogDatabase.inParts(of: ids) { try EntityRecord.filter($0.contains(Column("id"))).fetchAll(db) }
-            }
-        }
-        let byID = Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0.entity) })
-        return ids.compactMap { byID[$0] }
-    }
+    public func entities(for ids: [String]) throws -> [CatalogEntity] { try records(forIDs: ids).map(\.entity) }
 
     /// Calls `body` with every entity in the catalog's order, without holding them all in memory.
     public func forEachEntity(_ body: (CatalogEntity) throws -> Void) throws {

@@ -14,6 +14,8 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case modelUnavailable(ModelIdentity)
         /// Written by a later version of the package.
         case laterVersion
+        /// Written by an earlier version; indexing brings it up to date.
+        case earlierVersion
         /// The store is damaged; the database's words.
         case damaged(String)
         /// A read or write of the store failed (a full disk, for one); the database's words.
@@ -43,6 +45,8 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
             "\(folder): its prints were made with model \(model), which is not at hand; "
                 + "name its file, or index anew into another folder"
         case .laterVersion: "\(folder): was written by a later version of Lookalike"
+        case .earlierVersion:
+            "\(folder): was written by an earlier version of Lookalike; “lookalike index INPUT --catalog \(folder)” brings it up to date"
         case .damaged(let words): "\(folder): is damaged: \(words)"
         case .failed(let words): "\(folder): \(words)"
         case .unknownEntities(let ids):

@@ -3,7 +3,7 @@ import Synchronization
 /// How long the stages of a job took, added up over images and threads.
 public final class StageTimings: Sendable {
     public enum Stage: String, Sendable, CaseIterable {
-        case decode, resize, network, search
+        case decode, thumbnail, resize, network, search
     }
 
     private let totals = Mutex<[Stage: (time: Duration, count: Int)]>([:])

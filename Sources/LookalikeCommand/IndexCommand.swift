@@ -23,6 +23,9 @@ struct IndexCommand: ParsableCommand {
     @OptionGroup var catalog: CatalogOption
     @OptionGroup var model: ModelOptions
 
+    @Option(help: ArgumentHelp("The long side of the thumbnails that the catalog keeps; 0 for none.", valueName: "pixels"))
+    var thumbnails = 256
+
     @Option(help: "Threads; all cores by default.")
     var jobs: Int?
 
@@ -33,11 +36,13 @@ struct IndexCommand: ParsableCommand {
 
     func validate() throws {
         if let jobs, jobs < 1 { throw ValidationError("--jobs needs at least 1.") }
+        if !(0...4096).contains(thumbnails) { throw ValidationError("--thumbnails lie between 0 and 4096.") }
     }
 
     func run() throws {
         let (items, problems) = try ImageSource.items(at: URL(fileURLWithPath: input))
-        let indexer = try CatalogIndexer(at: catalog.url, model: model.loadIfNamed())
+        let indexer = try CatalogIndexer(
+            at: catalog.url, model: model.loadIfNamed(), thumbnailSide: thumbnails == 0 ? nil : thumbnails)
         let timings = timing.makeTimings()
         var bar = ProgressBar(total: items.count)
         var report = try indexer.index(items, jobs: jobs, timings: timings) { bar.show($0.processed) }

@@ -59,16 +59,16 @@ public struct ExactSearch: Sendable {
     /// 256 queries of 256 floats are 256 KiB, a quarter of a common second-level cache.
     private static let queriesPerBlock = 256
     /// Rows that the cache still holds when the next query comes to them.
-    private static let rowsPerBlock = 256
+    static let rowsPerBlock = 256
     /// Multiply-adds that are worth another thread.
     private static let workPerThread = 1 << 18
 
     /// The kernels read as many floats of a query as the rows have.
-    private func check(_ queries: [[Float]]) {
+    func check(_ queries: [[Float]]) {
         precondition(queries.allSatisfy { $0.count == matrix.dimension }, "a query has \(matrix.dimension) components, as the rows do")
     }
 
-    private func workerCount(_ threads: Int?, work: Int) -> Int {
+    func workerCount(_ threads: Int?, work: Int) -> Int {
         let wanted = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
         return max(1, min(wanted, work / Self.workPerThread))
     }
@@ -89,13 +89,18 @@ public struct ExactSearch: Sendable {
             while row < rows.upperBound {
                 let count = min(Self.rowsPerBlock, rows.upperBound - row)
                 for (index, query) in queries.enumerated() {
-                    kernels.table.squared_distances(
-                        query, matrix.rows + row * matrix.dimension, matrix.dimension, count, matrix.dimension, out)
+                    squaredDistances(from: query, to: row..<(row + count), into: out)
                     for offset in 0..<count { best[index].offer(row: row + offset, squaredDistance: out[offset]) }
                 }
                 row += count
             }
         }
         return best
+    }
+
+    /// One distance for each row of the range.
+    func squaredDistances(from query: [Float], to rows: Range<Int>, into out: UnsafeMutablePointer<Float>) {
+        kernels.table.squared_distances(
+            query, matrix.rows + rows.lowerBound * matrix.dimension, matrix.dimension, rows.count, matrix.dimension, out)
     }
 }

@@ -87,4 +87,43 @@ struct ExactSearchTests {
             }
         }
     }
+
+    /// Several queries, some rows only, read in pages: against sorting all distances.
+    @Test(arguments: 0..<12) func nearestToAnyOfSomeRowsInPages(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let dimension = Int.random(in: 1...40, using: &random)
+        let count = Int.random(in: 1...1500, using: &random)
+        // Few distinct rows, so that many distances are equal.
+        let pool = (0..<20).map { _ in random.floats(dimension) }
+        let rows = (0..<count).map { _ in pool[Int.random(in: 0..<20, using: &random)] }
+        let queries = (0..<Int.random(in: 1...4, using: &random)).map { _ in random.floats(dimension) }
+        var ranges: [Range<Int>] = []
+        var start = 0
+        while start < count {
+            let end = min(count, start + Int.random(in: 1...400, using: &random))
+            if Bool.random(using: &random) { ranges.append(start..<end) }
+            start = end
+        }
+        let search = ExactSearch(PrintMatrix(rows.flatMap { $0 }, dimension: dimension))
+        let rankings = queries.map { query in
+            Dictionary(uniqueKeysWithValues: search.nearest(to: query, k: count).map { ($0.row, $0.squaredDistance) })
+        }
+        for (among, included) in [(nil, Array(0..<count)), (ranges, ranges.flatMap { Array($0) })] {
+            let expected = included.map { row in
+                let distances = rankings.map { $0[row]! }
+                return Neighbor(row: row, squaredDistance: distances.min()!)
+            }.sorted { ($0.squaredDistance, $0.row) < ($1.squaredDistance, $1.row) }
+            let all = search.nearest(toAnyOf: queries, k: count, among: among, threads: 3)
+            #expect(all == expected, "seed \(seed)")
+            var paged: [Neighbor] = []
+            while true {
+                let page = search.nearest(toAnyOf: queries, k: 37, among: among, after: paged.last, threads: 2)
+                if page.isEmpty { break }
+                paged += page
+            }
+            #expect(paged == expected, "seed \(seed)")
+        }
+        #expect(search.nearest(toAnyOf: [], k: 3).isEmpty)
+        #expect(search.nearest(toAnyOf: queries, k: 3, among: []).isEmpty)
+    }
 }

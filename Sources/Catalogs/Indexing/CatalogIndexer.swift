@@ -17,16 +17,21 @@ public final class CatalogIndexer: Sendable {
     private let database: CatalogDatabase
     private let writer: DatabasePool
     private let lock: WriterLock
+    private let thumbnailSide: Int?
 
     /// Images that are decoded, embedded and committed together, a thread.
     private static let imagesPerJob = 8
 
     /// Opens a catalog for writing, or makes one.
     ///
-    /// - Parameter model: for a new catalog, the one to use, by default the package's own. For one
-    ///   that is there, its own model is taken; another is an error.
+    /// - Parameters:
+    ///   - model: for a new catalog, the one to use, by default the package's own. For one that is
+    ///     there, its own model is taken; another is an error.
+    ///   - thumbnailSide: the long side of the thumbnails that are kept of images that are read, in pixels;
+    ///     nil for none.
     /// - Throws: ``CatalogError``.
-    public init(at url: URL, model: FeaturePrintModel? = nil) throws {
+    public init(at url: URL, model: FeaturePrintModel? = nil, thumbnailSide: Int? = 256) throws {
+        self.thumbnailSide = thumbnailSide.map { max(1, $0) }
         let folder = CatalogFolder(url: url)
         do {
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -90,13 +95,13 @@ public final class CatalogIndexer: Sendable {
         let readings = concurrentMap(chunk.count, threads: jobs) { index in
             read(chunk[index], known: known[chunk[index].entity.id], timings: timings)
         }
-        var new: [(record: EntityRecord, image: PixelBuffer)] = []
+        var new: [(record: EntityRecord, image: PixelBuffer, thumbnail: Data?)] = []
         var described: [EntityRecord] = []
         for (item, reading) in zip(chunk, readings) {
             switch reading {
             case .unchanged: report.unchanged += 1
             case .described(let record): described.append(record)
-            case .image(let record, let image): new.append((record, image))
+            case .image(let record, let image, let thumbnail): new.append((record, image, thumbnail))
             case .failed(let reason): report.problems.append(IndexProblem(origin: item.origin, reason: reason))
             }
         }
@@ -104,11 +109,12 @@ public final class CatalogIndexer: Sendable {
         try folder.attempt {
             try writer.write { db in
                 for record in described { try record.update(db) }
-                for (var record, print) in zip(new.map(\.record), prints) {
+                for ((var record, _, thumbnail), print) in zip(new, prints) {
                     try record.save(db)
                     try db.execute(
                         sql: "INSERT OR REPLACE INTO print (row, vector) VALUES (?, ?)",
                         arguments: [record.row, PrintBlob.data(print.vector)])
+                    try write(thumbnail, of: record, db)
                 }
                 if !new.isEmpty { try CatalogDatabase.raiseRevision(db) }
             }
@@ -117,12 +123,22 @@ public final class CatalogIndexer: Sendable {
         report.updated += new.count { $0.record.row != nil } + described.count
     }
 
+    /// The new image's thumbnail, in the place of that of the old one.
+    private func write(_ thumbnail: Data?, of record: EntityRecord, _ db: Database) throws {
+        if let thumbnail, let thumbnailSide {
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO thumbnail (row, side, data) VALUES (?, ?, ?)", arguments: [record.row, thumbnailSide, thumbnail])
+        } else {
+            try db.execute(sql: "DELETE FROM thumbnail WHERE row = ?", arguments: [record.row])
+        }
+    }
+
     /// What became of an item before it is embedded.
     private enum Reading: Sendable {
         case unchanged
         /// The print stays; what is said of the entity or its file changes.
         case described(EntityRecord)
-        case image(EntityRecord, PixelBuffer)
+        case image(EntityRecord, PixelBuffer, thumbnail: Data?)
         case failed(String)
     }
 
@@ -136,7 +152,10 @@ public final class CatalogIndexer: Sendable {
             return .described(record)
         }
         do throws(ImageError) {
-            let options = model.decodingOptions
+            var options = model.decodingOptions
+            if let side = thumbnailSide, let needed = options.neededSize {
+                options.neededSize = (max(needed.width, side), max(needed.height, side))
+            }
             let start = ContinuousClock.now
             let data = try ImageFile.read(path: path, limit: options.maximumByteCount)
             let hash = Data(SHA256.hash(data: data))
@@ -145,11 +164,18 @@ public final class CatalogIndexer: Sendable {
             if known?.contentHash == hash { return .described(record) }
             let image = try PixelBuffer(decoding: data, named: path, options: options)
             timings?.add(ContinuousClock.now - start, to: .decode)
-            return .image(record, image)
+            return .image(record, image, thumbnail: try thumbnail(of: image, named: path, timings: timings))
         } catch {
             // The origin names the path already, unless it is a manifest's line.
             return .failed(item.origin == path ? error.reason.description : error.description)
         }
+    }
+
+    private func thumbnail(of image: PixelBuffer, named path: String, timings: StageTimings?) throws(ImageError) -> Data? {
+        guard let thumbnailSide else { return nil }
+        let start = ContinuousClock.now
+        defer { timings?.add(ContinuousClock.now - start, to: .thumbnail) }
+        return try Thumbnail.jpeg(of: image, longSide: thumbnailSide, named: path)
     }
 
     private func records(of ids: [String]) throws(CatalogError) -> [String: EntityRecord] {

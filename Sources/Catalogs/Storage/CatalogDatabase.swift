@@ -40,8 +40,9 @@ struct CatalogDatabase: Sendable {
         let folder = database.folder
         let isLater = try folder.attempt { try database.reader.read(migrator.hasBeenSuperseded) }
         if isLater { throw folder.error(.laterVersion) }
-        let isWhole = try folder.attempt { try database.reader.read(migrator.hasCompletedMigrations) }
-        if !isWhole { throw folder.error(.missing) }
+        let done = try folder.attempt { try database.reader.read(migrator.completedMigrations) }
+        if done.isEmpty { throw folder.error(.missing) }
+        if done.count < migrator.migrations.count { throw folder.error(.earlierVersion) }
         return database
     }
 
@@ -88,6 +89,33 @@ struct CatalogDatabase: Sendable {
             }
             try Setting.catalogID.write(UUID().uuidString, db)
             try Setting.revision.write("0", db)
+        }
+        // Text search and thumbnails. The index keeps no copy of the text: it reads the table of entities.
+        migrator.registerMigration("2") { db in
+            try db.execute(
+                sql: """
+                    CREATE VIRTUAL TABLE entityText USING fts5(
+                        title, subtitle, labels, content='entity', content_rowid='row',
+                        tokenize='unicode61 remove_diacritics 2', prefix='2 3');
+                    INSERT INTO entityText (entityText) VALUES ('rebuild');
+                    CREATE TRIGGER entityTextInsert AFTER INSERT ON entity BEGIN
+                        INSERT INTO entityText (rowid, title, subtitle, labels) VALUES (new.row, new.title, new.subtitle, new.labels);
+                    END;
+                    CREATE TRIGGER entityTextDelete AFTER DELETE ON entity BEGIN
+                        INSERT INTO entityText (entityText, rowid, title, subtitle, labels)
+                        VALUES ('delete', old.row, old.title, old.subtitle, old.labels);
+                    END;
+                    CREATE TRIGGER entityTextUpdate AFTER UPDATE OF title, subtitle, labels ON entity BEGIN
+                        INSERT INTO entityText (entityText, rowid, title, subtitle, labels)
+                        VALUES ('delete', old.row, old.title, old.subtitle, old.labels);
+                        INSERT INTO entityText (rowid, title, subtitle, labels) VALUES (new.row, new.title, new.subtitle, new.labels);
+                    END;
+                    """)
+            try db.create(table: "thumbnail") { table in
+                table.primaryKey("row", .integer).references("entity", onDelete: .cascade)
+                table.column("side", .integer).notNull()
+                table.column("data", .blob).notNull()
+            }
         }
         return migrator
     }()

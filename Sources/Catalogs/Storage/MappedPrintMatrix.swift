@@ -47,6 +47,35 @@ final class MappedPrintMatrix: @unchecked Sendable {
         section(header.keysOffset, count: header.rowCount, of: Int64.self)[row]
     }
 
+    /// The last row whose key is no larger, -1 where there is none; keys ascend. O(log rows).
+    func lastRow(upTo key: Int64) -> Int {
+        let keys = section(header.keysOffset, count: header.rowCount, of: Int64.self)
+        var (low, high) = (0, keys.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if keys[middle] <= key { low = middle + 1 } else { high = middle }
+        }
+        return low - 1
+    }
+
+    /// The rows with these ascending keys, as few ranges as can be; keys without a row are passed over.
+    /// O(rows + keys).
+    func rows(withKeys wanted: [Int64]) -> [Range<Int>] {
+        let keys = section(header.keysOffset, count: header.rowCount, of: Int64.self)
+        var ranges: [Range<Int>] = []
+        var row = 0
+        for key in wanted {
+            while row < keys.count, keys[row] < key { row += 1 }
+            guard row < keys.count, keys[row] == key else { continue }
+            if let last = ranges.last, last.upperBound == row {
+                ranges[ranges.count - 1] = last.lowerBound..<(row + 1)
+            } else {
+                ranges.append(row..<(row + 1))
+            }
+        }
+        return ranges
+    }
+
     /// Reads everything. O(file).
     var isIntact: Bool {
         var hash = SHA256()

@@ -1,0 +1,118 @@
+import ArgumentParser
+import Catalogs
+import Foundation
+import PixelBuffers
+import SystemStores
+import VisualSearchMacros
+
+/// The whole way, from a screenshot to the app's screens.
+@main
+struct AlbumSearch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "album-search",
+        abstract: "A music app's visual search, end to end, on sample data.",
+        discussion: """
+            Indexes the sample covers, shows what a visual search of IMAGE would list, opens the first result, goes on in \
+            the app's own search, and follows a calendar to which a concert is added meanwhile.
+            """)
+
+    @Option(help: "The manifest of albums.")
+    var covers = "Examples/Demo/covers/albums.csv"
+
+    @Option(help: "The folder with the sample concerts and the sample calendar.")
+    var data = "Examples/AlbumSearch/Data"
+
+    @Option(help: "A folder for the catalog and a copy of the calendar.")
+    var output = "demo-output/album-search"
+
+    @Option(help: "The day to take for today, since the sample concerts have dates.")
+    var today = "2026-11-21"
+
+    @Argument(help: "A photo or a screenshot.")
+    var image: String
+
+    func run() async throws {
+        guard let today = try? Date(today + "T09:00:00Z", strategy: .iso8601) else { throw ValidationError("“\(today)” is not a day such as 2026-11-21.") }
+        let folder = URL(fileURLWithPath: output, isDirectory: true)
+        let albums = try AlbumCatalog(makeCatalog(in: folder))
+        let concerts = try ConcertFinder(
+            contentsOf: URL(fileURLWithPath: data).appendingPathComponent("concerts.jsonl"),
+            here: .init(latitude: 41.15, longitude: -8.61), today: today)
+        let state = AppState()
+        AppDependencyManager.shared.add(dependency: albums)
+        AppDependencyManager.shared.add(dependency: concerts)
+        AppDependencyManager.shared.add(dependency: state)
+        let intents = OpenIntents()
+        intents.register(OpenAlbumIntent.self)
+        intents.register(OpenConcertIntent.self)
+
+        let pixels = try PixelBuffer(contentsOf: URL(fileURLWithPath: image))
+        let content = SemanticContentDescriptor(pixelBuffer: pixels)
+        let results = try await SearchHandler().values(for: content)
+        showSheet(results)
+        guard let first = results.first else { return }
+        print("\n\(intents.title(for: type(of: first.entity))?.localized() ?? ""), the first result:")
+        try await intents.open(first.entity)
+        print("\nMore results:")
+        try await SearchInAppIntent.search(for: content)
+        try await follow(calendarIn: folder, artists: albums.artists, today: today)
+    }
+
+    private func makeCatalog(in folder: URL) throws -> Catalog {
+        let url = folder.appendingPathComponent("catalog")
+        let (items, problems) = try ImageSource.items(at: URL(fileURLWithPath: covers))
+        let report = try CatalogIndexer(at: url).index(items)
+        for problem in problems + report.problems { FileHandle.standardError.write(Data("\(problem)\n".utf8)) }
+        return try Catalog(at: url)
+    }
+
+    private func showSheet(_ results: [VisualSearchResult]) {
+        print("The system's sheet for \(image):")
+        if results.isEmpty { print("  nothing in the catalog looks like it") }
+        for result in results {
+            let shown = result.displayRepresentation
+            let kind = type(of: result.entity).typeDisplayRepresentation.name.localized()
+            var line = "  \(kind.padding(toLength: 8, withPad: " ", startingAt: 0)) \(shown.title.localized())"
+            if let subtitle = shown.subtitle { line += " — \(subtitle.localized())" }
+            if let data = shown.image?.data, let picture = try? PixelBuffer(decoding: data, named: "thumbnail") {
+                line += "  [\(picture.width)×\(picture.height), \(data.count / 1000) kB]"
+            }
+            print(line)
+        }
+    }
+
+    /// Follows a copy of the sample calendar until the event that is added to it shows up.
+    private func follow(calendarIn folder: URL, artists: [String], today: Date) async throws {
+        let copy = folder.appendingPathComponent("calendar")
+        try? FileManager.default.removeItem(at: copy)
+        try FileManager.default.copyItem(at: URL(fileURLWithPath: data).appendingPathComponent("calendar"), to: copy)
+        let manager = UpcomingConcertManager(calendar: CalendarFolder(copy, timeZone: .gmt), artists: artists, today: today)
+        let captured = URL(fileURLWithPath: data).appendingPathComponent("captured-event.ics")
+        let target = copy.appendingPathComponent("concerts/captured-event.ics")
+        print("\nConcerts in the calendar, next 90 days:")
+        let shown = ShownEvents()
+        try await manager.observe { concerts in
+            let new = await shown.new(concerts.map(\.event))
+            for (event, names) in concerts where new.contains(event) {
+                print("  \(event.start.formatted(.iso8601.year().month().day()))  \(event.title)  (\(names.joined(separator: ", ")))")
+            }
+            if new.contains(where: { $0.file == target.path }) { return false }
+            if !FileManager.default.fileExists(atPath: target.path) {
+                print("  … another program adds an event …")
+                try? FileManager.default.copyItem(at: captured, to: target)
+            }
+            return true
+        }
+    }
+}
+
+/// What was printed already.
+private actor ShownEvents {
+    private var events: Set<CalendarEvent> = []
+
+    func new(_ all: [CalendarEvent]) -> Set<CalendarEvent> {
+        let new = Set(all).subtracting(events)
+        events.formUnion(new)
+        return new
+    }
+}

@@ -1,0 +1,30 @@
+#if canImport(AppIntents)
+    import AppIntents
+#else
+    import VisualSearchMacros
+#endif
+import Foundation
+
+/// A concert of one of the albums' artists.
+struct ConcertEntity: AppEntity {
+    var id: String
+    @Property var artistName: String
+    @Property var venue: String
+    @Property var date: Date
+
+    var displayRepresentation: DisplayRepresentation {
+        DisplayRepresentation(title: "\(artistName) live", subtitle: "\(venue), \(date.formatted(.iso8601.year().month().day()))")
+    }
+
+    static let defaultQuery = ConcertEntityQuery()
+
+    static var typeDisplayRepresentation: TypeDisplayRepresentation { "Concert" }
+}
+
+struct ConcertEntityQuery: EntityQuery {
+    @Dependency var concertFinder: ConcertFinder
+
+    func entities(for identifiers: [String]) async throws -> [ConcertEntity] {
+        concertFinder.concerts(for: identifiers)
+    }
+}

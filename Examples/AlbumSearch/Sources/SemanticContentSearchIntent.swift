@@ -1,0 +1,27 @@
+#if canImport(AppIntents)
+    import AppIntents
+    import VisualIntelligence
+#else
+    import VisualSearchMacros
+#endif
+
+/// “More results”: the app's own search, on what was looked at.
+@AppIntent(schema: .visualIntelligence.semanticContentSearch)
+struct SearchInAppIntent: AppIntent {
+    static let title: LocalizedStringResource = "Search in app"
+    static let openAppWhenRun: Bool = true
+
+    var semanticContent: SemanticContentDescriptor
+    @Dependency var catalog: AlbumCatalog
+    @Dependency var concertFinder: ConcertFinder
+    @Dependency var appState: AppState
+
+    func perform() async throws -> some IntentResult {
+        guard let pixelBuffer = semanticContent.pixelBuffer else { return .result() }
+        let albums = try await catalog.search(matching: pixelBuffer)
+        let artists = albums.map { $0.artistName }
+        let concerts = await concertFinder.findNearby(byArtists: artists)
+        await appState.openSearch(albums: albums, concerts: concerts)
+        return .result()
+    }
+}

@@ -1,0 +1,54 @@
+import GRDB
+
+/// What the results of a search can be told apart by.
+public enum FacetKey: Sendable, Hashable, Codable {
+    case type
+    case label
+    case attribute(String)
+}
+
+/// How many results have which value.
+public struct Facet: Sendable, Hashable, Codable {
+    public struct Value: Sendable, Hashable, Codable {
+        public let value: String
+        public let count: Int
+    }
+
+    public let key: FacetKey
+    /// The most frequent first, equally frequent ones by name.
+    public let values: [Value]
+}
+
+extension Catalog {
+    /// Counts the values of some entities.
+    package func facets(of keys: [Int64], by wanted: [FacetKey]) throws -> [Facet] {
+        try folder.attempt {
+            try database.reader.read { db in
+                try wanted.map { key in
+                    let counted = try CatalogDatabase.inParts(of: keys) { part -> [(String, Int)] in
+                        let request: SQLRequest<Row> = switch key {
+                        case .type:
+                            "SELECT type, COUNT(*) FROM entity WHERE row IN \(part) AND type IS NOT NULL GROUP BY 1"
+                        case .label:
+                            """
+                            SELECT one.value, COUNT(DISTINCT entity.row) FROM entity, json_each(entity.labels) AS one \
+                            WHERE entity.row IN \(part) GROUP BY 1
+                            """
+                        case .attribute(let name):
+                            """
+                            SELECT one.value, COUNT(*) FROM entity, json_each(entity.attributes) AS one \
+                            WHERE entity.row IN \(part) AND one.key = \(name) GROUP BY 1
+                            """
+                        }
+                        return try request.fetchAll(db).map { ($0[0], $0[1]) }
+                    }
+                    let sums = Dictionary(counted, uniquingKeysWith: +)
+                    return Facet(
+                        key: key,
+                        values: sums.map { Facet.Value(value: $0.key, count: $0.value) }
+                            .sorted { ($1.count, $0.value) < ($0.count, $1.value) })
+                }
+            }
+        }
+    }
+}

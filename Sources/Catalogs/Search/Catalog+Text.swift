@@ -1,0 +1,89 @@
+import GRDB
+
+extension Catalog {
+    /// The entities whose title, subtitle or labels have all the words, the best first: a word in the title
+    /// counts most, in the labels least (BM25). The last word may be the beginning of one. Case and
+    /// diacritics do not matter; no character of the text has a meaning of its own.
+    ///
+    /// - Returns: an empty array for a text without words.
+    /// - Throws: ``CatalogError`` when the catalog cannot be read.
+    public func search(text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()) throws -> [CatalogEntity] {
+        guard let expression = TextQuery(text, lastIsPrefix: true).expression, limit > 0 else { return [] }
+        return try folder.attempt {
+            try database.reader.read { db in
+                let request: SQLRequest<EntityRecord> = """
+                    SELECT entity.* FROM entityText JOIN entity ON entity.row = entityText.rowid \
+                    WHERE entityText MATCH \(expression) AND \(filter.condition) \
+                    ORDER BY bm25(entityText, 10, 5, 2), entity.row LIMIT \(limit)
+                    """
+                return try request.fetchAll(db).map(\.entity)
+            }
+        }
+    }
+
+    /// Titles that go on from what was typed so far, each once, the best first.
+    public func suggestions(for text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()) throws -> [String] {
+        var seen: Set<String> = []
+        // Some titles come twice.
+        let found = try search(text: text, limit: limit * 4, filter: filter)
+        return Array(found.compactMap(\.title).filter { seen.insert($0).inserted }.prefix(limit))
+    }
+
+    /// How many of several phrases an entity's text has, for those that have any.
+    package struct PhraseMatch: Sendable {
+        package let key: Int64
+        package let count: Int
+
+        package init(key: Int64, count: Int) {
+            self.key = key
+            self.count = count
+        }
+    }
+
+    /// Entities by how many of the phrases they have, most first, those with equally many in the
+    /// catalog's order. O(matches of all phrases).
+    ///
+    /// - Parameters:
+    ///   - keys: only these entities.
+    ///   - last: only what comes after this one.
+    package func entities(
+        havingAnyOf phrases: [String], among keys: [Int64]? = nil, after last: PhraseMatch? = nil, limit: Int, filter: CatalogFilter
+    ) throws -> [PhraseMatch] {
+        let expressions = phrases.compactMap { TextQuery($0, lastIsPrefix: false).expression }
+        guard !expressions.isEmpty, limit > 0 else { return [] }
+        let each = expressions.map { expression -> SQL in
+            "SELECT rowid AS row FROM entityText WHERE entityText MATCH \(expression)"
+        }.joined(separator: " UNION ALL ")
+        let among: SQL = keys.map { " AND entity.row IN \($0)" } ?? ""
+        let after: SQL = last.map { " HAVING COUNT(*) < \($0.count) OR (COUNT(*) = \($0.count) AND entity.row > \($0.key))" } ?? ""
+        return try folder.attempt {
+            try database.reader.read { db in
+                let request: SQLRequest<Row> = """
+                    SELECT entity.row, COUNT(*) FROM (\(each)) AS found JOIN entity ON entity.row = found.row \
+                    WHERE \(filter.condition)\(among) GROUP BY entity.row\(after) ORDER BY 2 DESC, 1 LIMIT \(limit)
+                    """
+                return try request.fetchAll(db).map { PhraseMatch(key: $0[0], count: $0[1]) }
+            }
+        }
+    }
+
+    /// The entities one of whose attributes has one of the values, in the order of the values, and those of one
+    /// value in the catalog's order: one query, however many values. Case and diacritics matter.
+    public func entities(
+        whereAttribute attribute: String, isAnyOf values: [String], limit: Int = 100, filter: CatalogFilter = CatalogFilter()
+    ) throws -> [CatalogEntity] {
+        guard !values.isEmpty, limit > 0 else { return [] }
+        let narrowed = filter.and(CatalogFilter(attributes: [attribute: Set(values)]))
+        let found = try folder.attempt {
+            try database.reader.read { db in
+                let request: SQLRequest<EntityRecord> = "SELECT entity.* FROM entity WHERE \(narrowed.condition) ORDER BY entity.row"
+                return try request.fetchAll(db).map(\.entity)
+            }
+        }
+        let place = Dictionary(values.enumerated().map { ($1, $0) }, uniquingKeysWith: min)
+        let ordered = found.enumerated().sorted { a, b in
+            (place[a.element.attributes[attribute] ?? ""] ?? .max, a.offset) < (place[b.element.attributes[attribute] ?? ""] ?? .max, b.offset)
+        }
+        return ordered.prefix(limit).map(\.element)
+    }
+}

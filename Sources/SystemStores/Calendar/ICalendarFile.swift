@@ -1,0 +1,188 @@
+import CLibical
+import Foundation
+import Synchronization
+
+/// One iCalendar file, read by libical.
+struct ICalendarFile {
+    private let path: String
+    private let timeZone: TimeZone
+    private let text: String
+
+    /// libical keeps its parser's errors and its time zones in variables of the process.
+    private static let libical = Mutex<Void>(())
+
+    /// A rule that repeats more often in a day is no appointment; expanding it would take for ever.
+    private static let mostOccurrencesADay = 24
+
+    init(_ data: Data, path: String, timeZone: TimeZone) throws(StoreProblem) {
+        self.path = path
+        self.timeZone = timeZone
+        guard let text = String(data: data, encoding: .utf8) else { throw StoreProblem(origin: path, reason: "is not UTF-8 text") }
+        self.text = text
+    }
+
+    private func problem(_ reason: String) -> StoreProblem { StoreProblem(origin: path, reason: reason) }
+
+    func occurrences(in span: DateInterval) throws(StoreProblem) -> StoreContents<CalendarEvent> {
+        let result: Result<StoreContents<CalendarEvent>, StoreProblem> = Self.libical.withLock { _ in
+            Result { () throws(StoreProblem) in try read(span) }
+        }
+        return try result.get()
+    }
+
+    private func read(_ span: DateInterval) throws(StoreProblem) -> StoreContents<CalendarEvent> {
+        icalerror_set_errors_are_fatal(0)
+        let begins = text.drop(while: \.isWhitespace).uppercased().hasPrefix("BEGIN:VCALENDAR")
+        guard begins, let root = icalparser_parse_string(text) else {
+            throw problem(begins ? "ends before its calendar does" : "is no iCalendar file")
+        }
+        defer { icalcomponent_free(root) }
+        guard icalcomponent_isa(root) == ICAL_VCALENDAR_COMPONENT || icalcomponent_isa(root) == ICAL_XROOT_COMPONENT else {
+            throw problem("is no iCalendar file")
+        }
+        var contents = StoreContents<CalendarEvent>(items: [])
+        // libical fills in what is missing at the end of a file, and says nothing.
+        if text.lastLine.uppercased() != "END:VCALENDAR" { contents.problems.append(problem("ends before its calendar does")) }
+        let events = Self.events(in: root)
+        let moved = movedStarts(of: events)
+        for event in events {
+            do throws(StoreProblem) {
+                contents.items += try occurrences(of: event, without: moved, in: span)
+            } catch {
+                contents.problems.append(error)
+            }
+        }
+        return contents
+    }
+
+    /// All events, of each of the calendars in the file.
+    private static func events(in component: OpaquePointer) -> [OpaquePointer] {
+        var events: [OpaquePointer] = []
+        var child = icalcomponent_get_first_component(component, ICAL_ANY_COMPONENT)
+        while let one = child {
+            if icalcomponent_isa(one) == ICAL_VEVENT_COMPONENT { events.append(one) }
+            if icalcomponent_isa(one) == ICAL_VCALENDAR_COMPONENT { events += Self.events(in: one) }
+            child = icalcomponent_get_next_component(component, ICAL_ANY_COMPONENT)
+        }
+        return events
+    }
+
+    /// By uid, the original starts of occurrences that have an event of their own in the file.
+    private func movedStarts(of events: [OpaquePointer]) -> [String: Set<Int>] {
+        var moved: [String: Set<Int>] = [:]
+        for event in events {
+            let id = icalcomponent_get_recurrenceid(event)
+            if icaltime_is_null_time(id) == 0 { moved[uid(of: event), default: []].insert(seconds(id)) }
+        }
+        return moved
+    }
+
+    private func uid(of event: OpaquePointer) -> String { icalcomponent_get_uid(event).map { String(cString: $0) } ?? "" }
+
+    /// Since 1970, of a time without a zone as if it were UTC.
+    private func seconds(_ time: icaltimetype) -> Int { Int(icaltime_as_timet_with_zone(time, time.zone)) }
+
+    private func occurrences(
+        of event: OpaquePointer, without moved: [String: Set<Int>], in span: DateInterval
+    ) throws(StoreProblem) -> [CalendarEvent] {
+        let title = icalcomponent_get_summary(event).map { String(cString: $0) } ?? ""
+        let name = title.isEmpty ? "an event without a title" : "the event “\(title)”"
+        let start = icalcomponent_get_dtstart(event)
+        guard icaltime_is_null_time(start) == 0, icaltime_is_valid_time(start) != 0 else { throw problem("\(name) has no start that can be read") }
+        if let zone = unknownZone(of: event, start: start) {
+            throw problem("\(name) is in the time zone “\(zone)”, which is neither in the file nor one of the system's")
+        }
+        if icalcomponent_get_status(event) == ICAL_STATUS_CANCELLED { return [] }
+        try checkRules(of: event, name: name)
+
+        let isDate = start.is_date != 0
+        let first = start
+        // Neither UTC nor of a zone: what the clock on the wall says, wherever one is.
+        let isFloating = isDate || (start.zone == nil)
+        let isException = icaltime_is_null_time(icalcomponent_get_recurrenceid(event)) == 0
+        var found = Occurrences(skipped: isException ? [] : moved[uid(of: event)] ?? [])
+        // Wide enough for every zone; what lies outside is dropped below.
+        let margin = 86_400.0 * 2
+        withUnsafeMutablePointer(to: &found) { collector in
+            icalcomponent_foreach_recurrence(
+                event, time(span.start.addingTimeInterval(-margin)), time(span.end.addingTimeInterval(margin)),
+                { _, span, collector in
+                    guard let span, let collector = collector?.assumingMemoryBound(to: Occurrences.self) else { return }
+                    collector.pointee.add(start: Int(span.pointee.start), end: Int(span.pointee.end))
+                }, collector)
+        }
+        return found.spans.compactMap { occurrence in
+            let start = isFloating ? onWallClock(occurrence.start) : Date(timeIntervalSince1970: Double(occurrence.start))
+            // libical's spans of whole days end in the last second of the day that they no longer have.
+            let length = isDate ? wholeDays(of: event, from: first) : occurrence.end - occurrence.start
+            let end = isFloating ? onWallClock(occurrence.start + length) : Date(timeIntervalSince1970: Double(occurrence.start + length))
+            let overlaps = start < span.end && (end > span.start || end == start && start >= span.start)
+            guard overlaps else { return nil }
+            return CalendarEvent(
+                uid: uid(of: event), title: title, start: start, end: max(start, end), isAllDay: isDate,
+                location: icalcomponent_get_location(event).map { String(cString: $0) },
+                notes: icalcomponent_get_description(event).map { String(cString: $0) }, file: path)
+        }
+    }
+
+    private struct Occurrences {
+        let skipped: Set<Int>
+        var spans: [(start: Int, end: Int)] = []
+
+        mutating func add(start: Int, end: Int) {
+            if !skipped.contains(start), !spans.contains(where: { $0.start == start }) { spans.append((start, end)) }
+        }
+    }
+
+    /// Seconds from the first day's beginning to that of the day after the last one.
+    private func wholeDays(of event: OpaquePointer, from start: icaltimetype) -> Int {
+        max(86_400, seconds(icalcomponent_get_dtend(event)) - seconds(start))
+    }
+
+    private func time(_ date: Date) -> icaltimetype {
+        icaltime_from_timet_with_zone(time_t(date.timeIntervalSince1970), 0, icaltimezone_get_utc_timezone())
+    }
+
+    /// Seconds as if of UTC, read as the time on a wall clock.
+    private func onWallClock(_ seconds: Int) -> Date {
+        var calendar = Foundation.Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let fields = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: Double(seconds)))
+        calendar.timeZone = timeZone
+        return calendar.date(from: fields) ?? Date(timeIntervalSince1970: Double(seconds))
+    }
+
+    /// The zone that the start names and that could not be found.
+    private func unknownZone(of event: OpaquePointer, start: icaltimetype) -> String? {
+        guard start.zone == nil, start.is_date == 0,
+            let property = icalcomponent_get_first_property(event, ICAL_DTSTART_PROPERTY),
+            let parameter = icalproperty_get_first_parameter(property, ICAL_TZID_PARAMETER),
+            let name = icalparameter_get_tzid(parameter)
+        else { return nil }
+        return String(cString: name)
+    }
+
+    private func checkRules(of event: OpaquePointer, name: String) throws(StoreProblem) {
+        var property = icalcomponent_get_first_property(event, ICAL_RRULE_PROPERTY)
+        while let one = property {
+            var rule = icalproperty_get_rrule(one)
+            let daily = withUnsafeBytes(of: &rule.by_hour) { Self.count($0) } * withUnsafeBytes(of: &rule.by_minute) { Self.count($0) }
+                * withUnsafeBytes(of: &rule.by_second) { Self.count($0) }
+            let isOften = [ICAL_SECONDLY_RECURRENCE, ICAL_MINUTELY_RECURRENCE, ICAL_HOURLY_RECURRENCE].contains(rule.freq)
+            if isOften || daily > Self.mostOccurrencesADay { throw problem("\(name) repeats more than \(Self.mostOccurrencesADay) times a day") }
+            property = icalcomponent_get_next_property(event, ICAL_RRULE_PROPERTY)
+        }
+    }
+
+    /// Entries of one of a rule's lists, at least one.
+    private static func count(_ list: UnsafeRawBufferPointer) -> Int {
+        let values = list.bindMemory(to: CShort.self)
+        return max(1, values.firstIndex(of: CShort(ICAL_RECURRENCE_ARRAY_MAX.rawValue)) ?? values.count)
+    }
+}
+
+extension String {
+    fileprivate var lastLine: String {
+        split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }.map { $0.trimmingCharacters(in: .whitespaces) } ?? ""
+    }
+}

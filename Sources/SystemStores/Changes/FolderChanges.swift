@@ -1,0 +1,108 @@
+import Dispatch
+import Foundation
+
+/// Tells of changes in a folder and the folders below it, through the kernel (inotify(7)).
+enum FolderChanges {
+    /// An element after each change; changes while nobody was listening come as one.
+    ///
+    /// - Throws: ``StoreProblem`` when the folder cannot be watched.
+    static func stream(of url: URL) throws(StoreProblem) -> AsyncStream<Void> {
+        let watch = try FolderWatch(url)
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        continuation.onTermination = { _ in watch.stop() }
+        watch.start(onChange: { continuation.yield() }, onEnd: { continuation.finish() })
+        return stream
+    }
+}
+
+/// Unchecked: `folders` is touched on the queue alone, once `start` was called.
+private final class FolderWatch: @unchecked Sendable {
+    private let descriptor: CInt
+    private let queue = DispatchQueue(label: "lookalike.folder-changes")
+    private let source: any DispatchSourceRead
+    private let root: URL
+    /// By watch number.
+    private var folders: [CInt: URL] = [:]
+
+    /// Whatever leaves a folder with other contents: a file written and closed, renamed into it or out of it, removed.
+    /// Not every write, since what is half-written is nobody's business.
+    private static let changes = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+
+    init(_ url: URL) throws(StoreProblem) {
+        root = url
+        descriptor = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
+        guard descriptor >= 0 else { throw StoreProblem(origin: url.path, reason: "cannot be watched: \(String(cString: strerror(errno)))") }
+        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        guard add(url) else {
+            let words = String(cString: strerror(errno))
+            // A source that was never resumed cannot be let go.
+            source.setCancelHandler { [descriptor] in close(descriptor) }
+            source.resume()
+            source.cancel()
+            throw StoreProblem(origin: url.path, reason: "cannot be watched: \(words)")
+        }
+        addFolders(below: url)
+    }
+
+    private func add(_ folder: URL) -> Bool {
+        let number = inotify_add_watch(descriptor, folder.path, Self.changes)
+        if number >= 0 { folders[number] = folder }
+        return number >= 0
+    }
+
+    private func addFolders(below url: URL) {
+        let entries = FileManager.default.enumerator(at: url, includingPropertiesForKeys: [.isDirectoryKey])
+        for case let entry as URL in entries ?? FileManager.DirectoryEnumerator()
+        where (try? entry.resourceValues(forKeys: [.isDirectoryKey]).isDirectory) == true {
+            _ = add(entry)
+        }
+    }
+
+    func start(onChange: @escaping @Sendable () -> Void, onEnd: @escaping @Sendable () -> Void) {
+        source.setEventHandler { [self] in
+            let (changed, rootIsGone) = readEvents()
+            if changed { onChange() }
+            if rootIsGone {
+                onEnd()
+                source.cancel()
+            }
+        }
+        source.setCancelHandler { [descriptor] in close(descriptor) }
+        source.resume()
+    }
+
+    func stop() { source.cancel() }
+
+    private func readEvents() -> (changed: Bool, rootIsGone: Bool) {
+        var changed = false
+        var rootIsGone = false
+        withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
+            while true {
+                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                guard count > 0 else { return }
+                var offset = 0
+                while offset + MemoryLayout<inotify_event>.size <= count {
+                    let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+                    let nameStart = offset + MemoryLayout<inotify_event>.size
+                    let name = buffer[nameStart..<(nameStart + Int(event.len))].prefix { $0 != 0 }
+                    offset = nameStart + Int(event.len)
+                    let isFolder = event.mask & UInt32(IN_ISDIR) != 0
+                    if event.mask & UInt32(IN_CREATE | IN_MOVED_TO) != 0, isFolder, let parent = folders[event.wd] {
+                        let folder = parent.appendingPathComponent(String(decoding: name, as: UTF8.self))
+                        // Files may be in it already; they count as the change that this is.
+                        if add(folder) { addFolders(below: folder) }
+                    }
+                    if event.mask & UInt32(IN_IGNORED) != 0 {
+                        folders[event.wd] = nil
+                        continue
+                    }
+                    if event.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF) != 0, folders[event.wd] == root { rootIsGone = true }
+                    // A new file says nothing until it is written and closed.
+                    let isEmptyFile = event.mask & UInt32(IN_CREATE) != 0 && !isFolder
+                    if !isEmptyFile { changed = true }
+                }
+            }
+        }
+        return (changed, rootIsGone)
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// A place outside the app where the system and other apps keep things that belong to somebody: a calendar, contacts,
+/// health readings.
+///
+/// What was captured elsewhere appears there, so an app reads the store when it starts and again after each change.
+public protocol SystemStore<Item>: Sendable {
+    associatedtype Item: Sendable
+
+    /// What the store has for a span of time, in order, and what in it could not be read.
+    func items(in span: DateInterval) async throws -> StoreContents<Item>
+
+    /// An element after every change of the store; changes in quick succession may come as one. The sequence ends when
+    /// its task is cancelled or the store is gone.
+    func changes() throws -> AsyncStream<Void>
+}
+
+/// What was read of a store.
+public struct StoreContents<Item: Sendable>: Sendable {
+    public var items: [Item]
+    public var problems: [StoreProblem]
+
+    public init(items: [Item], problems: [StoreProblem] = []) {
+        self.items = items
+        self.problems = problems
+    }
+}
+
+/// Something in a store that could not be read; the rest was.
+public struct StoreProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    /// A path.
+    public let origin: String
+    public let reason: String
+
+    public init(origin: String, reason: String) {
+        self.origin = origin
+        self.reason = reason
+    }
+
+    public var description: String { "\(origin): \(reason)" }
+}

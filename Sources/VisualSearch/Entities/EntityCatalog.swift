@@ -1,0 +1,156 @@
+import Catalogs
+import FeaturePrints
+import Foundation
+import PixelBuffers
+
+/// A catalog whose entities come as the app's own type: made from the rows that a search found, and from no others.
+///
+/// A catalog with several kinds of entity gives an `EntityCatalog` for each, told apart by the rows' type. It may be
+/// shared between tasks; searches run side by side on one model and one mapped matrix, and a cancelled task stops
+/// between the stages of a search.
+public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
+    /// The engine's catalog.
+    public let catalog: Catalog
+    /// Of the rows, those of this type are entities; all of them, where it is nil.
+    public let type: String?
+
+    private let report: @Sendable (EntityProblem) -> Void
+
+    /// - Parameters:
+    ///   - type: the rows' type that makes an `Entity`.
+    ///   - report: told of rows that make none; a search leaves them out and goes on. By default a line on
+    ///     standard error.
+    public init(_ catalog: Catalog, type: String? = nil, report: (@Sendable (EntityProblem) -> Void)? = nil) {
+        self.catalog = catalog
+        self.type = type
+        self.report = report ?? { FileHandle.standardError.write(Data("\($0)\n".utf8)) }
+    }
+
+    /// Rows of the right type that no entity can be made from. O(rows); worth a call after indexing.
+    public func problems() throws -> [EntityProblem] {
+        var problems: [EntityProblem] = []
+        try catalog.forEachEntity { entity in
+            guard type == nil || entity.type == type else { return }
+            do {
+                _ = try Entity(CatalogRow(entity: entity))
+            } catch {
+                problems.append(EntityProblem(id: entity.id, entityType: "\(Entity.self)", error: error))
+            }
+        }
+        return problems
+    }
+
+    // MARK: By pixels and labels
+
+    /// The entities that an image shows, nearest first; none, where nothing is near enough.
+    ///
+    /// - Parameter maxDistance: the model's recommendation by default.
+    public func search(
+        matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10, maxDistance: Double? = nil
+    ) async throws -> [Entity] {
+        try await search(matching: SemanticContentDescriptor(pixelBuffer: pixelBuffer), limit: limit, maxDistance: maxDistance)
+    }
+
+    /// The entities that match what somebody looked at, best first; none for a descriptor with neither pixels nor
+    /// labels. How both are weighed: ``SearchQuery``.
+    public func search(
+        matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: Double? = nil, filter: CatalogFilter = CatalogFilter()
+    ) async throws -> [Entity] {
+        let query = try await query(for: content, maxDistance: maxDistance)
+        return try await page(of: query, count: limit, filter: filter).entities
+    }
+
+    /// Embeds what somebody looked at, so that it can be searched for more than once: the first page for the system's
+    /// sheet, and what follows in the app. A forward pass for each of the regions.
+    public func query(
+        for content: SemanticContentDescriptor, maxDistance: Double? = nil, regions: QueryRegions = .object, timings: StageTimings? = nil
+    ) async throws -> SearchQuery {
+        try Task.checkCancellation()
+        let looks = try content.pixelBuffer.map { try regions.look(at: $0, with: catalog.model, timings: timings) } ?? []
+        try Task.checkCancellation()
+        return SearchQuery(prints: looks.map(\.print), labels: content.labels, maxDistance: maxDistance ?? catalog.model.recommendedMaxDistance)
+    }
+
+    /// A page of a query's ranking. Only the entities of the page are read from the catalog.
+    ///
+    /// - Parameters:
+    ///   - filter: applied before the page is picked, so that it is full as long as enough entities pass.
+    ///   - cursor: where the page before ended; the first page without one.
+    /// - Throws: ``FeaturePrints/FeaturePrintError`` for a query that was made with another model, and
+    ///   ``Catalogs/CatalogError``.
+    public func page(
+        of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor? = nil
+    ) async throws -> SearchPage<Entity> {
+        try Task.checkCancellation()
+        let filter = ownFilter.and(filter)
+        // One more than the page, to know whether there is another.
+        let ranked = try query.ranking(in: catalog, filter: filter, limit: max(0, count) + 1, after: cursor)
+        try Task.checkCancellation()
+        let shown = ranked.prefix(max(0, count))
+        let stored = try catalog.records(for: shown.map(\.key), withThumbnails: true)
+        let results = shown.compactMap { place in
+            stored[place.key].flatMap { entity($0) }.map { SearchPage<Entity>.Result(entity: $0, place: place) }
+        }
+        let next = ranked.count > shown.count ? shown.last?.cursor : nil
+        return SearchPage(results: results, next: next)
+    }
+
+    /// How many of a query's results have which type, labels or attributes. Counts the first 1,000 results.
+    public func facets(
+        of query: SearchQuery, by keys: [FacetKey], filter: CatalogFilter = CatalogFilter()
+    ) async throws -> [Facet] {
+        let ranked = try query.ranking(in: catalog, filter: ownFilter.and(filter), limit: 1000, after: nil)
+        try Task.checkCancellation()
+        return try catalog.facets(of: ranked.map(\.key), by: keys)
+    }
+
+    // MARK: By ids and text
+
+    /// The entities with these ids, in the order asked; unknown ids and those of another type are left out.
+    public func entities(for identifiers: [String]) async throws -> [Entity] {
+        try catalog.records(forIDs: identifiers, withThumbnails: true).filter { type == nil || $0.entity.type == type }.compactMap { entity($0) }
+    }
+
+    /// The entities whose title, subtitle or labels have all the words of a text, the best first; see
+    /// ``Catalogs/Catalog/search(text:limit:filter:)``.
+    public func entities(matching text: String, limit: Int = 20) async throws -> [Entity] {
+        try await entities(for: catalog.search(text: text, limit: limit, filter: ownFilter).map(\.id))
+    }
+
+    /// Titles that go on from what was typed so far.
+    public func suggestions(for text: String, limit: Int = 10) async throws -> [String] {
+        try catalog.suggestions(for: text, limit: limit, filter: ownFilter)
+    }
+
+    /// The first entities of the catalog: something to offer before anything was asked.
+    public func suggestedEntities(limit: Int = 10) async throws -> [Entity] {
+        try await entities(for: catalog.firstIDs(limit, filter: ownFilter))
+    }
+
+    /// All entities. O(entities) memory; for small catalogs.
+    public func allEntities() async throws -> [Entity] {
+        try await entities(for: catalog.firstIDs(.max, filter: ownFilter))
+    }
+
+    /// A JPEG file of an entity's image; see ``Catalogs/Catalog/thumbnail(for:longSide:)``.
+    public func thumbnail(for id: String, longSide: Int? = nil) throws -> Data? { try catalog.thumbnail(for: id, longSide: longSide) }
+
+    private var ownFilter: CatalogFilter { CatalogFilter(types: type.map { [$0] } ?? []) }
+
+    private func entity(_ stored: StoredEntity) -> Entity? {
+        do {
+            return try Entity(CatalogRow(stored))
+        } catch {
+            report(EntityProblem(id: stored.entity.id, entityType: "\(Entity.self)", error: error))
+            return nil
+        }
+    }
+}
+
+extension EntityCatalog: RelatedEntitySource {
+    /// The entities whose attribute has one of the values, in the order of the values; one query to the catalog.
+    public func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity] {
+        let found = try catalog.entities(whereAttribute: attribute, isAnyOf: values, limit: limit, filter: ownFilter)
+        return try await entities(for: found.map(\.id))
+    }
+}

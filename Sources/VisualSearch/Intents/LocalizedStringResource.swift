@@ -1,0 +1,107 @@
+import Foundation
+
+/// A text in the language of whoever reads it: a default, and translations of it.
+///
+/// What Foundation's type of this name is on Apple's systems, where it looks the key up in a table of the
+/// app's bundle. Here the translations come with the value; ``localized(for:)`` picks one.
+public struct LocalizedStringResource: Sendable, Hashable, Codable {
+    public var key: String
+    /// What is shown where there is no translation.
+    public var defaultValue: String
+    /// The strings table that the key belongs to; kept for those who export the strings.
+    public var table: String?
+    /// For translators.
+    public var comment: String?
+    /// By language tag, such as `ja` or `pt-BR`.
+    public var translations: [String: String]
+
+    public init(
+        _ key: String, defaultValue: String? = nil, table: String? = nil, comment: String? = nil, translations: [String: String] = [:]
+    ) {
+        self.key = key
+        self.defaultValue = defaultValue ?? key
+        self.table = table
+        self.comment = comment
+        self.translations = translations
+    }
+
+    /// The text for a reader who prefers these languages, the most preferred first.
+    ///
+    /// For each in turn: its very translation, then that of a less specific tag (`pt-BR`, `pt`), then that of another
+    /// region of the same language and script (`pt-PT`); the default after all of them.
+    public func localized(for languages: [String] = Locale.preferredLanguages) -> String {
+        let available = Dictionary(translations.map { (LanguageTag($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+        for language in languages {
+            var tag = LanguageTag(language)
+            let wanted = tag
+            while true {
+                if let text = available[tag] { return text }
+                guard let shorter = tag.lessSpecific else { break }
+                tag = shorter
+            }
+            let relatives = available.keys.filter { $0.language == wanted.language && ($0.script == wanted.script || wanted.script == nil) }
+            if let relative = relatives.min(by: { $0.text < $1.text }), let text = available[relative] { return text }
+        }
+        return defaultValue
+    }
+}
+
+extension LocalizedStringResource: ExpressibleByStringInterpolation {
+    public init(stringLiteral value: String) { self.init(value) }
+
+    /// Interpolated values are part of the text, except placeholders, which stand for a number or a text to come.
+    public struct StringInterpolation: StringInterpolationProtocol {
+        /// What a placeholder stands for.
+        public enum Placeholder: String, Sendable {
+            case int = "%lld"
+            case double = "%lf"
+            case object = "%@"
+        }
+
+        var text = ""
+
+        public init(literalCapacity: Int, interpolationCount: Int) { text.reserveCapacity(literalCapacity + interpolationCount * 8) }
+
+        public mutating func appendLiteral(_ literal: String) { text += literal }
+        public mutating func appendInterpolation(_ value: some CustomStringConvertible) { text += value.description }
+        public mutating func appendInterpolation(placeholder: Placeholder) { text += placeholder.rawValue }
+    }
+
+    public init(stringInterpolation: StringInterpolation) { self.init(stringInterpolation.text) }
+}
+
+extension String {
+    /// The text for a reader who prefers these languages.
+    public init(localized resource: LocalizedStringResource, for languages: [String] = Locale.preferredLanguages) {
+        self = resource.localized(for: languages)
+    }
+}
+
+/// The parts of a language tag that translations are picked by (RFC 5646; also with `_` for `-`).
+struct LanguageTag: Hashable {
+    let language: String
+    let script: String?
+    let region: String?
+
+    init(_ text: String) {
+        let parts = text.split { $0 == "-" || $0 == "_" }.map { $0.lowercased() }
+        language = parts.first ?? ""
+        script = parts.dropFirst().first { $0.count == 4 && $0.allSatisfy(\.isLetter) }
+        region = parts.dropFirst().first { $0.count == 2 && $0.allSatisfy(\.isLetter) || $0.count == 3 && $0.allSatisfy(\.isNumber) }
+    }
+
+    private init(language: String, script: String?, region: String?) {
+        self.language = language
+        self.script = script
+        self.region = region
+    }
+
+    var text: String { [language, script, region].compactMap { $0 }.joined(separator: "-") }
+
+    /// Without its region, or then without its script.
+    var lessSpecific: LanguageTag? {
+        if region != nil { return LanguageTag(language: language, script: script, region: nil) }
+        if script != nil { return LanguageTag(language: language, script: nil, region: nil) }
+        return nil
+    }
+}

@@ -1,0 +1,96 @@
+import Synchronization
+
+/// The open intents of an app, found by the kind of entity that they open.
+public final class OpenIntents: Sendable {
+    private typealias Open = @Sendable (any Sendable) async throws -> Void
+
+    private struct Entry: Sendable {
+        /// Takes an id.
+        let byID: Open
+        /// Takes an entity.
+        let byEntity: Open
+        let title: LocalizedStringResource
+    }
+
+    private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+
+    public init() {}
+
+    /// Makes an intent the one that opens its kind of entity, in the place of what was there before.
+    public func register<Intent: OpenIntent>(_: Intent.Type) where Intent.Value: AppEntity {
+        let entry = Entry(
+            byID: { id in
+                guard let id = id as? Intent.Value.ID else {
+                    throw OpenIntentError(entityType: "\(Intent.Value.self)", reason: .otherIdentifierType("\(type(of: id))"))
+                }
+                guard let target = try await Intent.Value.defaultQuery.entities(for: [id]).first else {
+                    throw OpenIntentError(entityType: "\(Intent.Value.self)", reason: .gone("\(id)"))
+                }
+                try await Self.perform(Intent.self, target)
+            },
+            byEntity: { entity in
+                guard let entity = entity as? Intent.Value else {
+                    throw OpenIntentError(entityType: "\(type(of: entity))", reason: .noIntent)
+                }
+                try await Self.perform(Intent.self, entity)
+            },
+            title: Intent.title)
+        entries.withLock { $0[ObjectIdentifier(Intent.Value.self)] = entry }
+    }
+
+    private static func perform<Intent: OpenIntent>(_: Intent.Type, _ target: Intent.Value) async throws {
+        try Task.checkCancellation()
+        var intent = Intent()
+        intent.target = target
+        _ = try await intent.perform()
+    }
+
+    /// The title of the intent that opens this kind of entity, nil where there is none.
+    public func title(for type: any AppEntity.Type) -> LocalizedStringResource? {
+        entries.withLock { $0[ObjectIdentifier(type)]?.title }
+    }
+
+    /// Finds an entity again by its id and runs the intent that opens its kind.
+    ///
+    /// - Throws: ``OpenIntentError`` when the entity is gone or nothing opens its kind, and what the
+    ///   entity's query or the intent throws.
+    public func open<Entity: AppEntity>(_ type: Entity.Type, id: Entity.ID) async throws {
+        try await entry(for: type).byID(id)
+    }
+
+    /// Runs the intent that opens this entity's kind. The entity is not looked up again.
+    ///
+    /// - Throws: ``OpenIntentError`` when nothing opens its kind, and what the intent throws.
+    public func open(_ entity: any AppEntity) async throws {
+        try await entry(for: type(of: entity)).byEntity(entity)
+    }
+
+    private func entry(for type: any AppEntity.Type) throws(OpenIntentError) -> Entry {
+        guard let entry = entries.withLock({ $0[ObjectIdentifier(type)] }) else {
+            throw OpenIntentError(entityType: "\(type)", reason: .noIntent)
+        }
+        return entry
+    }
+}
+
+/// Why an entity cannot be opened.
+public struct OpenIntentError: Error, Equatable, CustomStringConvertible {
+    public enum Reason: Equatable, Sendable {
+        /// Its query finds nothing under the id any more.
+        case gone(String)
+        /// No intent was registered for its kind.
+        case noIntent
+        case otherIdentifierType(String)
+    }
+
+    public let entityType: String
+    public let reason: Reason
+
+    public var description: String {
+        switch reason {
+        case .gone(let id): "\(entityType) “\(id)” is not there any more; search again"
+        case .noIntent: "nothing opens \(entityType); register an open intent for it"
+        case .otherIdentifierType(let type): "\(entityType) has no ids of type \(type)"
+        }
+    }
+}

@@ -1,0 +1,48 @@
+/// How an intent and its parameters read as a sentence; plain data, for those who list an app's intents.
+public protocol ParameterSummary: Sendable {
+    /// The sentence, parameters as `${name}`.
+    var text: String { get }
+}
+
+/// A sentence with parameters in it: `Summary("Open \(\.$target)")`.
+public struct IntentParameterSummary<Intent: AppIntent>: ParameterSummary {
+    enum Segment: Sendable {
+        case text(String)
+        case parameter(String)
+    }
+
+    let segments: [Segment]
+
+    public var text: String {
+        segments.map { segment in
+            switch segment {
+            case .text(let text): text
+            case .parameter(let title): "${\(title)}"
+            }
+        }.joined()
+    }
+}
+
+extension IntentParameterSummary: ExpressibleByStringInterpolation {
+    public init(_ summary: IntentParameterSummary<Intent>) { self = summary }
+
+    public init(stringLiteral value: String) { self.init(segments: [.text(value)]) }
+
+    public struct StringInterpolation: StringInterpolationProtocol {
+        var segments: [Segment] = []
+
+        public init(literalCapacity: Int, interpolationCount: Int) {}
+
+        public mutating func appendLiteral(_ literal: String) {
+            if !literal.isEmpty { segments.append(.text(literal)) }
+        }
+
+        /// A parameter, called by its title or, where it has none, its type.
+        public mutating func appendInterpolation<Value>(_ parameter: KeyPath<Intent, IntentParameter<Value>>) {
+            let title = Intent()[keyPath: parameter].title?.defaultValue ?? "\(Value.self)"
+            segments.append(.parameter(title))
+        }
+    }
+
+    public init(stringInterpolation: StringInterpolation) { self.init(segments: stringInterpolation.segments) }
+}

@@ -1,0 +1,18 @@
+import PixelBuffers
+
+/// What somebody looked at: the pixels of a photo or a part of a screenshot, and words for what it shows.
+/// Either may be missing.
+public struct SemanticContentDescriptor: Sendable {
+    /// What a classifier saw, such as `album` or `poster`.
+    public let labels: [String]
+    public let pixelBuffer: CVReadOnlyPixelBuffer?
+
+    public init(labels: [String] = [], pixelBuffer: CVReadOnlyPixelBuffer? = nil) {
+        self.labels = labels
+        self.pixelBuffer = pixelBuffer
+    }
+}
+
+/// The name that handlers know a buffer of pixels by. Core Video's functions for it are not here;
+/// a ``PixelBuffers/PixelBuffer`` goes into a search as it is.
+public typealias CVReadOnlyPixelBuffer = PixelBuffer

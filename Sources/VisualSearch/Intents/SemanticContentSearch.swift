@@ -1,0 +1,27 @@
+/// The search behind “More results”: the app opens with what was looked at and shows all that it has for it.
+///
+/// `@AppIntent(schema: .visualIntelligence.semanticContentSearch)` makes an intent conform.
+public protocol SemanticContentSearchIntent: AppIntent {
+    var semanticContent: SemanticContentDescriptor { get set }
+}
+
+extension SemanticContentSearchIntent {
+    /// Runs the search for what was looked at.
+    public static func search(for content: SemanticContentDescriptor) async throws {
+        var intent = Self()
+        intent.semanticContent = content
+        _ = try await intent.perform()
+    }
+}
+
+/// The forms that an intent can be declared to follow.
+public struct AssistantSchema: Sendable {
+    public struct VisualIntelligence: Sendable {
+        /// ``SemanticContentSearchIntent``.
+        public var semanticContentSearch: AssistantSchema { AssistantSchema(name: "visualIntelligence.semanticContentSearch") }
+    }
+
+    public let name: String
+
+    public static var visualIntelligence: VisualIntelligence { VisualIntelligence() }
+}

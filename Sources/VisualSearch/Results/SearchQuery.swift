@@ -1,0 +1,137 @@
+import Catalogs
+import FeaturePrints
+import Foundation
+
+/// What somebody looked at, embedded: prints of the pixels and the labels. It can be kept and passed on (`Codable`), so
+/// that an app goes on with the search that the system's sheet began, without the pixels.
+///
+/// **How both are weighed.** An entity whose print lies at distance `d` within the greatest distance `m` has the pixel
+/// score `p = 1 − d / 2m`, between ½ and 1; one beyond has `p = 0`. An entity that has `n` of the query's `k` labels
+/// among the words of its title, subtitle and labels has the label score `l = n / k`. The score is
+/// `1 − (1 − p)(1 − l / 2)`, as if either were an independent witness (a noisy or).
+///
+/// So what the pixels found comes before what labels alone found, since a distance within the calibrated limit is
+/// rarely wrong while many entities share a label; labels decide between entities that look alike; and every entity
+/// comes once. Reciprocal rank fusion was not taken, because an entity's score would depend on the others: a cursor into
+/// such a ranking does not survive a change of the catalog. Of equal scores the catalog's order decides.
+public struct SearchQuery: Sendable, Hashable {
+    /// One for each region that was looked at; empty without pixels.
+    public let prints: [FeaturePrint]
+    public let labels: [String]
+    /// Prints farther apart than this do not match; nil for no limit but the largest possible, 2.
+    public let maxDistance: Double?
+
+    /// Pixel matches that labels may reorder; beyond them the ranking is that of the distance.
+    private static let reorderedMatches = 1000
+
+    public init(prints: [FeaturePrint], labels: [String] = [], maxDistance: Double? = nil) {
+        self.prints = prints
+        // A label without a word finds nothing and must not count against those that do.
+        self.labels = labels.filter { $0.contains { $0.isLetter || $0.isNumber } }
+        self.maxDistance = maxDistance
+    }
+
+    /// A query with neither pixels nor words finds nothing.
+    public var isEmpty: Bool { prints.isEmpty && labels.isEmpty }
+
+    /// Unit vectors are at most 2 apart.
+    private var limit: Double { min(max(maxDistance ?? 2, 0), 2) }
+
+    func score(distance: Double?, labelCount: Int) -> Double {
+        let pixels = distance.map { limit > 0 ? 1 - min(1, $0 / limit) / 2 : 1 } ?? 0
+        let words = labels.isEmpty ? 0 : Double(labelCount) / Double(labels.count)
+        return 1 - (1 - pixels) * (1 - words / 2)
+    }
+
+    /// The first `count` entities of the ranking, or of what follows `cursor` in it.
+    func ranking(in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?) throws -> [RankedKey] {
+        guard !isEmpty, count > 0 else { return [] }
+        return labels.isEmpty
+            ? try pixelRanking(in: catalog, filter: filter, limit: count, after: cursor)
+            : try fusedRanking(in: catalog, filter: filter, limit: count, after: cursor)
+    }
+
+    /// Without labels the order is that of the distances, however many there are.
+    private func pixelRanking(
+        in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
+    ) throws -> [RankedKey] {
+        try catalog.nearest(toAnyOf: prints, limit: count, maxDistance: limit, filter: filter, after: cursor).map { found in
+            let distance = Double(found.squaredDistance.squareRoot())
+            return RankedKey(
+                score: score(distance: distance, labelCount: 0), distance: distance,
+                cursor: SearchCursor(badness: Double(found.squaredDistance), key: found.key))
+        }
+    }
+
+    private func fusedRanking(
+        in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
+    ) throws -> [RankedKey] {
+        func ranked(_ key: Int64, distance: Double?, labelCount: Int) -> RankedKey {
+            let score = score(distance: distance, labelCount: labelCount)
+            return RankedKey(score: score, distance: distance, cursor: SearchCursor(badness: 1 - score, key: key))
+        }
+        let near = prints.isEmpty
+            ? [] : try catalog.nearest(toAnyOf: prints, limit: Self.reorderedMatches, maxDistance: limit, filter: filter, after: nil)
+        try Task.checkCancellation()
+        let labelCounts = try catalog.entities(havingAnyOf: labels, among: near.map(\.key), limit: near.count, filter: filter)
+            .reduce(into: [Int64: Int]()) { $0[$1.key] = $1.count }
+        var ranking = near.map { found in
+            ranked(found.key, distance: Double(found.squaredDistance.squareRoot()), labelCount: labelCounts[found.key] ?? 0)
+        }
+        // What labels alone found comes after all of these, in an order that the text index can begin anywhere.
+        let known = Set(near.map(\.key))
+        let words = try catalog.entities(
+            havingAnyOf: labels, after: cursor.flatMap { labelPlace(of: $0) }, limit: count + known.count, filter: filter)
+        ranking += words.filter { !known.contains($0.key) }.map { ranked($0.key, distance: nil, labelCount: $0.count) }
+        ranking.sort { ($0.cursor.badness, $0.key) < ($1.cursor.badness, $1.key) }
+        if let cursor { ranking.removeAll { ($0.cursor.badness, $0.key) <= (cursor.badness, cursor.key) } }
+        return Array(ranking.prefix(count))
+    }
+
+    /// Where a cursor is in the order of what labels alone found; nil where it is before its beginning.
+    private func labelPlace(of cursor: SearchCursor) -> Catalog.PhraseMatch? {
+        (0...labels.count).first { 1 - score(distance: nil, labelCount: $0) == cursor.badness }
+            .map { Catalog.PhraseMatch(key: cursor.key, count: $0) }
+    }
+}
+
+/// An entity's place in a ranking, before anything is read of it.
+struct RankedKey: Sendable {
+    /// 0...1, larger is better.
+    let score: Double
+    let distance: Double?
+    let cursor: SearchCursor
+    var key: Int64 { cursor.key }
+}
+
+extension SearchQuery: Codable {
+    private enum Key: String, CodingKey { case prints, model, labels, maxDistance }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        let model = try container.decodeIfPresent(ModelIdentity.self, forKey: .model)
+        let prints = try container.decode([Data].self, forKey: .prints).map { data in
+            let floats = stride(from: 0, to: data.count - data.count % 4, by: 4).map { offset in
+                Float(bitPattern: (0..<4).reduce(UInt32(0)) { $0 | UInt32(data[data.startIndex + offset + $1]) << (8 * $1) })
+            }
+            guard let model, data.count % 4 == 0, !floats.isEmpty, floats.allSatisfy(\.isFinite) else {
+                throw DecodingError.dataCorruptedError(forKey: .prints, in: container, debugDescription: "a print is not finite floats of a model")
+            }
+            return FeaturePrint(vector: floats, model: model)
+        }
+        self.init(
+            prints: prints, labels: try container.decode([String].self, forKey: .labels),
+            maxDistance: try container.decodeIfPresent(Double.self, forKey: .maxDistance))
+    }
+
+    /// Prints as little-endian floats.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encodeIfPresent(prints.first?.model, forKey: .model)
+        try container.encode(
+            prints.map { print in Data(print.vector.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value.bitPattern >> (8 * $0)) } }) },
+            forKey: .prints)
+        try container.encode(labels, forKey: .labels)
+        try container.encodeIfPresent(maxDistance, forKey: .maxDistance)
+    }
+}

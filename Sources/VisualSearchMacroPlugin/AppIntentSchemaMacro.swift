@@ -1,0 +1,47 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// `@AppIntent(schema:)`: the parameters and the conformance that a schema asks for.
+public struct AppIntentSchemaMacro: MemberAttributeMacro, ExtensionMacro {
+    private static let content = "semanticContent"
+
+    private static func followsContentSearch(_ node: AttributeSyntax) -> Bool {
+        node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression.trimmedDescription.hasSuffix(".visualIntelligence.semanticContentSearch")
+            ?? false
+    }
+
+    private static func name(of variable: VariableDeclSyntax) -> String? {
+        variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+    }
+
+    public static func expansion(
+        of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax, providingAttributesFor member: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [AttributeSyntax] {
+        guard followsContentSearch(node), let variable = member.as(VariableDeclSyntax.self), variable.attributes.isEmpty,
+            name(of: variable) == content
+        else { return [] }
+        return ["@Parameter"]
+    }
+
+    public static func expansion(
+        of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax, providingExtensionsOf type: some TypeSyntaxProtocol,
+        conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
+    ) throws -> [ExtensionDeclSyntax] {
+        func refuse(_ message: String, _ name: String) -> [ExtensionDeclSyntax] {
+            context.diagnose(Diagnostic(node: node, message: MacroProblem(message: message, name: name)))
+            return []
+        }
+        guard followsContentSearch(node) else {
+            return refuse("the one schema there is here is .visualIntelligence.semanticContentSearch", "schema")
+        }
+        let variables = declaration.memberBlock.members.compactMap { $0.decl.as(VariableDeclSyntax.self) }
+        guard variables.contains(where: { name(of: $0) == content && $0.bindingSpecifier.text == "var" }) else {
+            return refuse("an intent of this schema has a “var \(content): SemanticContentDescriptor”", "content")
+        }
+        let made: DeclSyntax = "extension \(type.trimmed): VisualSearch.SemanticContentSearchIntent {}"
+        return [made.cast(ExtensionDeclSyntax.self)]
+    }
+}

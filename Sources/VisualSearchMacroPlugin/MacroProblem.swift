@@ -1,0 +1,9 @@
+import SwiftDiagnostics
+
+/// Why a macro cannot be used where it stands.
+struct MacroProblem: DiagnosticMessage, Error {
+    let message: String
+    let name: String
+    var diagnosticID: MessageID { MessageID(domain: "VisualSearch", id: name) }
+    var severity: DiagnosticSeverity { .error }
+}

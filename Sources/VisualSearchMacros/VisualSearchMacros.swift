@@ -1,0 +1,23 @@
+@_exported import VisualSearch
+
+/// Makes an enumeration of entities the result of a query that finds several kinds of them.
+///
+/// Every case has one value, an ``VisualSearch/AppEntity``:
+///
+/// ```swift
+/// @UnionValue
+/// enum VisualSearchResult {
+///     case album(AlbumEntity)
+///     case concert(ConcertEntity)
+/// }
+/// ```
+@attached(extension, conformances: UnionValueProtocol, names: named(entity), named(entityTypes))
+public macro UnionValue() = #externalMacro(module: "VisualSearchMacroPlugin", type: "UnionValueMacro")
+
+/// Makes an intent follow a schema.
+///
+/// For `.visualIntelligence.semanticContentSearch`, the intent's `semanticContent` becomes its parameter, filled with what
+/// was looked at before the intent is performed.
+@attached(memberAttribute)
+@attached(extension, conformances: SemanticContentSearchIntent)
+public macro AppIntent(schema: AssistantSchema) = #externalMacro(module: "VisualSearchMacroPlugin", type: "AppIntentSchemaMacro")

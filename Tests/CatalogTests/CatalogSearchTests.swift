@@ -1,0 +1,248 @@
+import Catalogs
+import FeaturePrints
+import Foundation
+import GRDB
+import PixelBuffers
+import TestSupport
+import Testing
+
+/// A catalog made from a manifest, over generated images.
+struct ManifestFixture {
+    let fixture: CatalogFixture
+    var catalog: URL { fixture.catalog }
+
+    init(_ rows: [String], count: Int) throws {
+        fixture = try CatalogFixture(count: count)
+        try index(rows)
+    }
+
+    @discardableResult
+    func index(_ rows: [String]) throws -> IndexReport {
+        let manifest = try fixture.folder.write(rows.joined(separator: "\n"), to: "manifest.jsonl")
+        let (items, problems) = try ImageSource.items(at: manifest)
+        var report = try CatalogIndexer(at: catalog).index(items)
+        report.problems += problems
+        return report
+    }
+
+    static func row(_ index: Int, _ rest: String) -> String {
+        #"{"id": "e\#(index)", "image": "images/sub\#(index % 2)/image\#(index).png", \#(rest)}"#
+    }
+}
+
+struct TextSearchTests {
+    static let rows = [
+        ManifestFixture.row(0, #""title": "Slow Meridian", "subtitle": "Ada Fontaine", "type": "album", "labels": ["ambient", "tape"]"#),
+        ManifestFixture.row(1, #""title": "Ambient Works", "subtitle": "Oskar Lind", "type": "album", "labels": ["machines"]"#),
+        ManifestFixture.row(2, #""title": "Café Señorita", "subtitle": "Inés", "type": "album", "labels": ["東京"]"#),
+        ManifestFixture.row(3, #""title": "Poster of Ambient Works", "type": "poster", "labels": []"#),
+    ]
+
+    @Test func findsWordsInAnyFieldTitlesFirst() throws {
+        let fixture = try ManifestFixture(Self.rows, count: 4)
+        let catalog = try Catalog(at: fixture.catalog)
+        func ids(_ text: String, filter: CatalogFilter = CatalogFilter()) throws -> [String] { try catalog.search(text: text, filter: filter).map(\.id) }
+        // In a title first (of two, in the shorter text), in labels last.
+        #expect(try ids("ambient") == ["e3", "e1", "e0"])
+        #expect(try ids("AMBIENT wor") == ["e3", "e1"])
+        #expect(try ids("cafe senorita") == ["e2"])
+        #expect(try ids("ines") == ["e2"])
+        #expect(try ids("東京") == ["e2"])
+        #expect(try ids("fontaine meridian") == ["e0"])
+        #expect(try ids("fontaine works").isEmpty)
+        #expect(try ids("ambient", filter: CatalogFilter(types: ["poster"])) == ["e3"])
+        #expect(try catalog.search(text: "ambient", limit: 1).count == 1)
+        #expect(try catalog.suggestions(for: "amb") == ["Poster of Ambient Works", "Ambient Works", "Slow Meridian"])
+    }
+
+    /// What SQLite's query language gives a meaning has none here.
+    @Test func noCharacterOfTheTextIsAnOperator() throws {
+        let fixture = try ManifestFixture(Self.rows, count: 4)
+        let catalog = try Catalog(at: fixture.catalog)
+        for text in ["", "  ", "\"", "\"\"", "*", "(", "-", "^", "title:", "'; DROP TABLE entity; --", "NEAR(", "+", "{title}", "\0", "a\0b", "🎷", "…"] {
+            _ = try catalog.search(text: text)
+        }
+        #expect(try catalog.search(text: "").isEmpty && catalog.search(text: "\"*\"").isEmpty)
+        #expect(try catalog.search(text: "title:ambient").isEmpty)
+        #expect(try catalog.search(text: "slow OR cafe").isEmpty)
+        #expect(try catalog.search(text: "\"slow\" * meridian - ").map(\.id) == ["e0"])
+        var random = SeededGenerator(seed: 8)
+        let alphabet = Array("ab \"'*()-+^:{}|&\\\0é東\n")
+        for _ in 0..<300 {
+            let text = String((0..<Int.random(in: 0...12, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
+            _ = try catalog.search(text: text)
+        }
+    }
+
+    @Test func theIndexFollowsChanges() throws {
+        let fixture = try ManifestFixture(Self.rows, count: 4)
+        let renamed = ManifestFixture.row(0, #""title": "Fast Parallel", "type": "album", "labels": ["ambient"]"#)
+        try fixture.index([renamed] + Self.rows.dropFirst())
+        let catalog = try Catalog(at: fixture.catalog)
+        #expect(try catalog.search(text: "meridian").isEmpty && catalog.search(text: "tape").isEmpty)
+        #expect(try catalog.search(text: "parallel").map(\.id) == ["e0"])
+        try CatalogIndexer(at: fixture.catalog).remove(["e0"])
+        #expect(try catalog.search(text: "parallel").isEmpty)
+        #expect(try catalog.verify().isEmpty)
+    }
+}
+
+struct CatalogFilterTests {
+    static let rows = (0..<12).map { index in
+        ManifestFixture.row(
+            index,
+            #""type": "\#(index % 3 == 0 ? "poster" : "album")", "labels": ["all", "l\#(index % 4)"], "year": \#(2000 + index % 5), "maker's \"name\"": "m\#(index % 2)""#)
+    }
+
+    /// Against filtering what a search without a filter gives.
+    @Test func isAppliedBeforeTheNearestArePicked() async throws {
+        let fixture = try ManifestFixture(Self.rows, count: 12)
+        let catalog = try Catalog(at: fixture.catalog)
+        let image = SampleImage.blocks(seed: 5)
+        let all = try await catalog.search(matching: image, limit: 12, maxDistance: 2, regions: .whole)
+        #expect(all.count == 12)
+        let filters: [(CatalogFilter, (CatalogEntity) -> Bool)] = [
+            (CatalogFilter(types: ["poster"]), { $0.type == "poster" }),
+            (CatalogFilter(types: ["poster", "album"]), { _ in true }),
+            (CatalogFilter(types: ["none"]), { _ in false }),
+            (CatalogFilter(labels: ["all", "l1"]), { $0.labels.contains("l1") }),
+            (CatalogFilter(labels: ["l1", "l2"]), { _ in false }),
+            (CatalogFilter(attributes: ["year": ["2001", "2003"]]), { ["2001", "2003"].contains($0.attributes["year"]) }),
+            (CatalogFilter(attributes: ["maker's \"name\"": ["m1"]]), { $0.attributes["maker's \"name\""] == "m1" }),
+            (CatalogFilter(types: ["album"], attributes: ["year": ["2001"]]), { $0.type == "album" && $0.attributes["year"] == "2001" }),
+            (CatalogFilter(types: ["album"]).and(CatalogFilter(types: ["poster"])), { _ in false }),
+            (CatalogFilter(types: ["album"]).and(CatalogFilter(labels: ["l2"])), { $0.type == "album" && $0.labels.contains("l2") }),
+        ]
+        for (filter, passes) in filters {
+            let expected = all.filter { passes($0.entity) }
+            for limit in [1, 2, 12] {
+                let found = try await catalog.search(matching: image, limit: limit, maxDistance: 2, regions: .whole, filter: filter)
+                #expect(found == Array(expected.prefix(limit)), "\(filter), \(limit)")
+            }
+        }
+    }
+
+    @Test func aKeptFilterIsForgottenWhenTheCatalogChanges() async throws {
+        let fixture = try ManifestFixture(Array(Self.rows.prefix(6)), count: 12)
+        let catalog = try Catalog(at: fixture.catalog)
+        let filter = CatalogFilter(labels: ["l1"])
+        func found() async throws -> Set<String> {
+            Set(try await catalog.search(matching: SampleImage.blocks(seed: 5), limit: 20, maxDistance: 2, regions: .whole, filter: filter).map(\.entity.id))
+        }
+        #expect(try await found() == ["e1", "e5"])
+        try fixture.index(Self.rows)
+        #expect(try await found() == ["e1", "e5", "e9"])
+    }
+
+    @Test func relatedEntitiesComeInTheOrderOfTheValues() throws {
+        let fixture = try ManifestFixture(Self.rows, count: 12)
+        let catalog = try Catalog(at: fixture.catalog)
+        let found = try catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001", "1900", "2003"])
+        #expect(found.map(\.id) == ["e3", "e8", "e1", "e6", "e11"])
+        #expect(try catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001"], limit: 3).map(\.id) == ["e3", "e8", "e1"])
+        #expect(try catalog.entities(whereAttribute: "year", isAnyOf: []).isEmpty)
+        #expect(try catalog.entities(whereAttribute: "no such", isAnyOf: ["2003"]).isEmpty)
+    }
+}
+
+struct SearchCursorTests {
+    @Test func pagesMakeTheWholeRankingAlsoWhileTheCatalogChanges() async throws {
+        let fixture = try ManifestFixture((0..<10).map { ManifestFixture.row($0, #""title": "t""#) }, count: 14)
+        let catalog = try Catalog(at: fixture.catalog)
+        let print = try catalog.model.featurePrint(for: SampleImage.blocks(seed: 77))
+        let all = try await catalog.search(matching: print, limit: 20, maxDistance: 2)
+        var paged: [CatalogMatch] = []
+        while true {
+            let page = try await catalog.search(matchingAnyOf: [print], limit: 3, maxDistance: 2, after: paged.last.map { SearchCursor(after: $0) })
+            if page.isEmpty { break }
+            paged += page
+        }
+        #expect(paged == all)
+
+        // The entity at the cursor goes, others come: nothing is repeated, and what was there is not skipped.
+        let cursor = SearchCursor(after: all[3])
+        try CatalogIndexer(at: fixture.catalog).remove([all[3].entity.id, all[7].entity.id])
+        try fixture.index((0..<14).filter { "e\($0)" != all[3].entity.id && "e\($0)" != all[7].entity.id }.map { ManifestFixture.row($0, #""title": "t""#) })
+        let rest = try await catalog.search(matchingAnyOf: [print], limit: 20, maxDistance: 2, after: cursor).map(\.entity.id)
+        let expected = Set(all[4...].map(\.entity.id)).subtracting([all[7].entity.id])
+        #expect(expected.isSubset(of: rest))
+        #expect(Set(rest).isDisjoint(with: all[...3].map(\.entity.id)))
+        #expect(Set(rest).count == rest.count)
+    }
+
+    @Test func isTextThatReadsBack() throws {
+        for cursor in [SearchCursor(badness: 0, key: 0), SearchCursor(badness: 0.1 + 0.2, key: 1 << 40), SearchCursor(badness: 4, key: .max)] {
+            #expect(SearchCursor(cursor.description) == cursor)
+            #expect(try JSONDecoder().decode(SearchCursor.self, from: JSONEncoder().encode(cursor)) == cursor)
+        }
+        for text in ["", "-", "1", "1-", "-1", "x-1", "1-2-3", "1--2", "7ff0000000000000-1", "7ff8000000000000-1", "1-ffffffffffffffff"] {
+            #expect(SearchCursor(text) == nil, "\(text)")
+        }
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(SearchCursor.self, from: Data("\"nonsense\"".utf8)) }
+    }
+}
+
+struct ThumbnailTests {
+    @Test func areMadeAtIndexTimeAndServedByID() throws {
+        let fixture = try CatalogFixture(count: 0)
+        try FileManager.default.createDirectory(at: fixture.images, withIntermediateDirectories: true)
+        let wide = SampleImage.blocks(seed: 1, width: 700, height: 300)
+        try wide.pngData().write(to: fixture.images.appendingPathComponent("wide.png"))
+        try SampleImage.blocks(seed: 2, width: 90, height: 60).pngData().write(to: fixture.images.appendingPathComponent("small.png"))
+        try fixture.index()
+        let catalog = try Catalog(at: fixture.catalog)
+        func size(_ data: Data?) throws -> [Int] {
+            let image = try PixelBuffer(decoding: #require(data), named: "thumbnail")
+            return [image.width, image.height]
+        }
+        #expect(try size(catalog.thumbnail(for: "wide")) == [256, 110])
+        #expect(try size(catalog.thumbnail(for: "small")) == [90, 60])
+        #expect(try size(catalog.thumbnail(for: "wide", longSide: 500)) == [500, 214])
+        #expect(try catalog.thumbnail(for: "nobody") == nil)
+        // Kept in the catalog: no image is needed for the stored size.
+        try FileManager.default.removeItem(at: fixture.images)
+        #expect(try size(catalog.thumbnail(for: "wide")) == [256, 110])
+        #expect(throws: ImageError.self) { try catalog.thumbnail(for: "wide", longSide: 500) }
+    }
+
+    @Test func mayBeLeftOutAndFollowTheImage() throws {
+        let fixture = try CatalogFixture(count: 1)
+        let (items, _) = try ImageSource.items(at: fixture.images)
+        _ = try CatalogIndexer(at: fixture.catalog, thumbnailSide: nil).index(items)
+        let catalog = try Catalog(at: fixture.catalog)
+        // Made from the image then.
+        #expect(try catalog.thumbnail(for: fixture.id(0)) != nil)
+        try FileManager.default.moveItem(at: fixture.images, to: fixture.folder.file("elsewhere"))
+        #expect(throws: ImageError.self) { try catalog.thumbnail(for: fixture.id(0)) }
+        try FileManager.default.moveItem(at: fixture.folder.file("elsewhere"), to: fixture.images)
+
+        try fixture.write(0, seed: 50)
+        _ = try CatalogIndexer(at: fixture.catalog, thumbnailSide: 48).index(items)
+        let first = try catalog.thumbnail(for: fixture.id(0), longSide: 48)
+        try fixture.write(0, seed: 51)
+        _ = try CatalogIndexer(at: fixture.catalog, thumbnailSide: 48).index(items)
+        #expect(try catalog.thumbnail(for: fixture.id(0), longSide: 48) != first)
+    }
+}
+
+struct CatalogMigrationTests {
+    /// A catalog as the first version left it: no text index, no thumbnails.
+    @Test func anEarlierCatalogIsNamedAndBroughtUpByIndexing() throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        let database = try DatabaseQueue(path: fixture.catalog.appendingPathComponent("catalog.sqlite").path)
+        try database.write { db in
+            try db.execute(
+                sql: """
+                    DROP TRIGGER entityTextInsert; DROP TRIGGER entityTextDelete; DROP TRIGGER entityTextUpdate;
+                    DROP TABLE entityText; DROP TABLE thumbnail; DELETE FROM grdb_migrations WHERE identifier = '2';
+                    """)
+        }
+        try database.close()
+        let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
+        #expect(error?.reason == .earlierVersion && error?.description.contains("lookalike index") == true)
+        let report = try fixture.index()
+        #expect(report.unchanged == 2)
+        #expect(try Catalog(at: fixture.catalog).count == 2)
+    }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import SystemStores
+import TestSupport
+import Testing
+
+struct CalendarFolderTests {
+    private static let berlin = TimeZone(identifier: "Europe/Berlin")!
+
+    private static func event(_ lines: String...) -> String { (["BEGIN:VEVENT", "DTSTAMP:20260101T000000Z"] + lines + ["END:VEVENT"]).joined(separator: "\r\n") }
+
+    private static func file(_ components: String...) -> String {
+        (["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN"] + components + ["END:VCALENDAR", ""]).joined(separator: "\r\n")
+    }
+
+    private static func date(_ text: String, in zone: TimeZone = .gmt) -> Date {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = zone
+        formatter.dateFormat = "yyyy-MM-dd HH:mm"
+        return formatter.date(from: text)!
+    }
+
+    private static func starts(_ text: String, from: String, to: String, zone: TimeZone = .gmt) async throws -> (starts: [Date], contents: StoreContents<CalendarEvent>) {
+        let folder = try TemporaryFolder()
+        try folder.write(text, to: "a.ics")
+        let contents = try await CalendarFolder(folder.url, timeZone: zone).items(in: DateInterval(start: date(from), end: date(to)))
+        return (contents.items.map(\.start), contents)
+    }
+
+    @Test func readsOneEvent() async throws {
+        let text = Self.file(Self.event("UID:1", "DTSTART:20261205T203000Z", "DTEND:20261205T233000Z", "SUMMARY:Delta Wren\\, live", "LOCATION:Braga", "DESCRIPTION:Doors\\nat eight"))
+        let (_, contents) = try await Self.starts(text, from: "2026-12-01 00:00", to: "2027-01-01 00:00")
+        let event = try #require(contents.items.first)
+        #expect(contents.items.count == 1 && contents.problems.isEmpty)
+        #expect(event.uid == "1" && event.title == "Delta Wren, live" && event.location == "Braga" && event.notes == "Doors\nat eight")
+        #expect(event.start == Self.date("2026-12-05 20:30") && event.end == Self.date("2026-12-05 23:30") && !event.isAllDay)
+        for (from, to, count) in [("2026-12-05 23:30", "2026-12-06 00:00", 0), ("2026-12-05 23:00", "2026-12-06 00:00", 1), ("2026-12-05 00:00", "2026-12-05 20:30", 0)] {
+            #expect(try await Self.starts(text, from: from, to: to).starts.count == count, "\(from)")
+        }
+    }
+
+    /// Across the end of summer time: the clock on the wall stays, the moment moves.
+    @Test func expandsRulesInTheirTimeZone() async throws {
+        let text = Self.file(Self.event("UID:1", "DTSTART;TZID=Europe/Berlin:20261010T200000", "DTEND;TZID=Europe/Berlin:20261010T220000", "RRULE:FREQ=WEEKLY;COUNT=6", "SUMMARY:x"))
+        let (starts, contents) = try await Self.starts(text, from: "2026-10-01 00:00", to: "2027-01-01 00:00")
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = Self.berlin
+        let first = Self.date("2026-10-10 20:00", in: Self.berlin)
+        #expect(starts == (0..<6).map { calendar.date(byAdding: .day, value: 7 * $0, to: first)! })
+        #expect(contents.items.allSatisfy { $0.end.timeIntervalSince($0.start) == 7200 } && contents.problems.isEmpty)
+    }
+
+    /// Against Foundation's calendar, for rules of several frequencies with random starts.
+    @Test(arguments: 0..<12) func repeatsAsFoundationCounts(seed: UInt64) async throws {
+        var random = SeededGenerator(seed: seed)
+        let (name, component) = [("DAILY", Calendar.Component.day), ("WEEKLY", .weekOfYear), ("MONTHLY", .month), ("YEARLY", .year)].randomElement(using: &random)!
+        let interval = Int.random(in: 1...4, using: &random)
+        let day = Int.random(in: 1...28, using: &random)
+        let hour = Int.random(in: 4...23, using: &random)
+        let text = Self.file(
+            Self.event("UID:1", String(format: "DTSTART;TZID=Europe/Berlin:202503%02dT%02d1500", day, hour), "DURATION:PT45M", "RRULE:FREQ=\(name);INTERVAL=\(interval)", "SUMMARY:x"))
+        let (from, to) = ("2026-02-20 11:00", "2026-06-20 11:00")
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = Self.berlin
+        let first = Self.date(String(format: "2025-03-%02d %02d:15", day, hour), in: Self.berlin)
+        let expected = (0..<1000).map { calendar.date(byAdding: component, value: $0 * interval, to: first)! }
+            .filter { $0 < Self.date(to) && $0.addingTimeInterval(2700) > Self.date(from) }
+        let (starts, contents) = try await Self.starts(text, from: from, to: to)
+        #expect(starts == expected, "seed \(seed): \(name) \(interval)")
+        #expect(contents.problems.isEmpty)
+    }
+
+    @Test func exceptionsMovedOccurrencesAndCancelledEvents() async throws {
+        let text = Self.file(
+            Self.event("UID:1", "DTSTART:20261201T180000Z", "DTEND:20261201T190000Z", "RRULE:FREQ=DAILY;COUNT=5", "EXDATE:20261202T180000Z", "RDATE:20261220T180000Z", "SUMMARY:daily"),
+            Self.event("UID:1", "RECURRENCE-ID:20261203T180000Z", "DTSTART:20261203T210000Z", "DTEND:20261203T220000Z", "SUMMARY:moved"),
+            Self.event("UID:1", "RECURRENCE-ID:20261204T180000Z", "DTSTART:20261204T180000Z", "STATUS:CANCELLED", "SUMMARY:called off"),
+            Self.event("UID:2", "DTSTART:20261206T180000Z", "STATUS:CANCELLED", "SUMMARY:called off"))
+        let (_, contents) = try await Self.starts(text, from: "2026-11-01 00:00", to: "2027-01-01 00:00")
+        #expect(contents.items.map(\.start) == ["2026-12-01 18:00", "2026-12-03 21:00", "2026-12-05 18:00", "2026-12-20 18:00"].map { Self.date($0) })
+        #expect(contents.items.map(\.title) == ["daily", "moved", "daily", "daily"])
+        #expect(contents.problems.isEmpty)
+    }
+
+    /// Neither has a zone: they are the reader's.
+    @Test func wholeDaysAndFloatingTimes() async throws {
+        let text = Self.file(Self.event("UID:1", "DTSTART;VALUE=DATE:20261224", "SUMMARY:day"), Self.event("UID:2", "DTSTART:20261224T200000", "DURATION:PT1H", "SUMMARY:floating"), Self.event("UID:3", "DTSTART;VALUE=DATE:20261228", "DTEND;VALUE=DATE:20261231", "SUMMARY:days"))
+        let (starts, contents) = try await Self.starts(text, from: "2026-12-01 00:00", to: "2027-01-01 00:00", zone: Self.berlin)
+        #expect(starts == [Self.date("2026-12-24 00:00", in: Self.berlin), Self.date("2026-12-24 20:00", in: Self.berlin), Self.date("2026-12-28 00:00", in: Self.berlin)])
+        #expect(contents.items.map(\.isAllDay) == [true, false, true] && contents.items[2].end == Self.date("2026-12-31 00:00", in: Self.berlin))
+        #expect(contents.items[0].end == Self.date("2026-12-25 00:00", in: Self.berlin))
+    }
+
+    @Test func aZoneOfTheFileItself() async throws {
+        let zone = """
+            BEGIN:VTIMEZONE\r
+            TZID:Somewhere\r
+            BEGIN:STANDARD\r
+            DTSTART:19700101T000000\r
+            TZOFFSETFROM:+0530\r
+            TZOFFSETTO:+0530\r
+            END:STANDARD\r
+            END:VTIMEZONE
+            """
+        let text = Self.file(zone, Self.event("UID:1", "DTSTART;TZID=Somewhere:20261205T120000", "SUMMARY:x"))
+        #expect(try await Self.starts(text, from: "2026-12-01 00:00", to: "2027-01-01 00:00").starts == [Self.date("2026-12-05 06:30")])
+    }
+
+    @Test func whatCannotBeReadIsReportedByFileAndReason() async throws {
+        let good = Self.event("UID:1", "DTSTART:20261205T120000Z", "SUMMARY:good")
+        let cases: [(String, String, count: Int)] = [
+            ("", "no iCalendar file", 0),
+            ("hello", "no iCalendar file", 0),
+            (String(Self.file(good).dropLast(30)), "ends before", 0),
+            (String(Self.file(good).dropLast(15)), "ends before", 0),
+            (Self.file(good, Self.event("UID:2", "SUMMARY:no start")), "“no start” has no start", 1),
+            (Self.file(good, Self.event("UID:2", "DTSTART:99999999T999999", "SUMMARY:bad start")), "“bad start” has no start", 1),
+            (Self.file(good, Self.event("UID:2", "DTSTART;TZID=Mars/Olympus:20261205T120000", "SUMMARY:far")), "“Mars/Olympus”", 1),
+            (Self.file(good, Self.event("UID:2", "DTSTART:19000101T000000Z", "RRULE:FREQ=SECONDLY", "SUMMARY:often")), "more than 24 times a day", 1),
+            (Self.file(good, Self.event("UID:2", "DTSTART:20261201T000000Z", "RRULE:FREQ=DAILY;BYHOUR=1,2,3,4,5,6;BYMINUTE=1,2,3,4,5", "SUMMARY:often")), "more than 24 times a day", 1),
+        ]
+        for (text, reason, count) in cases {
+            let (_, contents) = try await Self.starts(text, from: "2026-12-01 00:00", to: "2027-01-01 00:00")
+            #expect(contents.items.count == count, "\(reason)")
+            #expect(contents.problems.count == 1 && contents.problems[0].origin.hasSuffix("a.ics") && contents.problems[0].reason.contains(reason), "\(reason): \(contents.problems)")
+        }
+        let folder = try TemporaryFolder()
+        try folder.write(Data([0x42, 0xFF, 0xFE]), to: "latin.ics")
+        try folder.write(Self.file(good), to: "below/good.ICS")
+        try folder.write("not read", to: ".hidden.ics")
+        try folder.write("not read", to: "notes.txt")
+        let contents = try await CalendarFolder(folder.url).items(in: DateInterval(start: Self.date("2026-12-01 00:00"), duration: 86_400 * 30))
+        #expect(contents.items.map(\.title) == ["good"] && contents.problems.map(\.reason) == ["is not UTF-8 text"])
+        await #expect(throws: StoreProblem.self) {
+            try await CalendarFolder(folder.file("nowhere")).items(in: DateInterval(start: .now, duration: 1))
+        }
+    }
+
+    @Test func upcomingEventsThatNameAnArtist() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(
+            Self.file(
+                Self.event("UID:1", "DTSTART:20261205T120000Z", "SUMMARY:INÉS OKAFOR + guests"),
+                Self.event("UID:2", "DTSTART:20261206T120000Z", "SUMMARY:Washington trip"),
+                Self.event("UID:3", "DTSTART:20270301T120000Z", "SUMMARY:Ash\\, too late"),
+                Self.event("UID:4", "DTSTART:20261201T120000Z", "SUMMARY:Ash & Ines Okafor")), to: "a.ics")
+        let found = try await CalendarFolder(folder.url, timeZone: .gmt).upcoming(naming: ["Ash", "Ines Okafor", ""], days: 90, from: Self.date("2026-11-21 00:00"))
+        #expect(found.matches.map(\.event.uid) == ["4", "1"])
+        #expect(found.matches.map(\.names) == [["Ash", "Ines Okafor"], ["Ines Okafor"]])
+    }
+}
+
+struct NameMatcherTests {
+    @Test func matchesWholeWordsWithoutRegardToCaseAndDiacritics() {
+        let matcher = NameMatcher(["Björk", "Marlow & Finch", "U2", "the The", "東京事変"])
+        #expect(matcher.names(in: "bjork in concert") == ["Björk"])
+        #expect(matcher.names(in: "MARLOW & FINCH, Porto") == ["Marlow & Finch"])
+        #expect(matcher.names(in: "marlow finch") == ["Marlow & Finch"])
+        #expect(matcher.names(in: "finch & marlow").isEmpty)
+        #expect(matcher.names(in: "U2! BJÖRK?") == ["Björk", "U2"])
+        #expect(matcher.names(in: "U22").isEmpty && matcher.names(in: "the").isEmpty && matcher.names(in: "").isEmpty)
+        #expect(matcher.names(in: "The the") == ["the The"])
+    }
+}
+
+/// None of these waits for a time to pass: an element comes, or the test does not end.
+struct FolderChangesTests {
+    @Test(.timeLimit(.minutes(1))) func tellsOfNewChangedMovedAndRemovedFiles() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("a", to: "work/a.ics")
+        let calendar = CalendarFolder(folder.url)
+        var changes = try calendar.changes().makeAsyncIterator()
+        try folder.write("b", to: "b.ics")
+        #expect(await changes.next() != nil)
+        try folder.write("c", to: "work/c.ics")
+        #expect(await changes.next() != nil)
+        try FileManager.default.moveItem(at: folder.file("b.ics"), to: folder.file("work/b.ics"))
+        #expect(await changes.next() != nil)
+        try FileManager.default.removeItem(at: folder.file("work/a.ics"))
+        #expect(await changes.next() != nil)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFolderThatCameLaterIsWatchedAsWell() async throws {
+        let folder = try TemporaryFolder()
+        var changes = try CalendarFolder(folder.url).changes().makeAsyncIterator()
+        try FileManager.default.createDirectory(at: folder.file("new"), withIntermediateDirectories: false)
+        #expect(await changes.next() != nil)
+        // Its making was one change, so this one comes from inside.
+        try folder.write("d", to: "new/d.ics")
+        #expect(await changes.next() != nil)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func endsWithTheFolder() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("a", to: "calendar/a.ics")
+        let changes = try CalendarFolder(folder.file("calendar")).changes()
+        try FileManager.default.removeItem(at: folder.file("calendar"))
+        for await _ in changes {}
+        #expect(throws: StoreProblem.self) { try CalendarFolder(folder.file("calendar")).changes() }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func endsWhenItsTaskIsCancelled() async throws {
+        let folder = try TemporaryFolder()
+        let changes = try CalendarFolder(folder.url).changes()
+        let task = Task { for await _ in changes {} }
+        task.cancel()
+        await task.value
+    }
+}

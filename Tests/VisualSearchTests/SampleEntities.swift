@@ -1,0 +1,63 @@
+import Catalogs
+import FeaturePrints
+import Foundation
+import PixelBuffers
+import Synchronization
+import TestSupport
+import VisualSearchMacros
+
+/// An album that the catalog's rows decode to.
+struct Album: AppEntity, CatalogRepresentable, Decodable {
+    var id: String
+    @Property var title: String
+    @Property var year: Int
+    @Property var label: String?
+    var labels: [String]
+    var thumbnail: Data?
+
+    var displayRepresentation: DisplayRepresentation { DisplayRepresentation(title: "\(title)", subtitle: "\(year)") }
+    static let defaultQuery = AlbumQuery()
+    static var typeDisplayRepresentation: TypeDisplayRepresentation { "Album" }
+}
+
+struct AlbumQuery: EntityQuery {
+    @Dependency(key: "albums") var albums: EntityCatalog<Album>
+
+    func entities(for identifiers: [String]) async throws -> [Album] { try await albums.entities(for: identifiers) }
+}
+
+/// A catalog of albums and a poster over generated images; image `n` is that of `SampleImage.blocks(seed: n)`.
+struct EntityFixture {
+    let folder: TemporaryFolder
+    let catalog: Catalog
+    let problems: ProblemList
+    let albums: EntityCatalog<Album>
+
+    final class ProblemList: Sendable {
+        private let list = Mutex<[EntityProblem]>([])
+        func add(_ problem: EntityProblem) { list.withLock { $0.append(problem) } }
+        var all: [EntityProblem] { list.withLock { $0 } }
+    }
+
+    static func row(_ index: Int, type: String = "album", title: String? = nil, labels: [String] = [], rest: String = #", "year": 2001"#) -> String {
+        let list = labels.map { "\"\($0)\"" }.joined(separator: ",")
+        return #"{"id": "a\#(index)", "image": "\#(index).png", "type": "\#(type)", "title": "\#(title ?? "Album \(index)")", "labels": [\#(list)]\#(rest)}"#
+    }
+
+    init(_ rows: [String]) throws {
+        folder = try TemporaryFolder()
+        try Self.index(rows, in: folder)
+        catalog = try Catalog(at: folder.file("catalog"))
+        let problems = ProblemList()
+        self.problems = problems
+        albums = EntityCatalog(catalog, type: "album") { problems.add($0) }
+    }
+
+    static func index(_ rows: [String], in folder: TemporaryFolder) throws {
+        for index in 0..<max(rows.count, 14) { try folder.write(SampleImage.blocks(seed: UInt64(index)).pngData(), to: "\(index).png") }
+        let manifest = try folder.write(rows.joined(separator: "\n"), to: "albums.jsonl")
+        let (items, problems) = try ImageSource.items(at: manifest)
+        precondition(problems.isEmpty, "\(problems)")
+        _ = try CatalogIndexer(at: folder.file("catalog")).index(items)
+    }
+}
