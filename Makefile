@@ -2,14 +2,15 @@ DEMO = Examples/Demo
 OUTPUT = demo-output
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
-.PHONY: help build test demo example dependencies clean
+.PHONY: help build test demo example smoke-training dependencies clean
 
 help:
-	@echo "make demo    index the sample covers, search for the sample photos, draw a contact sheet"
-	@echo "make test    run the tests"
-	@echo "make example run the example app on a sample screenshot"
-	@echo "make build   build the command, .build/release/lookalike"
-	@echo "make clean   remove what was built"
+	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
+	@echo "make example         run the example app on a sample screenshot"
+	@echo "make test            run the tests"
+	@echo "make build           build the command, .build/release/lookalike"
+	@echo "make smoke-training  run the training recipe for a minute on generated images"
+	@echo "make clean           remove what was built"
 
 dependencies:
 	@Scripts/install-dependencies
@@ -33,6 +34,10 @@ demo: build
 	$(LOOKALIKE) search --catalog $(OUTPUT)/catalog --limit 3 --sheet $(OUTPUT)/contact-sheet.png --timings $(DEMO)/queries/*
 	@echo
 	@echo "The same on a picture: $(OUTPUT)/contact-sheet.png"
+
+# The training recipe for a minute on generated images; installs PyTorch into .venv-training.
+smoke-training: build
+	Scripts/smoke-training
 
 clean:
 	rm -rf .build $(OUTPUT)

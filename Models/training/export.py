@@ -37,17 +37,21 @@ def main():
         write_fixture(graph, tensors, options.fixture)
 
 
-def write_fixture(graph, tensors, path, seed=3):
-    """One 8-bit image at the network's input size, generated from a formula, and the print of it."""
-    size = graph["input"]["width"]
+def fixture_pixels(size):
+    """(3, size, size), 0 to 255, from a formula that the tests know as well."""
     x = torch.arange(size).view(1, 1, size)
     y = torch.arange(size).view(1, size, 1)
     c = torch.arange(3).view(3, 1, 1)
-    pixels = (x * (3 + c) + y * (5 - c) + (x * y) // (7 + c)) % 256
+    return (x * (3 + c) + y * (5 - c) + (x * y) // (7 + c)) % 256
+
+
+def write_fixture(graph, tensors, path):
+    """One 8-bit image at the network's input size, generated from a formula, and what the network makes of it."""
+    size = graph["input"]["width"]
     mean, std = (torch.tensor(graph["input"][key]).view(3, 1, 1) for key in ("mean", "std"))
     with torch.no_grad():
-        prints, corners = run(graph, tensors, ((pixels.float() / 255 - mean) / std).unsqueeze(0))
-    made = {"pixels": "(x * (3 + c) + y * (5 - c) + x * y / (7 + c)) % 256", "print": [round(v, 7) for v in prints[0].tolist()]}
+        prints, corners = run(graph, tensors, ((fixture_pixels(size).float() / 255 - mean) / std).unsqueeze(0))
+    made = {"size": size, "pixels": "(x * (3 + c) + y * (5 - c) + x * y / (7 + c)) % 256", "print": [round(v, 7) for v in prints[0].tolist()]}
     if corners is not None:
         made["corners"] = [round(v / size, 7) for v in corners[0].tolist()]
     path.write_text(json.dumps(made))

@@ -22,10 +22,14 @@ public struct QueryRegions: Sendable, Hashable {
         self.objectLooks = objectLooks
     }
 
+    /// A look that another follows is a tenth wider, so that the edges of the thing are in sight and the next look finds
+    /// them: on the validation queries it is worth one percent of recall.
+    private static let margin = 1.1
+
     /// The whole image alone.
     public static let whole = QueryRegions(fractions: [1])
-    /// The whole image, and two looks at the object in it.
-    public static let object = QueryRegions(fractions: [1], objectLooks: 2)
+    /// The whole image, the middle 72 % of both sides, and two looks at the object: four forward passes.
+    public static let object = QueryRegions(fractions: [1, 0.72], objectLooks: 2)
     /// The whole image, and the middle 72 % of both sides.
     public static let centre = QueryRegions(fractions: [1, 0.72])
     /// Besides, the middle 86 % and 52 %.
@@ -39,8 +43,9 @@ public struct QueryRegions: Sendable, Hashable {
         let parts = fractions.map { $0 == 1 ? image : image.centre($0) }
         var prints = try model.look(at: parts.map { ImageRegion($0) }, threads: threads, timings: timings)
         var object = prints[0].object
-        for _ in 0..<objectLooks {
-            guard let part = object, model.canLook(at: part) else { break }
+        for look in 0..<objectLooks {
+            let isLast = look == objectLooks - 1
+            guard let part = object?.scaled(by: isLast ? 1 : Self.margin), model.canLook(at: part) else { break }
             let closer = try model.look(at: [ImageRegion(parts[0], part: part)], threads: threads, timings: timings)[0]
             prints.append(closer)
             object = closer.object

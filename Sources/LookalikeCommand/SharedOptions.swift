@@ -3,7 +3,7 @@ import Foundation
 import Lookalike
 
 struct TimingOptions: ParsableArguments {
-    @Flag(help: "Print the time of each stage (decode, resize, network, search) to standard error.")
+    @Flag(help: "Print the time of each stage (decode, thumbnail, resize, network, search) to standard error.")
     var timings = false
 
     /// Where stages are to be measured; nil where nobody asked.
@@ -26,7 +26,7 @@ extension StageTimings {
     }
 
     static func line(_ name: String, _ time: Duration) -> String {
-        name.padding(toLength: 8, withPad: " ", startingAt: 0) + String(format: " %10.3f ms", milliseconds(time))
+        name.padding(toLength: 10, withPad: " ", startingAt: 0) + String(format: " %10.3f ms", milliseconds(time))
     }
 
     private static func milliseconds(_ time: Duration) -> Double {
@@ -57,9 +57,9 @@ struct RegionOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            What of a query is looked at, a forward pass each: “whole”, “object” (also the object found in it, looked \
-            at straight, twice), “centre” (also its middle 72 %), “centres” (also 86 % and 52 %), or fractions such as 1,0.8,0.6, \
-            where “object” may stand for a look at the object.
+            What of a query is looked at, a forward pass each: “whole”, “centre” (also its middle 72 %), “object” (also the \
+            object found in it, straightened, twice), “centres” (its middle 86, 72 and 52 %), or a list such as \
+            1,0.8,object, where “object” is a look at the object.
             """,
             valueName: "regions"),
         transform: Self.parse)

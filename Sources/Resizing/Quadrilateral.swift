@@ -38,6 +38,15 @@ public struct Quadrilateral: Sendable, Hashable, Codable {
         }
     }
 
+    /// The quadrilateral grown or shrunk around the mean of its corners.
+    public func scaled(by factor: Double) -> Quadrilateral {
+        let corners = corners
+        let (x, y) = (corners.reduce(0) { $0 + $1.x } / 4, corners.reduce(0) { $0 + $1.y } / 4)
+        func moved(_ corner: Point) -> Point { Point(x: x + (corner.x - x) * factor, y: y + (corner.y - y) * factor) }
+        return Quadrilateral(
+            topLeft: moved(topLeft), topRight: moved(topRight), bottomRight: moved(bottomRight), bottomLeft: moved(bottomLeft))
+    }
+
     /// Whether the corners are finite, go clockwise and are those of a convex shape.
     public var isConvex: Bool {
         let corners = corners

@@ -115,6 +115,13 @@ struct RectifierTests {
         }
     }
 
+    @Test func scalingKeepsTheMiddle() {
+        let q = quadrilateral([(0.1, 0.2), (0.7, 0.1), (0.8, 0.9), (0.2, 0.8)])
+        let grown = q.scaled(by: 1.5)
+        #expect(abs(grown.area - q.area * 2.25) < 1e-12)
+        for (a, b) in zip(grown.corners, q.corners) { #expect(abs(a.x - (0.45 + (b.x - 0.45) * 1.5)) < 1e-12 && abs(a.y - (0.5 + (b.y - 0.5) * 1.5)) < 1e-12) }
+    }
+
     @Test func refusesWhatIsNoView() {
         let rectifier = Rectifier(width: 16, height: 16)
         #expect(rectifier.canRectify(quadrilateral([(0.2, 0.2), (0.8, 0.2), (0.8, 0.8), (0.2, 0.8)])))
