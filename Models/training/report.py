@@ -2,11 +2,11 @@
 """Shows how an exported model holds up as captures get harder: a plot, and a sheet of what fails.
 
     python report.py --command ../../.build/release/lookalike --model ../default.safetensors \\
-        --images VALIDATION/catalog --sheet-images ../../Examples/Demo/covers --output report
+        --images VALIDATION/catalog --backgrounds PHOTOS --sheet-images ../../Examples/Demo/covers --output report
 
 Captures of the images in `--images` are simulated at several strengths, from none to beyond those of training, and the
 command itself answers them. Queries of strength 1 are as hard as the hardest of training. The sheet is drawn from
-`--sheet-images`, which may be shown to everybody.
+`--sheet-images`, which may be shown to everybody, before generated backgrounds.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from PIL import Image
 
 from lookalike_training.capture import CaptureSimulator
 from lookalike_training.images import files_in
+from lookalike_training.smoke import generated_folder
 
 STRENGTHS = [0, 0.25, 0.5, 0.75, 1.0, 1.25]
 FRAME = 384
@@ -31,6 +32,7 @@ def arguments():
     parser.add_argument("--command", required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--images", type=Path, required=True)
+    parser.add_argument("--backgrounds", type=Path, required=True, help="images that are in no catalog, to stand behind the objects")
     parser.add_argument("--sheet-images", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=7)
@@ -48,18 +50,18 @@ def textures_of(files):
     return torch.stack(textures).float() / 255, torch.tensor(aspects)
 
 
-def captured(files, strength, folder, start=0):
-    """Writes a capture of each image, and the queries for `lookalike evaluate`."""
+def captured(files, strength, folder, behind):
+    """Writes a capture of each image before one of `behind`, and the queries for `lookalike evaluate`."""
     folder.mkdir(parents=True, exist_ok=True)
     simulate = CaptureSimulator(rectified=0)
     lines = []
     for begin in range(0, len(files), 64):
         part = files[begin : begin + 64]
         textures, aspects = textures_of(part)
-        backgrounds = textures.roll(1, 0)
+        backgrounds, _ = textures_of([behind[int(i)] for i in torch.randint(len(behind), (len(part),))])
         frames, _ = simulate(textures, aspects, backgrounds, FRAME, strength)
         for file, frame in zip(part, frames):
-            name = f"{start + len(lines):05}.jpg"
+            name = f"{len(lines):05}.jpg"
             Image.fromarray((frame.permute(1, 2, 0) * 255).round().byte().numpy()).save(folder / name, quality=90)
             lines.append(json.dumps({"query": name, "target": file.stem}))
     (folder / "queries.jsonl").write_text("\n".join(lines) + "\n")
@@ -96,10 +98,11 @@ def main():
     catalog = options.output / "catalog"
     run(options.command, "index", options.images, "--catalog", catalog, "--model", options.model)
     files = files_in(options.images)
+    behind = files_in(options.backgrounds)
     curves = {"object": [], "whole": []}
     for strength in STRENGTHS:
         folder = options.output / f"strength-{strength}"
-        captured(files, strength, folder)
+        captured(files, strength, folder, behind)
         for regions, curve in curves.items():
             share, _ = measured(options.command, catalog, folder, regions)
             curve.append(share)
@@ -136,10 +139,11 @@ def failures(options, rounds=24, shown=8):
     catalog = options.output / "sheet-catalog"
     run(options.command, "index", options.sheet_images, "--catalog", catalog, "--model", options.model)
     files = files_in(options.sheet_images)
+    behind = files_in(generated_folder(options.output / "generated"))
     failed, asked = [], 0
     for number in range(rounds):
         folder = options.output / f"sheet-{number}"
-        captured(files, 1.25, folder)
+        captured(files, 1.25, folder, behind)
         _, right = measured(options.command, catalog, folder, "object")
         asked += len(right)
         failed += [folder / f"{index:05}.jpg" for index, fine in enumerate(right) if not fine]
