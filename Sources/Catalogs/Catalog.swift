@@ -190,26 +190,25 @@ public final class Catalog: Sendable {
 
     /// What is stored of these rows, those of them that are still there.
     package func records(for keys: [Int64], withThumbnails: Bool = false) throws -> [Int64: StoredEntity] {
-        let data: SQL = withThumbnails ? "(SELECT data FROM thumbnail WHERE thumbnail.row = entity.row)" : "NULL"
-        return try stored(keys) { "SELECT entity.*, \(data) AS thumbnail FROM entity WHERE row IN \($0)" }
+        try CatalogDatabase.inParts(of: keys) { try stored(where: "entity.row IN \($0)", withThumbnails: withThumbnails) }
             .reduce(into: [:]) { $0[$1.key] = $1 }
     }
 
     /// What is stored of these ids, in the order asked, unknown ones left out.
     package func records(forIDs ids: [String], withThumbnails: Bool = false) throws -> [StoredEntity] {
-        let data: SQL = withThumbnails ? "(SELECT data FROM thumbnail WHERE thumbnail.row = entity.row)" : "NULL"
-        let found = try stored(ids) { "SELECT entity.*, \(data) AS thumbnail FROM entity WHERE id IN \($0)" }
-        let byID = Dictionary(uniqueKeysWithValues: found.map { ($0.entity.id, $0) })
+        let found = try CatalogDatabase.inParts(of: ids) { try stored(where: "entity.id IN \($0)", withThumbnails: withThumbnails) }
+        let byID = Dictionary(found.map { ($0.entity.id, $0) }, uniquingKeysWith: { first, _ in first })
         return ids.compactMap { byID[$0] }
     }
 
-    private func stored<Key>(_ keys: [Key], _ request: ([Key]) -> SQLRequest<Row>) throws -> [StoredEntity] {
-        try folder.attempt {
+    /// One query to the database.
+    func stored(where condition: SQL, withThumbnails: Bool) throws -> [StoredEntity] {
+        let thumbnail: SQL = withThumbnails ? "(SELECT data FROM thumbnail WHERE thumbnail.row = entity.row)" : "NULL"
+        return try folder.attempt {
             try database.reader.read { db in
-                try CatalogDatabase.inParts(of: keys) { part in
-                    try request(part).fetchAll(db).map { row in
-                        StoredEntity(entity: try EntityRecord(row: row).entity, key: row["row"], thumbnail: row["thumbnail"])
-                    }
+                let request: SQLRequest<Row> = "SELECT entity.*, \(thumbnail) AS thumbnail FROM entity WHERE \(condition)"
+                return try request.fetchAll(db).map { row in
+                    StoredEntity(entity: try EntityRecord(row: row).entity, key: row["row"], thumbnail: row["thumbnail"])
                 }
             }
         }

@@ -24,7 +24,7 @@ struct IndexCommand: ParsableCommand {
     @OptionGroup var model: ModelOptions
 
     @Option(help: ArgumentHelp("The long side of the thumbnails that the catalog keeps; 0 for none.", valueName: "pixels"))
-    var thumbnails = 256
+    var thumbnails = CatalogIndexer.defaultThumbnailSide
 
     @Option(help: "Threads; all cores by default.")
     var jobs: Int?

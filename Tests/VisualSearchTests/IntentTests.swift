@@ -109,7 +109,6 @@ struct IntentTests {
 
     @Test func dependenciesAreMadeOnceAndToldApartByTypeAndKey() async {
         let manager = AppDependencyManager()
-        let count = Mutex(0)
         final class Counter: Sendable { let number: Int; init(_ number: Int) { self.number = number } }
         #expect(manager.dependency(of: Counter.self) == nil)
         let counters = Mutex(0)
@@ -123,7 +122,6 @@ struct IntentTests {
         }
         #expect(manager.dependency(of: Counter.self, key: "other")?.number == 100)
         #expect(manager.dependency(of: Counter.self, key: "third") == nil)
-        _ = count
     }
 
     @Test func suggestionsOfAQueryThatCanListAll() async throws {

@@ -102,7 +102,7 @@ class CaptureSimulator:
     def rectified_quads(self, n, device):
         """What is left of the perspective after a query was rectified by corners that were found roughly."""
         unit = torch.tensor([[-1.0, -1], [1, -1], [1, 1], [-1, 1]], device=device)
-        scale = uniform(n, 0.86, 1.12, device).view(-1, 1, 1)
+        scale = uniform(n, 0.82, 1.12, device).view(-1, 1, 1)
         shift = torch.randn(n, 1, 2, device=device) * 0.04
         return unit * scale + shift + torch.randn(n, 4, 2, device=device) * 0.05
 

@@ -19,6 +19,8 @@ public final class CatalogIndexer: Sendable {
     private let lock: WriterLock
     private let thumbnailSide: Int?
 
+    /// The long side of thumbnails where nothing else is asked for, in pixels.
+    public static let defaultThumbnailSide = 256
     /// Images that are decoded, embedded and committed together, a thread.
     private static let imagesPerJob = 8
 
@@ -30,7 +32,7 @@ public final class CatalogIndexer: Sendable {
     ///   - thumbnailSide: the long side of the thumbnails that are kept of images that are read, in pixels;
     ///     nil for none.
     /// - Throws: ``CatalogError``.
-    public init(at url: URL, model: FeaturePrintModel? = nil, thumbnailSide: Int? = 256) throws {
+    public init(at url: URL, model: FeaturePrintModel? = nil, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide) throws {
         self.thumbnailSide = thumbnailSide.map { max(1, $0) }
         let folder = CatalogFolder(url: url)
         do {

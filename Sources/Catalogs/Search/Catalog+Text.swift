@@ -72,18 +72,17 @@ extension Catalog {
     public func entities(
         whereAttribute attribute: String, isAnyOf values: [String], limit: Int = 100, filter: CatalogFilter = CatalogFilter()
     ) throws -> [CatalogEntity] {
+        try records(whereAttribute: attribute, isAnyOf: values, limit: limit, filter: filter, withThumbnails: false).map(\.entity)
+    }
+
+    package func records(
+        whereAttribute attribute: String, isAnyOf values: [String], limit: Int, filter: CatalogFilter, withThumbnails: Bool
+    ) throws -> [StoredEntity] {
         guard !values.isEmpty, limit > 0 else { return [] }
         let narrowed = filter.and(CatalogFilter(attributes: [attribute: Set(values)]))
-        let found = try folder.attempt {
-            try database.reader.read { db in
-                let request: SQLRequest<EntityRecord> = "SELECT entity.* FROM entity WHERE \(narrowed.condition) ORDER BY entity.row"
-                return try request.fetchAll(db).map(\.entity)
-            }
-        }
+        let found = try stored(where: narrowed.condition, withThumbnails: withThumbnails)
         let place = Dictionary(values.enumerated().map { ($1, $0) }, uniquingKeysWith: min)
-        let ordered = found.enumerated().sorted { a, b in
-            (place[a.element.attributes[attribute] ?? ""] ?? .max, a.offset) < (place[b.element.attributes[attribute] ?? ""] ?? .max, b.offset)
-        }
-        return ordered.prefix(limit).map(\.element)
+        func rank(_ found: StoredEntity) -> (Int, Int64) { (place[found.entity.attributes[attribute] ?? ""] ?? .max, found.key) }
+        return Array(found.sorted { rank($0) < rank($1) }.prefix(limit))
     }
 }

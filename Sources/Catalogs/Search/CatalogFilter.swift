@@ -5,37 +5,35 @@ import GRDB
 /// Filters are applied before the nearest are picked: ten matches are asked for, and ten of those
 /// that pass come.
 public struct CatalogFilter: Sendable, Hashable, Codable {
-    /// One of these types; any, where empty.
-    public var types: Set<String>
+    /// One of these types; nil for any, and for entities without one.
+    public var types: Set<String>?
     /// All of these labels.
     public var labels: Set<String>
     /// For each of these attributes, one of the values.
     public var attributes: [String: Set<String>]
 
-    public init(types: Set<String> = [], labels: Set<String> = [], attributes: [String: Set<String>] = [:]) {
+    public init(types: Set<String>? = nil, labels: Set<String> = [], attributes: [String: Set<String>] = [:]) {
         self.types = types
         self.labels = labels
         self.attributes = attributes
     }
 
-    public var isEmpty: Bool { types.isEmpty && labels.isEmpty && attributes.isEmpty }
+    public var isEmpty: Bool { types == nil && labels.isEmpty && attributes.isEmpty }
 
     /// What passes both filters.
     public func and(_ other: CatalogFilter) -> CatalogFilter {
-        // Two lists of types that share none let nothing through, which an empty list would not say.
-        let common = types.isEmpty ? other.types : other.types.isEmpty ? types : types.intersection(other.types)
-        var both = CatalogFilter(types: common, labels: labels.union(other.labels), attributes: attributes)
+        var both = CatalogFilter(types: types, labels: labels.union(other.labels), attributes: attributes)
+        if let others = other.types { both.types = types?.intersection(others) ?? others }
         for (key, values) in other.attributes {
             both.attributes[key] = both.attributes[key].map { $0.intersection(values) } ?? values
         }
-        if common.isEmpty, !types.isEmpty { both.attributes["", default: []] = [] }
         return both
     }
 
     /// A condition on the table of entities.
     var condition: SQL {
         var parts: [SQL] = []
-        if !types.isEmpty { parts.append("entity.type IN \(types.sorted())") }
+        if let types { parts.append("entity.type IN \(types.sorted())") }
         for label in labels.sorted() {
             parts.append("EXISTS (SELECT 1 FROM json_each(entity.labels) AS one WHERE one.value = \(label))")
         }

@@ -19,7 +19,7 @@ extension Catalog {
         }
         guard let found else { return nil }
         if let stored: Data = found[2], longSide.map({ $0 <= (found[1] as Int) }) ?? true { return stored }
-        let side = max(1, longSide ?? Thumbnail.defaultSide)
+        let side = max(1, longSide ?? CatalogIndexer.defaultThumbnailSide)
         let path: String = found[0]
         let image = try PixelBuffer(contentsOf: URL(fileURLWithPath: path), options: DecodingOptions(neededSize: (side, side)))
         return try Thumbnail.jpeg(of: image, longSide: side, named: path)

@@ -4,8 +4,6 @@ import Resizing
 
 /// A small JPEG file of an image, as lists of results show it.
 package enum Thumbnail {
-    /// The longest side where nothing else is asked for, in pixels.
-    package static let defaultSide = 256
     /// Artwork of this size looks the same as at 90, at two thirds of the bytes.
     private static let quality = 82
 

@@ -87,18 +87,17 @@ struct ICalendarFile {
     ) throws(StoreProblem) -> [CalendarEvent] {
         let title = icalcomponent_get_summary(event).map { String(cString: $0) } ?? ""
         let name = title.isEmpty ? "an event without a title" : "the event “\(title)”"
-        let start = icalcomponent_get_dtstart(event)
-        guard icaltime_is_null_time(start) == 0, icaltime_is_valid_time(start) != 0 else { throw problem("\(name) has no start that can be read") }
-        if let zone = unknownZone(of: event, start: start) {
+        let first = icalcomponent_get_dtstart(event)
+        guard icaltime_is_null_time(first) == 0, icaltime_is_valid_time(first) != 0 else { throw problem("\(name) has no start that can be read") }
+        if let zone = unknownZone(of: event, start: first) {
             throw problem("\(name) is in the time zone “\(zone)”, which is neither in the file nor one of the system's")
         }
         if icalcomponent_get_status(event) == ICAL_STATUS_CANCELLED { return [] }
         try checkRules(of: event, name: name)
 
-        let isDate = start.is_date != 0
-        let first = start
+        let isDate = first.is_date != 0
         // Neither UTC nor of a zone: what the clock on the wall says, wherever one is.
-        let isFloating = isDate || (start.zone == nil)
+        let isFloating = isDate || first.zone == nil
         let isException = icaltime_is_null_time(icalcomponent_get_recurrenceid(event)) == 0
         var found = Occurrences(skipped: isException ? [] : moved[uid(of: event)] ?? [])
         // Wide enough for every zone; what lies outside is dropped below.

@@ -52,9 +52,8 @@ private final class FolderWatch: @unchecked Sendable {
 
     private func addFolders(below url: URL) {
         let entries = FileManager.default.enumerator(at: url, includingPropertiesForKeys: [.isDirectoryKey])
-        for case let entry as URL in entries ?? FileManager.DirectoryEnumerator()
-        where (try? entry.resourceValues(forKeys: [.isDirectoryKey]).isDirectory) == true {
-            _ = add(entry)
+        while let entry = entries?.nextObject() as? URL {
+            if (try? entry.resourceValues(forKeys: [.isDirectoryKey]).isDirectory) == true { _ = add(entry) }
         }
     }
 

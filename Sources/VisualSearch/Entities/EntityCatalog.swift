@@ -135,7 +135,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// A JPEG file of an entity's image; see ``Catalogs/Catalog/thumbnail(for:longSide:)``.
     public func thumbnail(for id: String, longSide: Int? = nil) throws -> Data? { try catalog.thumbnail(for: id, longSide: longSide) }
 
-    private var ownFilter: CatalogFilter { CatalogFilter(types: type.map { [$0] } ?? []) }
+    private var ownFilter: CatalogFilter { CatalogFilter(types: type.map { [$0] }) }
 
     private func entity(_ stored: StoredEntity) -> Entity? {
         do {
@@ -150,7 +150,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 extension EntityCatalog: RelatedEntitySource {
     /// The entities whose attribute has one of the values, in the order of the values; one query to the catalog.
     public func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity] {
-        let found = try catalog.entities(whereAttribute: attribute, isAnyOf: values, limit: limit, filter: ownFilter)
-        return try await entities(for: found.map(\.id))
+        try catalog.records(whereAttribute: attribute, isAnyOf: values, limit: limit, filter: ownFilter, withThumbnails: true)
+            .compactMap { entity($0) }
     }
 }

@@ -1,6 +1,6 @@
 /// Finds entities again by their ids.
 public protocol EntityQuery: Sendable {
-    associatedtype Entity: AppEntity where Entity.DefaultQuery: EntityQuery
+    associatedtype Entity: AppEntity
 
     /// The entities with these ids, in the order asked; those that are gone are left out.
     func entities(for identifiers: [Entity.ID]) async throws -> [Entity]
