@@ -41,7 +41,7 @@ let package = Package(
         .target(name: "NearestNeighbors", dependencies: ["Kernels", "Parallelism", "COpenBLAS"]),
         .target(
             name: "DefaultModel", dependencies: ["FeaturePrints"], path: "Models",
-            exclude: ["training", "README.md"], sources: ["DefaultModel.swift"],
+            exclude: ["report", "training", "README.md"], sources: ["DefaultModel.swift"],
             resources: [.copy("default.safetensors")]
         ),
         .target(
