@@ -54,7 +54,7 @@ struct AlbumSearch: AsyncParsableCommand {
         print("\n\(intents.title(for: type(of: first.entity))?.localized() ?? ""), the first result:")
         try await intents.open(first.entity)
         print("\nMore results:")
-        try await SearchInAppIntent.search(for: content)
+        try await SemanticContentSearchIntent.search(for: content)
         try await follow(calendarIn: folder, artists: albums.artists, today: today)
     }
 

@@ -7,7 +7,7 @@
 
 /// “More results”: the app's own search, on what was looked at.
 @AppIntent(schema: .visualIntelligence.semanticContentSearch)
-struct SearchInAppIntent: AppIntent {
+struct SemanticContentSearchIntent: AppIntent {
     static let title: LocalizedStringResource = "Search in app"
     static let openAppWhenRun: Bool = true
 
