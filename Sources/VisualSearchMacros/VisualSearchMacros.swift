@@ -2,7 +2,7 @@
 
 /// Makes an enumeration of entities the result of a query that finds several kinds of them.
 ///
-/// Every case has one value, an ``VisualSearch/AppEntity``:
+/// Every case has one value, an `AppEntity`:
 ///
 /// ```swift
 /// @UnionValue

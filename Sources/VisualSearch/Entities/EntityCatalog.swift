@@ -17,6 +17,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     private let report: @Sendable (EntityProblem) -> Void
 
     /// - Parameters:
+    ///   - catalog: the engine's catalog, open.
     ///   - type: the rows' type that makes an `Entity`.
     ///   - report: told of rows that make none; a search leaves them out and goes on. By default a line on
     ///     standard error.
@@ -44,7 +45,10 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 
     /// The entities that an image shows, nearest first; none, where nothing is near enough.
     ///
-    /// - Parameter maxDistance: the model's recommendation by default.
+    /// - Parameters:
+    ///   - pixelBuffer: of any size and layout; it is not copied.
+    ///   - limit: how many at most.
+    ///   - maxDistance: how far at most, 0...2; the model's recommendation by default.
     public func search(
         matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10, maxDistance: Double? = nil
     ) async throws -> [Entity] {
@@ -74,10 +78,12 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// A page of a query's ranking. Only the entities of the page are read from the catalog.
     ///
     /// - Parameters:
+    ///   - query: from ``query(for:maxDistance:regions:timings:)``.
+    ///   - count: how many entities at most.
     ///   - filter: applied before the page is picked, so that it is full as long as enough entities pass.
     ///   - cursor: where the page before ended; the first page without one.
-    /// - Throws: ``FeaturePrints/FeaturePrintError`` for a query that was made with another model, and
-    ///   ``Catalogs/CatalogError``.
+    /// - Throws: `FeaturePrintError` for a query that was made with another model, and
+    ///   `CatalogError`.
     public func page(
         of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor? = nil
     ) async throws -> SearchPage<Entity> {
@@ -112,7 +118,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     }
 
     /// The entities whose title, subtitle or labels have all the words of a text, the best first; see
-    /// ``Catalogs/Catalog/search(text:limit:filter:)``.
+    /// `Catalog.search(text:limit:filter:)`.
     public func entities(matching text: String, limit: Int = 20) async throws -> [Entity] {
         try await entities(for: catalog.search(text: text, limit: limit, filter: ownFilter).map(\.id))
     }
@@ -132,7 +138,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try await entities(for: catalog.firstIDs(.max, filter: ownFilter))
     }
 
-    /// A JPEG file of an entity's image; see ``Catalogs/Catalog/thumbnail(for:longSide:)``.
+    /// A JPEG file of an entity's image; see `Catalog.thumbnail(for:longSide:)`.
     public func thumbnail(for id: String, longSide: Int? = nil) throws -> Data? { try catalog.thumbnail(for: id, longSide: longSide) }
 
     private var ownFilter: CatalogFilter { CatalogFilter(types: type.map { [$0] }) }

@@ -24,7 +24,9 @@ public final class AppDependencyManager: Sendable {
 
     /// Registers what `@Dependency` properties of this type get, in the place of what was registered before.
     ///
-    /// - Parameter dependency: evaluated when it is first asked for, and once.
+    /// - Parameters:
+    ///   - key: tells dependencies of one type apart.
+    ///   - dependency: evaluated when it is first asked for, and once.
     public func add<Value: Sendable>(key: String? = nil, dependency: @autoclosure @escaping @Sendable () -> Value) {
         entries.withLock { $0[Name(type: ObjectIdentifier(Value.self), key: key)] = .maker(dependency) }
     }

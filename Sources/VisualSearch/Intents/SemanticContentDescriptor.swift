@@ -14,5 +14,5 @@ public struct SemanticContentDescriptor: Sendable {
 }
 
 /// The name that handlers know a buffer of pixels by. Core Video's functions for it are not here;
-/// a ``PixelBuffers/PixelBuffer`` goes into a search as it is.
+/// a `PixelBuffer` goes into a search as it is.
 public typealias CVReadOnlyPixelBuffer = PixelBuffer

@@ -16,7 +16,9 @@ public struct RelatedEntityIndex<Entity: Sendable>: RelatedEntitySource {
     private let byAttribute: [String: [String: [Int]]]
     private let entities: [Entity]
 
-    /// - Parameter attributes: by name, what of an entity it is looked up by; several values, where it has several.
+    /// - Parameters:
+    ///   - entities: all of them; of one key they are found in this order.
+    ///   - attributes: by name, what of an entity it is looked up by; several values, where it has several.
     public init(_ entities: [Entity], by attributes: [String: (Entity) -> [String]]) {
         self.entities = entities
         byAttribute = attributes.mapValues { values in

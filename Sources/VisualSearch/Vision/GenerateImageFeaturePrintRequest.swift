@@ -2,7 +2,7 @@ import DefaultModel
 import FeaturePrints
 import PixelBuffers
 
-/// Vision's name for a ``FeaturePrints/FeaturePrint``: `distance(to:)` is the same, and so is what it means, but
+/// Vision's name for a `FeaturePrint`: `distance(to:)` is the same, and so is what it means, but
 /// its scale is that of the model and not that of Apple's.
 public typealias FeaturePrintObservation = FeaturePrint
 
@@ -13,7 +13,7 @@ public struct GenerateImageFeaturePrintRequest: Sendable {
     /// - Parameter model: the package's own by default.
     public init(model: FeaturePrintModel? = nil) { self.model = model }
 
-    /// - Throws: ``FeaturePrints/ModelError``, and `CancellationError` when the task is cancelled before it begins.
+    /// - Throws: `ModelError`, and `CancellationError` when the task is cancelled before it begins.
     public func perform(on image: PixelBuffer) async throws -> FeaturePrintObservation {
         try Task.checkCancellation()
         return try (model ?? .default()).featurePrint(for: image)
