@@ -22,7 +22,8 @@ public final class Catalog: Sendable {
 
     private struct PassingRows: Sendable {
         let filter: CatalogFilter
-        let fileNumber: UInt64
+        let revision: Int64
+        let descriptions: Int64
         let rows: [Range<Int>]
     }
 
@@ -176,16 +177,18 @@ public final class Catalog: Sendable {
     /// the pages of a search share their filter. O(entities) for a new one.
     private func rows(of matrix: MappedPrintMatrix, passing filter: CatalogFilter) throws -> [Range<Int>]? {
         guard !filter.isEmpty else { return nil }
-        if let kept = passing.withLock({ $0 }), kept.filter == filter, kept.fileNumber == matrix.fileNumber { return kept.rows }
-        let keys = try folder.attempt {
+        let kept = passing.withLock { $0 }
+        let current = try folder.attempt {
             try database.reader.read { db in
+                let descriptions = try CatalogDatabase.descriptions(db)
+                if let kept, kept.filter == filter, kept.revision == matrix.header.revision, kept.descriptions == descriptions { return kept }
                 let request: SQLRequest<Int64> = "SELECT row FROM entity WHERE \(filter.condition) ORDER BY row"
-                return try request.fetchAll(db)
+                let rows = matrix.rows(withKeys: try request.fetchAll(db))
+                return PassingRows(filter: filter, revision: matrix.header.revision, descriptions: descriptions, rows: rows)
             }
         }
-        let rows = matrix.rows(withKeys: keys)
-        passing.withLock { $0 = PassingRows(filter: filter, fileNumber: matrix.fileNumber, rows: rows) }
-        return rows
+        passing.withLock { $0 = current }
+        return current.rows
     }
 
     /// What is stored of these rows, those of them that are still there.

@@ -132,6 +132,9 @@ struct CatalogFilterTests {
         #expect(try await found() == ["e1", "e5"])
         try fixture.index(Self.rows)
         #expect(try await found() == ["e1", "e5", "e9"])
+        // What is said of an entity changes, and its image does not.
+        try fixture.index(Self.rows.map { $0.replacing("\"l2\"", with: "\"l1\"") })
+        #expect(try await found() == ["e1", "e2", "e5", "e6", "e9", "e10"])
     }
 
     @Test func relatedEntitiesComeInTheOrderOfTheValues() throws {

@@ -111,6 +111,7 @@ public final class CatalogIndexer: Sendable {
         try folder.attempt {
             try writer.write { db in
                 for record in described { try record.update(db) }
+                if !described.isEmpty { try CatalogDatabase.raiseDescriptions(db) }
                 for ((var record, _, thumbnail), print) in zip(new, prints) {
                     try record.save(db)
                     try db.execute(

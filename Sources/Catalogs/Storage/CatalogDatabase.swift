@@ -129,6 +129,15 @@ struct CatalogDatabase: Sendable {
         try Setting.revision.write(String(try revision(db) + 1), db)
     }
 
+    /// Changes with every change of what is said of entities, which leaves the prints and their matrix as they are.
+    static func descriptions(_ db: Database) throws -> Int64 {
+        Int64(try Setting.descriptions.read(db) ?? "") ?? 0
+    }
+
+    static func raiseDescriptions(_ db: Database) throws {
+        try Setting.descriptions.write(String(try descriptions(db) + 1), db)
+    }
+
     static func model(_ db: Database) throws -> ModelIdentity? {
         guard let name = try Setting.modelName.read(db), let digest = try Setting.modelDigest.read(db) else { return nil }
         return ModelIdentity(name: name, digest: digest)

@@ -2,7 +2,7 @@ import GRDB
 
 /// The rows of the table of settings.
 enum Setting: String {
-    case catalogID, revision, modelName, modelDigest, printLength
+    case catalogID, revision, descriptions, modelName, modelDigest, printLength
 
     func read(_ db: Database) throws -> String? {
         try String.fetchOne(db, sql: "SELECT value FROM setting WHERE key = ?", arguments: [rawValue])
