@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a checkpoint's averaged network as a model file, and fixtures for the tests.
 
-    python export.py run/checkpoint.pt --output ../default.safetensors --name lookalike-1 --max-distance 0.9
+    python export.py run/checkpoint.pt --output ../default.safetensors --name lookalike-1 --max-distance 0.9 --data covers
 """
 
 import argparse
@@ -10,8 +10,10 @@ from pathlib import Path
 
 import torch
 
+from lookalike_training.capture import CaptureSimulator
 from lookalike_training.export import export, run
-from lookalike_training.network import Architecture, FeaturePrintNetwork
+from lookalike_training.images import files_in, square
+from lookalike_training.network import Architecture, FeaturePrintNetwork, normalised
 
 
 def main():
@@ -21,6 +23,7 @@ def main():
     parser.add_argument("--name", required=True, help="what the model calls itself")
     parser.add_argument("--input-size", type=int, help="the side that images are resized to, by default the last of training")
     parser.add_argument("--max-distance", type=float, help="the recommended maximum distance")
+    parser.add_argument("--data", action="append", default=[], metavar="FOLDER", help="training images on which the ranges of activations are found, so that the model can run in bytes")
     parser.add_argument("--fixture", type=Path, help="also write inputs and outputs of this network as JSON")
     options = parser.parse_args()
     state = torch.load(options.checkpoint, map_location="cpu")
@@ -32,9 +35,23 @@ def main():
         architecture.input_size = options.input_size
     network = FeaturePrintNetwork(architecture)
     network.load_state_dict(state["average"])
-    graph, tensors = export(network, options.output, options.name, options.max_distance)
+    graph, tensors = export(network, options.output, options.name, options.max_distance, calibration_images(options.data, architecture.input_size))
     if options.fixture:
         write_fixture(graph, tensors, options.fixture)
+
+
+def calibration_images(folders, size, count=192):
+    """Images spread over the folders, half of them as a camera or a screen would show them, normalised."""
+    files = [path for folder in folders for path in files_in(folder)]
+    if not files:
+        return None
+    chosen = [files[i] for i in torch.linspace(0, len(files) - 1, min(count, len(files))).long()]
+    squares = [square(path, size) for path in chosen]
+    images = torch.stack([torch.from_numpy(pixels.copy()) for pixels, _ in squares]).permute(0, 3, 1, 2).float() / 255
+    aspects = torch.tensor([aspect for _, aspect in squares], dtype=torch.float32).clamp(0.3, 3.3)
+    torch.manual_seed(0)
+    captures, _ = CaptureSimulator()(images, aspects, images.roll(1, 0), size, 1.0)
+    return normalised(torch.cat([images, captures]))
 
 
 def fixture_pixels(size):

@@ -3,12 +3,20 @@
 
 #include "kernel_tables.h"
 
-static const lk_kernels portable = LK_TABLE(LK_TIER_PORTABLE, portable);
+static const lk_kernels portable = LK_TABLE(LK_TIER_PORTABLE, portable, portable, portable, false);
 #if defined(__x86_64__)
-static const lk_kernels avx2 = LK_TABLE(LK_TIER_AVX2, avx2);
-static const lk_kernels avx512 = LK_TABLE(LK_TIER_AVX512, avx512);
+static const lk_kernels avx2 = LK_TABLE(LK_TIER_AVX2, avx2, avx2, avx2, false);
+static const lk_kernels avx512 = LK_TABLE(LK_TIER_AVX512, avx512, avx512, avx2, false);
+static const lk_kernels avx512vnni = LK_TABLE(LK_TIER_AVX512VNNI, avx512vnni, avx512, avx512vnni, true);
 #elif defined(__aarch64__)
-static const lk_kernels neon = LK_TABLE(LK_TIER_NEON, neon);
+static const lk_kernels neon = LK_TABLE(LK_TIER_NEON, neon, neon, neon, false);
+#endif
+
+#if defined(__x86_64__)
+static bool has_avx512(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
 #endif
 
 const lk_kernels *lk_kernels_for(lk_tier tier) {
@@ -21,10 +29,10 @@ const lk_kernels *lk_kernels_for(lk_tier tier) {
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;
     case LK_TIER_AVX512:
         __builtin_cpu_init();
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-                   ? &avx512
-                   : NULL;
+        return has_avx512() ? &avx512 : NULL;
+    case LK_TIER_AVX512VNNI:
+        __builtin_cpu_init();
+        return has_avx512() && __builtin_cpu_supports("avx512vnni") ? &avx512vnni : NULL;
 #elif defined(__aarch64__)
     case LK_TIER_NEON:
         return &neon;
@@ -37,7 +45,7 @@ const lk_kernels *lk_kernels_for(lk_tier tier) {
 static const lk_kernels *choose(void) {
     const char *wanted = getenv("LOOKALIKE_KERNELS");
     const lk_kernels *best = &portable;
-    for (lk_tier tier = LK_TIER_PORTABLE; tier <= LK_TIER_AVX512; tier++) {
+    for (lk_tier tier = LK_TIER_PORTABLE; tier <= LK_TIER_AVX512VNNI; tier++) {
         const lk_kernels *kernels = lk_kernels_for(tier);
         if (!kernels) continue;
         best = kernels;

@@ -5,8 +5,14 @@
 
 #include "CKernels.h"
 
-#define LK_DECLARE_TIER(suffix)                                                                   \
+#define LK_DECLARE_FLOAT(suffix)                                                                  \
     void lk_convolve_##suffix(const lk_convolution *, int32_t, int32_t, int32_t, int32_t);        \
+    void lk_winograd_input_##suffix(const lk_winograd *, const float *, ptrdiff_t, ptrdiff_t,     \
+                                    int32_t, float *);                                            \
+    void lk_winograd_output_##suffix(const lk_winograd *, const float *, int32_t, const float *,  \
+                                     const float *, float *, ptrdiff_t, ptrdiff_t, bool);         \
+    void lk_generalized_mean_##suffix(const float *, ptrdiff_t, int32_t, int32_t, float, float,   \
+                                      float *);                                                   \
     void lk_squared_distances_##suffix(const float *, const float *, ptrdiff_t, size_t, size_t,   \
                                        float *);                                                  \
     void lk_dot_products_##suffix(const float *, const float *, ptrdiff_t, size_t, size_t,        \
@@ -17,17 +23,30 @@
                                     int32_t, float *);                                            \
     void lk_accumulate_##suffix(const float *, float, size_t, float *);
 
-#define LK_TABLE(tier_value, suffix)                                                              \
-    { tier_value, #suffix, lk_convolve_##suffix, lk_squared_distances_##suffix,                   \
-      lk_dot_products_##suffix, lk_sum_rows_##suffix, lk_sum_columns_##suffix,                    \
-      lk_filter_columns_##suffix, lk_accumulate_##suffix }
+#define LK_DECLARE_QUANTIZED(suffix)                                                              \
+    void lk_convolve_quantized_##suffix(const lk_quantized_convolution *, int32_t, int32_t,       \
+                                        int32_t, int32_t);                                        \
+    void lk_quantized_dot_products_##suffix(const int8_t *, const uint8_t *, ptrdiff_t, size_t,   \
+                                            size_t, int32_t *);
 
-LK_DECLARE_TIER(portable)
+// Instruction sets come in two kinds: those for floats, and those that multiply bytes as well.
+#define LK_TABLE(tier_value, tier_name, floats, quantized, fast)                                  \
+    { tier_value, #tier_name, fast, lk_convolve_##floats, lk_winograd_input_##floats,             \
+      lk_winograd_output_##floats, lk_convolve_quantized_##quantized,                             \
+      lk_generalized_mean_##floats, lk_quantized_dot_products_##quantized,                        \
+      lk_squared_distances_##floats, lk_dot_products_##floats, lk_sum_rows_##floats,              \
+      lk_sum_columns_##floats, lk_filter_columns_##floats, lk_accumulate_##floats }
+
+LK_DECLARE_FLOAT(portable)
+LK_DECLARE_QUANTIZED(portable)
 #if defined(__x86_64__)
-LK_DECLARE_TIER(avx2)
-LK_DECLARE_TIER(avx512)
+LK_DECLARE_FLOAT(avx2)
+LK_DECLARE_QUANTIZED(avx2)
+LK_DECLARE_FLOAT(avx512)
+LK_DECLARE_QUANTIZED(avx512vnni)
 #elif defined(__aarch64__)
-LK_DECLARE_TIER(neon)
+LK_DECLARE_FLOAT(neon)
+LK_DECLARE_QUANTIZED(neon)
 #endif
 
 #endif

@@ -34,6 +34,23 @@ LK_INLINE lk_f32x16 lk_splat16(float x) {
     return (lk_f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
 
+// To nearest, even on a tie, clamped to 0...255; not a number is 0.
+LK_INLINE uint8_t lk_u8(float x) {
+    x = x > 0 ? x : 0;
+    x = x < 255 ? x : 255;
+    return (uint8_t)__builtin_roundevenf(x);
+}
+
+typedef int32_t lk_i32x16 __attribute__((vector_size(64)));
+typedef uint8_t lk_u8x16 __attribute__((vector_size(16)));
+
+LK_INLINE void lk_store16_u8(uint8_t *p, lk_f32x16 v) {
+    v = __builtin_elementwise_min(__builtin_elementwise_max(v, lk_splat16(0)), lk_splat16(255));
+    lk_u8x16 bytes = __builtin_convertvector(
+        __builtin_convertvector(__builtin_elementwise_roundeven(v), lk_i32x16), lk_u8x16);
+    memcpy(p, &bytes, sizeof bytes);
+}
+
 // Halves are added until one is left: the order that every tier keeps.
 LK_INLINE float lk_sum16(lk_f32x16 v) {
     lk_f32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +

@@ -11,7 +11,20 @@ import Synchronization
 /// Loaded from one safetensors file that holds both the weights and, in its metadata, the layer
 /// graph (``NetworkGraph``). A model never changes; it may be shared between tasks and threads.
 public final class FeaturePrintModel: Sendable {
+    /// The numbers that a network is computed in.
+    public enum Precision: String, Sendable, CaseIterable {
+        /// 32-bit floats.
+        case float32
+        /// Bytes between convolutions, whose sums are 32-bit integers; what goes in and what comes out is in
+        /// floats. Prints differ a little from those in floats (the model's card says by how much) and are
+        /// compared with them as if they did not. The same, to the bit, on every CPU but for the first layer
+        /// and the pooling. For files that tell the ranges of their activations.
+        case int8
+    }
+
     public let identity: ModelIdentity
+    /// What this model computes in.
+    public let precision: Precision
     /// Up to this distance two prints are taken to show the same thing, where the file says so.
     public let recommendedMaxDistance: Double?
     /// The bytes of the file, so that a catalog can keep a copy.
@@ -31,23 +44,27 @@ public final class FeaturePrintModel: Sendable {
 
     /// Reads a model file.
     ///
+    /// - Parameter precision: by default the faster one of those that the file and the CPU allow.
     /// - Throws: ``ModelError`` that says what is wrong with the file.
-    public convenience init(contentsOf url: URL, tier: KernelTier = .selected) throws(ModelError) {
+    public convenience init(contentsOf url: URL, precision: Precision? = nil, tier: KernelTier = .selected) throws(ModelError) {
         let data: Data
         do {
             data = try Data(contentsOf: url)
         } catch {
             throw ModelError(source: url.path, reason: .unreadable((error as NSError).localizedDescription))
         }
-        try self.init(data, named: url.path, tier: tier)
+        try self.init(data, named: url.path, precision: precision, tier: tier)
     }
 
     /// Reads a model from the bytes of its file; `source` stands for it in errors.
-    public init(_ data: Data, named source: String, tier: KernelTier = .selected) throws(ModelError) {
-        do {
+    public init(_ data: Data, named source: String, precision: Precision? = nil, tier: KernelTier = .selected) throws(ModelError) {
+        do throws(ModelError.Reason) {
             let file = try SafeTensorsFile(data)
             let (graph, text) = try Self.graph(of: file)
-            network = try Network(graph: graph, file: file)
+            let quantization = try Quantization(of: file, graph: graph)
+            if precision == .int8, quantization == nil { throw ModelError.Reason.noActivationRanges }
+            self.precision = precision ?? (quantization != nil && tier.isFastWithBytes ? .int8 : .float32)
+            network = try Network(graph: graph, file: file, quantization: self.precision == .int8 ? quantization : nil)
             recommendedMaxDistance = try Self.distance(of: file)
             var hash = SHA256()
             hash.update(data: Data(text.utf8))
@@ -152,7 +169,7 @@ public final class FeaturePrintModel: Sendable {
     private func prints(
         of regions: ArraySlice<ImageRegion>, threads: Int, timings: StageTimings?
     ) throws(ModelError) -> [RegionPrint] {
-        let workspace = borrowWorkspace(batch: regions.count)
+        let workspace = borrowWorkspace(batch: regions.count, threads: threads)
         defer { workspaces.withLock { $0.append(workspace) } }
         measured(timings, .resize, count: regions.count) {
             for (index, region) in regions.enumerated() {
@@ -189,10 +206,10 @@ public final class FeaturePrintModel: Sendable {
         return Quadrilateral(topLeft: point(0), topRight: point(1), bottomRight: point(2), bottomLeft: point(3))
     }
 
-    private func borrowWorkspace(batch: Int) -> Workspace {
+    private func borrowWorkspace(batch: Int, threads: Int) -> Workspace {
         let kept = workspaces.withLock { kept in
-            kept.firstIndex { $0.batchCapacity == batch }.map { kept.remove(at: $0) }
+            kept.firstIndex { $0.batchCapacity == batch && $0.threads == threads }.map { kept.remove(at: $0) }
         }
-        return kept ?? Workspace(plan: network.plan, batchCapacity: batch)
+        return kept ?? Workspace(plan: network.plan, batchCapacity: batch, threads: threads)
     }
 }

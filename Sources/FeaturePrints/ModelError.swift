@@ -11,6 +11,8 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
         case unusableTensor(name: String, String)
         /// Written by a later version of the recipe.
         case unknownVersion(Int)
+        /// Bytes were asked for, and the file does not tell the ranges of its activations.
+        case noActivationRanges
         /// The network gave a print that is not finite or has no direction.
         case noDirection
     }
@@ -32,6 +34,8 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
         case .unusableTensor(let name, let words): "\(source): tensor “\(name)” \(words)"
         case .unknownVersion(let version):
             "\(source): its layer graph has version \(version), and this program reads version \(NetworkGraph.version)"
+        case .noActivationRanges:
+            "\(source): cannot be computed in bytes: it does not tell the ranges of its activations (“\(Quantization.metadataKey)”)"
         case .noDirection: "\(source): the network's output for an image has no direction (zero or not finite)"
         }
     }

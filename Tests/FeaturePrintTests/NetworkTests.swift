@@ -16,11 +16,14 @@ struct NetworkTests {
         let corners: [Double]?
     }
 
-    private static func model(_ name: String, _ tier: KernelTier) throws -> FeaturePrintModel {
+    private static func model(
+        _ name: String, _ tier: KernelTier, precision: FeaturePrintModel.Precision = .float32
+    ) throws -> FeaturePrintModel {
         guard name == "default" else {
-            return try FeaturePrintModel(contentsOf: fixtures.appendingPathComponent("\(name).safetensors"), tier: tier)
+            return try FeaturePrintModel(
+                contentsOf: fixtures.appendingPathComponent("\(name).safetensors"), precision: precision, tier: tier)
         }
-        return try FeaturePrintModel(FeaturePrintModel.default().fileData, named: name, tier: tier)
+        return try FeaturePrintModel(FeaturePrintModel.default().fileData, named: name, precision: precision, tier: tier)
     }
 
     /// The formula of the recipe's `write_fixture`, at the network's own size, so that nothing is resized.
@@ -54,8 +57,9 @@ struct NetworkTests {
         }
     }
 
-    @Test(arguments: ["odd", "wide"]) func batchesAndThreadsChangeNothing(name: String) throws {
-        let model = try Self.model(name, .selected)
+    @Test(arguments: [("odd", FeaturePrintModel.Precision.float32), ("wide", .float32), ("default", .float32), ("default", .int8)])
+    func batchesAndThreadsChangeNothing(name: String, precision: FeaturePrintModel.Precision) throws {
+        let model = try Self.model(name, .selected, precision: precision)
         let images = (0..<23).map { SampleImage.blocks(seed: UInt64($0), width: 40 + Int($0) * 3, height: 70) }
         let alone = try images.map { try model.featurePrint(for: $0, threads: 1).vector }
         for threads in [1, 2, 4] {
@@ -79,6 +83,34 @@ struct NetworkTests {
         let image = SampleImage.blocks(seed: 31, width: 700, height: 500)
         let prints = try KernelTier.available.map { try Self.model("default", $0).featurePrint(for: image) }
         for print in prints { #expect(try print.distance(to: prints[0]) < 1e-4) }
+    }
+
+    /// The recipe finds the ranges; here is what they are worth.
+    @Test func bytesGiveNearlyThePrintsOfFloats() throws {
+        let images = (0..<12).map { SampleImage.blocks(seed: 40 + $0, width: 300, height: 200) }
+        let floats = try Self.model("default", .selected).look(at: images.map { ImageRegion($0) })
+        for tier in KernelTier.available {
+            let bytes = try Self.model("default", tier, precision: .int8).look(at: images.map { ImageRegion($0) })
+            for (index, pair) in zip(floats, bytes).enumerated() {
+                #expect(try pair.0.print.distance(to: pair.1.print) < 0.1, "\(tier.name), image \(index)")
+                let corners = zip(try #require(pair.0.object).corners, try #require(pair.1.object).corners)
+                for (a, b) in corners { #expect(abs(a.x - b.x) < 0.05 && abs(a.y - b.y) < 0.05, "\(tier.name), image \(index)") }
+            }
+            // Integers have no rounding; the floats around them nearly the same one.
+            let portable = try Self.model("default", KernelTier.available[0], precision: .int8).featurePrint(for: images[0])
+            #expect(try bytes[0].print.distance(to: portable) < 0.02, "\(tier.name)")
+        }
+    }
+
+    @Test func precisionIsTheFastestThatFileAndProcessorAllow() throws {
+        let data = try FeaturePrintModel.default().fileData
+        for tier in KernelTier.available {
+            #expect(try FeaturePrintModel(data, named: "default", tier: tier).precision == (tier.isFastWithBytes ? .int8 : .float32))
+        }
+        let odd = fixtures.appendingPathComponent("odd.safetensors")
+        #expect(try FeaturePrintModel(contentsOf: odd).precision == .float32)
+        let error = #expect(throws: ModelError.self) { try FeaturePrintModel(contentsOf: odd, precision: .int8) }
+        #expect(error?.reason == .noActivationRanges && error?.description.contains("odd.safetensors") == true)
     }
 
     @Test func aRegionIsLookedAtAsItsRectifiedPixelsAre() throws {

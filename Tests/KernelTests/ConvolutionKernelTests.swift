@@ -44,7 +44,7 @@ struct ConvolutionKernelTests {
         let count = outputBlocks * shape.width * shape.height * block
         let residual = random.floats(count)
 
-        func run(_ tier: KernelTier) -> [Float] {
+        func run(_ tier: KernelTier, quantizedScale: Float? = nil) -> [Float] {
             // Poisoned, so that what is not written shows.
             var output = [Float](repeating: .nan, count: count)
             input.withUnsafeBufferPointer { input in
@@ -52,17 +52,30 @@ struct ConvolutionKernelTests {
             bias.withUnsafeBufferPointer { bias in
             residual.withUnsafeBufferPointer { residual in
             output.withUnsafeMutableBufferPointer { output in
-                var convolution = lk_convolution(
-                    input: input.baseAddress, input_block_stride: inputWidth * inputHeight * pixelStride,
-                    input_row_stride: inputWidth * pixelStride, input_pixel_stride: Int32(pixelStride),
-                    input_channels: Int32(shape.channels), weights: weights.baseAddress, bias: bias.baseAddress,
-                    residual: shape.hasResidual ? residual.baseAddress : nil, output: output.baseAddress,
-                    output_block_stride: shape.width * shape.height * block, output_row_stride: shape.width * block,
-                    output_width: Int32(shape.width), kernel_height: Int32(shape.kernel), kernel_width: Int32(shape.kernel),
-                    stride: Int32(shape.stride), relu: shape.relu)
+                var convolution = lk_convolution()
+                convolution.input = input.baseAddress
+                convolution.input_block_stride = inputWidth * inputHeight * pixelStride
+                convolution.input_row_stride = inputWidth * pixelStride
+                convolution.input_pixel_stride = Int32(pixelStride)
+                convolution.input_channels = Int32(shape.channels)
+                convolution.weights = weights.baseAddress
+                convolution.bias = bias.baseAddress
+                convolution.residual = shape.hasResidual ? residual.baseAddress : nil
+                convolution.output = output.baseAddress
+                convolution.output_block_stride = shape.width * shape.height * block
+                convolution.output_row_stride = shape.width * block
+                convolution.output_width = Int32(shape.width)
+                (convolution.kernel_height, convolution.kernel_width) = (Int32(shape.kernel), Int32(shape.kernel))
+                convolution.stride = Int32(shape.stride)
+                convolution.relu = shape.relu
+                if let quantizedScale {
+                    convolution.quantized_scale = quantizedScale
+                    convolution.quantized_output = UnsafeMutableRawPointer(output.baseAddress)?.assumingMemoryBound(to: UInt8.self)
+                }
                 tier.table.convolve(&convolution, 0, Int32(outputBlocks), 0, Int32(shape.height))
             }}}}}
-            return output
+            guard quantizedScale != nil else { return output }
+            return output.withUnsafeBytes { $0.prefix(count).map { Float($0) } }
         }
 
         let reference = run(KernelTier.available[0])
@@ -72,6 +85,14 @@ struct ConvolutionKernelTests {
             // Sums of up to 1250 products of numbers below one, in float.
             #expect(worst < 2e-4, "\(tier.name): \(worst) off")
             #expect(result.allSatisfy { $0.isFinite }, "\(tier.name) left something unwritten")
+        }
+        // As bytes: the floats, rounded; next to a half, either way.
+        let scale: Float = 20
+        for tier in KernelTier.available {
+            for (byte, float) in zip(run(tier, quantizedScale: scale), reference) {
+                let exact = min(max(float * scale, 0), 255)
+                #expect(abs(byte - exact) < 0.5 + 2e-2 && byte == byte.rounded(), "\(tier.name): \(byte) for \(exact)")
+            }
         }
     }
 }

@@ -67,10 +67,11 @@ def described(network, name):
     return graph, tensors
 
 
-def run(graph, tensors, images):
+def run(graph, tensors, images, observe=None):
     """The graph in PyTorch, float32, on normalised images: the reference for every other executor.
 
-    Prints, and the corners in pixels of the input if the graph tells them."""
+    Prints, and the corners in pixels of the input if the graph tells them. `observe` is called with each
+    node and what it makes."""
     F = torch.nn.functional
     values = {"image": images}
     tensors = {key: value.float() for key, value in tensors.items()}
@@ -90,7 +91,37 @@ def run(graph, tensors, images):
         else:
             y = F.normalize(x, dim=1)
         values[node["name"]] = y
+        if observe:
+            observe(node, y)
     return values[graph["nodes"][-1]["name"]], values.get(graph.get("corners"))
+
+
+def activation_ranges(graph, tensors, images, batch=32):
+    """Of each tensor that a convolution with ReLU makes, the largest value worth keeping in a byte: of some shares
+    of the largest value there is, the one with the least squared error of rounding and clamping."""
+    samples = {}
+
+    def observe(node, values):
+        if node["op"] == "convolution" and node["relu"]:
+            flat = values.flatten()
+            # As many of each tensor, and its largest values in any case.
+            some = flat[torch.randint(len(flat), (200_000,))]
+            samples.setdefault(node["name"], []).append(torch.cat([some, values.flatten(1).amax(1)]))
+
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for part in images.split(batch):
+            run(graph, tensors, part, observe)
+    ranges = {}
+    for name, parts in samples.items():
+        values = torch.cat(parts)
+        largest, errors = values.max().item(), {}
+        for share in np.linspace(0.2, 1, 33):
+            step = largest * share / 255
+            kept = (values / step).round().clamp(max=255) * step
+            errors[largest * share] = (kept - values).square().mean().item()
+        ranges[name] = min(errors, key=errors.get)
+    return ranges
 
 
 def save_safetensors(path, tensors, metadata):
@@ -112,10 +143,14 @@ def save_safetensors(path, tensors, metadata):
             out.write(blob)
 
 
-def export(network, path, name, recommended_max_distance=None):
+def export(network, path, name, recommended_max_distance=None, images=None):
+    """`images`, normalised, are what the ranges of activations are found on; without, the model runs in floats alone."""
     graph, tensors = described(network.eval().cpu(), name)
     metadata = {"lookalike.graph": json.dumps(graph, separators=(",", ":"))}
     if recommended_max_distance is not None:
         metadata["lookalike.recommended_max_distance"] = f"{recommended_max_distance:.4f}"
+    if images is not None:
+        ranges = activation_ranges(graph, tensors, images)
+        metadata["lookalike.activation_ranges"] = json.dumps({k: float(f"{v:.5g}") for k, v in ranges.items()}, separators=(",", ":"))
     save_safetensors(path, tensors, metadata)
     return graph, tensors

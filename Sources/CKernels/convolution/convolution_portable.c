@@ -1,4 +1,5 @@
 #include "../kernel_tables.h"
+#include "../vector.h"
 
 void lk_convolve_portable(const lk_convolution *c, int32_t block_begin, int32_t block_end,
                           int32_t row_begin, int32_t row_end) {
@@ -21,7 +22,9 @@ void lk_convolve_portable(const lk_convolution *c, int32_t block_begin, int32_t 
         const ptrdiff_t at = block * c->output_block_stride + row * c->output_row_stride + (ptrdiff_t)x * LK_CHANNEL_BLOCK;
         for (int o = 0; o < LK_CHANNEL_BLOCK; o++) {
             float sum = sums[o] + (c->residual ? c->residual[at + o] : 0);
-            c->output[at + o] = c->relu && !(sum > 0) ? 0 : sum;
+            if (c->relu && !(sum > 0)) sum = 0;
+            if (c->quantized_output) c->quantized_output[at + o] = lk_u8(sum * c->quantized_scale);
+            else c->output[at + o] = sum;
         }
     }
 }

@@ -51,7 +51,10 @@ LK_INLINE void tile(const lk_convolution *c, const float *input, const float *we
             lk_f32x16 sum = sums[b][p];
             if (c->residual) sum += lk_load16(c->residual + offset + p * LK_CHANNEL_BLOCK);
             if (c->relu) sum = __builtin_elementwise_max(sum, lk_splat16(0));
-            lk_store16(c->output + offset + p * LK_CHANNEL_BLOCK, sum);
+            if (c->quantized_output)
+                lk_store16_u8(c->quantized_output + offset + p * LK_CHANNEL_BLOCK, sum * c->quantized_scale);
+            else
+                lk_store16(c->output + offset + p * LK_CHANNEL_BLOCK, sum);
         }
     }
 }

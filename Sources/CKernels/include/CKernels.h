@@ -1,8 +1,9 @@
 // The operations that have to be SIMD, one table of functions per instruction set.
 //
 // Every tier computes the same function; `portable` is the plain reference that the others are
-// tested against. Distances and dot products are bit-identical across tiers (same lanes, same
-// order, fused multiply-adds); convolutions and resizing agree within rounding.
+// tested against. Distances, dot products and all that is quantized are bit-identical across tiers
+// (same lanes, same order, fused multiply-adds); convolutions, pooling and resizing agree within
+// rounding.
 
 #ifndef LOOKALIKE_CKERNELS_H
 #define LOOKALIKE_CKERNELS_H
@@ -19,6 +20,7 @@ typedef enum {
     LK_TIER_NEON = 1,
     LK_TIER_AVX2 = 2,
     LK_TIER_AVX512 = 3,
+    LK_TIER_AVX512VNNI = 4,
 } lk_tier;
 
 // A dense convolution over channel blocks, bias, residual and ReLU fused.
@@ -43,7 +45,49 @@ typedef struct {
     int32_t kernel_width;
     int32_t stride;
     bool relu;
+    // Where not NULL, takes the place of `output`: bytes, each the result times `quantized_scale`,
+    // rounded to nearest, even on a tie, and clamped to 0...255.
+    uint8_t *quantized_output;
+    float quantized_scale;
 } lk_convolution;
+
+// Where an F(4x4, 3x3) Winograd convolution is in its output: `height` rows and `width` columns are
+// left from the first of `tile_rows` x `tile_columns` tiles of 4 x 4 on.
+typedef struct {
+    int32_t width;
+    int32_t height;
+    int32_t tile_rows;
+    int32_t tile_columns;
+} lk_winograd;
+
+// A dense convolution of bytes with signed bytes: `sum * scales + bias`, and the residual times
+// `residual_scale`, in floats; then ReLU.
+//
+// Geometry as in lk_convolution, strides in elements, 16 bytes a pixel of a block. `weights` are
+// [output block][input block][kernel row][kernel column][4 quads of inputs][16 outputs][4 inputs].
+typedef struct {
+    const uint8_t *input;
+    ptrdiff_t input_block_stride;
+    ptrdiff_t input_row_stride;
+    int32_t input_blocks;
+    const int8_t *weights;
+    const float *scales;
+    const float *bias;
+    // One of the two, as the output, or neither.
+    const uint8_t *quantized_residual;
+    const float *residual;
+    float residual_scale;
+    // One of the two; bytes are rounded to nearest, even on a tie, and clamped to 0...255.
+    uint8_t *quantized_output;
+    float *output;
+    ptrdiff_t output_block_stride;
+    ptrdiff_t output_row_stride;
+    int32_t output_width;
+    int32_t kernel_height;
+    int32_t kernel_width;
+    int32_t stride;
+    bool relu;
+} lk_quantized_convolution;
 
 // One output pixel of a separable filter: `count` weights, starting at source cell `first`.
 typedef struct {
@@ -55,10 +99,36 @@ typedef struct {
 typedef struct {
     lk_tier tier;
     const char *name;
+    // Whether bytes are multiplied faster than floats.
+    bool quantized_is_fast;
 
     // Computes rows [row_begin, row_end) of output blocks [block_begin, block_end).
     void (*convolve)(const lk_convolution *convolution, int32_t block_begin, int32_t block_end,
                      int32_t row_begin, int32_t row_end);
+
+    // The input's tiles: `transformed` is [36][block][tile][16], 36 inputs of 1x1 convolutions over
+    // the tiles. `input` points at the tap (0, 0) of the first output.
+    void (*winograd_input)(const lk_winograd *winograd, const float *input, ptrdiff_t block_stride,
+                           ptrdiff_t row_stride, int32_t blocks, float *transformed);
+
+    // The outputs of the 36 convolutions, laid out like `transformed`, back to pixels; `bias`,
+    // `residual` and `output` start at the first block and the first output.
+    void (*winograd_output)(const lk_winograd *winograd, const float *products, int32_t blocks,
+                            const float *bias, const float *residual, float *output,
+                            ptrdiff_t block_stride, ptrdiff_t row_stride, bool relu);
+
+    // Computes rows [row_begin, row_end) of output blocks [block_begin, block_end).
+    void (*convolve_quantized)(const lk_quantized_convolution *convolution, int32_t block_begin,
+                               int32_t block_end, int32_t row_begin, int32_t row_end);
+
+    // The generalised mean of each of a block's 16 channels over `height` rows of `width` pixels:
+    // out[c] = (mean of max(x[c], epsilon)^power)^(1 / power).
+    void (*generalized_mean)(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height,
+                             float power, float epsilon, float *out);
+
+    // out[i] = sum over j of query[j] * rows[i * row_stride + j]; exact for up to 65,536 components.
+    void (*quantized_dot_products)(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride,
+                                   size_t count, size_t dimension, int32_t *out);
 
     // out[i] = sum over j of (query[j] - rows[i * row_stride + j])^2
     void (*squared_distances)(const float *query, const float *rows, ptrdiff_t row_stride,
@@ -86,7 +156,7 @@ typedef struct {
 } lk_kernels;
 
 // The best tier that this CPU has, or the one named by the environment variable
-// LOOKALIKE_KERNELS (portable, neon, avx2, avx512) if the CPU has that. Chosen once.
+// LOOKALIKE_KERNELS (portable, neon, avx2, avx512, avx512vnni) if the CPU has that. Chosen once.
 const lk_kernels *lk_kernels_selected(void);
 
 // The table of a tier; NULL where the CPU or the build lacks it.

@@ -28,12 +28,12 @@ struct CornerVotesLayer: Layer {
     var multiplyAdds: Int { 0 }
     var summary: String { "votes for corners, stride \(stride)" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, kernels: KernelTier) {
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
         let layout = tensors.input.layout
         for image in 0..<batch {
             // Twelve channels are one block.
-            let cells = tensors.input.image(image) + layout.origin
-            let output = tensors.output.image(image)
+            let cells = tensors.input.floats(image) + layout.origin
+            let output = tensors.output.floats(image)
             for corner in 0..<Self.corners {
                 var largest = -Float.infinity
                 layout.forEachCell { offset, _, _ in largest = max(largest, cells[offset + corner]) }

@@ -1,4 +1,4 @@
-import Foundation
+import CKernels
 import Kernels
 
 /// Per channel: the mean of the values' `power`th powers, and of that the `power`th root.
@@ -29,20 +29,19 @@ struct GeneralizedMeanLayer: Layer {
     var multiplyAdds: Int { 0 }
     var summary: String { "generalised mean, power \(power)" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, kernels: KernelTier) {
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
         let layout = tensors.input.layout
         let block = TensorShape.channelBlock
         for image in 0..<batch {
-            let output = tensors.output.image(image)
-            for channel in 0..<outputShape.channels {
-                let plane = tensors.input.image(image) + channel / block * layout.blockStride + layout.origin + channel % block
-                var sum: Float = 0
-                for y in 0..<layout.shape.height {
-                    for x in 0..<layout.shape.width {
-                        sum += powf(max(plane[y * layout.rowStride + x * layout.pixelStride], epsilon), power)
-                    }
+            let output = tensors.output.floats(image)
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: block) { means in
+                for first in stride(from: 0, to: outputShape.channels, by: block) {
+                    let plane = tensors.input.floats(image) + first / block * layout.blockStride + layout.origin
+                    kernels.table.generalized_mean(
+                        plane, layout.rowStride, Int32(layout.shape.width), Int32(layout.shape.height), power, epsilon,
+                        means.baseAddress)
+                    for channel in first..<min(first + block, outputShape.channels) { output[channel] = means[channel - first] }
                 }
-                output[channel] = powf(sum / Float(layout.shape.width * layout.shape.height), 1 / power)
             }
         }
     }

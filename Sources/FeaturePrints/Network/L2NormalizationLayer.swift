@@ -20,10 +20,10 @@ struct L2NormalizationLayer: Layer {
     var multiplyAdds: Int { outputShape.channels }
     var summary: String { "L2 normalisation" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, kernels: KernelTier) {
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
         for image in 0..<batch {
-            let input = tensors.input.image(image)
-            let output = tensors.output.image(image)
+            let input = tensors.input.floats(image)
+            let output = tensors.output.floats(image)
             var squares = 0.0
             for index in 0..<outputShape.channels { squares += Double(input[index]) * Double(input[index]) }
             let scale = squares > 0 ? 1 / squares.squareRoot() : 0

@@ -15,14 +15,17 @@ protocol Layer: Sendable {
     var summary: String { get }
     /// The independent parts that the work for one image can be cut into.
     var parts: Int { get }
+    /// Floats of memory of its own that a thread needs while it runs.
+    var scratchCount: Int { get }
 
     /// Computes `parts` of the output for every image of the batch.
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, kernels: KernelTier)
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier)
 }
 
 extension Layer {
     var padding: Int { 0 }
     var parts: Int { 1 }
+    var scratchCount: Int { 0 }
 }
 
 /// The memory that a layer reads and writes: one tensor an image, `count` floats apart.
@@ -31,7 +34,23 @@ struct LayerTensors {
         let base: UnsafeMutablePointer<Float>
         let layout: TensorLayout
 
-        func image(_ index: Int) -> UnsafeMutablePointer<Float> { base + index * layout.count }
+        func floats(_ image: Int) -> UnsafeMutablePointer<Float> {
+            precondition(layout.element == .float32, "bytes are not floats")
+            return base + image * layout.count
+        }
+
+        func bytes(_ image: Int) -> UnsafeMutablePointer<UInt8> {
+            precondition(layout.element == .uint8, "floats are not bytes")
+            return UnsafeMutableRawPointer(base + image * layout.count).assumingMemoryBound(to: UInt8.self)
+        }
+
+        /// Writes the zeros around an image; the memory may have held another tensor.
+        func clearBorder(_ image: Int) {
+            switch layout.element {
+            case .float32: layout.clearBorder(floats(image))
+            case .uint8: layout.clearBorder(bytes(image))
+            }
+        }
     }
 
     let input: Slot
@@ -58,6 +77,8 @@ struct LayerDescription {
     let input: TensorShape
     let residual: TensorShape?
     let file: SafeTensorsFile
+    /// Nil where all is computed in floats.
+    let quantization: Quantization.Scales?
 
     func required<Value>(_ value: Value?, _ key: String) throws(ModelError.Reason) -> Value {
         guard let value else { throw problem("needs “\(key)”") }

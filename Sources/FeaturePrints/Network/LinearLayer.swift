@@ -30,11 +30,11 @@ struct LinearLayer: Layer {
     var multiplyAdds: Int { outputShape.channels * inputLength }
     var summary: String { "linear" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, kernels: KernelTier) {
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
         for image in 0..<batch {
-            let output = tensors.output.image(image)
+            let output = tensors.output.floats(image)
             kernels.table.dot_products(
-                tensors.input.image(image), weights.pointer, inputLength, outputShape.channels, inputLength, output)
+                tensors.input.floats(image), weights.pointer, inputLength, outputShape.channels, inputLength, output)
             for index in 0..<outputShape.channels { output[index] += bias.pointer[index] }
         }
     }

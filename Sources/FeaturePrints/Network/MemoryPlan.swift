@@ -7,8 +7,10 @@ struct MemoryPlan: Sendable {
     let offsets: [String: Int]
     /// Floats for one image.
     let count: Int
+    /// Floats that a thread needs besides, whatever the batch.
+    let scratchCount: Int
 
-    init(image: String, imageShape: TensorShape, layers: [any Layer]) {
+    init(image: String, imageShape: TensorShape, layers: [any Layer], bytes: Set<String> = []) {
         var borders: [String: Int] = [:]
         for layer in layers { borders[layer.inputs[0]] = max(borders[layer.inputs[0]] ?? 0, layer.padding) }
         // A residual is read at the same offsets as the output is written.
@@ -33,7 +35,8 @@ struct MemoryPlan: Sendable {
         var end = 0
         for (index, tensor) in tensors.enumerated() {
             let step = index - 1
-            let layout = TensorLayout(shape: tensor.shape, border: borders[tensor.name] ?? 0)
+            let layout = TensorLayout(
+                shape: tensor.shape, border: borders[tensor.name] ?? 0, element: bytes.contains(tensor.name) ? .uint8 : .float32)
             live.removeAll { $0.until < step }
             live.sort { $0.range.lowerBound < $1.range.lowerBound }
             var offset = 0
@@ -48,5 +51,6 @@ struct MemoryPlan: Sendable {
         self.layouts = layouts
         self.offsets = offsets
         count = end
+        scratchCount = layers.map(\.scratchCount).max() ?? 0
     }
 }

@@ -34,7 +34,7 @@ struct Network: Sendable {
     /// The largest input side; with it no size in this module overflows.
     private static let largestSide = 4096
 
-    init(graph: NetworkGraph, file: SafeTensorsFile) throws(ModelError.Reason) {
+    init(graph: NetworkGraph, file: SafeTensorsFile, quantization: Quantization?) throws(ModelError.Reason) {
         let input = graph.input
         guard (1...Self.largestSide).contains(input.width), (1...Self.largestSide).contains(input.height) else {
             throw .unusableGraph("its input is \(input.width)×\(input.height), outside 1…\(Self.largestSide)")
@@ -59,7 +59,10 @@ struct Network: Sendable {
             }
             var residual: TensorShape?
             if let name = node.residual { residual = try shape(name) }
-            let layer = try build(LayerDescription(node: node, input: try shape(node.input), residual: residual, file: file))
+            let layer = try build(
+                LayerDescription(
+                    node: node, input: try shape(node.input), residual: residual, file: file,
+                    quantization: quantization?.scales(for: node)))
             shapes[node.name] = layer.outputShape
             layers.append(layer)
         }
@@ -71,7 +74,9 @@ struct Network: Sendable {
                 throw .unusableGraph("its “corners” have to be a layer that gives eight numbers and that no other reads")
             }
         }
-        let plan = MemoryPlan(image: Self.imageName, imageShape: .image(width: input.width, height: input.height), layers: layers)
+        let plan = MemoryPlan(
+            image: Self.imageName, imageShape: .image(width: input.width, height: input.height), layers: layers,
+            bytes: Set(quantization?.scales.keys ?? [:].keys))
         func place(_ name: String) throws(ModelError.Reason) -> Place {
             guard let offset = plan.offsets[name], let layout = plan.layouts[name] else {
                 throw .unusableGraph("“\(name)” has no place in memory")
@@ -109,21 +114,24 @@ struct Network: Sendable {
     /// `threads` is 1.
     func run(_ workspace: Workspace, batch: Int, threads: Int, kernels: KernelTier) {
         precondition(batch <= workspace.batchCapacity, "\(batch) images in a workspace for \(workspace.batchCapacity)")
+        precondition(threads <= workspace.threads, "\(threads) threads in a workspace for \(workspace.threads)")
         for image in 0..<batch { imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count) }
         for step in steps {
             let tensors = LayerTensors(
                 input: step.input.slot(in: workspace), residual: step.residual?.slot(in: workspace),
                 output: step.output.slot(in: workspace))
-            for image in 0..<batch { tensors.output.layout.clearBorder(tensors.output.image(image)) }
+            for image in 0..<batch { tensors.output.clearBorder(image) }
             let parts = step.layer.parts
             let workers = min(threads, parts)
             if workers <= 1 {
-                step.layer.run(0..<parts, tensors: tensors, batch: batch, kernels: kernels)
+                step.layer.run(0..<parts, tensors: tensors, batch: batch, scratch: workspace.scratch(0), kernels: kernels)
             } else {
-                // Each worker writes its own parts of the output.
+                // Each worker writes its own parts of the output and has scratch memory of its own.
                 nonisolated(unsafe) let shared = tensors
                 DispatchQueue.concurrentPerform(iterations: workers) { worker in
-                    step.layer.run((0..<parts).part(worker, of: workers), tensors: shared, batch: batch, kernels: kernels)
+                    step.layer.run(
+                        (0..<parts).part(worker, of: workers), tensors: shared, batch: batch, scratch: workspace.scratch(worker),
+                        kernels: kernels)
                 }
             }
         }
@@ -132,12 +140,12 @@ struct Network: Sendable {
     /// The output for one image, valid until the workspace is used again.
     func output(_ image: Int, in workspace: Workspace) -> UnsafeBufferPointer<Float> {
         guard let last = steps.last else { preconditionFailure("a network has layers") }
-        return UnsafeBufferPointer(start: last.output.slot(in: workspace).image(image), count: outputLength)
+        return UnsafeBufferPointer(start: last.output.slot(in: workspace).floats(image), count: outputLength)
     }
 
     /// x and y of the four corners in pixels of the input, valid until the workspace is used again.
     func corners(_ image: Int, in workspace: Workspace) -> UnsafeBufferPointer<Float>? {
-        cornersPlace.map { UnsafeBufferPointer(start: $0.slot(in: workspace).image(image), count: 8) }
+        cornersPlace.map { UnsafeBufferPointer(start: $0.slot(in: workspace).floats(image), count: 8) }
     }
 }
 
@@ -145,9 +153,17 @@ struct Network: Sendable {
 final class Workspace: @unchecked Sendable {
     let memory: AlignedFloats
     let batchCapacity: Int
+    let threads: Int
+    private let scratchMemory: AlignedFloats
+    private let scratchCount: Int
 
-    init(plan: MemoryPlan, batchCapacity: Int) {
+    init(plan: MemoryPlan, batchCapacity: Int, threads: Int) {
         memory = AlignedFloats(count: plan.count * batchCapacity)
         self.batchCapacity = batchCapacity
+        self.threads = threads
+        scratchCount = (plan.scratchCount + 15) / 16 * 16
+        scratchMemory = AlignedFloats(count: scratchCount * threads)
     }
+
+    func scratch(_ thread: Int) -> UnsafeMutablePointer<Float> { scratchMemory.pointer + thread * scratchCount }
 }

@@ -41,9 +41,12 @@ enum TensorShape: Sendable, Equatable {
     }
 }
 
-/// Where a tensor's floats lie in a workspace. Strides count floats.
+/// Where a tensor's elements lie in a workspace. Strides count elements.
 struct TensorLayout: Sendable {
+    enum Element: Sendable { case float32, uint8 }
+
     let shape: TensorShape
+    let element: Element
     /// Pixels of zeros around the image, as many as the widest padding that a reader wants.
     let border: Int
     let pixelStride: Int
@@ -53,8 +56,9 @@ struct TensorLayout: Sendable {
     /// Floats of one image's tensor, a whole number of cache lines.
     let count: Int
 
-    init(shape: TensorShape, border: Int) {
+    init(shape: TensorShape, border: Int, element: Element = .float32) {
         self.shape = shape
+        self.element = element
         self.border = border
         let block = TensorShape.channelBlock
         switch shape {
@@ -68,14 +72,15 @@ struct TensorLayout: Sendable {
             rowStride = (shape.width + 2 * border) * pixelStride
             blockStride = rowStride * (shape.height + 2 * border)
         }
-        count = (blocks * blockStride + block - 1) / block * block
+        let floats = element == .float32 ? blocks * blockStride : (blocks * blockStride + 3) / 4
+        count = (floats + block - 1) / block * block
     }
 
     /// The offset of pixel (0, 0) in a block.
     var origin: Int { border * rowStride + border * pixelStride }
 
     /// Writes the zeros around the image; the memory may have held another tensor.
-    func clearBorder(_ tensor: UnsafeMutablePointer<Float>) {
+    func clearBorder<Value: ExpressibleByIntegerLiteral>(_ tensor: UnsafeMutablePointer<Value>) {
         guard border > 0 else { return }
         let inner = shape.width * pixelStride
         for block in 0..<blocks {

@@ -1,0 +1,99 @@
+// The tiles of convolution_tiles.h with bytes: an accumulator holds 16 output channels of a pixel, and
+// one instruction (vpdpbusd) adds the products of four input channels to each.
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "../kernel_tables.h"
+#include "../target_avx512vnni.h"
+#include "quantized_result.h"
+
+enum { TILE_PIXELS = 14, TILE_BLOCKS = 2, QUADS = LK_CHANNEL_BLOCK / 4, QUAD_BYTES = 4 * LK_CHANNEL_BLOCK };
+
+LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights,
+                    ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset,
+                    const int pixels, const int blocks, const ptrdiff_t step) {
+    __m512i sums[TILE_BLOCKS][TILE_PIXELS];
+#pragma clang loop unroll(full)
+    for (int b = 0; b < blocks; b++)
+#pragma clang loop unroll(full)
+        for (int p = 0; p < pixels; p++) sums[b][p] = _mm512_setzero_si512();
+    for (int32_t input_block = 0; input_block < c->input_blocks; input_block++) {
+        const uint8_t *plane = input + input_block * c->input_block_stride;
+        for (int32_t ky = 0; ky < c->kernel_height; ky++) {
+            for (int32_t kx = 0; kx < c->kernel_width; kx++) {
+                const uint8_t *taps = plane + ky * c->input_row_stride + kx * LK_CHANNEL_BLOCK;
+#pragma clang loop unroll_count(2)
+                for (int quad = 0; quad < QUADS; quad++) {
+                    __m512i w[TILE_BLOCKS];
+#pragma clang loop unroll(full)
+                    for (int b = 0; b < blocks; b++) w[b] = _mm512_loadu_si512(weights + b * weight_block_stride);
+#pragma clang loop unroll(full)
+                    for (int p = 0; p < pixels; p++) {
+                        int32_t four;
+                        memcpy(&four, taps + p * step + quad * 4, sizeof four);
+                        __m512i x = _mm512_set1_epi32(four);
+#pragma clang loop unroll(full)
+                        for (int b = 0; b < blocks; b++) sums[b][p] = _mm512_dpbusd_epi32(sums[b][p], x, w[b]);
+                    }
+                    weights += QUAD_BYTES;
+                }
+            }
+        }
+    }
+#pragma clang loop unroll(full)
+    for (int b = 0; b < blocks; b++)
+#pragma clang loop unroll(full)
+        for (int p = 0; p < pixels; p++)
+            lk_store_quantized_result(c, (lk_i32x16)sums[b][p], block + b,
+                                      output_offset + (block + b) * c->output_block_stride + p * LK_CHANNEL_BLOCK);
+}
+
+typedef void (*tile_function)(const lk_quantized_convolution *, const uint8_t *, const int8_t *, ptrdiff_t,
+                              int32_t, ptrdiff_t);
+
+#define DEFINE_TILE(p, b, s)                                                                       \
+    static void tile_##p##_##b##_##s(const lk_quantized_convolution *c, const uint8_t *input,      \
+                                     const int8_t *weights, ptrdiff_t weight_block_stride,         \
+                                     int32_t block, ptrdiff_t output_offset) {                     \
+        tile(c, input, weights, weight_block_stride, block, output_offset, p, b,                   \
+             s == 0 ? (ptrdiff_t)c->stride * LK_CHANNEL_BLOCK : s * LK_CHANNEL_BLOCK);             \
+    }
+// Strides of 1 and 2 are known to the compiler; 0 stands for any other.
+#define DEFINE_WIDTH(p)                                                                            \
+    DEFINE_TILE(p, 1, 0) DEFINE_TILE(p, 1, 1) DEFINE_TILE(p, 1, 2)                                 \
+    DEFINE_TILE(p, 2, 0) DEFINE_TILE(p, 2, 1) DEFINE_TILE(p, 2, 2)
+#define WIDTH(p) {{tile_##p##_1_0, tile_##p##_1_1, tile_##p##_1_2}, {tile_##p##_2_0, tile_##p##_2_1, tile_##p##_2_2}}
+
+DEFINE_WIDTH(1) DEFINE_WIDTH(2) DEFINE_WIDTH(3) DEFINE_WIDTH(4) DEFINE_WIDTH(5) DEFINE_WIDTH(6) DEFINE_WIDTH(7)
+DEFINE_WIDTH(8) DEFINE_WIDTH(9) DEFINE_WIDTH(10) DEFINE_WIDTH(11) DEFINE_WIDTH(12) DEFINE_WIDTH(13) DEFINE_WIDTH(14)
+
+// [pixels - 1][blocks - 1][stride]
+static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][3] = {
+    WIDTH(1), WIDTH(2), WIDTH(3), WIDTH(4), WIDTH(5), WIDTH(6), WIDTH(7),
+    WIDTH(8), WIDTH(9), WIDTH(10), WIDTH(11), WIDTH(12), WIDTH(13), WIDTH(14),
+};
+
+void lk_convolve_quantized_avx512vnni(const lk_quantized_convolution *c, int32_t block_begin,
+                                      int32_t block_end, int32_t row_begin, int32_t row_end) {
+    const int stride_index = c->stride <= 2 ? c->stride : 0;
+    const ptrdiff_t weight_block_stride = (ptrdiff_t)c->input_blocks * c->kernel_height * c->kernel_width * QUADS * QUAD_BYTES;
+    const int32_t parts = (c->output_width + TILE_PIXELS - 1) / TILE_PIXELS;
+    for (int32_t block = block_begin; block < block_end; block += TILE_BLOCKS) {
+        const int32_t blocks = block_end - block < TILE_BLOCKS ? block_end - block : TILE_BLOCKS;
+        const int8_t *weights = c->weights + block * weight_block_stride;
+        for (int32_t row = row_begin; row < row_end; row++) {
+            const uint8_t *line = c->input + (ptrdiff_t)row * c->stride * c->input_row_stride;
+            for (int32_t part = 0; part < parts; part++) {
+                const int32_t x = (int32_t)((int64_t)part * c->output_width / parts);
+                const int32_t end = (int32_t)((int64_t)(part + 1) * c->output_width / parts);
+                tiles[end - x - 1][blocks - 1][stride_index](
+                    c, line + (ptrdiff_t)x * c->stride * LK_CHANNEL_BLOCK, weights, weight_block_stride, block,
+                    row * c->output_row_stride + (ptrdiff_t)x * LK_CHANNEL_BLOCK);
+            }
+        }
+    }
+}
+
+#pragma clang attribute pop
+#endif

@@ -1,0 +1,2 @@
+#define CONVOLVE_QUANTIZED lk_convolve_quantized_portable
+#include "quantized_convolution_plain.h"

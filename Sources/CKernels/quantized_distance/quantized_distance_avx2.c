@@ -1,0 +1,9 @@
+#if defined(__x86_64__)
+#include "../kernel_tables.h"
+#include "../target_avx2.h"
+
+#define QUANTIZED_DOT_PRODUCTS lk_quantized_dot_products_avx2
+#include "quantized_distance_plain.h"
+
+#pragma clang attribute pop
+#endif

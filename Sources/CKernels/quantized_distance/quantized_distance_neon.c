@@ -1,0 +1,6 @@
+#if defined(__aarch64__)
+#include "../kernel_tables.h"
+
+#define QUANTIZED_DOT_PRODUCTS lk_quantized_dot_products_neon
+#include "quantized_distance_plain.h"
+#endif
