@@ -33,12 +33,14 @@ let package = Package(
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
         .target(name: "PixelBuffers", dependencies: ["CImageCodecs"]),
-        .target(name: "Resizing", dependencies: ["Kernels", "PixelBuffers"]),
+        .target(name: "Resizing", dependencies: ["CKernels", "Kernels", "PixelBuffers"]),
         .target(
             name: "FeaturePrints",
-            dependencies: ["Kernels", "Parallelism", "PixelBuffers", "Resizing", .product(name: "Crypto", package: "swift-crypto")]
+            dependencies: [
+                "CKernels", "Kernels", "Parallelism", "PixelBuffers", "Resizing", .product(name: "Crypto", package: "swift-crypto"),
+            ]
         ),
-        .target(name: "NearestNeighbors", dependencies: ["Kernels", "Parallelism", "COpenBLAS"]),
+        .target(name: "NearestNeighbors", dependencies: ["CKernels", "Kernels", "Parallelism", "COpenBLAS"]),
         .target(
             name: "DefaultModel", dependencies: ["FeaturePrints"], path: "Models",
             exclude: ["report", "training", "README.md"], sources: ["DefaultModel.swift"],

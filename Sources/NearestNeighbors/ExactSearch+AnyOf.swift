@@ -24,8 +24,10 @@ extension ExactSearch {
         }
         let rowCount = rows.reduce(0) { $0 + $1.count }
         let workers = workerCount(threads, work: queries.count * rowCount * matrix.dimension)
+        let quantized = QuantizedScan(matrix, queries: queries, kernels: kernels)
         let parts = concurrentMap(workers, threads: workers) { worker in
-            scan(queries, blocks: blocks[blocks.indices.part(worker, of: workers)], k: k, after: last)
+            let part = blocks[blocks.indices.part(worker, of: workers)]
+            return quantized?.nearest(in: part, k: k, after: last) ?? scan(queries, blocks: part, k: k, after: last)
         }
         return TopK(merging: parts).sorted()
     }

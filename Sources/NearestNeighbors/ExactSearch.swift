@@ -5,13 +5,15 @@ import Parallelism
 
 /// Finds the rows nearest to a query by looking at all of them.
 ///
-/// One query goes through a fused kernel at the speed of memory. Many queries go through BLAS
-/// (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to find candidates whose distances the
-/// same kernel then computes, so that the result of a query is the same, to the bit, whether it
-/// comes alone or in a batch, on whatever number of threads and whichever kernel tier.
+/// Where a matrix has its rows as bytes too and the CPU multiplies those fast, they tell of most rows that
+/// they are too far away; the distances of the rest are computed by a fused kernel
+/// (``QuantizedRows``). Otherwise one query goes through that kernel alone, at the speed of memory, and many
+/// go through BLAS (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to find candidates for it. So the
+/// result of a query is the same, to the bit, whether it comes alone or in a batch, on whatever number of
+/// threads and whichever kernel tier.
 public struct ExactSearch: Sendable {
     public let matrix: PrintMatrix
-    private let kernels: KernelTier
+    let kernels: KernelTier
 
     public init(_ matrix: PrintMatrix, tier: KernelTier = .selected) {
         self.matrix = matrix
@@ -27,8 +29,7 @@ public struct ExactSearch: Sendable {
     ///
     /// - Precondition: the query has the matrix's dimension.
     public func nearest(to query: [Float], k: Int, threads: Int? = nil) -> [Neighbor] {
-        check([query])
-        return scan([query], k: k, threads: threads)[0]
+        nearest(toAnyOf: [query], k: k, threads: threads)
     }
 
     /// The `k` nearest rows of each query; as ``nearest(to:k:threads:)`` for each of them, but the
@@ -37,25 +38,25 @@ public struct ExactSearch: Sendable {
     /// - Precondition: the queries have the matrix's dimension.
     public func nearest(toEach queries: [[Float]], k: Int, threads: Int? = nil) -> [[Neighbor]] {
         check(queries)
-        guard queries.count >= Self.fewestForBLAS, k < matrix.rowCount, k > 0 else {
-            return scan(queries, k: k, threads: threads)
+        guard queries.count >= Self.fewestForBatch, k < matrix.rowCount, k > 0 else {
+            return queries.map { nearest(to: $0, k: k, threads: threads) }
         }
         let groups = stride(from: 0, to: queries.count, by: Self.queriesPerBlock).map {
             $0..<min($0 + Self.queriesPerBlock, queries.count)
         }
         let workers = workerCount(threads, work: queries.count * matrix.rowCount * matrix.dimension)
         // Threads share the rows, so that each streams its part of the matrix once for a group.
-        return groups.flatMap { group in
-            BatchScan(matrix: matrix, kernels: kernels, queries: Array(queries[group]), k: k)
+        return groups.flatMap { range in
+            let group = Array(queries[range])
+            if let scan = QuantizedBatchScan(matrix, queries: group, k: k, kernels: kernels) { return scan.run(workers: workers) }
+            return BatchScan(matrix: matrix, kernels: kernels, queries: group, k: k)
                 .run(workers: workers)
-                .enumerated().map { index, found in
-                    found ?? nearest(to: queries[group.lowerBound + index], k: k, threads: threads)
-                }
+                .enumerated().map { index, found in found ?? nearest(to: group[index], k: k, threads: threads) }
         }
     }
 
-    /// Below this, BLAS packs more than it multiplies.
-    private static let fewestForBLAS = 4
+    /// Below this, a batch packs more than it multiplies.
+    private static let fewestForBatch = 4
     /// 256 queries of 256 floats are 256 KiB, a quarter of a common second-level cache.
     private static let queriesPerBlock = 256
     /// Rows that the cache still holds when the next query comes to them.
@@ -71,31 +72,6 @@ public struct ExactSearch: Sendable {
     func workerCount(_ threads: Int?, work: Int) -> Int {
         let wanted = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
         return max(1, min(wanted, work / Self.workPerThread))
-    }
-
-    private func scan(_ queries: [[Float]], k: Int, threads: Int?) -> [[Neighbor]] {
-        let workers = workerCount(threads, work: queries.count * matrix.rowCount * matrix.dimension)
-        let parts = concurrentMap(workers, threads: workers) { worker in
-            scan(queries, k: k, rows: (0..<matrix.rowCount).part(worker, of: workers))
-        }
-        return queries.indices.map { query in TopK(merging: parts.map { $0[query] }).sorted() }
-    }
-
-    private func scan(_ queries: [[Float]], k: Int, rows: Range<Int>) -> [TopK] {
-        var best = queries.map { _ in TopK(k) }
-        withUnsafeTemporaryAllocation(of: Float.self, capacity: Self.rowsPerBlock) { distances in
-            guard let out = distances.baseAddress else { return }
-            var row = rows.lowerBound
-            while row < rows.upperBound {
-                let count = min(Self.rowsPerBlock, rows.upperBound - row)
-                for (index, query) in queries.enumerated() {
-                    squaredDistances(from: query, to: row..<(row + count), into: out)
-                    for offset in 0..<count { best[index].offer(row: row + offset, squaredDistance: out[offset]) }
-                }
-                row += count
-            }
-        }
-        return best
     }
 
     /// One distance for each row of the range.

@@ -96,6 +96,17 @@ typedef struct {
     int32_t offset;  // of its first weight in the weight array
 } lk_filter_span;
 
+// What is less than a squared distance for certain, out of a dot product of bytes:
+// base + norm_weight * squared norm - dot_weight * scale * (dot - dot_offset) - error_weight * error,
+// the row's scale, squared norm and error.
+typedef struct {
+    float base;
+    float norm_weight;
+    float dot_weight;
+    int32_t dot_offset;
+    float error_weight;
+} lk_distance_bound;
+
 typedef struct {
     lk_tier tier;
     const char *name;
@@ -129,6 +140,20 @@ typedef struct {
     // out[i] = sum over j of query[j] * rows[i * row_stride + j]; exact for up to 65,536 components.
     void (*quantized_dot_products)(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride,
                                    size_t count, size_t dimension, int32_t *out);
+
+    // `count` rows as [group of 16][quad][16][4 components], zeros where there are none.
+    void (*pack_quantized_rows)(const uint8_t *rows, ptrdiff_t row_stride, size_t count,
+                                size_t dimension, uint8_t *packed);
+
+    // out[q * groups * 16 + i]: the dot product of query q and row i of packed rows. A query has
+    // `quads` * 4 components, zeros where the rows have none.
+    void (*quantized_products)(const int8_t *queries, size_t query_count, const uint8_t *packed,
+                               size_t groups, size_t quads, int32_t *out);
+
+    // The numbers of the rows whose bound is not above `limit`, ascending; tells how many they are.
+    size_t (*rows_within)(const lk_distance_bound *bound, const int32_t *dots, const float *scales,
+                          const float *squared_norms, const float *errors, size_t count, float limit,
+                          uint32_t *found);
 
     // out[i] = sum over j of (query[j] - rows[i * row_stride + j])^2
     void (*squared_distances)(const float *query, const float *rows, ptrdiff_t row_stride,

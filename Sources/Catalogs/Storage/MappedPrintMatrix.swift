@@ -38,8 +38,16 @@ final class MappedPrintMatrix: @unchecked Sendable {
     var matrix: PrintMatrix {
         PrintMatrix(
             rows: section(header.rowsOffset, count: header.rowCount * header.dimension, of: Float.self),
-            squaredNorms: section(header.normsOffset, count: header.rowCount, of: Float.self),
+            squaredNorms: section(header.normsOffset, count: header.rowCount, of: Float.self), quantized: quantized,
             dimension: header.dimension, owner: self)
+    }
+
+    private var quantized: QuantizedRows? {
+        guard header.rowCount > 0 else { return nil }
+        return QuantizedRows(
+            codes: section(header.codesOffset, count: header.rowCount * header.dimension, of: UInt8.self),
+            scales: section(header.scalesOffset, count: header.rowCount, of: Float.self),
+            errors: section(header.errorsOffset, count: header.rowCount, of: Float.self))
     }
 
     /// The entity's row in the database.

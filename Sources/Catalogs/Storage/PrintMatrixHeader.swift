@@ -7,7 +7,7 @@ import Foundation
 ///
 ///     offset  bytes
 ///          0      8  "LKPRINTS"
-///          8      4  version of this format, 1
+///          8      4  version of this format, 2
 ///         12      4  components of a print
 ///         16      8  rows
 ///         24      8  revision of the database that the rows are of
@@ -16,10 +16,12 @@ import Foundation
 ///         80     32  SHA-256 of everything after the header
 ///        112     16  the first half of the SHA-256 of the 112 bytes before
 ///        128         rows of 32-bit floats; squared norms, 32-bit floats; the entities' row
-///                    numbers in the database, 64-bit integers; each section starts at a multiple of 64
+///                    numbers in the database, 64-bit integers; the rows as bytes, and the scales
+///                    and the errors of these, 32-bit floats (``QuantizedRows``); each section
+///                    starts at a multiple of 64
 struct PrintMatrixHeader: Equatable {
     static let magic = Data("LKPRINTS".utf8)
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
     static let byteCount = 128
 
     var dimension: Int
@@ -34,7 +36,10 @@ struct PrintMatrixHeader: Equatable {
     var rowsOffset: Int { Self.byteCount }
     var normsOffset: Int { Self.aligned(rowsOffset + rowCount * dimension * 4) }
     var keysOffset: Int { Self.aligned(normsOffset + rowCount * 4) }
-    var fileByteCount: Int { keysOffset + rowCount * 8 }
+    var codesOffset: Int { Self.aligned(keysOffset + rowCount * 8) }
+    var scalesOffset: Int { Self.aligned(codesOffset + rowCount * dimension) }
+    var errorsOffset: Int { Self.aligned(scalesOffset + rowCount * 4) }
+    var fileByteCount: Int { errorsOffset + rowCount * 4 }
 
     var encoded: Data {
         var data = Self.magic

@@ -8,7 +8,7 @@ import NearestNeighbors
 struct PrintMatrixWriter {
     let database: CatalogDatabase
 
-    /// O(prints) time, 12 bytes of memory a print.
+    /// O(prints) time, 20 bytes of memory a print: prints are read twice, so that none are kept.
     func write() throws(CatalogError) {
         let folder = database.folder
         removeLeftovers()
@@ -52,12 +52,7 @@ struct PrintMatrixWriter {
         norms.reserveCapacity(rowCount)
         keys.reserveCapacity(rowCount)
         try output.append(Data(count: PrintMatrixHeader.byteCount), hashed: false)
-        let prints = try Row.fetchCursor(db, sql: "SELECT row, vector FROM print ORDER BY row")
-        while let print = try prints.next() {
-            let (row, blob): (Int64, Data) = (print[0], print[1])
-            guard let vector = PrintBlob.vector(blob, length: dimension) else {
-                throw folder.error(.damaged("the print of row \(row) is not \(dimension) finite floats"))
-            }
+        try forEachPrint(db, dimension: dimension) { row, blob, vector in
             try output.append(blob)
             norms.append(vector.withUnsafeBufferPointer(PrintMatrix.squaredNorm))
             keys.append(row)
@@ -67,8 +62,36 @@ struct PrintMatrixWriter {
         try output.append(norms.withUnsafeBytes { Data($0) })
         try output.pad(to: header.keysOffset)
         try output.append(keys.withUnsafeBytes { Data($0) })
+        try output.pad(to: header.codesOffset)
+        var scales: [Float] = []
+        var errors: [Float] = []
+        var codes = [UInt8](repeating: 0, count: dimension)
+        try forEachPrint(db, dimension: dimension) { _, _, vector in
+            let (scale, error) = vector.withUnsafeBufferPointer { vector in
+                codes.withUnsafeMutableBufferPointer { QuantizedRows.quantize(vector, into: $0) }
+            }
+            try output.append(Data(codes))
+            scales.append(scale)
+            errors.append(error)
+        }
+        try output.pad(to: header.scalesOffset)
+        try output.append(scales.withUnsafeBytes { Data($0) })
+        try output.pad(to: header.errorsOffset)
+        try output.append(errors.withUnsafeBytes { Data($0) })
         header.contentDigest = output.digest()
         try output.finish(header: header.encoded)
+    }
+
+    /// In the order of the matrix.
+    private func forEachPrint(_ db: Database, dimension: Int, _ body: (Int64, Data, [Float]) throws -> Void) throws {
+        let prints = try Row.fetchCursor(db, sql: "SELECT row, vector FROM print ORDER BY row")
+        while let print = try prints.next() {
+            let (row, blob): (Int64, Data) = (print[0], print[1])
+            guard let vector = PrintBlob.vector(blob, length: dimension) else {
+                throw database.folder.error(.damaged("the print of row \(row) is not \(dimension) finite floats"))
+            }
+            try body(row, blob, vector)
+        }
     }
 }
 
