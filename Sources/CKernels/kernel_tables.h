@@ -18,10 +18,14 @@
     void lk_dot_products_##suffix(const float *, const float *, ptrdiff_t, size_t, size_t,        \
                                   float *);                                                       \
     void lk_sum_rows_##suffix(const uint8_t *, ptrdiff_t, int32_t, size_t, uint16_t *);           \
-    void lk_sum_columns_##suffix(const uint16_t *, int32_t, int32_t, int32_t, float *);           \
+    void lk_sum_columns_##suffix(const uint16_t *, int32_t, int32_t, int32_t, bool, float *);     \
     void lk_filter_columns_##suffix(const float *, const lk_filter_span *, const float *,         \
                                     int32_t, float *);                                            \
-    void lk_accumulate_##suffix(const float *, float, size_t, float *);
+    void lk_accumulate_##suffix(const float *, float, size_t, float *);                           \
+    void lk_write_pixels_##suffix(const float *, int32_t, const lk_pixel_layout *, float *);      \
+    void lk_write_bytes_##suffix(const float *, float, size_t, uint8_t *);                        \
+    void lk_sample_##suffix(const float *, int32_t, int32_t, const lk_projection *, int32_t,      \
+                            int32_t, float *);
 
 #define LK_DECLARE_QUANTIZED(suffix)                                                              \
     void lk_convolve_quantized_##suffix(const lk_quantized_convolution *, int32_t, int32_t,       \
@@ -42,7 +46,8 @@
       lk_pack_quantized_rows_##quantized, lk_quantized_products_##quantized,                      \
       lk_rows_within_##quantized,                                                                 \
       lk_squared_distances_##floats, lk_dot_products_##floats, lk_sum_rows_##floats,              \
-      lk_sum_columns_##floats, lk_filter_columns_##floats, lk_accumulate_##floats }
+      lk_sum_columns_##floats, lk_filter_columns_##floats, lk_accumulate_##floats,                \
+      lk_write_pixels_##floats, lk_write_bytes_##floats, lk_sample_##floats }
 
 LK_DECLARE_FLOAT(portable)
 LK_DECLARE_QUANTIZED(portable)

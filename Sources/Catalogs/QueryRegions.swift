@@ -40,13 +40,15 @@ public struct QueryRegions: Sendable, Hashable {
     public func look(
         at image: PixelBuffer, with model: FeaturePrintModel, threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> [RegionPrint] {
-        let parts = fractions.map { $0 == 1 ? image : image.centre($0) }
+        let query = QueryImage(image, for: model)
+        let parts = fractions.map { $0 == 1 ? query.overview : query.overview.centre($0) }
         var prints = try model.look(at: parts.map { ImageRegion($0) }, threads: threads, timings: timings)
+        guard let first = fractions.first else { return prints }
         var object = prints[0].object
         for look in 0..<objectLooks {
             let isLast = look == objectLooks - 1
             guard let part = object?.scaled(by: isLast ? 1 : Self.margin), model.canLook(at: part) else { break }
-            let closer = try model.look(at: [ImageRegion(parts[0], part: part)], threads: threads, timings: timings)[0]
+            let closer = try model.look(at: [query.region(part, ofCentre: first)], threads: threads, timings: timings)[0]
             prints.append(closer)
             object = closer.object
         }

@@ -18,6 +18,9 @@ struct ProjectiveTransform {
         (d, e, f) = (p1.y - p0.y + g * p1.y, p3.y - p0.y + h * p3.y, p0.y)
     }
 
+    /// The matrix by rows, homogeneous.
+    var rows: [[Double]] { [[a, b, c], [d, e, f], [g, h, 1]] }
+
     /// Positive on this side of the horizon.
     func depth(_ u: Double, _ v: Double) -> Double { g * u + h * v + 1 }
 

@@ -1,3 +1,4 @@
+import CKernels
 import Kernels
 import PixelBuffers
 
@@ -63,38 +64,42 @@ public struct Rectifier: Sendable {
         let reduced = Resizer(
             width: Self.reducedSize(surroundings.width, pixelsPerOutput: sides.x),
             height: Self.reducedSize(surroundings.height, pixelsPerOutput: sides.y), tier: tier)
-        let source = reduced.resize(part)
-        let toReducedX = Double(reduced.width) / Double(surroundings.width)
-        let toReducedY = Double(reduced.height) / Double(surroundings.height)
-        let transform = ProjectiveTransform(unitSquareTo: quadrilateral)
-        let (rightmost, lowest) = (Float(reduced.width - 1), Float(reduced.height - 1))
-        let rowLength = reduced.width * 3
-        source.withUnsafeBufferPointer { pixels in
+        var source = [Float](repeating: 0, count: reduced.width * reduced.height * 4)
+        source.withUnsafeMutableBufferPointer {
+            reduced.resize(part, into: $0, layout: FloatImageLayout(rowStride: reduced.width * 4, pixelStride: 4))
+        }
+        var projection = projection(to: quadrilateral, of: image, in: surroundings, reduced: (reduced.width, reduced.height))
+        var pixels = lk_pixel_layout(.rgb8, premultiplied: false, scale: 1, layout: layout)
+        guard let out = output.baseAddress else { return }
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: width * 4) { line in
+            guard let line = line.baseAddress else { return }
             for row in 0..<height {
-                let v = (Double(row) + 0.5) / Double(height)
-                for column in 0..<width {
-                    let (x, y) = transform((Double(column) + 0.5) / Double(width), v)
-                    // Positions of pixel centres, kept inside the image.
-                    let px = min(max(Float((x * Double(image.width) - Double(surroundings.x)) * toReducedX - 0.5), 0), rightmost)
-                    let py = min(max(Float((y * Double(image.height) - Double(surroundings.y)) * toReducedY - 0.5), 0), lowest)
-                    let (left, top) = (Int(px), Int(py))
-                    let (fx, fy) = (px - Float(left), py - Float(top))
-                    let first = top * rowLength + left * 3
-                    let right = left + 1 < reduced.width ? 3 : 0
-                    let below = top + 1 < reduced.height ? rowLength : 0
-                    let target = layout.offset + row * layout.rowStride + column * layout.pixelStride
-                    @inline(__always) func sample(_ channel: Int) -> Float {
-                        let at = first + channel
-                        let upper = pixels[at] + (pixels[at + right] - pixels[at]) * fx
-                        let lower = pixels[at + below] + (pixels[at + below + right] - pixels[at + below]) * fx
-                        return upper + (lower - upper) * fy
-                    }
-                    output[target] = sample(0) * layout.multiply.red + layout.add.red
-                    output[target + 1] = sample(1) * layout.multiply.green + layout.add.green
-                    output[target + 2] = sample(2) * layout.multiply.blue + layout.add.blue
-                }
+                tier.table.sample(source, Int32(reduced.width), Int32(reduced.height), &projection, Int32(row), Int32(width), line)
+                tier.table.write_pixels(line, Int32(width), &pixels, out + layout.offset + row * layout.rowStride)
             }
         }
+    }
+
+    /// From the result's pixels to those of the reduced part, both counted from the centre of the first.
+    private func projection(
+        to quadrilateral: Quadrilateral, of image: PixelBuffer, in surroundings: PixelRegion, reduced: (width: Int, height: Int)
+    ) -> lk_projection {
+        let transform = ProjectiveTransform(unitSquareTo: quadrilateral).rows
+        let scale = (x: Double(reduced.width) / Double(surroundings.width), y: Double(reduced.height) / Double(surroundings.height))
+        let factor = (x: Double(image.width) * scale.x, y: Double(image.height) * scale.y)
+        let shift = (x: -Double(surroundings.x) * scale.x - 0.5, y: -Double(surroundings.y) * scale.y - 0.5)
+        // x' = factor x + shift, with x a quotient: the shift is times the divisor.
+        let rows = [
+            zip(transform[0], transform[2]).map { factor.x * $0 + shift.x * $1 },
+            zip(transform[1], transform[2]).map { factor.y * $0 + shift.y * $1 },
+            transform[2],
+        ]
+        // Pixel i is at (i + 1/2) / size.
+        let m = rows.flatMap { row in
+            let (a, b) = (row[0] / Double(width), row[1] / Double(height))
+            return [Float(a), Float(b), Float(row[2] + a / 2 + b / 2)]
+        }
+        return lk_projection(m: (m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]))
     }
 
     /// The pixels that the quadrilateral and a bilinear sample at its edge need.

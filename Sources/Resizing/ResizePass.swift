@@ -15,6 +15,8 @@ struct ResizePass {
         let rowBytes = image.width * channels
         let cellsPerRow = (image.width + horizontal.factor - 1) / horizontal.factor
         let cellRows = (image.height + vertical.factor - 1) / vertical.factor
+        // The largest sum of bytes that sixteen bits hold.
+        let fits = vertical.factor * horizontal.factor <= 257
         let depth = largestOverlap()
         let line = UnsafeMutablePointer<UInt16>.allocate(capacity: rowBytes)
         let cells = UnsafeMutablePointer<Float>.allocate(capacity: cellsPerRow * 4)
@@ -44,7 +46,7 @@ struct ResizePass {
                     (source, stride) = (UnsafePointer(opaque), rowBytes)
                 }
                 kernels.sum_rows(source, stride, Int32(count), rowBytes, line)
-                kernels.sum_columns(line, Int32(channels), Int32(image.width), Int32(horizontal.factor), cells)
+                kernels.sum_columns(line, Int32(channels), Int32(image.width), Int32(horizontal.factor), fits, cells)
                 horizontal.spans.withUnsafeBufferPointer { spans in
                     horizontal.weights.withUnsafeBufferPointer { weights in
                         kernels.filter_columns(cells, spans.baseAddress, weights.baseAddress, Int32(width), filtered)
@@ -96,19 +98,8 @@ struct ResizePass {
     private func finish(
         _ row: UnsafePointer<Float>, y: Int, into output: UnsafeMutableBufferPointer<Float>, layout: FloatImageLayout
     ) {
-        let (red, green, blue) = image.format.redGreenBlueOffsets
-        let multiply = (layout.multiply.red / 255, layout.multiply.green / 255, layout.multiply.blue / 255)
-        let premultiplied = image.alpha == .premultiplied
-        guard var out = output.baseAddress else { return }
-        out += layout.offset + y * layout.rowStride
-        for x in 0..<width {
-            let pixel = row + x * 4
-            // What a premultiplied pixel leaves to the white behind it; linear, so it may come last.
-            let white = premultiplied ? 255 - pixel[3] : 0
-            out[0] = (pixel[red] + white) * multiply.0 + layout.add.red
-            out[1] = (pixel[green] + white) * multiply.1 + layout.add.green
-            out[2] = (pixel[blue] + white) * multiply.2 + layout.add.blue
-            out += layout.pixelStride
-        }
+        var pixels = lk_pixel_layout(image.format, premultiplied: image.alpha == .premultiplied, scale: 255, layout: layout)
+        guard let out = output.baseAddress else { return }
+        kernels.write_pixels(row, Int32(width), &pixels, out + layout.offset + y * layout.rowStride)
     }
 }

@@ -24,7 +24,8 @@ struct ResizeKernelTests {
     func columnSumsAgree(channels: Int, factor: Int) {
         var random = SeededGenerator(seed: UInt64(channels * 300 + factor))
         let width = 530
-        let line = (0..<(width * channels)).map { _ in UInt16.random(in: 0...65_535, using: &random) }
+        for fits in [false, true] {
+        let line = (0..<(width * channels)).map { _ in UInt16.random(in: 0...(fits ? UInt16(65_535 / factor) : 65_535), using: &random) }
         let cells = (width + factor - 1) / factor
         let expected = (0..<cells).flatMap { cell in
             (0..<4).map { channel -> Float in
@@ -34,9 +35,32 @@ struct ResizeKernelTests {
         }
         for tier in KernelTier.available {
             var out = [Float](repeating: .nan, count: cells * 4)
-            tier.table.sum_columns(line, Int32(channels), Int32(width), Int32(factor), &out)
+            tier.table.sum_columns(line, Int32(channels), Int32(width), Int32(factor), fits, &out)
             #expect(out == expected, "\(tier.name)")
         }
+        }
+    }
+
+    /// A row of pixels in every order, and one sampled along a projection that leaves the image.
+    private func writtenAndSampled(_ tier: KernelTier) -> [Float] {
+        var random = SeededGenerator(seed: 10)
+        let pixels = random.floats(4 * 6 * 40, in: 0...255)
+        var out = [Float](repeating: 0, count: 40 * 5 * 6)
+        for (index, order) in [LK_ORDER_RGB, LK_ORDER_BGR, LK_ORDER_GRAY].enumerated() {
+            for premultiplied in [false, true] {
+                var layout = lk_pixel_layout(
+                    order: order, premultiplied: premultiplied, multiply: (0.01, 0.02, 0.03, 0), add: (1, 2, 3, 0), pixel_stride: 5)
+                out.withUnsafeMutableBufferPointer {
+                    tier.table.write_pixels(pixels, 40, &layout, $0.baseAddress! + (index * 2 + (premultiplied ? 1 : 0)) * 200)
+                }
+            }
+        }
+        var sampled = [Float](repeating: .nan, count: 37 * 4)
+        var projection = lk_projection(m: (1.1, 0.2, -3, -0.1, 0.4, 2.5, 0.001, -0.01, 1))
+        tier.table.sample(pixels, 40, 6, &projection, 3, 37, &sampled)
+        var bytes = [UInt8](repeating: 1, count: 53)
+        tier.table.write_bytes(pixels, 1.7, 53, &bytes)
+        return out + sampled + bytes.map { Float($0) }
     }
 
     @Test func filtersAndSumsAgree() {
@@ -50,11 +74,11 @@ struct ResizeKernelTests {
             tier.table.filter_columns(cells, spans, weights, 37, &filtered)
             var sums = [Float](repeating: 0.5, count: 101)
             tier.table.accumulate(line, 0.3, 101, &sums)
-            return filtered + sums
+            return filtered + sums + writtenAndSampled(tier)
         }
         let reference = run(KernelTier.available[0])
         for tier in KernelTier.available.dropFirst() {
-            #expect(zip(run(tier), reference).allSatisfy { abs($0 - $1) < 1e-5 }, "\(tier.name)")
+            #expect(zip(run(tier), reference).allSatisfy { abs($0 - $1) < 1e-5 + abs($1) * 1e-5 }, "\(tier.name)")
         }
     }
 }

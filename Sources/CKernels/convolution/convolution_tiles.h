@@ -5,19 +5,23 @@
 // blocks. Following Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on
 // SIMD Architectures" (SC 2018).
 //
+// Where a map is narrow, a tile takes several of its rows: weights, which no cache holds, are then
+// read less often.
+//
 // The including file defines TILE_PIXELS, TILE_BLOCKS and CONVOLVE, and sets the target.
 
 #include "../vector.h"
 
 LK_INLINE void tile(const lk_convolution *c, const float *input, const float *weights,
                     ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset,
-                    const int pixels, const int blocks, const int step) {
+                    const int rows, const int columns, const int blocks, const int step) {
     lk_f32x16 sums[TILE_BLOCKS][TILE_PIXELS];
+    const ptrdiff_t row_step = c->stride * c->input_row_stride;
 #pragma clang loop unroll(full)
     for (int b = 0; b < blocks; b++) {
         lk_f32x16 bias = lk_load16(c->bias + (block + b) * LK_CHANNEL_BLOCK);
 #pragma clang loop unroll(full)
-        for (int p = 0; p < pixels; p++) sums[b][p] = bias;
+        for (int p = 0; p < rows * columns; p++) sums[b][p] = bias;
     }
     for (int32_t first = 0; first < c->input_channels; first += LK_CHANNEL_BLOCK) {
         const int32_t left = c->input_channels - first;
@@ -32,8 +36,8 @@ LK_INLINE void tile(const lk_convolution *c, const float *input, const float *we
 #pragma clang loop unroll(full)
                     for (int b = 0; b < blocks; b++) w[b] = lk_load16(weights + b * weight_block_stride);
 #pragma clang loop unroll(full)
-                    for (int p = 0; p < pixels; p++) {
-                        lk_f32x16 x = lk_splat16(taps[p * step + channel]);
+                    for (int p = 0; p < rows * columns; p++) {
+                        lk_f32x16 x = lk_splat16(taps[p / columns * row_step + p % columns * step + channel]);
 #pragma clang loop unroll(full)
                         for (int b = 0; b < blocks; b++)
                             sums[b][p] = __builtin_elementwise_fma(x, w[b], sums[b][p]);
@@ -47,14 +51,13 @@ LK_INLINE void tile(const lk_convolution *c, const float *input, const float *we
     for (int b = 0; b < blocks; b++) {
         ptrdiff_t offset = output_offset + (block + b) * c->output_block_stride;
 #pragma clang loop unroll(full)
-        for (int p = 0; p < pixels; p++) {
+        for (int p = 0; p < rows * columns; p++) {
+            const ptrdiff_t at = offset + p / columns * c->output_row_stride + p % columns * LK_CHANNEL_BLOCK;
             lk_f32x16 sum = sums[b][p];
-            if (c->residual) sum += lk_load16(c->residual + offset + p * LK_CHANNEL_BLOCK);
+            if (c->residual) sum += lk_load16(c->residual + at);
             if (c->relu) sum = __builtin_elementwise_max(sum, lk_splat16(0));
-            if (c->quantized_output)
-                lk_store16_u8(c->quantized_output + offset + p * LK_CHANNEL_BLOCK, sum * c->quantized_scale);
-            else
-                lk_store16(c->output + offset + p * LK_CHANNEL_BLOCK, sum);
+            if (c->quantized_output) lk_store16_u8(c->quantized_output + at, sum * c->quantized_scale);
+            else lk_store16(c->output + at, sum);
         }
     }
 }
@@ -66,7 +69,7 @@ typedef void (*tile_function)(const lk_convolution *, const float *, const float
     static void tile_##p##_##b##_##s(const lk_convolution *c, const float *input,                 \
                                      const float *weights, ptrdiff_t weight_block_stride,         \
                                      int32_t block, ptrdiff_t output_offset) {                    \
-        tile(c, input, weights, weight_block_stride, block, output_offset, p, b, s);              \
+        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b, s);              \
     }
 #define DEFINE_STEPS(p, b) DEFINE_TILE(p, b, 16) DEFINE_TILE(p, b, 32) DEFINE_TILE(p, b, 4) DEFINE_TILE(p, b, 8)
 #define STEPS(p, b) {tile_##p##_##b##_16, tile_##p##_##b##_32, tile_##p##_##b##_4, tile_##p##_##b##_8}
@@ -93,6 +96,32 @@ static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][4] = {
 #endif
 };
 
+#if TILE_PIXELS == 14
+// Two rows of 5 to 7 columns, three of 4.
+#define DEFINE_NARROW(r, w, b, s)                                                                 \
+    static void narrow_##w##_##b##_##s(const lk_convolution *c, const float *input,               \
+                                       const float *weights, ptrdiff_t weight_block_stride,       \
+                                       int32_t block, ptrdiff_t output_offset) {                  \
+        tile(c, input, weights, weight_block_stride, block, output_offset, r, w, b, s);           \
+    }
+#define DEFINE_NARROW_WIDTH(r, w)                                                                 \
+    DEFINE_NARROW(r, w, 1, 16) DEFINE_NARROW(r, w, 1, 32) DEFINE_NARROW(r, w, 2, 16) DEFINE_NARROW(r, w, 2, 32)
+#define NARROW_WIDTH(w) {{narrow_##w##_1_16, narrow_##w##_1_32}, {narrow_##w##_2_16, narrow_##w##_2_32}}
+
+DEFINE_NARROW_WIDTH(3, 4) DEFINE_NARROW_WIDTH(2, 5) DEFINE_NARROW_WIDTH(2, 6) DEFINE_NARROW_WIDTH(2, 7)
+
+// [width - 4][blocks - 1][step]
+static const tile_function narrow_tiles[4][TILE_BLOCKS][2] = {
+    NARROW_WIDTH(4), NARROW_WIDTH(5), NARROW_WIDTH(6), NARROW_WIDTH(7),
+};
+
+// The rows of a tile of a narrow map, 1 for any other.
+LK_INLINE int32_t narrow_rows(int32_t width, int32_t step) {
+    if (width < 4 || width > 7 || (step != 16 && step != 32)) return 1;
+    return width == 4 ? 3 : 2;
+}
+#endif
+
 void CONVOLVE(const lk_convolution *c, int32_t block_begin, int32_t block_end, int32_t row_begin,
               int32_t row_end) {
     const int32_t step = c->stride * c->input_pixel_stride;
@@ -104,7 +133,14 @@ void CONVOLVE(const lk_convolution *c, int32_t block_begin, int32_t block_end, i
     for (int32_t block = block_begin; block < block_end; block += TILE_BLOCKS) {
         const int32_t blocks = block_end - block < TILE_BLOCKS ? block_end - block : TILE_BLOCKS;
         const float *weights = c->weights + block * weight_block_stride;
-        for (int32_t row = row_begin; row < row_end; row++) {
+        int32_t row = row_begin;
+#if TILE_PIXELS == 14
+        for (const int32_t rows = narrow_rows(c->output_width, step); rows > 1 && row + rows <= row_end; row += rows)
+            narrow_tiles[c->output_width - 4][blocks - 1][step == 16 ? 0 : 1](
+                c, c->input + (ptrdiff_t)row * c->stride * c->input_row_stride, weights,
+                weight_block_stride, block, row * c->output_row_stride);
+#endif
+        for (; row < row_end; row++) {
             const float *line = c->input + (ptrdiff_t)row * c->stride * c->input_row_stride;
             for (int32_t part = 0; part < parts; part++) {
                 const int32_t x = (int32_t)((int64_t)part * c->output_width / parts);

@@ -96,6 +96,24 @@ typedef struct {
     int32_t offset;  // of its first weight in the weight array
 } lk_filter_span;
 
+// How an image's pixels of four floats, 0...255, become a network's of three.
+typedef enum { LK_ORDER_RGB, LK_ORDER_BGR, LK_ORDER_GRAY } lk_channel_order;
+
+typedef struct {
+    lk_channel_order order;
+    // What alpha, the fourth float, leaves is white.
+    bool premultiplied;
+    float multiply[4];
+    float add[4];
+    int32_t pixel_stride;
+} lk_pixel_layout;
+
+// Where pixel (x, y) of a result is in a source, in pixels from the centre of the first:
+// ((m0 x + m1 y + m2) / w, (m3 x + m4 y + m5) / w) with w = m6 x + m7 y + m8.
+typedef struct {
+    float m[9];
+} lk_projection;
+
 // What is less than a squared distance for certain, out of a dot product of bytes:
 // base + norm_weight * squared norm - dot_weight * scale * (dot - dot_offset) - error_weight * error,
 // the row's scale, squared norm and error.
@@ -168,9 +186,9 @@ typedef struct {
                      uint16_t *out);
 
     // Cells of four floats, the source's channels first, each the sum of `factor` neighbouring
-    // pixels of `line` (the last cell of what is left).
+    // pixels of `line` (the last cell of what is left). `fits`: no sum is above 65,535.
     void (*sum_columns)(const uint16_t *line, int32_t channels, int32_t width, int32_t factor,
-                        float *cells);
+                        bool fits, float *cells);
 
     // out[x] = sum of weights * cells, four floats a pixel.
     void (*filter_columns)(const float *cells, const lk_filter_span *spans, const float *weights,
@@ -178,6 +196,16 @@ typedef struct {
 
     // out[i] += weight * line[i]
     void (*accumulate)(const float *line, float weight, size_t count, float *out);
+
+    // Three floats a pixel, `layout->pixel_stride` apart.
+    void (*write_pixels)(const float *pixels, int32_t width, const lk_pixel_layout *layout, float *out);
+
+    // out[i] = cells[i] * scale, rounded to nearest, even on a tie, and clamped.
+    void (*write_bytes)(const float *cells, float scale, size_t count, uint8_t *out);
+
+    // A row of `count` pixels of four floats, sampled bilinearly; outside the source its edge goes on.
+    void (*sample)(const float *pixels, int32_t width, int32_t height, const lk_projection *projection,
+                   int32_t row, int32_t count, float *out);
 } lk_kernels;
 
 // The best tier that this CPU has, or the one named by the environment variable

@@ -8,16 +8,17 @@
 #include "../target_avx512vnni.h"
 #include "quantized_result.h"
 
-enum { TILE_PIXELS = 14, TILE_BLOCKS = 2, QUADS = LK_CHANNEL_BLOCK / 4, QUAD_BYTES = 4 * LK_CHANNEL_BLOCK };
+enum { TILE_PIXELS = 14, TILE_BLOCKS = 2, NARROW_PIXELS = TILE_PIXELS * TILE_BLOCKS, QUADS = LK_CHANNEL_BLOCK / 4, QUAD_BYTES = 4 * LK_CHANNEL_BLOCK };
 
 LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights,
                     ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset,
-                    const int pixels, const int blocks, const ptrdiff_t step) {
-    __m512i sums[TILE_BLOCKS][TILE_PIXELS];
+                    const int rows, const int columns, const int blocks, const ptrdiff_t step) {
+    __m512i sums[TILE_BLOCKS][NARROW_PIXELS];
+    const ptrdiff_t row_step = c->stride * c->input_row_stride;
 #pragma clang loop unroll(full)
     for (int b = 0; b < blocks; b++)
 #pragma clang loop unroll(full)
-        for (int p = 0; p < pixels; p++) sums[b][p] = _mm512_setzero_si512();
+        for (int p = 0; p < rows * columns; p++) sums[b][p] = _mm512_setzero_si512();
     for (int32_t input_block = 0; input_block < c->input_blocks; input_block++) {
         const uint8_t *plane = input + input_block * c->input_block_stride;
         for (int32_t ky = 0; ky < c->kernel_height; ky++) {
@@ -29,9 +30,9 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
 #pragma clang loop unroll(full)
                     for (int b = 0; b < blocks; b++) w[b] = _mm512_loadu_si512(weights + b * weight_block_stride);
 #pragma clang loop unroll(full)
-                    for (int p = 0; p < pixels; p++) {
+                    for (int p = 0; p < rows * columns; p++) {
                         int32_t four;
-                        memcpy(&four, taps + p * step + quad * 4, sizeof four);
+                        memcpy(&four, taps + p / columns * row_step + p % columns * step + quad * 4, sizeof four);
                         __m512i x = _mm512_set1_epi32(four);
 #pragma clang loop unroll(full)
                         for (int b = 0; b < blocks; b++) sums[b][p] = _mm512_dpbusd_epi32(sums[b][p], x, w[b]);
@@ -44,9 +45,10 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
 #pragma clang loop unroll(full)
     for (int b = 0; b < blocks; b++)
 #pragma clang loop unroll(full)
-        for (int p = 0; p < pixels; p++)
+        for (int p = 0; p < rows * columns; p++)
             lk_store_quantized_result(c, (lk_i32x16)sums[b][p], block + b,
-                                      output_offset + (block + b) * c->output_block_stride + p * LK_CHANNEL_BLOCK);
+                                      output_offset + (block + b) * c->output_block_stride +
+                                          p / columns * c->output_row_stride + p % columns * LK_CHANNEL_BLOCK);
 }
 
 typedef void (*tile_function)(const lk_quantized_convolution *, const uint8_t *, const int8_t *, ptrdiff_t,
@@ -56,7 +58,7 @@ typedef void (*tile_function)(const lk_quantized_convolution *, const uint8_t *,
     static void tile_##p##_##b##_##s(const lk_quantized_convolution *c, const uint8_t *input,      \
                                      const int8_t *weights, ptrdiff_t weight_block_stride,         \
                                      int32_t block, ptrdiff_t output_offset) {                     \
-        tile(c, input, weights, weight_block_stride, block, output_offset, p, b,                   \
+        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b,                \
              s == 0 ? (ptrdiff_t)c->stride * LK_CHANNEL_BLOCK : s * LK_CHANNEL_BLOCK);             \
     }
 // Strides of 1 and 2 are known to the compiler; 0 stands for any other.
@@ -74,10 +76,52 @@ static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][3] = {
     WIDTH(8), WIDTH(9), WIDTH(10), WIDTH(11), WIDTH(12), WIDTH(13), WIDTH(14),
 };
 
+#define DEFINE_NARROW(r, w, s)                                                                     \
+    static void narrow_##r##_##w##_##s(const lk_quantized_convolution *c, const uint8_t *input,    \
+                                       const int8_t *weights, ptrdiff_t weight_block_stride,       \
+                                       int32_t block, ptrdiff_t output_offset) {                   \
+        tile(c, input, weights, weight_block_stride, block, output_offset, r, w, 1, s * LK_CHANNEL_BLOCK); \
+    }
+#define DEFINE_NARROW_STRIDES(r, w) DEFINE_NARROW(r, w, 1) DEFINE_NARROW(r, w, 2)
+#define NARROW_STRIDES(r, w) {narrow_##r##_##w##_1, narrow_##r##_##w##_2}
+
+DEFINE_NARROW_STRIDES(2, 4) DEFINE_NARROW_STRIDES(3, 4) DEFINE_NARROW_STRIDES(4, 4) DEFINE_NARROW_STRIDES(5, 4)
+DEFINE_NARROW_STRIDES(6, 4) DEFINE_NARROW_STRIDES(7, 4)
+DEFINE_NARROW_STRIDES(2, 5) DEFINE_NARROW_STRIDES(3, 5) DEFINE_NARROW_STRIDES(4, 5) DEFINE_NARROW_STRIDES(5, 5)
+DEFINE_NARROW_STRIDES(2, 6) DEFINE_NARROW_STRIDES(3, 6) DEFINE_NARROW_STRIDES(4, 6)
+DEFINE_NARROW_STRIDES(2, 7) DEFINE_NARROW_STRIDES(3, 7) DEFINE_NARROW_STRIDES(4, 7)
+
+// Several rows of a narrow map and one block, as in convolution_tiles.h: [width - 4][rows - 2][stride - 1]
+static const tile_function narrow_tiles[4][6][2] = {
+    {NARROW_STRIDES(2, 4), NARROW_STRIDES(3, 4), NARROW_STRIDES(4, 4), NARROW_STRIDES(5, 4), NARROW_STRIDES(6, 4), NARROW_STRIDES(7, 4)},
+    {NARROW_STRIDES(2, 5), NARROW_STRIDES(3, 5), NARROW_STRIDES(4, 5), NARROW_STRIDES(5, 5)},
+    {NARROW_STRIDES(2, 6), NARROW_STRIDES(3, 6), NARROW_STRIDES(4, 6)},
+    {NARROW_STRIDES(2, 7), NARROW_STRIDES(3, 7), NARROW_STRIDES(4, 7)},
+};
+
+static tile_function narrow_tile(int32_t width, int32_t rows, int32_t stride) {
+    if (width < 4 || width > 7 || rows < 2 || stride > 2) return NULL;
+    return narrow_tiles[width - 4][rows - 2][stride - 1];
+}
+
 void lk_convolve_quantized_avx512vnni(const lk_quantized_convolution *c, int32_t block_begin,
                                       int32_t block_end, int32_t row_begin, int32_t row_end) {
     const int stride_index = c->stride <= 2 ? c->stride : 0;
     const ptrdiff_t weight_block_stride = (ptrdiff_t)c->input_blocks * c->kernel_height * c->kernel_width * QUADS * QUAD_BYTES;
+    const int32_t rows_at_once = NARROW_PIXELS / c->output_width < row_end - row_begin
+                                     ? NARROW_PIXELS / c->output_width : row_end - row_begin;
+    if (narrow_tile(c->output_width, rows_at_once, c->stride)) {
+        for (int32_t block = block_begin; block < block_end; block++)
+            for (int32_t row = row_begin; row < row_end; row += rows_at_once) {
+                const int32_t rows = row_end - row < rows_at_once ? row_end - row : rows_at_once;
+                tile_function narrow = narrow_tile(c->output_width, rows, c->stride);
+                if (!narrow) narrow = tiles[c->output_width - 1][0][stride_index];
+                narrow(c, c->input + (ptrdiff_t)row * c->stride * c->input_row_stride,
+                       c->weights + block * weight_block_stride, weight_block_stride, block,
+                       row * c->output_row_stride);
+            }
+        return;
+    }
     const int32_t parts = (c->output_width + TILE_PIXELS - 1) / TILE_PIXELS;
     for (int32_t block = block_begin; block < block_end; block += TILE_BLOCKS) {
         const int32_t blocks = block_end - block < TILE_BLOCKS ? block_end - block : TILE_BLOCKS;

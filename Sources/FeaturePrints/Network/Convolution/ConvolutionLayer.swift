@@ -101,9 +101,12 @@ protocol ConvolutionMethod: Sendable {
 }
 
 /// Parts of two output blocks, which a kernel's widest tile takes at once, and about a quarter of the
-/// rows: enough to share out, and weights are still used many times.
+/// rows: enough to share out, and weights are still used many times. Of narrow maps, which have many
+/// blocks, a part is of all rows.
 struct BlockParts: Sendable {
     private static let blocksPerPart = 2
+    /// Up to this width a tile may be of several rows.
+    private static let narrow = 7
     let blocks: Int
     let rows: Int
     private let rowsPerPart: Int
@@ -112,7 +115,7 @@ struct BlockParts: Sendable {
     init(_ geometry: ConvolutionGeometry) {
         blocks = geometry.outputBlocks
         rows = geometry.height
-        rowsPerPart = max(1, (geometry.height + 3) / 4)
+        rowsPerPart = geometry.width <= Self.narrow ? geometry.height : max(1, (geometry.height + 3) / 4)
         rowParts = (geometry.height + rowsPerPart - 1) / rowsPerPart
     }
 

@@ -1,0 +1,74 @@
+import Foundation
+
+/// A piece of work that is measured again and again.
+public protocol Stage: AnyObject {
+    /// Does the work once; gives the milliseconds that it took.
+    func run() async throws -> Double
+    /// What the work came to, for comparison with others' results.
+    var result: [Float] { get }
+}
+
+/// The milliseconds that `body` takes.
+public func milliseconds<Result>(_ body: () throws -> Result) rethrows -> (Double, Result) {
+    let start = ContinuousClock.now
+    let result = try body()
+    return (elapsed(since: start), result)
+}
+
+public func elapsed(since start: ContinuousClock.Instant) -> Double {
+    let time = (ContinuousClock.now - start).components
+    return Double(time.seconds) * 1e3 + Double(time.attoseconds) * 1e-15
+}
+
+/// What a stage is to work on, as peers/compare.py names it.
+public struct StageDescription: Decodable, Sendable {
+    public var stage: String
+    public var threads = 1
+    /// Files by what they are: “pixels”, “rows”, “queries”, “image”, “catalog”.
+    public var files: [String: String] = [:]
+    public var numbers: [String: Int] = [:]
+    public var options: [String: String] = [:]
+
+    enum CodingKeys: CodingKey { case stage, threads, files, numbers, options }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        stage = try values.decode(String.self, forKey: .stage)
+        threads = try values.decodeIfPresent(Int.self, forKey: .threads) ?? 1
+        files = try values.decodeIfPresent([String: String].self, forKey: .files) ?? [:]
+        numbers = try values.decodeIfPresent([String: Int].self, forKey: .numbers) ?? [:]
+        options = try values.decodeIfPresent([String: String].self, forKey: .options) ?? [:]
+    }
+
+    public func file(_ name: String) throws -> URL {
+        guard let path = files[name] else { throw StageError("\(stage) needs the file “\(name)”") }
+        return URL(fileURLWithPath: path)
+    }
+
+    public func number(_ name: String) throws -> Int {
+        guard let number = numbers[name] else { throw StageError("\(stage) needs the number “\(name)”") }
+        return number
+    }
+
+    /// The stage, its inputs read.
+    public func make() async throws -> any Stage {
+        switch stage {
+        case "read": try ReadStage(self)
+        case "multiply-add": MultiplyAddStage()
+        case "resize": try ResizeStage(self)
+        case "decode": try DecodeStage(self)
+        case "network": try NetworkStage(self)
+        case "search": try SearchStage(self)
+        case "open": try OpenStage(self)
+        case "whole": try WholeStage(self)
+        case "layer": try LayerStage(self)
+        default: throw StageError("no stage is called “\(stage)”")
+        }
+    }
+}
+
+public struct StageError: Error, CustomStringConvertible {
+    public let description: String
+
+    public init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Runs Lookalike's stages and what is used today in turn, on the same inputs, and writes results.json.
+
+    python compare.py --program .build/release/StageRunner --command ../.build/release/lookalike [--only resize decode]
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from inputs import Inputs
+from machine import described
+from stages import CONTESTS, Limits
+
+HERE = Path(__file__).resolve().parent
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=Path, required=True, help="the stage runner")
+    parser.add_argument("--command", type=Path, required=True, help="the command “lookalike”")
+    parser.add_argument("--work", type=Path, default=HERE.parent / ".build-inputs", help="folder for the inputs, some 4 GB")
+    parser.add_argument("--output", type=Path, default=HERE.parent / "results", help="folder for results.json")
+    parser.add_argument("--only", nargs="+", choices=CONTESTS, help="these contests; the others keep their results")
+    options = parser.parse_args()
+    inputs = Inputs(options.work.resolve(), HERE.parents[1], options.command.resolve())
+    options.output.mkdir(exist_ok=True)
+    path = options.output / "results.json"
+    results = json.loads(path.read_text()) if path.exists() and options.only else {"contests": {}}
+    results["machine"] = described()
+    limits = Limits(options.program.resolve(), inputs)
+    results["limits"] = {"read": limits.gigabytes, "multiplyAdds": limits.multiply_adds, "sgemm": limits.sgemm}
+    print(f"one core reads {limits.gigabytes:.1f} GB/s, does {limits.multiply_adds:.0f} billion multiply-adds a second, sgemm {limits.sgemm:.0f}", flush=True)
+
+    def log(result):
+        print(f"\n{result['name']}, {result['threads']} thread(s), {result['rounds']} rounds", flush=True)
+        for name, value in {**result["ours"], **result["peers"]}.items():
+            print(f"  {name:38s} {value['median']:9.3f} {result['unit']}  ({value['low']:.3f} … {value['high']:.3f})", flush=True)
+        for mine, ratios in result["ratios"].items():
+            print(f"  {mine}: " + ", ".join(f"{name} ÷ ours {ratio['median']:.2f}" for name, ratio in ratios.items()), flush=True)
+
+    for name in options.only or CONTESTS:
+        contest, processes = CONTESTS[name](options.program.resolve(), inputs, limits)
+        results["contests"][name] = contest.run(log)
+        results["contests"][name]["memory"] = [process.peak_memory() for process in processes]
+        for process in processes:
+            process.close()
+        path.write_text(json.dumps(results, indent=1, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Contenders for the same work, run in turn."""
+
+import os
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+ALL_CORES = sorted(os.sched_getaffinity(0))
+
+
+def pin(threads):
+    """One core for one thread, so that both sides run on the same."""
+    os.sched_setaffinity(0, ALL_CORES[-1:] if threads == 1 else ALL_CORES)
+
+
+def core(threads):
+    return ALL_CORES[-1] if threads == 1 else None
+
+
+def timed(work):
+    """Milliseconds of a call."""
+
+    def run():
+        start = time.perf_counter()
+        work()
+        return (time.perf_counter() - start) * 1e3
+
+    return run
+
+
+@dataclass
+class Contest:
+    """Work, who does it, and what bounds it from below."""
+
+    name: str
+    unit: str
+    threads: int
+    ours: dict
+    peers: dict
+    # Name to milliseconds.
+    limits: dict = field(default_factory=dict)
+    # What was checked before anything was timed.
+    agreement: str = ""
+    seconds: float = 8
+    # Images or queries in one run.
+    count: int = 1
+
+    def run(self, log):
+        pin(self.threads)
+        everyone = {**self.ours, **self.peers}
+        for work in everyone.values():
+            work()
+        times = {name: [] for name in everyone}
+        start = time.perf_counter()
+        rounds = 0
+        # In turn, and not one after the other: a machine that is shared slows both alike.
+        while rounds < 7 or (time.perf_counter() - start < self.seconds and rounds < 60):
+            for name, work in everyone.items():
+                times[name].append(work() / self.count)
+            rounds += 1
+        pin(0)
+        result = {
+            "name": self.name, "unit": self.unit, "threads": self.threads, "rounds": rounds, "limits": self.limits, "agreement": self.agreement,
+            "ours": {name: spread(times[name]) for name in self.ours}, "peers": {name: spread(times[name]) for name in self.peers},
+            "ratios": {
+                mine: {peer: spread(np.array(times[peer]) / np.array(times[mine])) for peer in self.peers} for mine in self.ours
+            },
+        }
+        log(result)
+        return result
+
+
+def spread(values):
+    low, middle, high = np.percentile(values, [25, 50, 75])
+    return {"median": float(middle), "low": float(low), "high": float(high)}

@@ -1,0 +1,38 @@
+"""Lookalike's side of a comparison: a process that runs one stage when told to."""
+
+import json
+import subprocess
+
+
+class Ours:
+    def __init__(self, program, stage, threads=1, core=None, **description):
+        command = (["taskset", "-c", str(core)] if core is not None else []) + [str(program)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.stage = stage
+        answer = self._ask(json.dumps({"stage": stage, "threads": threads, **description}))
+        if answer != "ready":
+            raise SystemExit(f"{stage}: {answer}")
+
+    def _ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        if not answer:
+            raise SystemExit(f"{self.stage}: the runner ended")
+        return answer
+
+    def __call__(self):
+        """Milliseconds of one run, measured on the other side."""
+        return json.loads(self._ask("1"))[0]
+
+    def result(self):
+        return json.loads(self._ask("result"))
+
+    def peak_memory(self):
+        """MiB that the process held at most."""
+        status = open(f"/proc/{self.process.pid}/status").read()
+        return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
