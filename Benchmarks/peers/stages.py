@@ -212,6 +212,8 @@ def search(rows, queries, threads, seconds=8):
         bounds = {"streaming the float32 rows": size / limits.gigabytes / 1e6 / queries, "streaming the codes": size / 4 / limits.gigabytes / 1e6 / queries}
         if queries > 1:
             bounds = {"multiply-adds at sgemm's rate": rows * DIMENSION / limits.sgemm / 1e6 / threads}
+        if queries == 1:
+            ours["reading the rows once"] = Ours(program, "read", core=core(1), files={"bytes": str(path)}, options={"pages": "large"})
         contest = Contest(
             f"Exact search, {f'{queries} queries at once' if queries > 1 else 'one query'}, {rows:,} prints", "ms a query", threads, ours, peers, bounds,
             f"both of ours the same to the bit; distances as FAISS flat's within 1e-4, {moved} of {queries * K} ids in another order among equals",

@@ -19,6 +19,7 @@
                                   float *);                                                       \
     void lk_sum_rows_##suffix(const uint8_t *, ptrdiff_t, int32_t, size_t, uint16_t *);           \
     void lk_sum_columns_##suffix(const uint16_t *, int32_t, int32_t, int32_t, bool, float *);     \
+    void lk_sum_cells_##suffix(const uint8_t *, ptrdiff_t, int32_t, int32_t, int32_t, float *);   \
     void lk_filter_columns_##suffix(const float *, const lk_filter_span *, const float *,         \
                                     int32_t, float *);                                            \
     void lk_accumulate_##suffix(const float *, float, size_t, float *);                           \
@@ -46,7 +47,8 @@
       lk_pack_quantized_rows_##quantized, lk_quantized_products_##quantized,                      \
       lk_rows_within_##quantized,                                                                 \
       lk_squared_distances_##floats, lk_dot_products_##floats, lk_sum_rows_##floats,              \
-      lk_sum_columns_##floats, lk_filter_columns_##floats, lk_accumulate_##floats,                \
+      lk_sum_columns_##floats, lk_sum_cells_##floats, \
+      lk_filter_columns_##floats, lk_accumulate_##floats,                                         \
       lk_write_pixels_##floats, lk_write_bytes_##floats, lk_sample_##floats }
 
 LK_DECLARE_FLOAT(portable)

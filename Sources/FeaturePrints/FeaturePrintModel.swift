@@ -40,7 +40,7 @@ public final class FeaturePrintModel: Sendable {
     static let distanceKey = "lookalike.recommended_max_distance"
     /// Images that a thread takes through the network together, so that weights are read once for
     /// all of them; more gain little and take memory.
-    private static let batchSize = 4
+    private static let batchSize = 8
 
     /// Reads a model file.
     ///

@@ -44,10 +44,12 @@ extension ExactSearch {
                     guard index > 0 else { continue }
                     for offset in 0..<block.count { nearest[offset] = min(nearest[offset], distances[offset]) }
                 }
-                for offset in 0..<block.count {
+                var bound = best.bound
+                for offset in 0..<block.count where nearest[offset] <= bound {
                     let row = block.lowerBound + offset
                     if let last, !last.precedes(Neighbor(row: row, squaredDistance: nearest[offset])) { continue }
                     best.offer(row: row, squaredDistance: nearest[offset])
+                    bound = best.bound
                 }
             }
         }

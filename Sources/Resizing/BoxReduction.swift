@@ -9,7 +9,8 @@
 /// 160, 96 and 48: 0.33 / 255 root mean square, 3.6 / 255 at the worst pixel (with `⌊s / 2⌋`, 0.73
 /// and 10.7; with `⌊s / 4⌋`, 0.18 and 2.3).
 public enum BoxReduction: Sendable {
-    /// ⌊scale / 3⌋ pixels a cell where that is at least two, otherwise none.
+    /// ⌊scale / 3⌋ pixels a cell where that is at least two, otherwise none; along rows no more than the next
+    /// multiple of four below.
     case automatic
     /// The triangle filter alone.
     case never
@@ -17,10 +18,11 @@ public enum BoxReduction: Sendable {
     /// Sixteen bits hold the sum of 257 rows of bytes.
     private static let largestFactor = 256
 
-    func factor(source: Int, target: Int) -> Int {
-        switch self {
-        case .never: 1
-        case .automatic: max(1, min(source / (3 * target), Self.largestFactor))
-        }
+    /// - Parameter isHorizontal: along rows four pixels are summed at once, so a cell of four or more is a
+    ///   multiple of four.
+    func factor(source: Int, target: Int, isHorizontal: Bool) -> Int {
+        guard self == .automatic else { return 1 }
+        let factor = max(1, min(source / (3 * target), Self.largestFactor))
+        return isHorizontal && factor > 4 ? factor / 4 * 4 : factor
     }
 }

@@ -17,6 +17,7 @@ struct ResizePass {
         let cellRows = (image.height + vertical.factor - 1) / vertical.factor
         // The largest sum of bytes that sixteen bits hold.
         let fits = vertical.factor * horizontal.factor <= 257
+        let isFused = channels == 4 && horizontal.factor % 4 == 0 && vertical.factor <= 64
         let depth = largestOverlap()
         let line = UnsafeMutablePointer<UInt16>.allocate(capacity: rowBytes)
         let cells = UnsafeMutablePointer<Float>.allocate(capacity: cellsPerRow * 4)
@@ -45,8 +46,12 @@ struct ResizePass {
                     compositeOverWhite(source, rows: count, into: opaque, rowBytes: rowBytes)
                     (source, stride) = (UnsafePointer(opaque), rowBytes)
                 }
-                kernels.sum_rows(source, stride, Int32(count), rowBytes, line)
-                kernels.sum_columns(line, Int32(channels), Int32(image.width), Int32(horizontal.factor), fits, cells)
+                if isFused {
+                    kernels.sum_cells(source, stride, Int32(count), Int32(image.width), Int32(horizontal.factor), cells)
+                } else {
+                    kernels.sum_rows(source, stride, Int32(count), rowBytes, line)
+                    kernels.sum_columns(line, Int32(channels), Int32(image.width), Int32(horizontal.factor), fits, cells)
+                }
                 horizontal.spans.withUnsafeBufferPointer { spans in
                     horizontal.weights.withUnsafeBufferPointer { weights in
                         kernels.filter_columns(cells, spans.baseAddress, weights.baseAddress, Int32(width), filtered)

@@ -41,6 +41,29 @@ struct ResizeKernelTests {
         }
     }
 
+    @Test(arguments: [1, 5, 63, 64, 65, 130, 200, 513], [4, 8, 12, 20, 256])
+    func cellSumsAgree(width: Int, factor: Int) {
+        var random = SeededGenerator(seed: UInt64(width * 300 + factor))
+        let stride = width * 4 + 3
+        for rows in [1, 6, 64] {
+            let source = rows == 64 ? [UInt8](repeating: 255, count: rows * stride) : random.bytes(rows * stride)
+            let expected = (0..<((width + factor - 1) / factor)).flatMap { cell in
+                (0..<4).map { channel -> Float in
+                    var sum = 0
+                    for x in (cell * factor)..<min(width, (cell + 1) * factor) {
+                        for y in 0..<rows { sum += Int(source[y * stride + x * 4 + channel]) }
+                    }
+                    return Float(sum)
+                }
+            }
+            for tier in KernelTier.available {
+                var out = [Float](repeating: .nan, count: expected.count)
+                tier.table.sum_cells(source, stride, Int32(rows), Int32(width), Int32(factor), &out)
+                #expect(out == expected, "\(tier.name)")
+            }
+        }
+    }
+
     /// A row of pixels in every order, and one sampled along a projection that leaves the image.
     private func writtenAndSampled(_ tier: KernelTier) -> [Float] {
         var random = SeededGenerator(seed: 10)

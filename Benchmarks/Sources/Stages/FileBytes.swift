@@ -4,9 +4,13 @@ import Foundation
 final class FileBytes: @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
 
-    init(_ url: URL) throws {
+    /// - Parameter largePages: as the engine has it for rows of its own.
+    init(_ url: URL, largePages: Bool = false) throws {
         let data = try Data(contentsOf: url, options: .alwaysMapped)
-        bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, data.count), alignment: 4096)
+        bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, data.count), alignment: 2 << 20)
+        #if os(Linux)
+            if largePages { madvise(bytes.baseAddress, data.count, Int32(MADV_HUGEPAGE)) }
+        #endif
         data.copyBytes(to: bytes)
     }
 

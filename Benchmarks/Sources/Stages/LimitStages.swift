@@ -5,7 +5,7 @@ import Foundation
 final class ReadStage: Stage {
     private let memory: FileBytes
 
-    init(_ description: StageDescription) throws { memory = try FileBytes(try description.file("bytes")) }
+    init(_ description: StageDescription) throws { memory = try FileBytes(try description.file("bytes"), largePages: description.options["pages"] == "large") }
 
     func run() -> Double { milliseconds { limit_read(memory.bytes.baseAddress, memory.bytes.count) }.0 }
 

@@ -11,12 +11,19 @@ final class SearchStage: Stage {
 
     init(_ description: StageDescription) throws {
         let dimension = try description.number("dimension")
-        let rows = try FileBytes(try description.file("rows"))
         let count = try description.number("rows")
+        let rows = try FileBytes(try description.file("rows"), largePages: true)
         let all = UnsafeBufferPointer(rebasing: rows.floats[..<(count * dimension)])
-        search = ExactSearch(try QuantizedMatrix(all, dimension: dimension, rows: rows).matrix(quantized: description.options["codes"] == "yes"))
-        let flat = try FileBytes(try description.file("queries")).floats
-        queries = (0..<(try description.number("queries"))).map { Array(flat[($0 * dimension)..<(($0 + 1) * dimension)]) }
+        if description.options["codes"] == "yes" {
+            search = ExactSearch(withExtendedLifetime(rows) { PrintMatrix(Array(all), dimension: dimension) })
+        } else {
+            search = ExactSearch(FloatRows(all, dimension: dimension, owner: rows).matrix)
+        }
+        let asked = try FileBytes(try description.file("queries"))
+        let queryCount = try description.number("queries")
+        queries = withExtendedLifetime(asked) {
+            (0..<queryCount).map { Array(asked.floats[($0 * dimension)..<(($0 + 1) * dimension)]) }
+        }
         k = try description.number("k")
         threads = description.threads
     }
@@ -30,46 +37,25 @@ final class SearchStage: Stage {
     }
 }
 
-/// What a catalog keeps beside its rows, made here for rows in memory.
-private final class QuantizedMatrix: @unchecked Sendable {
-    private let rows: FileBytes
-    private let floats: UnsafeBufferPointer<Float>
+/// A matrix without codes, over memory of our own.
+private final class FloatRows: @unchecked Sendable {
+    private let rows: UnsafeBufferPointer<Float>
     private let dimension: Int
+    private let owner: FileBytes
     private let norms: UnsafeMutableBufferPointer<Float>
-    private let codes: UnsafeMutableBufferPointer<UInt8>
-    private let scales: UnsafeMutableBufferPointer<Float>
-    private let errors: UnsafeMutableBufferPointer<Float>
 
-    init(_ floats: UnsafeBufferPointer<Float>, dimension: Int, rows: FileBytes) throws {
+    init(_ rows: UnsafeBufferPointer<Float>, dimension: Int, owner: FileBytes) {
         self.rows = rows
-        self.floats = floats
         self.dimension = dimension
-        let count = floats.count / dimension
-        norms = .allocate(capacity: count)
-        scales = .allocate(capacity: count)
-        errors = .allocate(capacity: count)
-        codes = UnsafeMutableRawBufferPointer.allocate(byteCount: floats.count, alignment: 4096).bindMemory(to: UInt8.self)
-        for row in 0..<count {
-            let span = (row * dimension)..<((row + 1) * dimension)
-            let values = UnsafeBufferPointer(rebasing: floats[span])
+        self.owner = owner
+        norms = .allocate(capacity: rows.count / dimension)
+        for row in norms.indices {
+            let values = UnsafeBufferPointer(rebasing: rows[(row * dimension)..<((row + 1) * dimension)])
             norms.initializeElement(at: row, to: PrintMatrix.squaredNorm(values))
-            let (scale, error) = QuantizedRows.quantize(values, into: UnsafeMutableBufferPointer(rebasing: codes[span]))
-            scales.initializeElement(at: row, to: scale)
-            errors.initializeElement(at: row, to: error)
         }
     }
 
-    func matrix(quantized: Bool) -> PrintMatrix {
-        let bytes = QuantizedRows(
-            codes: UnsafeBufferPointer(codes), scales: UnsafeBufferPointer(scales), errors: UnsafeBufferPointer(errors))
-        return PrintMatrix(
-            rows: floats, squaredNorms: UnsafeBufferPointer(norms), quantized: quantized ? bytes : nil, dimension: dimension, owner: self)
-    }
+    var matrix: PrintMatrix { PrintMatrix(rows: rows, squaredNorms: UnsafeBufferPointer(norms), dimension: dimension, owner: self) }
 
-    deinit {
-        norms.deallocate()
-        scales.deallocate()
-        errors.deallocate()
-        UnsafeMutableRawPointer(codes.baseAddress)?.deallocate()
-    }
+    deinit { norms.deallocate() }
 }

@@ -190,6 +190,10 @@ typedef struct {
     void (*sum_columns)(const uint16_t *line, int32_t channels, int32_t width, int32_t factor,
                         bool fits, float *cells);
 
+    // Both at once, for pixels of four channels: `factor` a multiple of 4, `rows` at most 64.
+    void (*sum_cells)(const uint8_t *source, ptrdiff_t stride, int32_t rows, int32_t width,
+                      int32_t factor, float *cells);
+
     // out[x] = sum of weights * cells, four floats a pixel.
     void (*filter_columns)(const float *cells, const lk_filter_span *spans, const float *weights,
                            int32_t width, float *out);

@@ -6,7 +6,7 @@
 #include "../target_avx512vnni.h"
 
 // Bytes ahead of what is computed that memory is asked for; measured.
-enum { ROWS_AT_ONCE = 16, STEP = 64, AHEAD = 8192 };
+enum { ROWS_AT_ONCE = 16, STEP = 64, AHEAD = 4096 };
 
 // The sums of sixteen vectors as one vector: pairs are interleaved and added, four times.
 static inline __attribute__((always_inline)) __m512i sums_of(const __m512i v[16]) {

@@ -22,6 +22,17 @@ void lk_sum_columns_portable(const uint16_t *line, int32_t channels, int32_t wid
         }
 }
 
+void lk_sum_cells_portable(const uint8_t *source, ptrdiff_t stride, int32_t rows, int32_t width, int32_t factor,
+                           float *cells) {
+    for (int32_t x = 0; x < width; x += factor, cells += 4)
+        for (int32_t channel = 0; channel < 4; channel++) {
+            uint32_t sum = 0;
+            for (int32_t y = 0; y < rows; y++)
+                for (int32_t i = x; i < x + factor && i < width; i++) sum += source[y * stride + (ptrdiff_t)i * 4 + channel];
+            cells[channel] = (float)sum;
+        }
+}
+
 void lk_filter_columns_portable(const float *cells, const lk_filter_span *spans,
                                 const float *weights, int32_t width, float *out) {
     for (int32_t x = 0; x < width; x++)
