@@ -24,7 +24,8 @@ let package = Package(
         // The core, lowest layer first; a target knows only of those above it in this list.
         .target(name: "CKernels"),
         .target(name: "Kernels", dependencies: ["CKernels"]),
-        .target(name: "Parallelism"),
+        .target(name: "CProcessors"),
+        .target(name: "Parallelism", dependencies: ["CProcessors"]),
         .target(
             name: "CImageCodecs", dependencies: ["CPNG", "CJPEG"],
             // Where there is no pkg-config, nothing else tells the linker: module maps do so for Swift alone.

@@ -145,7 +145,7 @@ public final class FeaturePrintModel: Sendable {
     public func look(
         at regions: [ImageRegion], threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> [RegionPrint] {
-        let threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
+        let threads = max(1, threads ?? availableProcessorCount)
         // Few images: all threads work on one batch. Many: each thread has batches of its own.
         let size = regions.count < 2 * threads ? max(regions.count, 1) : Self.batchSize
         let batches = stride(from: 0, to: regions.count, by: size).map { $0..<min($0 + size, regions.count) }

@@ -70,7 +70,7 @@ public struct ExactSearch: Sendable {
     }
 
     func workerCount(_ threads: Int?, work: Int) -> Int {
-        let wanted = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
+        let wanted = max(1, threads ?? availableProcessorCount)
         return max(1, min(wanted, work / Self.workPerThread))
     }
 

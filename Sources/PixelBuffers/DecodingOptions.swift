@@ -8,8 +8,8 @@ public struct DecodingOptions: Sendable {
     public var maximumByteCount: Int
 
     /// Where given, a JPEG file may be decoded at 1/2, 1/4 or 1/8 of its size, as long as both
-    /// sides keep at least twice as many pixels: the inverse DCT of fewer coefficients costs a
-    /// fraction of a full decode, and the resize that follows still sees twice what it needs.
+    /// sides keep at least half as many pixels again: the inverse DCT of fewer coefficients costs a
+    /// fraction of a full decode, and the resize that follows still sees more than it needs.
     public var neededSize: (width: Int, height: Int)?
 
     public init(
@@ -25,7 +25,7 @@ public struct DecodingOptions: Sendable {
     func eighths(width: Int, height: Int) -> UInt32 {
         guard let neededSize else { return 8 }
         for eighths in [1, 2, 4]
-        where width * eighths / 8 >= neededSize.width * 2 && height * eighths / 8 >= neededSize.height * 2 {
+        where width * eighths / 8 * 2 >= neededSize.width * 3 && height * eighths / 8 * 2 >= neededSize.height * 3 {
             return UInt32(eighths)
         }
         return 8

@@ -37,9 +37,14 @@ final class WholeStage: Stage {
         let start = ContinuousClock.now
         let found = try await catalog.search(matching: image, limit: 10, maxDistance: .infinity, regions: regions)
         let time = elapsed(since: start)
-        result = found.flatMap { [Float($0.entity.id) ?? -1, Float($0.distance)] }
+        result = found.flatMap { [Self.mark($0.entity.id), Float($0.distance)] }
         return time
     }
+}
+
+extension WholeStage {
+    /// A number that stands for an id, as peers/stages.py has it.
+    private static func mark(_ id: String) -> Float { Float(id.utf8.reduce(0) { ($0 * 31 + Int($1)) % 8_388_593 }) }
 }
 
 /// What the query layer adds to a search of the engine: the time of the one less that of the other, both

@@ -77,7 +77,7 @@ public final class CatalogIndexer: Sendable {
         _ items: [IndexItem], jobs: Int? = nil, timings: StageTimings? = nil,
         progress: (IndexReport) -> Void = { _ in }
     ) throws -> IndexReport {
-        let jobs = max(1, jobs ?? ProcessInfo.processInfo.activeProcessorCount)
+        let jobs = max(1, jobs ?? availableProcessorCount)
         var report = IndexReport()
         let size = jobs * Self.imagesPerJob
         for start in stride(from: 0, to: items.count, by: size) {
