@@ -2,7 +2,7 @@ DEMO = Examples/Demo
 OUTPUT = demo-output
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
-.PHONY: help build test demo example smoke-training dependencies clean
+.PHONY: help build test demo example smoke-training bench bench-quick dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
@@ -10,6 +10,8 @@ help:
 	@echo "make test            run the tests"
 	@echo "make build           build the command, .build/release/lookalike"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
+	@echo "make bench           against OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch; writes Benchmarks/RESULTS.md"
+	@echo "make bench-quick     against what the machine can do at most, in a minute"
 	@echo "make clean           remove what was built"
 
 dependencies:
@@ -39,5 +41,12 @@ demo: build
 smoke-training: build
 	Scripts/smoke-training
 
+# What people use today, on the same work: BENCH="--only resize network-1" runs some of the contests.
+bench:
+	Scripts/bench $(BENCH)
+
+bench-quick: dependencies
+	cd Benchmarks && swift package --disable-sandbox benchmark --no-progress
+
 clean:
-	rm -rf .build $(OUTPUT)
+	rm -rf .build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)

@@ -24,7 +24,9 @@ let package = Package(
         // The quick mode: stages against the limits, in one process.
         .executableTarget(
             name: "Quick",
-            dependencies: ["Stages", .product(name: "Benchmark", package: "benchmark")],
+            dependencies: [
+                "Stages", .product(name: "Lookalike", package: "lookalike"), .product(name: "Benchmark", package: "benchmark"),
+            ],
             path: "Benchmarks/Quick",
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]
         ),

@@ -8,6 +8,7 @@ import argparse
 import json
 from pathlib import Path
 
+import scaling
 from inputs import Inputs
 from machine import described
 from stages import CONTESTS, Limits
@@ -21,7 +22,7 @@ def main():
     parser.add_argument("--command", type=Path, required=True, help="the command “lookalike”")
     parser.add_argument("--work", type=Path, default=HERE.parent / ".build-inputs", help="folder for the inputs, some 4 GB")
     parser.add_argument("--output", type=Path, default=HERE.parent / "results", help="folder for results.json")
-    parser.add_argument("--only", nargs="+", choices=CONTESTS, help="these contests; the others keep their results")
+    parser.add_argument("--only", nargs="+", choices=[*CONTESTS, "scaling"], help="these contests; the others keep their results")
     options = parser.parse_args()
     inputs = Inputs(options.work.resolve(), HERE.parents[1], options.command.resolve())
     options.output.mkdir(exist_ok=True)
@@ -29,8 +30,8 @@ def main():
     results = json.loads(path.read_text()) if path.exists() and options.only else {"contests": {}}
     results["machine"] = described()
     limits = Limits(options.program.resolve(), inputs)
-    results["limits"] = {"read": limits.gigabytes, "multiplyAdds": limits.multiply_adds, "sgemm": limits.sgemm}
-    print(f"one core reads {limits.gigabytes:.1f} GB/s, does {limits.multiply_adds:.0f} billion multiply-adds a second, sgemm {limits.sgemm:.0f}", flush=True)
+    results["limits"] = {"read": limits.gigabytes, "multiplyAdds": limits.multiply_adds}
+    print(f"one core reads {limits.gigabytes:.1f} GB/s, does {limits.multiply_adds:.0f} billion multiply-adds a second", flush=True)
 
     def log(result):
         print(f"\n{result['name']}, {result['threads']} thread(s), {result['rounds']} rounds", flush=True)
@@ -40,11 +41,20 @@ def main():
             print(f"  {mine}: " + ", ".join(f"{name} ÷ ours {ratio['median']:.2f}" for name, ratio in ratios.items()), flush=True)
 
     for name in options.only or CONTESTS:
+        if name == "scaling":
+            continue
         contest, processes = CONTESTS[name](options.program.resolve(), inputs, limits)
         results["contests"][name] = contest.run(log)
         results["contests"][name]["memory"] = [process.peak_memory() for process in processes]
         for process in processes:
             process.close()
+        path.write_text(json.dumps(results, indent=1, ensure_ascii=False))
+    if not options.only or "scaling" in options.only:
+        def say(text):
+            print(text, flush=True)
+
+        program = options.program.resolve()
+        results["scaling"] = {"bySize": scaling.by_size(program, inputs, say), "byBatch": scaling.by_batch(program, inputs, say)}
         path.write_text(json.dumps(results, indent=1, ensure_ascii=False))
 
 

@@ -79,15 +79,15 @@ class Inputs:
         """The same without noise, a quarter as long."""
         return self._made("smooth.jpg", lambda path: Image.fromarray(picture(*PHOTO, seed=2, grain=0.5)).save(path, "jpeg", quality=85))
 
-    def photos(self, count=240):
+    def photos(self, name, grain, count=240):
         """A folder of JPEG files of 1600 x 1200."""
 
         def make(path):
             path.mkdir()
             for index in range(count):
-                Image.fromarray(picture(1600, 1200, seed=100 + index)).save(path / f"{index:04d}.jpg", "jpeg", quality=88)
+                Image.fromarray(picture(1600, 1200, seed=100 + index, grain=grain)).save(path / f"{index:04d}.jpg", "jpeg", quality=88)
 
-        return self._made("photos", make)
+        return self._made(f"photos-{name}", make)
 
     def crops(self, count=32):
         """Images of the network's input size, RGB bytes."""

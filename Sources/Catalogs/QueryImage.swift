@@ -13,10 +13,11 @@ struct QueryImage {
     /// The overview has at least as many pixels a side as this many of the network's inputs.
     private static let inputsInOverview = 4
 
-    init(_ image: PixelBuffer, for model: FeaturePrintModel) {
+    /// - Parameter looks: how often the image is looked at; for one look nothing is reduced.
+    init(_ image: PixelBuffer, for model: FeaturePrintModel, looks: Int) {
         self.image = image
         inputSide = max(model.inputSize.width, model.inputSize.height)
-        let factor = min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
+        let factor = looks < 2 ? 1 : min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
         overview = BoxReducer(factor: factor).reduce(image)
     }
 

@@ -40,7 +40,7 @@ public struct QueryRegions: Sendable, Hashable {
     public func look(
         at image: PixelBuffer, with model: FeaturePrintModel, threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> [RegionPrint] {
-        let query = QueryImage(image, for: model)
+        let query = QueryImage(image, for: model, looks: fractions.count + objectLooks)
         let parts = fractions.map { $0 == 1 ? query.overview : query.overview.centre($0) }
         var prints = try model.look(at: parts.map { ImageRegion($0) }, threads: threads, timings: timings)
         guard let first = fractions.first else { return prints }

@@ -28,31 +28,31 @@ public struct BoxReducer: Sendable {
         // A fourth byte where there was none means nothing.
         let format = image.format == .rgb8 ? .rgba8 : image.format
         let alpha = image.format == .rgb8 ? AlphaMode.ignored : image.alpha
-        let bytes = [UInt8](unsafeUninitializedCapacity: width * height * 4) { reduced, count in
-            withUnsafeTemporaryAllocation(of: UInt16.self, capacity: rowBytes) { line in
-            withUnsafeTemporaryAllocation(of: Float.self, capacity: width * 4) { cells in
-                image.withUnsafeBytes { source in
-                    guard let first = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-                    for row in 0..<height {
-                        let rows = first + row * factor * image.bytesPerRow
-                        if channels == 4, factor % 4 == 0 {
-                            kernels.table.sum_cells(
-                                rows, image.bytesPerRow, Int32(factor), Int32(width * factor), Int32(factor), cells.baseAddress)
-                        } else {
-                            kernels.table.sum_rows(rows, image.bytesPerRow, Int32(factor), rowBytes, line.baseAddress)
-                            kernels.table.sum_columns(
-                                line.baseAddress, Int32(channels), Int32(width * factor), Int32(factor), true, cells.baseAddress)
-                        }
-                        kernels.table.write_bytes(
-                            cells.baseAddress, 1 / Float(factor * factor), width * 4, reduced.baseAddress.map { $0 + row * width * 4 })
+        let reduced = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: width * height * 4)
+        withUnsafeTemporaryAllocation(of: UInt16.self, capacity: rowBytes) { line in
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: width * 4) { cells in
+            image.withUnsafeBytes { source in
+                guard let first = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+                for row in 0..<height {
+                    let rows = first + row * factor * image.bytesPerRow
+                    if channels == 4, factor % 4 == 0 {
+                        kernels.table.sum_cells(
+                            rows, image.bytesPerRow, Int32(factor), Int32(width * factor), Int32(factor), cells.baseAddress)
+                    } else {
+                        kernels.table.sum_rows(rows, image.bytesPerRow, Int32(factor), rowBytes, line.baseAddress)
+                        kernels.table.sum_columns(
+                            line.baseAddress, Int32(channels), Int32(width * factor), Int32(factor), true, cells.baseAddress)
                     }
+                    kernels.table.write_bytes(
+                        cells.baseAddress, 1 / Float(factor * factor), width * 4, reduced.baseAddress.map { $0 + row * width * 4 })
                 }
-            }}
-            count = width * height * 4
-        }
-        guard let result = try? PixelBuffer(bytes, width: width, height: height, format: format, alpha: alpha) else {
-            preconditionFailure("\(bytes.count) bytes are an image of \(width)×\(height)")
-        }
+            }
+        }}
+        let address = UInt(bitPattern: reduced.baseAddress)
+        guard let result = try? PixelBuffer(
+            wrapping: UnsafeRawBufferPointer(reduced), width: width, height: height, format: format, alpha: alpha,
+            release: { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() })
+        else { preconditionFailure("\(reduced.count) bytes are an image of \(width)×\(height)") }
         return result
     }
 }

@@ -1,3 +1,50 @@
 import Benchmark
+import Lookalike
+import Stages
 
-let benchmarks: @Sendable () -> Void = {}
+/// Every stage beside what the machine can do at most, measured in the same breath: a regression shows as a
+/// ratio, on a machine that is slow today as on one that is fast.
+let benchmarks: @Sendable () -> Void = {
+    let ratio = BenchmarkMetric.custom("ratio to the limit × 100", polarity: .prefersSmaller, useScalingFactor: false)
+
+    /// - Parameters:
+    ///   - limit: the milliseconds that the machine takes at least, whatever the code.
+    ///   - work: the stage once, in milliseconds.
+    func stage(_ name: String, limit: @escaping () -> Double, work: @escaping () throws -> Double) {
+        Benchmark(
+            name, configuration: .init(metrics: [.wallClock, ratio, .peakMemoryResident], warmupIterations: 3, maxDuration: .seconds(5), maxIterations: 200)
+        ) { benchmark in
+            let bound = limit()
+            benchmark.startMeasurement()
+            let time = try work()
+            benchmark.stopMeasurement()
+            benchmark.measurement(ratio, Int((time / bound * 100).rounded()))
+        }
+    }
+
+    let screen = QuickInputs.screen()
+    let resizer = Resizer(width: 160, height: 160)
+    stage("resize 5120×2880, to one read of the buffer", limit: { screen.withUnsafeBytes(Limit.reading) }) {
+        milliseconds { blackHole(resizer.resize(screen)) }.0
+    }
+
+    let crop = QuickInputs.crop()
+    for precision in FeaturePrintModel.Precision.allCases {
+        guard let model = try? FeaturePrintModel(FeaturePrintModel.default().fileData, named: "default", precision: precision) else { continue }
+        let multiplyAdds = model.summary.multiplyAdds
+        stage("network \(precision.rawValue), to float32 multiply-adds", limit: { Limit.multiplyAdds(multiplyAdds) }) {
+            try milliseconds { blackHole(try model.featurePrints(for: [crop], threads: 1)) }.0
+        }
+    }
+
+    let rows = QuickInputs.rows(100_000)
+    let search = ExactSearch(PrintMatrix(rows, dimension: QuickInputs.dimension))
+    let query = Array(rows.prefix(QuickInputs.dimension))
+    stage("search of 100,000 prints, to one read of the floats", limit: { rows.withUnsafeBytes(Limit.reading) }) {
+        milliseconds { blackHole(search.nearest(to: query, k: 10, threads: 1)) }.0
+    }
+    let queries = (0..<64).map { Array(rows[($0 * QuickInputs.dimension)..<(($0 + 1) * QuickInputs.dimension)]) }
+    stage("search of 100,000 prints for 64 queries, to float32 multiply-adds", limit: { Limit.multiplyAdds(64 * rows.count) }) {
+        milliseconds { blackHole(search.nearest(toEach: queries, k: 10, threads: 1)) }.0
+    }
+}

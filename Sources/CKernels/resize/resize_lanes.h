@@ -62,9 +62,31 @@ LK_INLINE u16x4 load_pixel(const uint16_t *line) {
     return pixel;
 }
 
+// One pixel a cell, or two: nothing is left over but at the end.
+LK_INLINE int32_t sum_short_cells_of_four(const uint16_t *line, int32_t width, int32_t factor, float *cells) {
+    int32_t x = 0;
+    if (factor == 1)
+        for (; x + 4 <= width; x += 4) {
+            u16x16 pixels;
+            memcpy(&pixels, line + (ptrdiff_t)x * 4, sizeof pixels);
+            lk_store16(cells + (ptrdiff_t)x * 4, __builtin_convertvector(pixels, lk_f32x16));
+        }
+    if (factor == 2)
+        for (; x + 8 <= width; x += 8) {
+            u16x32 pixels;
+            memcpy(&pixels, line + (ptrdiff_t)x * 4, sizeof pixels);
+            const u16x16 pairs = __builtin_shufflevector(pixels, pixels, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+                                 __builtin_shufflevector(pixels, pixels, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+            lk_store16(cells + (ptrdiff_t)x * 2, __builtin_convertvector(pairs, lk_f32x16));
+        }
+    return x;
+}
+
 // Pixels of four channels whose sums fit sixteen bits: eight at a time, folded.
 LK_INLINE void sum_small_cells_of_four(const uint16_t *line, int32_t width, int32_t factor, float *cells) {
-    for (int32_t x = 0; x < width; x += factor, cells += 4) {
+    const int32_t done = sum_short_cells_of_four(line, width, factor, cells);
+    cells += (ptrdiff_t)(done / factor) * 4;
+    for (int32_t x = done; x < width; x += factor, cells += 4) {
         const int32_t end = x + factor < width ? x + factor : width;
         u16x4 sum = {0};
         int32_t i = x;

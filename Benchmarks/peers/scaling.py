@@ -1,0 +1,73 @@
+"""How time grows: with the catalog, with threads, with the batch."""
+
+import faiss
+import numpy as np
+
+from contest import ALL_CORES, core, pin, spread, timed
+from inputs import DIMENSION, SIDE
+from runner import Ours
+from stages import K, onnx_session, openvino_request
+
+# Both sides hold copies of their own; more rows would not fit beside each other.
+SIZES = [1_000, 10_000, 100_000, 1_000_000, 2_000_000]
+BATCHES = [1, 2, 4, 8, 16, 32]
+
+
+def in_turn(everyone, rounds):
+    for work in everyone.values():
+        work()
+    times = {name: [] for name in everyone}
+    for _ in range(rounds):
+        for name, work in everyone.items():
+            times[name].append(work())
+    return {name: spread(values) for name, values in times.items()}
+
+
+def by_size(program, inputs, log):
+    """Milliseconds for one query on one core."""
+    queries = inputs.queries(inputs.rows(1_000_000))
+    found = {}
+    for size in SIZES:
+        rows = inputs.rows(max(size, 1_000_000))
+        numbers = {"rows": size, "dimension": DIMENSION, "queries": 1, "k": K}
+        ours = {
+            name: Ours(program, "search", 1, core(1), files={"rows": str(rows), "queries": str(queries)}, numbers=numbers, options={"codes": codes})
+            for name, codes in (("Lookalike float32", "no"), ("Lookalike int8, then float32", "yes"))
+        }
+        pin(1)
+        faiss.omp_set_num_threads(1)
+        flat = faiss.IndexFlatL2(DIMENSION)
+        flat.add(np.fromfile(rows, np.float32, size * DIMENSION).reshape(-1, DIMENSION))
+        query = np.fromfile(queries, np.float32, DIMENSION).reshape(1, -1)
+        found[size] = in_turn({**ours, "FAISS flat float32": timed(lambda: flat.search(query, K))}, 15 if size >= 1_000_000 else 60)
+        pin(0)
+        for process in ours.values():
+            process.close()
+        log(f"{size:,} prints: " + ", ".join(f"{name} {value['median']:.3f} ms" for name, value in found[size].items()))
+    return found
+
+
+def by_batch(program, inputs, log):
+    """Images a second, by batch and threads."""
+    found = {}
+    crops = np.fromfile(inputs.crops(), np.uint8).reshape(-1, SIDE, SIDE, 3)
+    for threads in range(1, len(ALL_CORES) + 1):
+        for batch in BATCHES:
+            ours = {
+                f"Lookalike {precision}": Ours(program, "network", threads, core(threads), files={"images": str(inputs.crops())}, numbers={"batch": batch}, options={"precision": precision})
+                for precision in ("float32", "int8")
+            }
+            images = np.ascontiguousarray(crops[:batch].transpose(0, 3, 1, 2).astype(np.float32) / 255)
+            pin(threads)
+            session = onnx_session(inputs.onnx(), threads)
+            peers = {"onnxruntime float32": timed(lambda: session.run(["print"], {"image": images}))}
+            for precision, name in (("f32", "OpenVINO float32"), ("bf16", "OpenVINO bfloat16")):
+                request = openvino_request(inputs.onnx(), batch, threads, precision)
+                peers[name] = timed(lambda request=request: request.infer({0: images}))
+            times = in_turn({**ours, **peers}, 12)
+            pin(0)
+            for process in ours.values():
+                process.close()
+            found[f"{threads}/{batch}"] = {name: 1e3 * batch / value["median"] for name, value in times.items()}
+            log(f"batch {batch}, {threads} thread(s): " + ", ".join(f"{name} {value:.0f}/s" for name, value in found[f'{threads}/{batch}'].items()))
+    return found
