@@ -21,6 +21,7 @@ def main():
     parser.add_argument("--command", required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--fixture", type=Path, required=True)
+    parser.add_argument("--tolerance", type=float, default=1e-4, help="how far a component may be off; bytes are further off than floats")
     options = parser.parse_args()
     fixture = json.loads(options.fixture.read_text())
     with tempfile.TemporaryDirectory() as folder:
@@ -30,7 +31,7 @@ def main():
     made = torch.tensor(json.loads(line)["print"])
     worst = (made - torch.tensor(fixture["print"])).abs().max().item()
     print(f"engine and PyTorch: {worst:.1e} apart at most")
-    if not worst < 1e-4:
+    if not worst < options.tolerance:
         raise SystemExit("that is too far")
 
 

@@ -20,6 +20,10 @@ from lookalike_training.loss import contrastive, corner_errors, entropy
 from lookalike_training.network import Architecture, FeaturePrintNetwork, normalised
 
 MEMORY = 4096
+# With --families: images of a family in a batch, and how many alike ones they are drawn from.
+FAMILY = 4
+ALIKE = 12
+LARGEST_IN_FAMILIES = 20_000
 
 
 def arguments():
@@ -37,6 +41,7 @@ def arguments():
     parser.add_argument("--sizes", type=int, nargs="+", default=[112, 136, 160], help="input sizes, in equal steps of progress")
     parser.add_argument("--initial", type=Path, help="a checkpoint whose averaged weights to begin with")
     parser.add_argument("--difficulty", type=float, default=0.15, help="difficulty of the captures at the beginning, 0 to 1; it is 1 at half time")
+    parser.add_argument("--families", action="store_true", help="fill batches with images that the network to begin with finds alike")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--smoke", action="store_true", help="train for a minute on generated images")
     return parser.parse_args()
@@ -47,16 +52,28 @@ class Batches:
 
     def __init__(self, sets, weights, seed):
         self.sets = sets
+        self.neighbours = [None] * len(sets)
         self.weights = np.array(weights, float) / sum(weights)
         self.random = np.random.default_rng(seed)
         self.offsets = np.cumsum([0] + [len(s) for s in sets])
+
+    def rows(self, index, count):
+        """Where alike images are known, in families of them, so that a batch holds images that are hard to tell apart."""
+        total, alike = len(self.sets[index]), self.neighbours[index]
+        if alike is None:
+            return self.random.choice(total, count, replace=count > total)
+        seeds = self.random.choice(total, -(-count // FAMILY), replace=False)
+        members = self.random.permuted(alike[seeds], axis=1)[:, : FAMILY - 1]
+        rows = np.unique(np.concatenate([seeds, members.reshape(-1)]))
+        rows = self.random.permutation(rows)[:count]
+        return np.concatenate([rows, self.random.choice(total, count - len(rows))])
 
     def draw(self, n, device):
         counts = self.random.multinomial(n, self.weights)
         pixels, aspects, groups = [], [], []
         for index, count in enumerate(counts):
             source = self.sets[index]
-            rows = np.sort(self.random.choice(len(source), count, replace=count > len(source)))
+            rows = np.sort(self.rows(index, count))
             pixels.append(torch.from_numpy(source.pixels[rows]))
             aspects.append(torch.from_numpy(source.aspects[rows]))
             groups.append(torch.from_numpy(source.groups[rows] + self.offsets[index]))
@@ -69,6 +86,24 @@ class Batches:
                 part = torch.nn.functional.interpolate(part, size=(side, side), mode="bicubic", align_corners=False).clamp(0, 1)
             scaled.append(part)
         return torch.cat(scaled)[order], torch.cat(aspects).to(device)[order], torch.cat(groups).to(device)[order]
+
+
+@torch.no_grad()
+def nearest_neighbours(network, source, size, device, count=ALIKE):
+    """(images, count): of each image of a set, those whose prints are nearest, near-duplicates left out."""
+    prints = []
+    for start in range(0, len(source), 128):
+        part = torch.from_numpy(source.pixels[start : start + 128]).to(device).permute(0, 3, 1, 2).float() / 255
+        part = torch.nn.functional.interpolate(part, size=(size, size), mode="bilinear", antialias=True, align_corners=False)
+        with torch.autocast(device.type, torch.bfloat16):
+            prints.append(network(normalised(part).to(memory_format=torch.channels_last))[0].float())
+    prints, groups = torch.cat(prints), torch.from_numpy(source.groups).to(device)
+    found = []
+    for start in range(0, len(prints), 512):
+        near = prints[start : start + 512] @ prints.T
+        near[groups[start : start + 512, None] == groups[None]] = -2
+        found.append(near.topk(count, 1).indices.cpu().numpy())
+    return np.concatenate(found)
 
 
 def instances(textures, aspects, groups):
@@ -138,6 +173,13 @@ def main():
         log(f"begun with {options.initial}, {len(fitting)} of {len(shapes)} tensors")
     average = FeaturePrintNetwork(Architecture()).to(device)
     average.load_state_dict(network.state_dict())
+    if options.families:
+        average.eval()
+        for index, source in enumerate(sets):
+            if ALIKE < len(source) <= LARGEST_IN_FAMILIES:
+                batches.neighbours[index] = nearest_neighbours(average, source, options.sizes[-1], device)
+                log(f"{options.data[index]}: drawn in families of {FAMILY}")
+        average.train()
     decayed = [p for p in network.parameters() if p.ndim > 1]
     plain = [p for p in network.parameters() if p.ndim <= 1]
     optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}], lr=options.rate)

@@ -35,6 +35,7 @@ struct ModelCommand: ParsableCommand {
             print("input                 \(model.inputSize.width)×\(model.inputSize.height) RGB")
             print("print length          \(model.printLength)")
             print("kernels               \(KernelTier.selected.name)")
+            print("computes in           \(model.precision.rawValue)")
             print("recommended distance  " + (model.recommendedMaxDistance.map { String(format: "%.4f", $0) } ?? "none"))
         }
 

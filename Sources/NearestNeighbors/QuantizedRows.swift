@@ -26,11 +26,15 @@ public struct QuantizedRows: @unchecked Sendable {
     }
 
     /// Writes a row's codes; gives what a step of them stands for, and an upper bound of the length of the
-    /// difference. The same on every CPU.
+    /// difference, infinite for a row with a component that is not finite. The same on every CPU.
     public static func quantize(
         _ row: UnsafeBufferPointer<Float>, into codes: UnsafeMutableBufferPointer<UInt8>
     ) -> (scale: Float, error: Float) {
         precondition(codes.count == row.count, "a byte a component")
+        guard row.allSatisfy(\.isFinite) else {
+            codes.update(repeating: UInt8(zero))
+            return (0, .infinity)
+        }
         let scale = row.reduce(0) { max($0, abs($1)) } / largest
         var squares = 0.0
         for (index, value) in row.enumerated() {

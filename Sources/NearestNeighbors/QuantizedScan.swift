@@ -62,11 +62,11 @@ struct QuantizedScan {
     /// The least of the row's distances to the queries.
     private func squaredDistance(to row: Int) -> Float {
         var least = Float.infinity
-        for query in queries {
+        for (index, query) in queries.enumerated() {
             var distance: Float = 0
             kernels.table.squared_distances(
                 query, matrix.rows + row * matrix.dimension, matrix.dimension, 1, matrix.dimension, &distance)
-            least = min(least, distance)
+            least = index == 0 ? distance : min(least, distance)
         }
         return least
     }

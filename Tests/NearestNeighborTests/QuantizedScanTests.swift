@@ -52,6 +52,23 @@ struct QuantizedScanTests {
         }
     }
 
+    @Test func rowsThatAreNotNumbersHideNoOthers() {
+        var random = SeededGenerator(seed: 77)
+        let dimension = 64
+        var rows = Self.rows(.unit, 500, dimension, &random)
+        for (row, value) in [(3, Float.nan), (40, .infinity), (41, -.infinity), (300, .nan)] { rows[row * dimension + row % dimension] = value }
+        let matrix = PrintMatrix(rows, dimension: dimension)
+        let query = Self.rows(.unit, 1, dimension, &random)
+        let reference = ExactSearch(matrix, tier: KernelTier.available[0]).nearest(to: query, k: 20)
+        #expect(reference.count == 20 && reference.allSatisfy { $0.distance.isFinite })
+        for tier in KernelTier.available {
+            let search = ExactSearch(matrix, tier: tier)
+            #expect(search.nearest(to: query, k: 20) == reference, "\(tier.name)")
+            #expect(search.nearest(toEach: Array(repeating: query, count: 5), k: 20) == Array(repeating: reference, count: 5), "\(tier.name)")
+            #expect(search.nearest(to: [Float](repeating: .nan, count: dimension), k: 3).isEmpty, "\(tier.name)")
+        }
+    }
+
     @Test(arguments: 0..<20) func codesAreAsFarFromTheRowAsTheySay(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let row = random.floats(Int.random(in: 1...300, using: &random)).map { $0 * powf(10, Float(seed) - 10) }
