@@ -210,6 +210,6 @@ public final class FeaturePrintModel: Sendable {
         let kept = workspaces.withLock { kept in
             kept.firstIndex { $0.batchCapacity == batch && $0.threads == threads }.map { kept.remove(at: $0) }
         }
-        return kept ?? Workspace(plan: network.plan, batchCapacity: batch, threads: threads)
+        return kept ?? network.makeWorkspace(batchCapacity: batch, threads: threads)
     }
 }

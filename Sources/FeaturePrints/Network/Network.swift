@@ -1,4 +1,3 @@
-import Dispatch
 import Kernels
 import Parallelism
 
@@ -20,6 +19,10 @@ struct Network: Sendable {
         let input: Place
         let residual: Place?
         let output: Place
+
+        func tensors(in workspace: Workspace) -> LayerTensors {
+            LayerTensors(input: input.slot(in: workspace), residual: residual?.slot(in: workspace), output: output.slot(in: workspace))
+        }
     }
 
     private struct Place: Sendable {
@@ -116,25 +119,29 @@ struct Network: Sendable {
         precondition(batch <= workspace.batchCapacity, "\(batch) images in a workspace for \(workspace.batchCapacity)")
         precondition(threads <= workspace.threads, "\(threads) threads in a workspace for \(workspace.threads)")
         for image in 0..<batch { imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count) }
-        for step in steps {
-            let tensors = LayerTensors(
-                input: step.input.slot(in: workspace), residual: step.residual?.slot(in: workspace),
-                output: step.output.slot(in: workspace))
-            for image in 0..<batch { tensors.output.clearBorder(image) }
-            let parts = step.layer.parts
-            let workers = min(threads, parts)
-            if workers <= 1 {
-                step.layer.run(0..<parts, tensors: tensors, batch: batch, scratch: workspace.scratch(0), kernels: kernels)
+        guard threads > 1, let pass = workspace.pass else {
+            for step in steps {
+                let tensors = step.tensors(in: workspace)
+                for image in 0..<batch { tensors.output.clearBorder(image) }
+                step.layer.run(0..<step.layer.parts, tensors: tensors, batch: batch, scratch: workspace.scratch(0), kernels: kernels)
+            }
+            return
+        }
+        pass.run(threads: threads) { step, part, thread in
+            let step = steps[step]
+            let tensors = step.tensors(in: workspace)
+            // Each part writes pixels of its own of the output; the border is a part of its own as well.
+            if part == 0 {
+                for image in 0..<batch { tensors.output.clearBorder(image) }
             } else {
-                // Each worker writes its own parts of the output and has scratch memory of its own.
-                nonisolated(unsafe) let shared = tensors
-                DispatchQueue.concurrentPerform(iterations: workers) { worker in
-                    step.layer.run(
-                        (0..<parts).part(worker, of: workers), tensors: shared, batch: batch, scratch: workspace.scratch(worker),
-                        kernels: kernels)
-                }
+                step.layer.run((part - 1)..<part, tensors: tensors, batch: batch, scratch: workspace.scratch(thread), kernels: kernels)
             }
         }
+    }
+
+    /// Memory for passes over up to `batchCapacity` images on up to `threads` threads.
+    func makeWorkspace(batchCapacity: Int, threads: Int) -> Workspace {
+        Workspace(plan: plan, batchCapacity: batchCapacity, threads: threads, parts: steps.map { $0.layer.parts + 1 })
     }
 
     /// The output for one image, valid until the workspace is used again.
@@ -156,13 +163,16 @@ final class Workspace: @unchecked Sendable {
     let threads: Int
     private let scratchMemory: AlignedFloats
     private let scratchCount: Int
+    /// Nil for one thread.
+    let pass: ForwardPass?
 
-    init(plan: MemoryPlan, batchCapacity: Int, threads: Int) {
+    init(plan: MemoryPlan, batchCapacity: Int, threads: Int, parts: [Int]) {
         memory = AlignedFloats(count: plan.count * batchCapacity)
         self.batchCapacity = batchCapacity
         self.threads = threads
         scratchCount = (plan.scratchCount + 15) / 16 * 16
         scratchMemory = AlignedFloats(count: scratchCount * threads)
+        pass = threads > 1 ? ForwardPass(parts: parts) : nil
     }
 
     func scratch(_ thread: Int) -> UnsafeMutablePointer<Float> { scratchMemory.pointer + thread * scratchCount }
