@@ -37,12 +37,12 @@ def table(contest):
     """Who took how long, and how many times as long as each of ours."""
     ours = [name for name in contest["ours"] if contest["ratios"][name] and not name.startswith("reading")]
     bounds = {name: value for name, value in contest["ours"].items() if name.startswith("reading")}
-    lines = ["| | " + contest["unit"] + " | " + " | ".join(f"÷ {name}" for name in ours) + " |", "| --- | ---: |" + " ---: |" * len(ours)]
+    lines = ["| | " + " | ".join([contest["unit"], *(f"÷ {name}" for name in ours)]) + " |", "| --- | ---: |" + " ---: |" * len(ours)]
     for name in contest["ours"]:
         if name in bounds:
             continue
         cells = ["1" if name == mine else "" for mine in ours]
-        lines.append(f"| **{name}** | **{time(contest['ours'][name])}** | " + " | ".join(cells) + " |")
+        lines.append("| " + " | ".join([f"**{name}**", f"**{time(contest['ours'][name])}**", *cells]) + " |")
     for name, value in contest["peers"].items():
         cells = [time(contest["ratios"][mine][name]) for mine in ours]
         lines.append(f"| {name} | {time(value)} | " + " | ".join(cells) + " |")
@@ -69,7 +69,7 @@ def pictures(results, folder):
         rows = {int(key.split("/")[1]): value for key, value in batches.items() if key.split("/")[0] == count}
         for name in next(iter(rows.values())):
             panel.plot(list(rows), [v[name] for v in rows.values()], "o-", label=name, color=COLOURS[name], linewidth=2)
-        panel.set(xscale="log", xlabel="images in a batch", title=f"{count} thread{'s' if count != '1' else ''}", ylim=(0, None))
+        panel.set(xscale="log", xlabel="images in a batch", title=f"{count} thread{'s' if count != '1' else ''}", ylim=(0, 1.05 * max(v for row in batches.values() for v in row.values())))
         panel.set_xticks(list(rows), [str(b) for b in rows])
         panel.minorticks_off()
         panel.grid(True, alpha=0.3)

@@ -3,7 +3,7 @@
 import faiss
 import numpy as np
 
-from contest import ALL_CORES, core, pin, spread, timed
+from contest import ALL_CORES, core, pin, rest, spread, timed
 from inputs import DIMENSION, SIDE
 from runner import Ours
 from stages import K, onnx_session, openvino_request
@@ -13,12 +13,13 @@ SIZES = [1_000, 10_000, 100_000, 1_000_000, 2_000_000]
 BATCHES = [1, 2, 4, 8, 16, 32]
 
 
-def in_turn(everyone, rounds):
+def in_turn(everyone, rounds, threads=1):
     for work in everyone.values():
         work()
     times = {name: [] for name in everyone}
     for _ in range(rounds):
         for name, work in everyone.items():
+            rest(threads)
             times[name].append(work())
     return {name: spread(values) for name, values in times.items()}
 
@@ -64,7 +65,7 @@ def by_batch(program, inputs, log):
             for precision, name in (("f32", "OpenVINO float32"), ("bf16", "OpenVINO bfloat16")):
                 request = openvino_request(inputs.onnx(), batch, threads, precision)
                 peers[name] = timed(lambda request=request: request.infer({0: images}))
-            times = in_turn({**ours, **peers}, 12)
+            times = in_turn({**ours, **peers}, 9, threads)
             pin(0)
             for process in ours.values():
                 process.close()
