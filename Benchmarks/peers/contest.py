@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,8 +51,6 @@ class Contest:
     seconds: float = 8
     # Images or queries in one run.
     count: int = 1
-    # What there is to say when all has run.
-    remarks: Callable = lambda: ""
 
     def run(self, log):
         pin(self.threads)
@@ -71,7 +68,7 @@ class Contest:
             rounds += 1
         pin(0)
         result = {
-            "remarks": self.remarks(), "name": self.name, "unit": self.unit, "threads": self.threads, "rounds": rounds, "limits": self.limits, "agreement": self.agreement,
+            "name": self.name, "unit": self.unit, "threads": self.threads, "rounds": rounds, "limits": self.limits, "agreement": self.agreement,
             "ours": {name: spread(times[name]) for name in self.ours}, "peers": {name: spread(times[name]) for name in self.peers},
             "ratios": {
                 mine: {peer: spread(np.array(times[peer]) / np.array(times[mine])) for peer in self.peers} for mine in self.ours

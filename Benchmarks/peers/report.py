@@ -102,8 +102,6 @@ def main():
         threads = f", {contest['threads']} thread{'s' if contest['threads'] != 1 else ''}"
         memory = [f"{value:.0f}" for value in contest.get("memory", [])]
         remarks = [contest["agreement"]] if contest["agreement"] else []
-        if contest.get("remarks"):
-            remarks.append(contest["remarks"])
         if memory:
             remarks.append(f"peak memory of our processes, inputs included: {', '.join(memory)} MiB")
         parts.append(f"## {contest['name']}{threads}\n\n{table(contest)}\n\n{contest['rounds']} rounds. " + sentence("; ".join(remarks)))

@@ -4,6 +4,12 @@ import json
 import subprocess
 
 
+def peak_memory(process):
+    """MiB that a process has held at most."""
+    status = open(f"/proc/{process}/status").read()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
+
+
 class Ours:
     def __init__(self, program, stage, threads=1, core=None, **description):
         command = (["taskset", "-c", str(core)] if core is not None else []) + [str(program)]
@@ -29,9 +35,7 @@ class Ours:
         return json.loads(self._ask("result"))
 
     def peak_memory(self):
-        """MiB that the process held at most."""
-        status = open(f"/proc/{self.process.pid}/status").read()
-        return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
+        return peak_memory(self.process.pid)
 
     def close(self):
         self.process.stdin.close()

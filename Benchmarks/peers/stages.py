@@ -18,7 +18,7 @@ from usearch.index import MetricKind, search as usearch_search
 
 from contest import Contest, core, pin, timed
 from inputs import DIMENSION, SCREEN, SIDE, read_prints
-from runner import Ours
+from runner import Ours, peak_memory
 
 MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 STD = np.array([0.229, 0.224, 0.225], np.float32)
@@ -322,31 +322,39 @@ def indexing_of(inputs, folder, kind):
     cores = len(os.sched_getaffinity(0))
     scratch = Path(tempfile.mkdtemp(dir=inputs.folder))
 
-    peaks = []
+    target = scratch / "catalog"
 
-    def index(source, *options):
-        """Milliseconds, and MiB that the process held at most."""
-        target = scratch / "catalog"
+    def command(source, *options):
         shutil.rmtree(target, ignore_errors=True)
-        start = time.perf_counter()
-        process = subprocess.Popen([inputs.command, "index", source, "--catalog", target, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        check(status == 0, f"index: it ended with {status}")
-        return (time.perf_counter() - start) * 1e3, usage.ru_maxrss / 1024
+        return [inputs.command, "index", source, "--catalog", target, *options]
 
     def ours(*options):
         def run():
-            milliseconds, peak = index(folder, *options)
-            peaks.append(peak)
-            return milliseconds
+            arguments = command(folder, *options)
+            start = time.perf_counter()
+            subprocess.run(arguments, check=True, capture_output=True)
+            return (time.perf_counter() - start) * 1e3
 
         return run
+
+    def peak(source):
+        """MiB that the process held at most: what it was last seen to have held."""
+        process = subprocess.Popen(command(source), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        most = 0
+        while process.poll() is None:
+            try:
+                most = max(most, peak_memory(process.pid))
+            except (OSError, StopIteration):
+                break
+            time.sleep(0.002)
+        check(process.wait() == 0, f"index: it ended with {process.returncode}")
+        return most
 
     few = scratch / "few"
     few.mkdir()
     for file in files[: len(files) // 4]:
         (few / file.name).symlink_to(file)
-    few_peak = index(few, "--thumbnails", "0")[1]
+    peaks = f"peak memory of the command {peak(folder):.0f} MiB, for a quarter of the files {peak(few):.0f} MiB"
 
     def draft(path):
         with Image.open(path) as image:
@@ -382,9 +390,8 @@ def indexing_of(inputs, folder, kind):
     contest = Contest(
         f"Index {len(files)} JPEG files of 1600×1200 {kind} ({sum(f.stat().st_size for f in files) / len(files) / 1e3:.0f} kB each)", "ms an image", cores,
         {"lookalike index --thumbnails 0": ours("--thumbnails", "0"), "lookalike index": ours()}, peers, count=len(files), seconds=25,
-        agreement="ours is the command, from its start to a catalog that is on the disk; theirs is a function in a warm process that saves one array",
+        agreement="ours is the command, from its start to a catalog that is on the disk; theirs is a function in a warm process that saves one array; " + peaks,
     )
-    contest.remarks = lambda: f"peak memory of the command {max(peaks):.0f} MiB, for a quarter of the files {few_peak:.0f} MiB"
     return contest, []
 
 
