@@ -27,6 +27,7 @@ test: dependencies
 
 # The example app: a visual search from a screenshot to the app's screens.
 example: dependencies
+	@rm -rf $(OUTPUT)/album-search
 	swift run -c release AlbumSearch $(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
 
 demo: build
