@@ -11,6 +11,10 @@ struct QuantizedBatchScan {
     let kernels: KernelTier
     let queries: [[Float]]
     let k: Int
+    private let bounds: [lk_distance_bound]
+    /// All queries, each in whole quads.
+    private let codes: [Int8]
+    private let quads: Int
 
     /// Nil where the matrix has no codes or this CPU gains nothing by them.
     init?(_ matrix: PrintMatrix, queries: [[Float]], k: Int, kernels: KernelTier) {
@@ -20,6 +24,12 @@ struct QuantizedBatchScan {
         self.kernels = kernels
         self.queries = queries
         self.k = k
+        let quantized = queries.map { QuantizedQuery($0) }
+        bounds = quantized.map { lk_distance_bound($0) }
+        let quads = (matrix.dimension + 3) / 4
+        let padding = [Int8](repeating: 0, count: quads * 4 - matrix.dimension)
+        codes = quantized.flatMap { $0.codes + padding }
+        self.quads = quads
     }
 
     /// With 256 queries a block of dot products takes 256 KiB, a quarter of a common second-level cache.
@@ -37,10 +47,6 @@ struct QuantizedBatchScan {
     private func scan(_ range: Range<Int>) -> [TopK] {
         var best = queries.map { _ in TopK(k) }
         let dimension = matrix.dimension
-        let quads = (dimension + 3) / 4
-        let quantized = queries.map { QuantizedQuery($0) }
-        let bounds = quantized.map { lk_distance_bound($0) }
-        let codes = quantized.flatMap { $0.codes + [Int8](repeating: 0, count: quads * 4 - dimension) }
         let packed = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.rowsPerBlock * quads * 4)
         let dots = UnsafeMutablePointer<Int32>.allocate(capacity: Self.rowsPerBlock * queries.count)
         let found = UnsafeMutablePointer<UInt32>.allocate(capacity: Self.rowsPerBlock)

@@ -35,14 +35,9 @@ public struct BoxReducer: Sendable {
                 guard let first = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
                 for row in 0..<height {
                     let rows = first + row * factor * image.bytesPerRow
-                    if channels == 4, factor % 4 == 0 {
-                        kernels.table.sum_cells(
-                            rows, image.bytesPerRow, Int32(factor), Int32(width * factor), Int32(factor), cells.baseAddress)
-                    } else {
-                        kernels.table.sum_rows(rows, image.bytesPerRow, Int32(factor), rowBytes, line.baseAddress)
-                        kernels.table.sum_columns(
-                            line.baseAddress, Int32(channels), Int32(width * factor), Int32(factor), true, cells.baseAddress)
-                    }
+                    kernels.table.sumRowOfCells(
+                        rows, stride: image.bytesPerRow, rows: factor, width: width * factor, channels: channels, factor: factor,
+                        line: line.baseAddress, cells: cells.baseAddress)
                     kernels.table.write_bytes(
                         cells.baseAddress, 1 / Float(factor * factor), width * 4, reduced.baseAddress.map { $0 + row * width * 4 })
                 }

@@ -15,9 +15,6 @@ struct ResizePass {
         let rowBytes = image.width * channels
         let cellsPerRow = (image.width + horizontal.factor - 1) / horizontal.factor
         let cellRows = (image.height + vertical.factor - 1) / vertical.factor
-        // The largest sum of bytes that sixteen bits hold.
-        let fits = vertical.factor * horizontal.factor <= 257
-        let isFused = channels == 4 && horizontal.factor % 4 == 0 && vertical.factor <= 64
         let depth = largestOverlap()
         let line = UnsafeMutablePointer<UInt16>.allocate(capacity: rowBytes)
         let cells = UnsafeMutablePointer<Float>.allocate(capacity: cellsPerRow * 4)
@@ -46,12 +43,9 @@ struct ResizePass {
                     compositeOverWhite(source, rows: count, into: opaque, rowBytes: rowBytes)
                     (source, stride) = (UnsafePointer(opaque), rowBytes)
                 }
-                if isFused {
-                    kernels.sum_cells(source, stride, Int32(count), Int32(image.width), Int32(horizontal.factor), cells)
-                } else {
-                    kernels.sum_rows(source, stride, Int32(count), rowBytes, line)
-                    kernels.sum_columns(line, Int32(channels), Int32(image.width), Int32(horizontal.factor), fits, cells)
-                }
+                kernels.sumRowOfCells(
+                    source, stride: stride, rows: count, width: image.width, channels: channels, factor: horizontal.factor,
+                    line: line, cells: cells)
                 horizontal.spans.withUnsafeBufferPointer { spans in
                     horizontal.weights.withUnsafeBufferPointer { weights in
                         kernels.filter_columns(cells, spans.baseAddress, weights.baseAddress, Int32(width), filtered)

@@ -3,16 +3,14 @@
 
 #include "../vector.h"
 
-typedef int32_t mean_i32x16 __attribute__((vector_size(64)));
-
 // log2 of positive, normal numbers. x = 2^e m with m in [sqrt(1/2), sqrt(2)), and with s = (m - 1) / (m + 1)
 // ln m = 2 (s + s^3 / 3 + s^5 / 5 + ...); |s| < 0.172, so that what is left out is below 2^-27.
 LK_INLINE lk_f32x16 log2_of(lk_f32x16 x) {
-    mean_i32x16 bits;
+    lk_i32x16 bits;
     memcpy(&bits, &x, sizeof bits);
     // 0x3F3504F3 is sqrt(1/2): what is above its fraction belongs to the next power of two.
-    mean_i32x16 exponent = (bits - 0x3F3504F3) >> 23;
-    mean_i32x16 fraction = bits - (exponent << 23);
+    lk_i32x16 exponent = (bits - 0x3F3504F3) >> 23;
+    lk_i32x16 fraction = bits - (exponent << 23);
     lk_f32x16 m;
     memcpy(&m, &fraction, sizeof m);
     const lk_f32x16 s = (m - 1) / (m + 1), q = s * s;
@@ -39,7 +37,7 @@ LK_INLINE lk_f32x16 exp2_of(lk_f32x16 x) {
     series = __builtin_elementwise_fma(series, f, lk_splat16(0.5f));
     series = __builtin_elementwise_fma(series, f, lk_splat16(1));
     series = __builtin_elementwise_fma(series, f, lk_splat16(1));
-    mean_i32x16 power = (__builtin_convertvector(n, mean_i32x16) + 127) << 23;
+    lk_i32x16 power = (__builtin_convertvector(n, lk_i32x16) + 127) << 23;
     lk_f32x16 scale;
     memcpy(&scale, &power, sizeof scale);
     return series * scale;

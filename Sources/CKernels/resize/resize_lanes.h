@@ -149,15 +149,13 @@ LK_INLINE void sum_cells_of_three(const uint16_t *line, int32_t width, int32_t f
     }
 }
 
-LK_INLINE void sum_cells(const uint16_t *line, const int channels, int32_t width, int32_t factor,
-                         float *cells) {
+LK_INLINE void sum_cells_of_one(const uint16_t *line, int32_t width, int32_t factor, float *cells) {
     for (int32_t x = 0; x < width; x += factor, cells += 4) {
         const int32_t end = x + factor < width ? x + factor : width;
-        uint32_t sums[4] = {0};
-        for (int32_t i = x; i < end; i++)
-            for (int channel = 0; channel < channels; channel++)
-                sums[channel] += line[(ptrdiff_t)i * channels + channel];
-        for (int channel = 0; channel < 4; channel++) cells[channel] = (float)sums[channel];
+        uint32_t sum = 0;
+        for (int32_t i = x; i < end; i++) sum += line[i];
+        const lk_f32x4 value = {(float)sum, 0, 0, 0};
+        memcpy(cells, &value, sizeof value);
     }
 }
 
@@ -166,7 +164,7 @@ void RESIZE(sum_columns)(const uint16_t *line, int32_t channels, int32_t width, 
     if (channels == 4 && fits) sum_small_cells_of_four(line, width, factor, cells);
     else if (channels == 4) sum_cells_of_four(line, width, factor, cells);
     else if (channels == 3) sum_cells_of_three(line, width, factor, cells);
-    else sum_cells(line, 1, width, factor, cells);
+    else sum_cells_of_one(line, width, factor, cells);
 }
 
 // Of the pixels from `x` on: whatever the vectors below leave over.

@@ -122,20 +122,20 @@ struct CatalogDatabase: Sendable {
 
     /// Counts changes of entities and prints; the matrix file says which one it was made of.
     static func revision(_ db: Database) throws -> Int64 {
-        Int64(try Setting.revision.read(db) ?? "") ?? 0
+        try Setting.revision.count(db)
     }
 
     static func raiseRevision(_ db: Database) throws {
-        try Setting.revision.write(String(try revision(db) + 1), db)
+        try Setting.revision.raise(db)
     }
 
     /// Changes with every change of what is said of entities, which leaves the prints and their matrix as they are.
     static func descriptions(_ db: Database) throws -> Int64 {
-        Int64(try Setting.descriptions.read(db) ?? "") ?? 0
+        try Setting.descriptions.count(db)
     }
 
     static func raiseDescriptions(_ db: Database) throws {
-        try Setting.descriptions.write(String(try descriptions(db) + 1), db)
+        try Setting.descriptions.raise(db)
     }
 
     static func model(_ db: Database) throws -> ModelIdentity? {

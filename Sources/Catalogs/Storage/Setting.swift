@@ -11,4 +11,9 @@ enum Setting: String {
     func write(_ value: String, _ db: Database) throws {
         try db.execute(sql: "INSERT OR REPLACE INTO setting (key, value) VALUES (?, ?)", arguments: [rawValue, value])
     }
+
+    /// A number that counts changes; 0 before the first.
+    func count(_ db: Database) throws -> Int64 { Int64(try read(db) ?? "") ?? 0 }
+
+    func raise(_ db: Database) throws { try write(String(try count(db) + 1), db) }
 }
