@@ -35,13 +35,14 @@ let package = Package(
         .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
         .target(name: "PixelBuffers", dependencies: ["CImageCodecs"]),
         .target(name: "Resizing", dependencies: ["CKernels", "Kernels", "PixelBuffers"]),
+        .target(name: "NearestNeighbors", dependencies: ["CKernels", "Kernels", "Parallelism", "COpenBLAS"]),
         .target(
             name: "FeaturePrints",
             dependencies: [
-                "CKernels", "Kernels", "Parallelism", "PixelBuffers", "Resizing", .product(name: "Crypto", package: "swift-crypto"),
+                "CKernels", "Kernels", "NearestNeighbors", "Parallelism", "PixelBuffers", "Resizing",
+                .product(name: "Crypto", package: "swift-crypto"),
             ]
         ),
-        .target(name: "NearestNeighbors", dependencies: ["CKernels", "Kernels", "Parallelism", "COpenBLAS"]),
         .target(
             name: "DefaultModel", dependencies: ["FeaturePrints"], path: "Models",
             exclude: ["report", "training", "README.md"], sources: ["DefaultModel.swift"],

@@ -16,24 +16,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from lookalike_training.safetensors import read_safetensors
+
 OPSET = 17
-
-
-def read_safetensors(path):
-    data = Path(path).read_bytes()
-    length = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + length])
-    metadata = header.pop("__metadata__", {})
-    tensors = {}
-    for name, entry in header.items():
-        begin, end = entry["data_offsets"]
-        raw = data[8 + length + begin : 8 + length + end]
-        if entry["dtype"] == "BF16":
-            values = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
-        else:
-            values = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2"}[entry["dtype"]])
-        tensors[name] = values.astype(np.float32).reshape(entry["shape"])
-    return metadata, tensors
 
 
 def corner_votes(add, constant, name, votes, stride, size):

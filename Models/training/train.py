@@ -16,13 +16,14 @@ import torch
 
 from lookalike_training.capture import CaptureSimulator
 from lookalike_training.images import TextureSet, signatures_of
+from lookalike_training.initial import load_initial
 from lookalike_training.loss import contrastive, corner_errors, entropy
 from lookalike_training.network import Architecture, FeaturePrintNetwork, normalised
 
 MEMORY = 4096
 # With --families: images of a family in a batch, and how many alike ones they are drawn from.
-FAMILY = 4
-ALIKE = 12
+FAMILY = 6
+ALIKE = 18
 LARGEST_IN_FAMILIES = 20_000
 
 
@@ -37,9 +38,11 @@ def arguments():
     parser.add_argument("--rate", type=float, default=1.5e-3)
     parser.add_argument("--temperature", type=float, default=0.06)
     parser.add_argument("--entropy", type=float, default=0.1, help="weight of the entropy regulariser")
+    parser.add_argument("--threshold", type=float, default=0.0, help="weight of the contrast between queries, which makes one distance fit all")
+    parser.add_argument("--rectified", type=float, default=0.35, help="share of the captures that fill the frame, as straightened looks do")
     parser.add_argument("--corners", type=float, default=1.0, help="weight of the corners' error")
     parser.add_argument("--sizes", type=int, nargs="+", default=[112, 136, 160], help="input sizes, in equal steps of progress")
-    parser.add_argument("--initial", type=Path, help="a checkpoint whose averaged weights to begin with")
+    parser.add_argument("--initial", type=Path, help="a checkpoint or a model file whose weights to begin with")
     parser.add_argument("--difficulty", type=float, default=0.15, help="difficulty of the captures at the beginning, 0 to 1; it is 1 at half time")
     parser.add_argument("--families", action="store_true", help="fill batches with images that the network to begin with finds alike")
     parser.add_argument("--seed", type=int, default=1)
@@ -128,6 +131,13 @@ def flat(textures, size):
     return (images * gain).clamp(0, 1)
 
 
+def calibration(batches, size, device, count=256):
+    """Flat images and the hardest captures of them, normalised."""
+    textures, aspects, _ = batches.draw(count, device)
+    captures, _ = CaptureSimulator()(textures, aspects, textures.roll(1, 0), size, 1.0)
+    return normalised(torch.cat([captures, flat(textures, size)])).to(memory_format=torch.channels_last)
+
+
 def averaged(average, network, decay):
     with torch.no_grad():
         for kept, new in zip(average.state_dict().values(), network.state_dict().values()):
@@ -166,11 +176,8 @@ def main():
 
     network = FeaturePrintNetwork(Architecture()).to(device).to(memory_format=torch.channels_last)
     if options.initial:
-        initial = torch.load(options.initial, map_location=device)["average"]
-        shapes = {name: tensor.shape for name, tensor in network.state_dict().items()}
-        fitting = {name: tensor for name, tensor in initial.items() if shapes.get(name) == tensor.shape}
-        network.load_state_dict(fitting, strict=False)
-        log(f"begun with {options.initial}, {len(fitting)} of {len(shapes)} tensors")
+        given = load_initial(network, options.initial, calibration(batches, options.sizes[-1], device))
+        log(f"begun with {given} tensors of {options.initial}")
     average = FeaturePrintNetwork(Architecture()).to(device)
     average.load_state_dict(network.state_dict())
     if options.families:
@@ -183,7 +190,7 @@ def main():
     decayed = [p for p in network.parameters() if p.ndim > 1]
     plain = [p for p in network.parameters() if p.ndim <= 1]
     optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}], lr=options.rate)
-    simulate = CaptureSimulator()
+    simulate = CaptureSimulator(options.rectified)
     memory = torch.zeros(0, network.architecture.print_length, device=device)
     memory_groups = torch.zeros(0, dtype=torch.long, device=device)
     step, spent = 0, 0.0
@@ -223,9 +230,9 @@ def main():
         prints = prints.float()
         captured, flats = prints.chunk(2)
         misplaced, votes_misplaced = corner_errors(votes[: len(captured)], network.locator.stride, size, corners)
-        contrast = contrastive(captured, flats, groups, memory, memory_groups, options.temperature)
+        contrast, threshold = contrastive(captured, flats, groups, memory, memory_groups, options.temperature)
         spread = entropy(prints, torch.cat([groups, groups]), memory, memory_groups)
-        loss = contrast + options.entropy * spread + options.corners * (misplaced.mean() + 0.5 * votes_misplaced)
+        loss = contrast + options.threshold * threshold + options.entropy * spread + options.corners * (misplaced.mean() + 0.5 * votes_misplaced)
         if not torch.isfinite(loss):
             raise SystemExit(f"step {step}: the loss is {loss.item()}")
         optimizer.zero_grad(set_to_none=True)
@@ -241,7 +248,7 @@ def main():
         step += 1
         spent += time.monotonic() - began
         if step % 20 == 0:
-            log(f"step {step} minute {spent / 60:.1f} size {size} contrast {contrast.item():.3f} entropy {spread.item():.3f} "
+            log(f"step {step} minute {spent / 60:.1f} size {size} contrast {contrast.item():.3f} threshold {threshold.item():.3f} entropy {spread.item():.3f} "
                 f"corners {misplaced.median().item():.3f} in-batch recall {running:.3f} rate {rate:.2e} power {network.pool.power.item():.2f} "
                 f"{2 * options.batch / (time.monotonic() - began):.0f} images/s")
         if spent - last_saved > 240:

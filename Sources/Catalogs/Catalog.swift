@@ -109,7 +109,7 @@ public final class Catalog: Sendable {
     ///
     /// - Parameters:
     ///   - limit: how many at most.
-    ///   - maxDistance: how far at most; without one, the model's recommendation.
+    ///   - maxDistance: how far at most; without one, what the model recommends for this image.
     ///   - regions: which parts of the image are looked at, a forward pass each.
     ///   - filter: which entities take part.
     /// - Returns: an empty array where nothing is near enough.
@@ -164,7 +164,8 @@ public final class Catalog: Sendable {
         for print in prints where print.model != model.identity {
             throw FeaturePrintError.differentModels(model.identity, print.model)
         }
-        let farthest = maxDistance ?? model.recommendedMaxDistance ?? .infinity
+        guard !prints.isEmpty else { return [] }
+        let farthest = maxDistance ?? model.recommendedMaxDistance(forQuery: prints) ?? .infinity
         let matrix = currentMatrix()
         let last = cursor.map { Neighbor(row: matrix.lastRow(upTo: $0.key), squaredDistance: Float($0.badness)) }
         return ExactSearch(matrix.matrix)

@@ -7,10 +7,13 @@ public struct Evaluation: Sendable {
         public let target: String?
         /// Ids and distances, nearest first.
         public let answer: [(id: String, distance: Double)]
+        /// Up to where an answer would be given to this query, if anything says so.
+        public let maxDistance: Double?
 
-        public init(target: String?, answer: [(id: String, distance: Double)]) {
+        public init(target: String?, answer: [(id: String, distance: Double)], maxDistance: Double? = nil) {
             self.target = target
             self.answer = answer
+            self.maxDistance = maxDistance
         }
 
         func isRight(at rank: Int) -> Bool { target != nil && answer.prefix(rank).contains { $0.id == target } }
@@ -56,11 +59,14 @@ public struct Evaluation: Sendable {
         curve.last { $0.precision >= precision && $0.isRight }.map { ($0.recall, $0.distance) }
     }
 
-    /// With answers farther than `distance` left out: the share of present queries whose first
-    /// answer is right, and the share of absent queries that get any.
-    public func rates(within distance: Double) -> (found: Double?, falsePositives: Double?) {
-        let right = outcomes.count { $0.isRight(at: 1) && ($0.answer.first?.distance ?? .infinity) <= distance }
-        let wrong = outcomes.count { $0.target == nil && ($0.answer.first?.distance ?? .infinity) <= distance }
+    /// With answers farther than `distance` left out, or by default those beyond each query's own limit: the share of
+    /// present queries whose first answer is right, and the share of absent queries that get any.
+    public func rates(within distance: Double? = nil) -> (found: Double?, falsePositives: Double?) {
+        func isAnswered(_ outcome: Outcome) -> Bool {
+            outcome.answer.first.map { $0.distance <= distance ?? outcome.maxDistance ?? .infinity } ?? false
+        }
+        let right = outcomes.count { $0.isRight(at: 1) && isAnswered($0) }
+        let wrong = outcomes.count { $0.target == nil && isAnswered($0) }
         return (
             presentCount == 0 ? nil : Double(right) / Double(presentCount),
             absentCount == 0 ? nil : Double(wrong) / Double(absentCount)

@@ -25,11 +25,13 @@ public final class FeaturePrintModel: Sendable {
     public let identity: ModelIdentity
     /// What this model computes in.
     public let precision: Precision
-    /// Up to this distance two prints are taken to show the same thing, where the file says so.
+    /// Up to this distance a match is taken to show what a query shows, where the file says so: of a query that
+    /// resembles things in general as much as most do.
     public let recommendedMaxDistance: Double?
     /// The bytes of the file, so that a catalog can keep a copy.
     public let fileData: Data
 
+    private let background: BackgroundPrints?
     let network: Network
     private let kernels: KernelTier
     private let resizer: Resizer
@@ -66,9 +68,13 @@ public final class FeaturePrintModel: Sendable {
             self.precision = precision ?? (quantization != nil && tier.isFastWithBytes ? .int8 : .float32)
             network = try Network(graph: graph, file: file, quantization: self.precision == .int8 ? quantization : nil)
             recommendedMaxDistance = try Self.distance(of: file)
+            background = try BackgroundPrints(of: file, printLength: network.outputLength, tier: tier)
             var hash = SHA256()
             hash.update(data: Data(text.utf8))
-            hash.update(data: data[file.base...])
+            // Advice is no part of the identity: a catalog stays valid when it changes.
+            let advice = background.flatMap { file.range(of: $0.tensor) } ?? data.endIndex..<data.endIndex
+            hash.update(data: data[file.base..<advice.lowerBound])
+            hash.update(data: data[advice.upperBound...])
             identity = ModelIdentity(name: graph.name, digest: hash.finalize().map { String(format: "%02x", $0) }.joined())
         } catch {
             throw ModelError(source: source, reason: error)
@@ -108,6 +114,22 @@ public final class FeaturePrintModel: Sendable {
         }
         return distance
     }
+
+    /// Up to this distance a match is taken to show what a query shows that these are the prints of, one for each look at it.
+    ///
+    /// ``recommendedMaxDistance`` for a file without background prints. With them, less for a query that resembles
+    /// many things, and more for one that resembles none; 0...2. A match's distance is the least of those to the prints.
+    ///
+    /// - Precondition: there is a print, and they were made with this model.
+    /// - Complexity: O(prints · background prints · print length), some hundredths of a millisecond.
+    public func recommendedMaxDistance(forQuery prints: [FeaturePrint]) -> Double? {
+        precondition(!prints.isEmpty && prints.allSatisfy { $0.model == identity }, "the prints are of one query and this model")
+        guard let recommendedMaxDistance, let background else { return recommendedMaxDistance }
+        return min(max(recommendedMaxDistance + background.offset(forQuery: prints.map(\.vector)), 0), 2)
+    }
+
+    /// How many prints of images that are in nobody's catalog tell how near a match has to be.
+    public var backgroundPrintCount: Int { background?.count ?? 0 }
 
     /// Components of a print.
     public var printLength: Int { network.outputLength }

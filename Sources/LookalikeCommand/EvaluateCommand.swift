@@ -47,15 +47,17 @@ struct EvaluateCommand: AsyncParsableCommand {
             guard let image = QueryImage.readOrReport(
                 path, prefix: "\(queries):\(number): ", options: catalog.model.decodingOptions, timings: timings, failures: &failures)
             else { continue }
-            let matches = try await catalog.search(
-                matching: image, limit: 10, maxDistance: .infinity, regions: region.regions, timings: timings)
-            let outcome = Evaluation.Outcome(target: query.target, answer: matches.map { ($0.entity.id, $0.distance) })
+            let prints = try region.regions.look(at: image, with: catalog.model, timings: timings).map(\.print)
+            let matches = try await catalog.search(matchingAnyOf: prints, limit: 10, maxDistance: .infinity, timings: timings)
+            let recommended = catalog.model.recommendedMaxDistance(forQuery: prints)
+            let outcome = Evaluation.Outcome(
+                target: query.target, answer: matches.map { ($0.entity.id, $0.distance) }, maxDistance: recommended)
             all.add(outcome)
             if let kind = query.kind { byKind[kind, default: Evaluation()].add(outcome) }
-            if answers != nil { lines += try SearchAnswer(query: query.query, matches: matches).line + "\n" }
+            if answers != nil { lines += try SearchAnswer(query: query.query, matches: matches, recommendedMaxDistance: recommended).line + "\n" }
         }
         if let answers { try Data(lines.utf8).write(to: URL(fileURLWithPath: answers), options: .atomic) }
-        report(all, byKind: byKind, recommended: catalog.model.recommendedMaxDistance)
+        report(all, byKind: byKind)
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }
     }
@@ -73,7 +75,7 @@ struct EvaluateCommand: AsyncParsableCommand {
         return queries
     }
 
-    private func report(_ all: Evaluation, byKind: [String: Evaluation], recommended: Double?) {
+    private func report(_ all: Evaluation, byKind: [String: Evaluation]) {
         func row(_ name: String, _ value: String) { print(name.padding(toLength: 34, withPad: " ", startingAt: 0) + value) }
         func share(_ value: Double?) -> String { value.map { String(format: "%.4f", $0) } ?? "–" }
         row("queries", "\(all.outcomes.count), of which \(all.absentCount) show nothing of the catalog")
@@ -88,9 +90,11 @@ struct EvaluateCommand: AsyncParsableCommand {
         } else {
             row("recall at 95 % precision", "–")
         }
-        if let recommended {
-            let rates = all.rates(within: recommended)
-            row("within " + String(format: "%.4f", recommended) + " (recommended)", "\(share(rates.found)) found, \(share(rates.falsePositives)) of absent queries answered")
+        let limits = all.outcomes.compactMap(\.maxDistance)
+        if let least = limits.min(), let most = limits.max() {
+            let rates = all.rates()
+            let range = String(format: least == most ? "%.2f" : "%.2f–%.2f", least, most)
+            row("within the recommended \(range)", "\(share(rates.found)) found, \(share(rates.falsePositives)) of absent queries answered")
         }
     }
 }

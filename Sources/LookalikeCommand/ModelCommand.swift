@@ -37,6 +37,7 @@ struct ModelCommand: ParsableCommand {
             print("kernels               \(KernelTier.selected.name)")
             print("computes in           \(model.precision.rawValue)")
             print("recommended distance  " + (model.recommendedMaxDistance.map { String(format: "%.4f", $0) } ?? "none"))
+            print("background prints     " + grouped(model.backgroundPrintCount))
         }
 
         private func grouped(_ number: Int) -> String {

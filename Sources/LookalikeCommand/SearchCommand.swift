@@ -7,7 +7,7 @@ struct SearchCommand: AsyncParsableCommand {
         commandName: "search",
         abstract: "Finds what images show, nearest first.",
         discussion: """
-            Without --max-distance, the distance that the model's file recommends is the farthest. \
+            Without --max-distance, the distance that the model recommends for the image is the farthest. \
             An image that shows nothing of the catalog gets an empty answer, which is no error.
 
             With --json, a line a query:
@@ -86,10 +86,13 @@ struct SearchAnswer: Encodable {
     }
 
     let query: String
+    /// Up to where the model recommends to believe in a match.
+    let recommendedMaxDistance: Double?
     let results: [Result]
 
-    init(query: String, matches: [CatalogMatch]) {
+    init(query: String, matches: [CatalogMatch], recommendedMaxDistance: Double? = nil) {
         self.query = query
+        self.recommendedMaxDistance = recommendedMaxDistance
         results = matches.map {
             Result(
                 id: $0.entity.id, distance: $0.distance, type: $0.entity.type, title: $0.entity.title,

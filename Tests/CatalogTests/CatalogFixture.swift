@@ -3,6 +3,7 @@ import FeaturePrints
 import Foundation
 import PixelBuffers
 import TestSupport
+import Testing
 
 /// A folder of generated images, and a catalog of them.
 struct CatalogFixture {
@@ -34,8 +35,21 @@ struct CatalogFixture {
     /// The shipped network with one bias changed: another model, as far as prints go.
     static func otherModel() throws -> FeaturePrintModel {
         var data = try FeaturePrintModel.default().fileData
-        // Exponent and sign of the last float of the file stay, so that it is finite.
+        // The last float of the file is the projection's; its exponent and sign stay, so that it is finite.
         data[data.count - 3] ^= 0x55
         return try FeaturePrintModel(data, named: "other")
+    }
+
+    /// The shipped model with other metadata: the same network, with other advice.
+    static func model(advising change: (inout [String: String]) -> Void) throws -> FeaturePrintModel {
+        let data = try FeaturePrintModel.default().fileData
+        let length = data.prefix(8).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
+        var header = try #require(try JSONSerialization.jsonObject(with: data.subdata(in: 8..<(8 + length))) as? [String: Any])
+        var metadata = try #require(header["__metadata__"] as? [String: String])
+        change(&metadata)
+        header["__metadata__"] = metadata
+        let changed = try JSONSerialization.data(withJSONObject: header)
+        let prefix = Data((0..<8).map { UInt8(truncatingIfNeeded: changed.count >> (8 * $0)) })
+        return try FeaturePrintModel(prefix + changed + data[(8 + length)...], named: "advising")
     }
 }

@@ -87,6 +87,31 @@ struct TextSearchTests {
     }
 }
 
+struct RecommendedDistanceTests {
+    /// With the whole distance to the background in it, and 2 for what is typical, every limit is 0.
+    @Test func theLimitIsTheQuerysOwn() async throws {
+        let fixture = try CatalogFixture(count: 3)
+        try fixture.index()
+        let usual = try Catalog(at: fixture.catalog, model: CatalogFixture.model { $0["lookalike.recommended_max_distance"] = "2" })
+        let strict = try Catalog(
+            at: fixture.catalog,
+            model: CatalogFixture.model {
+                $0["lookalike.recommended_max_distance"] = "0.1"
+                $0["lookalike.background"] = #"{"tensor":"background","nearest":10,"weight":1,"typical_distance":2}"#
+            })
+        let image = SampleImage.blocks(seed: 1)
+        let prints = try QueryRegions.whole.look(at: image, with: strict.model).map(\.print)
+        #expect(strict.model.recommendedMaxDistance == 0.1 && strict.model.recommendedMaxDistance(forQuery: prints) == 0)
+        // The image itself is at distance 0, and whatever else there is farther.
+        #expect(try await strict.search(matching: image, regions: .whole).map(\.entity.id) == [fixture.id(1)])
+        #expect(try await strict.search(matching: prints[0]).map(\.entity.id) == [fixture.id(1)])
+        #expect(try await strict.search(matching: SampleImage.blocks(seed: 77)).isEmpty)
+        #expect(try await strict.search(matching: SampleImage.blocks(seed: 77), maxDistance: 2).count == 3)
+        #expect(try await usual.search(matching: SampleImage.blocks(seed: 77)).count == 3)
+        #expect(try await strict.search(matchingAnyOf: []).isEmpty)
+    }
+}
+
 struct CatalogFilterTests {
     static let rows = (0..<12).map { index in
         ManifestFixture.row(

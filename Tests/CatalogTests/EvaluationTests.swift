@@ -22,6 +22,17 @@ struct EvaluationTests {
         #expect(evaluation.rates(within: 0.3).found == 0.4 && evaluation.rates(within: 0.3).falsePositives == 0.5)
     }
 
+    @Test func eachQueryMayHaveItsOwnLimit() {
+        var evaluation = Evaluation()
+        evaluation.add(.init(target: "a", answer: [("a", 0.6)], maxDistance: 0.7))
+        evaluation.add(.init(target: "b", answer: [("b", 0.4)], maxDistance: 0.3))
+        evaluation.add(.init(target: nil, answer: [("b", 0.5)], maxDistance: 0.4))
+        evaluation.add(.init(target: nil, answer: [("b", 0.5)], maxDistance: 0.5))
+        evaluation.add(.init(target: "c", answer: [("c", 1.9)]))
+        #expect(evaluation.rates().found == 2.0 / 3 && evaluation.rates().falsePositives == 0.5)
+        #expect(evaluation.rates(within: 0.45).found == 1.0 / 3 && evaluation.rates(within: 0.45).falsePositives == 0)
+    }
+
     @Test func nothingToAskGivesNothing() {
         let none = Evaluation()
         #expect(none.recall(at: 1) == nil && none.microAveragePrecision == nil && none.recall(atPrecision: 0.5) == nil)

@@ -54,6 +54,15 @@ struct EntityCatalogTests {
         #expect(try await fixture.albums.search(matching: SemanticContentDescriptor(labels: ["…", ""])).isEmpty)
     }
 
+    @Test func aQueryTakesTheDistanceThatTheModelRecommendsForIt() async throws {
+        let fixture = try EntityFixture([EntityFixture.row(0)])
+        let model = fixture.catalog.model
+        let query = try await fixture.albums.query(for: SemanticContentDescriptor(pixelBuffer: SampleImage.blocks(seed: 0)))
+        #expect(query.maxDistance == model.recommendedMaxDistance(forQuery: query.prints) && query.maxDistance != model.recommendedMaxDistance)
+        let words = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"]))
+        #expect(words.prints.isEmpty && words.maxDistance == model.recommendedMaxDistance)
+    }
+
     @Test func textFindsEntitiesOfItsType() async throws {
         let fixture = try EntityFixture([
             EntityFixture.row(0, title: "Glass Orchard"), EntityFixture.row(1, type: "poster", title: "Glass Poster"), EntityFixture.row(2, title: "Orchard"),

@@ -41,12 +41,12 @@ def frame_grid(size, device):
     return x, y
 
 
-def gaussian_blur(images, radius_fraction):
-    """Defocus by going down and up: cheap, and wide enough for backgrounds."""
+def gaussian_blur(images, radius_fraction, up="bicubic"):
+    """Defocus by going down and up: cheap, and wide enough for backgrounds, for which going up linearly will do."""
     size = images.shape[-1]
     small = max(4, int(size * radius_fraction))
     down = F.interpolate(images, size=(small, small), mode="bilinear", antialias=True, align_corners=False)
-    return F.interpolate(down, size=(size, size), mode="bicubic", align_corners=False).clamp(0, 1)
+    return F.interpolate(down, size=(size, size), mode=up, align_corners=False).clamp(0, 1)
 
 
 class TextBank:
@@ -141,12 +141,10 @@ class CaptureSimulator:
         """The warped object and its mask, sampled from a mip level that fits its size."""
         n, device = len(textures), textures.device
         x, y = frame_grid(size, device)
-        points = torch.stack([x, y, torch.ones_like(x)], -1).view(1, -1, 3)
-        mapped = points @ quad_homography(quads).transpose(1, 2)
-        w = mapped[..., 2:]
+        u, v, w = (a * x + b * y + c for a, b, c in (row.view(n, 3, 1, 1).unbind(1) for row in quad_homography(quads).unbind(1)))
         w = torch.where(w.abs() < 1e-4, torch.full_like(w, 1e-4), w)
-        grid = (mapped[..., :2] / w).view(n, size, size, 2)
-        visible = (w > 0).view(n, 1, size, size).float()
+        grid = torch.stack([u / w, v / w], -1)
+        visible = (w > 0).unsqueeze(1).float()
         spread = (quads.amax(1) - quads.amin(1)).mean(1) / 2 * size
         level = torch.log2((textures.shape[-1] / spread).clamp(min=1)).round().clamp(max=2).long()
         layer = torch.empty(n, 3, size, size, device=device)
@@ -173,8 +171,8 @@ class CaptureSimulator:
         theta[:, 0, 0], theta[:, 1, 1] = zoom * torch.where(chance(n, 0.5, device), 1.0, -1.0), zoom
         theta[:, :, 2] = (torch.rand(n, 2, device=device) * 2 - 1) * (1 - zoom).unsqueeze(1)
         other = F.grid_sample(backgrounds, F.affine_grid(theta, (n, 3, size, size), align_corners=False), padding_mode="reflection", align_corners=False)
-        soft = gaussian_blur(other, float(uniform(1, 0.05, 0.2, "cpu")))
-        own = gaussian_blur(F.interpolate(textures, size=(size, size), mode="bilinear", align_corners=False), float(uniform(1, 0.06, 0.2, "cpu")))
+        soft = gaussian_blur(other, float(uniform(1, 0.05, 0.2, "cpu")), "bilinear")
+        own = gaussian_blur(F.interpolate(textures, size=(size, size), mode="bilinear", align_corners=False), float(uniform(1, 0.06, 0.2, "cpu")), "bilinear")
         x, y = frame_grid(size, device)
         first, second = torch.rand(n, 3, 1, 1, device=device), torch.rand(n, 3, 1, 1, device=device)
         light = per_image(chance(n, 0.4, device))
@@ -192,7 +190,7 @@ class CaptureSimulator:
     def shadow(self, ground, mask):
         n, device = len(ground), ground.device
         offset = [int(v) for v in torch.randint(-6, 7, (2,))]
-        cast = F.avg_pool2d(torch.roll(mask, offset, (2, 3)), 9, 1, 4)
+        cast = F.avg_pool2d(F.avg_pool2d(torch.roll(mask, offset, (2, 3)), (9, 1), 1, (4, 0)), (1, 9), 1, (0, 4))
         return ground * (1 - cast * per_image(uniform(n, 0, 0.6, device) * chance(n, 0.5, device)))
 
     def overlays(self, frame, camera, difficulty):
@@ -269,11 +267,11 @@ class CaptureSimulator:
         k = torch.arange(8, device=device, dtype=torch.float32)
         basis = torch.cos((2 * k[None, :] + 1) * k[:, None] * math.pi / 16) * 0.5
         basis[0] *= math.sqrt(0.5)
-        blocks = frame[chosen].unfold(2, 8, 8).unfold(3, 8, 8)
-        spectrum = basis @ blocks @ basis.T
-        step = (1 + k[:, None] + k[None, :]) * 0.01
-        step = step * uniform(len(chosen), 0.5, 4 + 3 * difficulty, device).view(-1, 1, 1, 1, 1, 1)
-        blocks = basis.T @ ((spectrum / step).round() * step) @ basis
+        # All blocks at once: a matrix with the basis down its diagonal transforms the rows, or the columns, of an image.
+        transform = torch.block_diag(*[basis] * (size // 8))
+        step = ((1 + k[:, None] + k[None, :]) * 0.01).repeat(size // 8, size // 8)
+        step = step * per_image(uniform(len(chosen), 0.5, 4 + 3 * difficulty, device))
+        spectrum = transform @ frame[chosen] @ transform.T
         frame = frame.clone()
-        frame[chosen] = blocks.permute(0, 1, 2, 4, 3, 5).reshape(len(chosen), 3, size, size).clamp(0, 1)
+        frame[chosen] = (transform.T @ ((spectrum / step).round() * step) @ transform).clamp(0, 1)
         return frame

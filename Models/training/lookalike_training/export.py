@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from .network import MEAN, STD, corners_of
+from .safetensors import save_safetensors
 
 
 def folded(conv_bn):
@@ -124,27 +125,9 @@ def activation_ranges(graph, tensors, images, batch=32):
     return ranges
 
 
-def save_safetensors(path, tensors, metadata):
-    """https://huggingface.co/docs/safetensors: a length, a JSON header, the tensors."""
-    kinds = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
-    header, blobs, offset = {"__metadata__": metadata}, [], 0
-    for name, tensor in tensors.items():
-        raw = tensor.contiguous()
-        data = raw.view(torch.uint16).numpy().tobytes() if raw.dtype == torch.bfloat16 else raw.numpy().tobytes()
-        header[name] = {"dtype": kinds[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [offset, offset + len(data)]}
-        blobs.append(data)
-        offset += len(data)
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as out:
-        out.write(np.uint64(len(text)).tobytes())
-        out.write(text)
-        for blob in blobs:
-            out.write(blob)
-
-
-def export(network, path, name, recommended_max_distance=None, images=None):
-    """`images`, normalised, are what the ranges of activations are found on; without, the model runs in floats alone."""
+def export(network, path, name, recommended_max_distance=None, images=None, background=None):
+    """`images`, normalised, are what the ranges of activations are found on; without, the model runs in floats alone.
+    `background` makes a description and prints of the graph and its tensors; without, one distance is recommended for all queries."""
     graph, tensors = described(network.eval().cpu(), name)
     metadata = {"lookalike.graph": json.dumps(graph, separators=(",", ":"))}
     if recommended_max_distance is not None:
@@ -152,5 +135,11 @@ def export(network, path, name, recommended_max_distance=None, images=None):
     if images is not None:
         ranges = activation_ranges(graph, tensors, images)
         metadata["lookalike.activation_ranges"] = json.dumps({k: float(f"{v:.5g}") for k, v in ranges.items()}, separators=(",", ":"))
-    save_safetensors(path, tensors, metadata)
+    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    made = background(graph, tensors) if background else None
+    if made:
+        description, prints = made
+        metadata["lookalike.background"] = json.dumps(description, separators=(",", ":"))
+        arrays = {description["tensor"]: prints.numpy(), **arrays}
+    save_safetensors(path, arrays, metadata)
     return graph, tensors

@@ -8,7 +8,8 @@ from .network import cell_centres, voted_corners
 
 
 def contrastive(captures, flats, groups, memory, memory_groups, temperature):
-    """InfoNCE both ways; prints of near-duplicates are neither positives nor negatives.
+    """InfoNCE both ways, and the same over all pairs of queries; prints of near-duplicates are neither positives nor
+    negatives. Returns the two.
 
     `memory` holds flat prints of past steps (Wang et al., "Cross-Batch Memory", 2020).
     """
@@ -21,9 +22,15 @@ def contrastive(captures, flats, groups, memory, memory_groups, temperature):
     past = (captures @ memory.T).masked_fill(groups[:, None] == memory_groups[None, :], -4)
     # A background that is another image of the batch must not attract: captures repel captures too.
     beside = (captures @ captures.T).masked_fill(same, -4)
-    forward = F.cross_entropy(torch.cat([across, past, beside], 1) / temperature, target)
+    logits = torch.cat([across, past, beside], 1) / temperature
+    forward = F.cross_entropy(logits, target)
     backward = F.cross_entropy(across.T / temperature, target)
-    return (forward + backward) / 2
+    # One distance has to serve all queries: what resembles one query most must be further than the right image of any
+    # other. The softmax over a query's own negatives, softplus(negatives - positive), taken for every pair of queries.
+    positives = logits.diagonal()
+    negatives = logits.masked_fill(F.pad(diagonal, (0, logits.shape[1] - n)), -torch.inf).logsumexp(1)
+    threshold = F.softplus(negatives[None, :] - positives[:, None]).mean()
+    return (forward + backward) / 2, threshold
 
 
 def entropy(prints, groups, memory, memory_groups):

@@ -42,17 +42,21 @@ struct SafeTensorsFile {
 
     func shape(of name: String) -> [Int]? { tensors[name]?.shape }
 
+    /// Where the tensor's bytes lie in `data`.
+    func range(of name: String) -> Range<Int>? {
+        tensors[name].map { (base + $0.data_offsets[0])..<(base + $0.data_offsets[1]) }
+    }
+
     /// The tensor's numbers in row-major order.
     ///
     /// - Throws: when there is no such tensor, its shape is another, or a number is not finite.
     func floats(_ name: String, shape: [Int]) throws(ModelError.Reason) -> [Float] {
-        guard let tensor = tensors[name], let element = elements[name] else {
+        guard let tensor = tensors[name], let element = elements[name], let range = range(of: name) else {
             throw .unusableTensor(name: name, "is named by the graph, but not in the file")
         }
         guard tensor.shape == shape else {
             throw .unusableTensor(name: name, "has the shape \(tensor.shape), and the graph needs \(shape)")
         }
-        let range = (base + tensor.data_offsets[0])..<(base + tensor.data_offsets[1])
         let floats = data.withUnsafeBytes { element.floats(from: UnsafeRawBufferPointer(rebasing: $0[range])) }
         if let index = floats.firstIndex(where: { !$0.isFinite }) {
             throw .unusableTensor(name: name, "has the value \(floats[index]) at position \(index)")

@@ -48,7 +48,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Parameters:
     ///   - pixelBuffer: of any size and layout; it is not copied.
     ///   - limit: how many at most.
-    ///   - maxDistance: how far at most, 0...2; the model's recommendation by default.
+    ///   - maxDistance: how far at most, 0...2; what the model recommends for these pixels by default.
     public func search(
         matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10, maxDistance: Double? = nil
     ) async throws -> [Entity] {
@@ -72,7 +72,9 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try Task.checkCancellation()
         let looks = try content.pixelBuffer.map { try regions.look(at: $0, with: catalog.model, timings: timings) } ?? []
         try Task.checkCancellation()
-        return SearchQuery(prints: looks.map(\.print), labels: content.labels, maxDistance: maxDistance ?? catalog.model.recommendedMaxDistance)
+        let prints = looks.map(\.print)
+        let recommended = prints.isEmpty ? catalog.model.recommendedMaxDistance : catalog.model.recommendedMaxDistance(forQuery: prints)
+        return SearchQuery(prints: prints, labels: content.labels, maxDistance: maxDistance ?? recommended)
     }
 
     /// A page of a query's ranking. Only the entities of the page are read from the catalog.

@@ -1,0 +1,49 @@
+"""Prints of images that are in nobody's catalog, which tell how much a query resembles things in general."""
+
+import numpy as np
+import torch
+
+from .export import run
+from .images import files_in, signature, signatures_of, square
+from .network import normalised
+
+# A query's distance to the background is the mean to this many, the nearest; half of how it differs from what is typical
+# goes into the limit. (Pizzi et al., "A Self-Supervised Descriptor for Image Copy Detection", CVPR 2022, normalise scores
+# in this way; their weight and count, found for another network, are 1 and 3 or more.)
+NEAREST = 10
+WEIGHT = 0.5
+NEAR_DUPLICATE = 0.92
+
+
+def background_prints(graph, tensors, entries, exclude):
+    """(description, (n, length) half floats) of `FOLDER=COUNT` entries: images of each folder that resemble
+    nothing in the folders of `exclude`."""
+    size = graph["input"]["width"]
+    excluded = signatures_of(exclude)
+    images = []
+    for entry in entries:
+        folder, _, count = entry.rpartition("=")
+        images += spread(folder, int(count), size, excluded)
+    prints = []
+    with torch.no_grad():
+        for part in torch.from_numpy(np.stack(images)).split(64):
+            prints.append(run(graph, tensors, normalised(part.permute(0, 3, 1, 2).float() / 255))[0])
+    prints = torch.cat(prints)
+    between = torch.cdist(prints, prints).fill_diagonal_(torch.inf)
+    typical = between.topk(NEAREST, 1, largest=False).values.mean().item()
+    return {"tensor": "background", "nearest": NEAREST, "weight": WEIGHT, "typical_distance": round(typical, 4)}, prints.half()
+
+
+def spread(folder, count, size, excluded):
+    """`count` images of a folder, picked at random but the same each time, none that resembles one of `excluded`."""
+    files = files_in(folder)
+    chosen = []
+    for index in np.random.default_rng(0).permutation(len(files)):
+        if len(chosen) == count:
+            break
+        pixels, _ = square(files[index], size)
+        if not len(excluded) or float((excluded @ signature(pixels)).max()) <= NEAR_DUPLICATE:
+            chosen.append(pixels)
+    if len(chosen) < count:
+        raise SystemExit(f"{folder}: {len(chosen)} images can be used, and {count} are asked for")
+    return chosen
