@@ -10,7 +10,6 @@ from pathlib import Path
 
 import torch
 
-from lookalike_training.background import background_prints
 from lookalike_training.capture import CaptureSimulator
 from lookalike_training.export import export, run
 from lookalike_training.images import files_in, square
@@ -25,8 +24,6 @@ def main():
     parser.add_argument("--input-size", type=int, help="the side that images are resized to, by default the last of training")
     parser.add_argument("--max-distance", type=float, help="the recommended maximum distance")
     parser.add_argument("--data", action="append", default=[], metavar="FOLDER", help="training images on which the ranges of activations are found, so that the model can run in bytes")
-    parser.add_argument("--background", action="append", default=[], metavar="FOLDER=COUNT", help="training images whose prints go with the model, so that the recommended distance depends on how much a query resembles things in general")
-    parser.add_argument("--exclude", action="append", default=[], metavar="FOLDER", help="no background image resembles one of these")
     parser.add_argument("--fixture", type=Path, help="also write inputs and outputs of this network as JSON")
     options = parser.parse_args()
     state = torch.load(options.checkpoint, map_location="cpu")
@@ -38,9 +35,7 @@ def main():
         architecture.input_size = options.input_size
     network = FeaturePrintNetwork(architecture)
     network.load_state_dict(state["average"])
-    graph, tensors = export(
-        network, options.output, options.name, options.max_distance, calibration_images(options.data, architecture.input_size),
-        lambda graph, tensors: background_prints(graph, tensors, options.background, options.exclude) if options.background else None)
+    graph, tensors = export(network, options.output, options.name, options.max_distance, calibration_images(options.data, architecture.input_size))
     if options.fixture:
         write_fixture(graph, tensors, options.fixture)
 

@@ -121,7 +121,7 @@ public final class FeaturePrintModel: Sendable {
     /// many things, and more for one that resembles none; 0...2. A match's distance is the least of those to the prints.
     ///
     /// - Precondition: there is a print, and they were made with this model.
-    /// - Complexity: O(prints · background prints · print length), some hundredths of a millisecond.
+    /// - Complexity: O(prints · background prints · print length): for four prints and the shipped 2,048, a tenth of a millisecond.
     public func recommendedMaxDistance(forQuery prints: [FeaturePrint]) -> Double? {
         precondition(!prints.isEmpty && prints.allSatisfy { $0.model == identity }, "the prints are of one query and this model")
         guard let recommendedMaxDistance, let background else { return recommendedMaxDistance }

@@ -16,6 +16,28 @@ struct ModelFileTests {
         #expect(model.summary.multiplyAdds == 2 * 3 * 16 + 4 + 2)
     }
 
+    /// Weights on the diagonal of the projection, as halves, and what they are.
+    @Test(arguments: [
+        (0x3C00, 1), (0xBC00, -1), (0x3555, 0x1.554p-2), (0x7BFF, 65504), (0x0400, 0x1p-14), (0x0001, 0x1p-24), (0x83FF, -0x1.FF8p-15),
+    ] as [(UInt16, Double)])
+    func halfFloatsAreReadExactly(pattern: UInt16, value: Double) throws {
+        var builder = SafeTensorsBuilder.tiny()
+        // Beside a number of the same size that is a power of two, so that the ratio survives the normalization.
+        let other: (UInt16, Double) = value.magnitude < 0x1p-14 ? (0x0001, 0x1p-24) : value.magnitude > 2 ? (0x7800, 32768) : (0x3C00, 1)
+        builder.addHalves("l.weight", [pattern, 0, 0, other.0], shape: [2, 2])
+        let image = try PixelBuffer((0..<16).flatMap { _ in [51, 51, 0] as [UInt8] }, width: 4, height: 4, format: .rgb8)
+        let print = try FeaturePrintModel(builder.data, named: "halves").featurePrint(for: image)
+        #expect(abs(Double(print.vector[0] / print.vector[1]) / (value / other.1) - 1) < 1e-6)
+    }
+
+    @Test(arguments: [(0x7C00, "inf"), (0xFC00, "-inf"), (0x7E00, "nan")] as [(UInt16, String)])
+    func halfFloatsThatAreNoNumbersAreRefused(pattern: UInt16, says: String) {
+        var builder = SafeTensorsBuilder.tiny()
+        builder.addHalves("l.weight", [0x3C00, 0, 0, pattern], shape: [2, 2])
+        let error = #expect(throws: ModelError.self) { try FeaturePrintModel(builder.data, named: "halves") }
+        #expect(error?.description.contains("has the value \(says) at position 3") == true, "\(error?.description ?? "")")
+    }
+
     @Test func theRecommendedDistanceIsNoPartOfTheIdentity() throws {
         var builder = SafeTensorsBuilder.tiny()
         let plain = try FeaturePrintModel(builder.data, named: "a")

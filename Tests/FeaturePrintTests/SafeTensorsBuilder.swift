@@ -12,6 +12,13 @@ struct SafeTensorsBuilder {
         entries[name] = ["dtype": "F32", "shape": shape, "data_offsets": [start, blob.count]]
     }
 
+    /// Bit patterns of IEEE 754 binary16.
+    mutating func addHalves(_ name: String, _ patterns: [UInt16], shape: [Int]) {
+        let start = blob.count
+        for pattern in patterns { withUnsafeBytes(of: pattern.littleEndian) { blob.append(contentsOf: $0) } }
+        entries[name] = ["dtype": "F16", "shape": shape, "data_offsets": [start, blob.count]]
+    }
+
     var data: Data {
         var header: [String: Any] = entries
         header["__metadata__"] = metadata

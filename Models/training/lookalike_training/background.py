@@ -7,11 +7,11 @@ from .export import run
 from .images import files_in, signature, signatures_of, square
 from .network import normalised
 
-# A query's distance to the background is the mean to this many, the nearest; half of how it differs from what is typical
-# goes into the limit. (Pizzi et al., "A Self-Supervised Descriptor for Image Copy Detection", CVPR 2022, normalise scores
-# in this way; their weight and count, found for another network, are 1 and 3 or more.)
+# How many of the nearest background prints are averaged over, and how much of the difference to what is typical goes into
+# the limit (score normalisation, as in Pizzi et al., "A Self-Supervised Descriptor for Image Copy Detection", CVPR 2022).
+# Any weight from 0.5 to 1 and any count from 3 to 30 is nearly as good: see the model card.
 NEAREST = 10
-WEIGHT = 0.5
+WEIGHT = 0.75
 NEAR_DUPLICATE = 0.92
 
 
@@ -23,7 +23,11 @@ def background_prints(graph, tensors, entries, exclude):
     images = []
     for entry in entries:
         folder, _, count = entry.rpartition("=")
-        images += spread(folder, int(count), size, excluded)
+        if not count.isdigit() or not folder:
+            raise SystemExit(f"{entry}: is no FOLDER=COUNT")
+        images += some_of(folder, int(count), size, excluded)
+    if len(images) <= NEAREST:
+        raise SystemExit(f"{len(images)} background images are too few, the nearest {NEAREST} are averaged over")
     prints = []
     with torch.no_grad():
         for part in torch.from_numpy(np.stack(images)).split(64):
@@ -34,7 +38,7 @@ def background_prints(graph, tensors, entries, exclude):
     return {"tensor": "background", "nearest": NEAREST, "weight": WEIGHT, "typical_distance": round(typical, 4)}, prints.half()
 
 
-def spread(folder, count, size, excluded):
+def some_of(folder, count, size, excluded):
     """`count` images of a folder, picked at random but the same each time, none that resembles one of `excluded`."""
     files = files_in(folder)
     chosen = []

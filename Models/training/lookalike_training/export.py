@@ -125,9 +125,8 @@ def activation_ranges(graph, tensors, images, batch=32):
     return ranges
 
 
-def export(network, path, name, recommended_max_distance=None, images=None, background=None):
-    """`images`, normalised, are what the ranges of activations are found on; without, the model runs in floats alone.
-    `background` makes a description and prints of the graph and its tensors; without, one distance is recommended for all queries."""
+def export(network, path, name, recommended_max_distance=None, images=None):
+    """`images`, normalised, are what the ranges of activations are found on; without, the model runs in floats alone."""
     graph, tensors = described(network.eval().cpu(), name)
     metadata = {"lookalike.graph": json.dumps(graph, separators=(",", ":"))}
     if recommended_max_distance is not None:
@@ -135,11 +134,5 @@ def export(network, path, name, recommended_max_distance=None, images=None, back
     if images is not None:
         ranges = activation_ranges(graph, tensors, images)
         metadata["lookalike.activation_ranges"] = json.dumps({k: float(f"{v:.5g}") for k, v in ranges.items()}, separators=(",", ":"))
-    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-    made = background(graph, tensors) if background else None
-    if made:
-        description, prints = made
-        metadata["lookalike.background"] = json.dumps(description, separators=(",", ":"))
-        arrays = {description["tensor"]: prints.numpy(), **arrays}
-    save_safetensors(path, arrays, metadata)
+    save_safetensors(path, {name: tensor.numpy() for name, tensor in tensors.items()}, metadata)
     return graph, tensors

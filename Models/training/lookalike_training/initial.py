@@ -25,7 +25,7 @@ def load_initial(network, path, images):
 def unfold(network, metadata, arrays, images):
     """A folded filter w with bias b is the unit filter w / |w| and a normalisation whose statistics are what that filter
     makes of `images`: the same function in evaluation, and one that goes on learning in training."""
-    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    tensors = {name: torch.tensor(array).float() for name, array in arrays.items()}
     graph = json.loads(metadata["lookalike.graph"])
     network.pool.power.fill_(next(node["power"] for node in graph["nodes"] if node["op"] == "generalized_mean"))
     hooks = []

@@ -9,7 +9,7 @@ KINDS = {"float32": "F32", "float16": "F16"}
 
 
 def read_safetensors(path):
-    """(metadata, arrays as float32)."""
+    """(metadata, arrays): float16 and float32 as they are stored, bfloat16 as float32."""
     data = Path(path).read_bytes()
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + length])
@@ -22,7 +22,7 @@ def read_safetensors(path):
             values = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
         else:
             values = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2"}[entry["dtype"]])
-        tensors[name] = values.astype(np.float32).reshape(entry["shape"])
+        tensors[name] = values.reshape(entry["shape"])
     return metadata, tensors
 
 

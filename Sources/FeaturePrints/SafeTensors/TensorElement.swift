@@ -10,13 +10,19 @@ enum TensorElement: String, Sendable, Decodable {
     func floats(from bytes: UnsafeRawBufferPointer) -> [Float] {
         let count = bytes.count / byteCount
         return [Float](unsafeUninitializedCapacity: count) { out, initialized in
-            for index in 0..<count {
-                switch self {
-                case .float32:
+            // A loop for each format, so that each goes through vectors: a network has millions of numbers.
+            guard let bytes = bytes.baseAddress, let out = out.baseAddress else { return }
+            switch self {
+            case .float32:
+                for index in 0..<count {
                     out[index] = Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)))
-                case .float16:
+                }
+            case .float16:
+                for index in 0..<count {
                     out[index] = Self.widened(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)))
-                case .bfloat16:
+                }
+            case .bfloat16:
+                for index in 0..<count {
                     let high = UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self))
                     out[index] = Float(bitPattern: UInt32(high) << 16)
                 }
@@ -25,15 +31,14 @@ enum TensorElement: String, Sendable, Decodable {
         }
     }
 
-    /// IEEE 754 binary16 to binary32, exact. By hand, since Swift has no Float16 on every platform.
+    /// IEEE 754 binary16 to binary32, exact. By hand, since Swift has no Float16 on every platform: with exponent and
+    /// fraction moved to their new places a number is 2¹¹² times too small, subnormal ones too; the exponent of infinity
+    /// and of what is no number becomes the largest there is.
+    @inline(__always)
     static func widened(_ half: UInt16) -> Float {
-        let sign: Float = half & 0x8000 == 0 ? 1 : -1
-        let exponent = Int(half >> 10 & 0x1F)
-        let fraction = Float(half & 0x3FF)
-        switch exponent {
-        case 0: return sign * fraction * 0x1p-24
-        case 31: return fraction == 0 ? sign * .infinity : .nan
-        default: return sign * (1024 + fraction) * Float(sign: .plus, exponent: exponent - 25, significand: 1)
-        }
+        let bits = UInt32(half & 0x7FFF) << 13
+        let finite = (Float(bitPattern: bits) * 0x1p112).bitPattern
+        let magnitude = half & 0x7C00 == 0x7C00 ? bits | 0x7F80_0000 : finite
+        return Float(bitPattern: magnitude | UInt32(half & 0x8000) << 16)
     }
 }
