@@ -22,8 +22,8 @@ from lookalike_training.network import Architecture, FeaturePrintNetwork, normal
 
 MEMORY = 4096
 # With --families: images of a family in a batch, and how many alike ones they are drawn from.
-FAMILY = 6
-ALIKE = 18
+FAMILY = 4
+ALIKE = 12
 LARGEST_IN_FAMILIES = 20_000
 
 
