@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from .export import run
-from .images import files_in, signature, signatures_of, square
+from .images import files_in, resembles, signature, signatures_of, square
 from .network import normalised
 
 # How many of the nearest background prints are averaged over, and how much of the difference to what is typical goes into
@@ -12,7 +12,6 @@ from .network import normalised
 # Any weight from 0.5 to 1 and any count from 3 to 30 is nearly as good: see the model card.
 NEAREST = 10
 WEIGHT = 0.75
-NEAR_DUPLICATE = 0.92
 
 
 def background_prints(graph, tensors, entries, exclude):
@@ -46,7 +45,7 @@ def some_of(folder, count, size, excluded):
         if len(chosen) == count:
             break
         pixels, _ = square(files[index], size)
-        if not len(excluded) or float((excluded @ signature(pixels)).max()) <= NEAR_DUPLICATE:
+        if not resembles(signature(pixels), excluded):
             chosen.append(pixels)
     if len(chosen) < count:
         raise SystemExit(f"{folder}: {len(chosen)} images can be used, and {count} are asked for")

@@ -10,6 +10,8 @@ from PIL import Image
 
 SUFFIXES = {".jpg", ".jpeg", ".png"}
 THUMBNAIL = 12
+# The cosine of two signatures above which one image is taken for a variant of the other.
+NEAR_DUPLICATE = 0.92
 
 
 def files_in(folder):
@@ -35,6 +37,11 @@ def signature(texture):
     return small / (np.linalg.norm(small) + 1e-6)
 
 
+def resembles(mark, marks, near_duplicate=NEAR_DUPLICATE):
+    """Whether a signature is that of a near-duplicate of one of `marks`."""
+    return len(marks) > 0 and float((marks @ mark).max()) > near_duplicate
+
+
 class TextureSet:
     """`pixels` (n, size, size, 3) uint8, `aspects` (n,), `groups` (n,): near-duplicates share a group."""
 
@@ -45,7 +52,7 @@ class TextureSet:
         return len(self.pixels)
 
     @classmethod
-    def packed(cls, folder, size, cache, excluded, log, near_duplicate=0.92):
+    def packed(cls, folder, size, cache, excluded, log, near_duplicate=NEAR_DUPLICATE):
         """Reads `folder`, or the pack that an earlier call left in `cache`.
 
         An image whose signature has a cosine above `near_duplicate` with one of `excluded`
@@ -76,7 +83,7 @@ class TextureSet:
                     log(f"{path}: {error}")
                     continue
                 mark = signature(texture)
-                if len(excluded) and float((excluded @ mark).max()) > near_duplicate:
+                if resembles(mark, excluded, near_duplicate):
                     left_out += 1
                     continue
                 out.write(texture.tobytes())
