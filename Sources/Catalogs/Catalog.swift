@@ -164,7 +164,6 @@ public final class Catalog: Sendable {
         for print in prints where print.model != model.identity {
             throw FeaturePrintError.differentModels(model.identity, print.model)
         }
-        guard !prints.isEmpty else { return [] }
         let farthest = maxDistance ?? model.recommendedMaxDistance(forQuery: prints) ?? .infinity
         let matrix = currentMatrix()
         let last = cursor.map { Neighbor(row: matrix.lastRow(upTo: $0.key), squaredDistance: Float($0.badness)) }

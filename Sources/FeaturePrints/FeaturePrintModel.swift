@@ -120,11 +120,13 @@ public final class FeaturePrintModel: Sendable {
     /// ``recommendedMaxDistance`` for a file without background prints. With them, less for a query that resembles
     /// many things, and more for one that resembles none; 0...2. A match's distance is the least of those to the prints.
     ///
-    /// - Precondition: there is a print, and they were made with this model.
+    /// Of no prints it is ``recommendedMaxDistance`` too.
+    ///
+    /// - Precondition: the prints were made with this model.
     /// - Complexity: O(prints · background prints · print length): for four prints and the shipped 2,048, a tenth of a millisecond.
     public func recommendedMaxDistance(forQuery prints: [FeaturePrint]) -> Double? {
-        precondition(!prints.isEmpty && prints.allSatisfy { $0.model == identity }, "the prints are of one query and this model")
-        guard let recommendedMaxDistance, let background else { return recommendedMaxDistance }
+        precondition(prints.allSatisfy { $0.model == identity }, "the prints are of this model")
+        guard let recommendedMaxDistance, let background, !prints.isEmpty else { return recommendedMaxDistance }
         return min(max(recommendedMaxDistance + background.offset(forQuery: prints.map(\.vector)), 0), 2)
     }
 

@@ -62,6 +62,7 @@ struct BackgroundPrintsTests {
         builder.metadata["lookalike.recommended_max_distance"] = "0.5"
         #expect(try Self.model(builder).recommendedMaxDistance(forQuery: [print]) == 0.5)
         #expect(try Self.model(Self.builder([[1, 0]], recommended: nil)).recommendedMaxDistance(forQuery: [print]) == nil)
+        #expect(try Self.model(Self.builder([[1, 0]])).recommendedMaxDistance(forQuery: []) == 0.6)
     }
 
     @Test func adviceIsNoPartOfTheIdentity() throws {

@@ -42,11 +42,10 @@ def unfold(network, metadata, arrays, images):
             module.bias.copy_(tensors[f"{name}.bias"])
     training = network.training
     network.eval()(images)
-    network.train(training)
     for hook in hooks:
         hook.remove()
-    some = images[:8].cpu()
-    apart = (network.eval()(images[:8])[0].cpu() - run(graph, tensors, some)[0]).abs().max().item()
+    some = images[:8]
+    apart = (network(some)[0].cpu() - run(graph, tensors, some.cpu())[0]).abs().max().item()
     network.train(training)
     if not apart < 1e-3:
         raise SystemExit(f"the model's prints cannot be made with this architecture: {apart:.1e} apart")

@@ -73,8 +73,8 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         let looks = try content.pixelBuffer.map { try regions.look(at: $0, with: catalog.model, timings: timings) } ?? []
         try Task.checkCancellation()
         let prints = looks.map(\.print)
-        let recommended = prints.isEmpty ? catalog.model.recommendedMaxDistance : catalog.model.recommendedMaxDistance(forQuery: prints)
-        return SearchQuery(prints: prints, labels: content.labels, maxDistance: maxDistance ?? recommended)
+        return SearchQuery(
+            prints: prints, labels: content.labels, maxDistance: maxDistance ?? catalog.model.recommendedMaxDistance(forQuery: prints))
     }
 
     /// A page of a query's ranking. Only the entities of the page are read from the catalog.
