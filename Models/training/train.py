@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from lookalike_training.capture import CaptureSimulator
+from lookalike_training.editions import editions
 from lookalike_training.images import TextureSet, signatures_of
 from lookalike_training.initial import load_initial
 from lookalike_training.loss import contrastive, corner_errors, entropy
@@ -45,6 +46,7 @@ def arguments():
     parser.add_argument("--initial", type=Path, help="a checkpoint or a model file whose weights to begin with")
     parser.add_argument("--difficulty", type=float, default=0.15, help="difficulty of the captures at the beginning, 0 to 1; it is 1 at half time")
     parser.add_argument("--families", action="store_true", help="fill batches with images that the network to begin with finds alike")
+    parser.add_argument("--editions", type=float, default=0.0, help="share of a batch that is made of altered copies of its other images, to be told from them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--smoke", action="store_true", help="train for a minute on generated images")
     return parser.parse_args()
@@ -124,6 +126,15 @@ def instances(textures, aspects, groups):
     return textures, (aspects * size[:, 0] / size[:, 1]).clamp(0.3, 3.3), groups
 
 
+def with_editions(textures, aspects, groups, count, first_group):
+    """The last `count` images replaced by editions of the first, each in a group of its own from `first_group` down."""
+    if count == 0:
+        return textures, aspects, groups
+    altered = editions(textures[:count], textures[count : 2 * count])
+    own = first_group - torch.arange(count, device=groups.device)
+    return torch.cat([textures[:-count], altered]), torch.cat([aspects[:-count], aspects[:count]]), torch.cat([groups[:-count], own])
+
+
 def flat(textures, size):
     """What indexing sees: the image itself, now and then a little darker or softer than the original."""
     images = torch.nn.functional.interpolate(textures, size=(size, size), mode="bilinear", antialias=True, align_corners=False)
@@ -193,6 +204,7 @@ def main():
     simulate = CaptureSimulator(options.rectified)
     memory = torch.zeros(0, network.architecture.print_length, device=device)
     memory_groups = torch.zeros(0, dtype=torch.long, device=device)
+    edited = round(options.editions * options.batch)
     step, spent = 0, 0.0
     checkpoint = options.output / "checkpoint.pt"
     if checkpoint.exists():
@@ -222,6 +234,7 @@ def main():
         for group in optimizer.param_groups:
             group["lr"] = max(rate, 1e-6)
         textures, aspects, groups = instances(*batches.draw(options.batch, device))
+        textures, aspects, groups = with_editions(textures, aspects, groups, edited, -1 - step * edited)
         backgrounds = textures[torch.randperm(len(textures), device=device)]
         captures, corners = simulate(textures, aspects, backgrounds, size, difficulty)
         inputs = normalised(torch.cat([captures, flat(textures, size)])).to(memory_format=torch.channels_last)

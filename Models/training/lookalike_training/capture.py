@@ -232,7 +232,7 @@ class CaptureSimulator:
         cx, cy = per_image(uniform(n, -1, 1, device)), per_image(uniform(n, -1, 1, device))
         radius = per_image(uniform(n, 0.1, 0.6, device))
         glare = torch.exp(-((x - cx) ** 2 + (y - cy) ** 2) / (radius * radius))
-        frame = frame + glare * per_image(uniform(n, 0.1, 0.7, device) * (chance(n, 0.3, device) & camera) * strength)
+        frame = frame + glare * per_image(uniform(n, 0.1, 0.9, device) * (chance(n, 0.35, device) & camera) * strength)
         return frame.clamp(0, 1)
 
     def degrade(self, frame, camera, difficulty):

@@ -126,8 +126,14 @@ def activation_ranges(graph, tensors, images, batch=32):
 
 
 def export(network, path, name, recommended_max_distance=None, images=None):
-    """`images`, normalised, are what the ranges of activations are found on; without, the model runs in floats alone."""
+    """The (graph, tensors) of a network, saved as a model file."""
     graph, tensors = described(network.eval().cpu(), name)
+    save_model(graph, tensors, path, recommended_max_distance, images)
+    return graph, tensors
+
+
+def save_model(graph, tensors, path, recommended_max_distance=None, images=None):
+    """`images`, normalised, are what the ranges of activations are found on; without, the model runs in floats alone."""
     metadata = {"lookalike.graph": json.dumps(graph, separators=(",", ":"))}
     if recommended_max_distance is not None:
         metadata["lookalike.recommended_max_distance"] = f"{recommended_max_distance:.4f}"
@@ -135,4 +141,3 @@ def export(network, path, name, recommended_max_distance=None, images=None):
         ranges = activation_ranges(graph, tensors, images)
         metadata["lookalike.activation_ranges"] = json.dumps({k: float(f"{v:.5g}") for k, v in ranges.items()}, separators=(",", ":"))
     save_safetensors(path, {name: tensor.numpy() for name, tensor in tensors.items()}, metadata)
-    return graph, tensors

@@ -12,6 +12,8 @@ SUFFIXES = {".jpg", ".jpeg", ".png"}
 THUMBNAIL = 12
 # The cosine of two signatures above which one image is taken for a variant of the other.
 NEAR_DUPLICATE = 0.92
+# The cosine above which two images of a set cannot be told apart by their prints and are not asked to be.
+SAME = 0.985
 
 
 def files_in(folder):
@@ -43,7 +45,7 @@ def resembles(mark, marks, near_duplicate=NEAR_DUPLICATE):
 
 
 class TextureSet:
-    """`pixels` (n, size, size, 3) uint8, `aspects` (n,), `groups` (n,): near-duplicates share a group."""
+    """`pixels` (n, size, size, 3) uint8, `aspects` (n,), `groups` (n,): those that look the same share a group."""
 
     def __init__(self, pixels, aspects, groups):
         self.pixels, self.aspects, self.groups = pixels, aspects, groups
@@ -61,7 +63,7 @@ class TextureSet:
         files = files_in(folder)
         if not files:
             raise SystemExit(f"{folder}: no images")
-        key = hashlib.sha256(json.dumps([str(Path(folder).resolve()), size, len(files), len(excluded), near_duplicate]).encode())
+        key = hashlib.sha256(json.dumps([str(Path(folder).resolve()), size, len(files), len(excluded), near_duplicate, SAME]).encode())
         base = Path(cache) / f"{Path(folder).name}-{key.hexdigest()[:12]}"
         if not base.with_suffix(".json").exists():
             cls._pack(files, size, base, excluded, near_duplicate, log)
@@ -92,7 +94,7 @@ class TextureSet:
         signatures = np.stack(signatures)
         groups = np.arange(len(signatures))
         for start in range(0, len(signatures), 2048):
-            near = signatures[start : start + 2048] @ signatures.T > near_duplicate
+            near = signatures[start : start + 2048] @ signatures.T > SAME
             for row, col in zip(*np.nonzero(near)):
                 a, b = groups[start + row], groups[col]
                 if a != b:
