@@ -46,7 +46,7 @@ def arguments():
     parser.add_argument("--initial", type=Path, help="a checkpoint or a model file whose weights to begin with")
     parser.add_argument("--difficulty", type=float, default=0.15, help="difficulty of the captures at the beginning, 0 to 1; it is 1 at half time")
     parser.add_argument("--families", action="store_true", help="fill batches with images that the network to begin with finds alike")
-    parser.add_argument("--editions", type=float, default=0.0, help="share of a batch that is made of altered copies of its other images, to be told from them")
+    parser.add_argument("--editions", type=float, default=0.0, help="share of a batch, up to a third, that is made of altered copies of its other images, to be told from them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--smoke", action="store_true", help="train for a minute on generated images")
     return parser.parse_args()
@@ -172,6 +172,8 @@ def main():
 
         options.data = [str(generated_folder(options.output / "generated"))]
         options.minutes, options.batch, options.sizes = min(options.minutes, 1.0), 24, [64]
+    if not 0 <= options.editions <= 1 / 3:
+        raise SystemExit(f"--editions {options.editions}: a share from 0 to a third is needed, since the rest is what is altered")
     torch.manual_seed(options.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     cache = options.cache or options.output / "cache"

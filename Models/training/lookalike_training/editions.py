@@ -7,8 +7,8 @@ from .capture import chance, frame_grid, per_image, uniform
 
 
 def editions(textures, others):
-    """Altered copies that are images of their own: each has a sticker, a frame or a band of another, most of them more
-    than one, and some have other inks. textures, others: (n, 3, t, t) in [0, 1].
+    """Altered copies that are images of their own: each has a sticker, a frame or a band of another, often more than
+    one of these, and some have other inks. textures, others: (n, 3, t, t) in [0, 1].
 
     Photographs differ from what they show in all the ways that `CaptureSimulator` knows. What these differ in is
     printed, so that a network which is to tell them apart has to look at the whole picture and where its parts are.
@@ -29,7 +29,7 @@ def paint(others):
 
 
 def framed(textures, others):
-    """The picture made smaller, or a part of it, inside a frame."""
+    """The picture made smaller inside a frame, or a part of it."""
     n, device = len(textures), textures.device
     theta = torch.zeros(n, 2, 3, device=device)
     # Above one the picture is smaller than the image, below it is cropped.
