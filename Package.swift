@@ -13,7 +13,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         // For “swift package generate-documentation”.
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
@@ -21,92 +20,97 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.1"..<"604.0.0"),
     ],
     targets: [
-        // The core, lowest layer first; a target knows only of those above it in this list.
-        .target(name: "CKernels"),
-        .target(name: "Kernels", dependencies: ["CKernels"]),
-        .target(name: "CProcessors"),
-        .target(name: "Parallelism", dependencies: ["CProcessors"]),
+        // Lowest layer first: a target depends only on targets above it in this list.
+        .systemLibrary(
+            name: "CPNG", path: "Sources/SystemLibraries/CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+        .systemLibrary(
+            name: "CJPEG", path: "Sources/SystemLibraries/CJPEG", pkgConfig: "libjpeg",
+            providers: [.apt(["libjpeg62-turbo-dev"])]),
+        .systemLibrary(
+            name: "COpenBLAS", path: "Sources/SystemLibraries/COpenBLAS", pkgConfig: "openblas",
+            providers: [.apt(["libopenblas-dev"])]),
+        .systemLibrary(
+            name: "COpenSSL", path: "Sources/SystemLibraries/COpenSSL", pkgConfig: "libcrypto",
+            providers: [.apt(["libssl-dev"])]),
         .target(
             name: "CImageCodecs", dependencies: ["CPNG", "CJPEG"],
-            // Where there is no pkg-config, nothing else tells the linker: module maps do so for Swift alone.
+            // Without pkg-config nothing else names the libraries to the linker: module maps do so for Swift alone.
             linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("jpeg")]),
-        .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
-        .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
-        .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
-        .target(name: "PixelBuffers", dependencies: ["CImageCodecs"]),
-        .target(name: "Resizing", dependencies: ["CKernels", "Kernels", "PixelBuffers"]),
-        .target(name: "NearestNeighbors", dependencies: ["CKernels", "Kernels", "Parallelism", "COpenBLAS"]),
+        .target(name: "CKernels"),
+        .target(name: "Compute", dependencies: ["CKernels", "COpenSSL"]),
+        .target(name: "Imaging", dependencies: ["CImageCodecs", "CKernels", "Compute"]),
+        .target(name: "VectorSearch", dependencies: ["CKernels", "Compute", "COpenBLAS"]),
+        .target(name: "Inference", dependencies: ["CKernels", "Compute"]),
         .target(
             name: "FeaturePrints",
-            dependencies: [
-                "CKernels", "Kernels", "NearestNeighbors", "Parallelism", "PixelBuffers", "Resizing",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ]
-        ),
+            dependencies: ["Compute", "Imaging", "Inference", "VectorSearch"]),
         .target(
-            name: "DefaultModel", dependencies: ["FeaturePrints"], path: "Models",
+            name: "DefaultModel", dependencies: ["FeaturePrints", "Inference"], path: "Models",
             exclude: ["report", "training", "README.md"], sources: ["DefaultModel.swift"],
-            resources: [.copy("default.safetensors")]
-        ),
+            resources: [.copy("default.safetensors")]),
         .target(
             name: "Catalogs",
             dependencies: [
-                "DefaultModel", "FeaturePrints", "NearestNeighbors", "Parallelism", "PixelBuffers", "Resizing",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Compute", "DefaultModel", "FeaturePrints", "Imaging", "VectorSearch",
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ]
-        ),
+            ]),
+        .target(name: "VisualSearch", dependencies: ["Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging"]),
         .target(
             name: "Lookalike",
-            dependencies: ["Catalogs", "DefaultModel", "FeaturePrints", "NearestNeighbors", "PixelBuffers", "Resizing"]
-        ),
-        .target(
-            name: "VisualSearch", dependencies: ["Catalogs", "DefaultModel", "FeaturePrints", "PixelBuffers"]
-        ),
-        .macro(
-            name: "VisualSearchMacroPlugin",
             dependencies: [
-                .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
-                .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
-            ]
-        ),
-        .target(name: "VisualSearchMacros", dependencies: ["VisualSearch", "VisualSearchMacroPlugin"]),
-        .systemLibrary(name: "CLibical", pkgConfig: "libical", providers: [.apt(["libical-dev"])]),
-        .target(name: "SystemStores", dependencies: ["CLibical"]),
+                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "VectorSearch",
+            ]),
         .executableTarget(
             name: "LookalikeCommand",
             // All layers by name, not through Lookalike alone: an incremental build compiles a target
             // anew when a target it names has changed, and not when one behind a re-export has.
             dependencies: [
-                "Catalogs", "DefaultModel", "FeaturePrints", "Kernels", "Lookalike", "PixelBuffers", "Resizing",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]
-        ),
+                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "Lookalike",
+                "VectorSearch", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+
+        // What needs more than the core does.
+        .macro(
+            name: "VisualSearchMacroPlugin",
+            dependencies: [
+                .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+            ]),
+        .target(name: "VisualSearchMacros", dependencies: ["VisualSearch", "VisualSearchMacroPlugin"]),
+        .systemLibrary(
+            name: "CLibical", path: "Sources/SystemLibraries/CLibical", pkgConfig: "libical",
+            providers: [.apt(["libical-dev"])]),
+        .target(name: "SystemStores", dependencies: ["CLibical"]),
         .executableTarget(
             name: "AlbumSearch",
             dependencies: [
-                "Catalogs", "FeaturePrints", "PixelBuffers", "SystemStores", "VisualSearch", "VisualSearchMacros",
+                "Catalogs", "FeaturePrints", "Imaging", "SystemStores", "VisualSearch", "VisualSearchMacros",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Examples/AlbumSearch/Sources"
-        ),
+            path: "Examples/AlbumSearch/Sources"),
 
-        .target(name: "TestSupport", dependencies: ["PixelBuffers"], path: "Tests/TestSupport"),
-        .testTarget(name: "KernelTests", dependencies: ["CKernels", "Kernels", "TestSupport"]),
+        .target(name: "TestSupport", dependencies: ["Imaging"], path: "Tests/TestSupport"),
+        .testTarget(name: "KernelTests", dependencies: ["CKernels", "Compute", "TestSupport"]),
         .testTarget(
-            name: "PixelBufferTests", dependencies: ["PixelBuffers", "TestSupport"],
+            name: "ImagingTests", dependencies: ["Compute", "Imaging", "TestSupport"],
             exclude: ["make_fixtures.py"], resources: [.copy("Fixtures")]),
-        .testTarget(name: "ResizingTests", dependencies: ["Kernels", "Resizing", "TestSupport"]),
+        .testTarget(name: "VectorSearchTests", dependencies: ["Compute", "TestSupport", "VectorSearch"]),
+        .testTarget(name: "InferenceTests", dependencies: ["Inference"]),
         .testTarget(
-            name: "FeaturePrintTests", dependencies: ["DefaultModel", "FeaturePrints", "Kernels", "Resizing", "TestSupport"],
+            name: "FeaturePrintTests",
+            dependencies: ["Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "TestSupport"],
             resources: [.copy("Fixtures")]),
-        .testTarget(name: "NearestNeighborTests", dependencies: ["Kernels", "NearestNeighbors", "TestSupport"]),
         .testTarget(
             name: "CatalogTests",
-            dependencies: ["Catalogs", "FeaturePrints", "PixelBuffers", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
-        .testTarget(name: "VisualSearchTests", dependencies: ["Catalogs", "FeaturePrints", "PixelBuffers", "TestSupport", "VisualSearch", "VisualSearchMacros"]),
+            dependencies: [
+                "Catalogs", "DefaultModel", "FeaturePrints", "Imaging", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        .testTarget(
+            name: "VisualSearchTests",
+            dependencies: ["Catalogs", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch", "VisualSearchMacros"]),
         .testTarget(name: "SystemStoresTests", dependencies: ["SystemStores", "TestSupport"]),
-        .testTarget(name: "CommandTests", dependencies: ["LookalikeCommand", "TestSupport"]),
+        .testTarget(name: "CommandTests", dependencies: ["Imaging", "LookalikeCommand", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,6 @@
 import FeaturePrints
 import Foundation
+import Inference
 
 extension FeaturePrintModel {
     /// The model that the package ships, read once.

@@ -1,5 +1,3 @@
-import Foundation
-
 /// One thing of a catalog: an album, a product, a landmark.
 public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
     /// Unique in its catalog.
@@ -26,24 +24,4 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
         self.attributes = attributes
         self.image = image
     }
-}
-
-/// An entity that a search found.
-public struct CatalogMatch: Sendable, Hashable {
-    public let entity: CatalogEntity
-    /// Between the query's print and the entity's, 0...2.
-    public var distance: Double { Double(squaredDistance.squareRoot()) }
-
-    /// As it was computed; ranked by, so that a cursor loses nothing.
-    let squaredDistance: Float
-    /// The entity's row in the database.
-    let key: Int64
-}
-
-/// An entity as it is stored, with its row in the database.
-package struct StoredEntity: Sendable {
-    package let entity: CatalogEntity
-    package let key: Int64
-    /// A JPEG file; nil where none was made or asked for.
-    package let thumbnail: Data?
 }

@@ -1,6 +1,7 @@
+import Compute
 import Foundation
-import Kernels
-import NearestNeighbors
+import Inference
+import VectorSearch
 
 /// Prints of images that are in nobody's catalog: they tell how much a query resembles things in general, and so how
 /// near a match has to be.

@@ -1,23 +1,3 @@
-import Foundation
-
-/// Which network made a print: prints of different networks cannot be compared.
-public struct ModelIdentity: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The name in the model's file, for people.
-    public let name: String
-    /// SHA-256 of the graph and the weights, hexadecimal.
-    public let digest: String
-
-    public init(name: String, digest: String) {
-        self.name = name
-        self.digest = digest
-    }
-
-    public static func == (a: Self, b: Self) -> Bool { a.digest == b.digest }
-    public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
-
-    public var description: String { "\(name) (\(digest.prefix(12)))" }
-}
-
 /// What an image looks like to a network: a vector of length one.
 ///
 /// The closer two prints, the more alike the images. Distances lie in 0...2; a model's
@@ -49,16 +29,5 @@ public struct FeaturePrint: Sendable, Hashable {
             sum += difference * difference
         }
         return sum.squareRoot()
-    }
-}
-
-public enum FeaturePrintError: Error, Equatable, CustomStringConvertible {
-    case differentModels(ModelIdentity, ModelIdentity)
-
-    public var description: String {
-        switch self {
-        case .differentModels(let one, let other):
-            "a print of model \(one) cannot be compared with one of \(other); make both with one model"
-        }
     }
 }

@@ -1,5 +1,4 @@
-import PixelBuffers
-import Resizing
+import Imaging
 
 /// An image, or a part of one that is looked at straight.
 public struct ImageRegion: Sendable {
@@ -10,19 +9,5 @@ public struct ImageRegion: Sendable {
     public init(_ image: PixelBuffer, part: Quadrilateral? = nil) {
         self.image = image
         self.part = part
-    }
-}
-
-/// What a model made of a region.
-public struct RegionPrint: Sendable {
-    public let print: FeaturePrint
-    /// Where in the image the model takes the thing to be that the picture is about; nil for a model
-    /// that does not tell (``FeaturePrintModel/findsObjects``). A guess, which also an image gets that
-    /// shows no such thing.
-    public let object: Quadrilateral?
-
-    public init(print: FeaturePrint, object: Quadrilateral?) {
-        self.print = print
-        self.object = object
     }
 }

@@ -36,6 +36,7 @@ struct EvaluateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let catalog = try Catalog(at: catalog.url, model: model.loadIfNamed())
+        let embedder = QueryEmbedder(catalog.model, regions: region.regions)
         let timings = timing.makeTimings()
         let file = URL(fileURLWithPath: queries)
         var all = Evaluation()
@@ -47,9 +48,9 @@ struct EvaluateCommand: AsyncParsableCommand {
             guard let image = QueryImage.readOrReport(
                 path, prefix: "\(queries):\(number): ", options: catalog.model.decodingOptions, timings: timings, failures: &failures)
             else { continue }
-            let prints = try region.regions.look(at: image, with: catalog.model, timings: timings).map(\.print)
-            let matches = try await catalog.search(matchingAnyOf: prints, limit: 10, maxDistance: .infinity, timings: timings)
-            let recommended = catalog.model.recommendedMaxDistance(forQuery: prints)
+            let embedded = try embedder.embed(image, timings: timings)
+            let matches = try await catalog.search(matchingAnyOf: embedded.prints, limit: 10, maxDistance: .infinity, timings: timings)
+            let recommended = embedded.matchThreshold
             let outcome = Evaluation.Outcome(
                 target: query.target, answer: matches.map { ($0.entity.id, $0.distance) }, maxDistance: recommended)
             all.add(outcome)

@@ -1,6 +1,6 @@
 import ArgumentParser
+import Compute
 import Foundation
-import Kernels
 import Lookalike
 
 struct ModelCommand: ParsableCommand {

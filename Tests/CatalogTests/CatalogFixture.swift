@@ -1,7 +1,8 @@
 import Catalogs
+import DefaultModel
 import FeaturePrints
 import Foundation
-import PixelBuffers
+import Imaging
 import TestSupport
 import Testing
 

@@ -2,7 +2,7 @@ import Catalogs
 import FeaturePrints
 import Foundation
 import GRDB
-import PixelBuffers
+import Imaging
 import TestSupport
 import Testing
 
@@ -100,7 +100,7 @@ struct RecommendedDistanceTests {
                 $0["lookalike.background"] = #"{"tensor":"background","nearest":10,"weight":1,"typical_distance":2}"#
             })
         let image = SampleImage.blocks(seed: 1)
-        let prints = try QueryRegions.whole.look(at: image, with: strict.model).map(\.print)
+        let prints = try QueryEmbedder(strict.model, regions: .whole).embed(image).prints
         #expect(strict.model.recommendedMaxDistance == 0.1 && strict.model.recommendedMaxDistance(forQuery: prints) == 0)
         // The image itself is at distance 0, and whatever else there is farther.
         #expect(try await strict.search(matching: image, regions: .whole).map(\.entity.id) == [fixture.id(1)])

@@ -1,5 +1,5 @@
 import Foundation
-import PixelBuffers
+import Imaging
 import TestSupport
 import Testing
 

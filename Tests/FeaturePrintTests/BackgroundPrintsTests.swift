@@ -1,5 +1,6 @@
 import FeaturePrints
 import Foundation
+import Inference
 import TestSupport
 import Testing
 

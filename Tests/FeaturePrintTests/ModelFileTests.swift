@@ -1,6 +1,7 @@
 import FeaturePrints
 import Foundation
-import PixelBuffers
+import Imaging
+import Inference
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import Kernels
+import Compute
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import CKernels
+import Compute
 import Foundation
-import Kernels
 import TestSupport
 import Testing
 

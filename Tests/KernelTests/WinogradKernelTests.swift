@@ -1,5 +1,5 @@
 import CKernels
-import Kernels
+import Compute
 import TestSupport
 import Testing
 

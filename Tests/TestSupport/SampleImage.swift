@@ -1,4 +1,4 @@
-import PixelBuffers
+import Imaging
 
 /// Generated images that a network tells apart.
 public enum SampleImage {

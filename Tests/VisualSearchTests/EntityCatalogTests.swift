@@ -1,7 +1,7 @@
 import Catalogs
 import FeaturePrints
 import Foundation
-import PixelBuffers
+import Imaging
 import TestSupport
 import Testing
 import VisualSearch

@@ -1,6 +1,6 @@
 import Catalogs
 import Foundation
-import PixelBuffers
+import Imaging
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Catalogs
 import Foundation
-import PixelBuffers
+import Imaging
 import VisualSearch
 
 /// The app's albums with their precomputed feature prints: the part that knows the engine.

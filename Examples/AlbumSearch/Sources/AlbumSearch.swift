@@ -1,7 +1,7 @@
 import ArgumentParser
 import Catalogs
 import Foundation
-import PixelBuffers
+import Imaging
 import SystemStores
 import VisualSearchMacros
 

@@ -219,4 +219,7 @@ const lk_kernels *lk_kernels_selected(void);
 // The table of a tier; NULL where the CPU or the build lacks it.
 const lk_kernels *lk_kernels_for(lk_tier tier);
 
+// The processors that this process may run on; 0 where the system does not say.
+int lk_available_processors(void);
+
 #endif

@@ -1,10 +1,9 @@
-import Crypto
+import Compute
 import DefaultModel
 import FeaturePrints
 import Foundation
 import GRDB
-import Parallelism
-import PixelBuffers
+import Imaging
 
 /// Writes to a catalog: makes it, takes images in, drops entities.
 ///
@@ -161,7 +160,7 @@ public final class CatalogIndexer: Sendable {
             }
             let start = ContinuousClock.now
             let data = try ImageFile.read(path: path, limit: options.maximumByteCount)
-            let hash = Data(SHA256.hash(data: data))
+            let hash = SHA256.hash(data)
             var record = EntityRecord(item.entity, file: stamp ?? FileStamp(size: Int64(data.count), modified: 0), contentHash: hash)
             record.row = known?.row
             if known?.contentHash == hash { return .described(record) }
@@ -230,18 +229,4 @@ public final class CatalogIndexer: Sendable {
         if let file = MappedPrintMatrix(folder.matrix), file.header.revision == revision { return }
         try PrintMatrixWriter(database: database).write()
     }
-}
-
-/// What an index run did.
-public struct IndexReport: Sendable {
-    public var added = 0
-    /// Their image or what is said of them changed.
-    public var updated = 0
-    public var unchanged = 0
-    public var problems: [IndexProblem] = []
-
-    public init() {}
-
-    /// Items that are done with, one way or another.
-    public var processed: Int { added + updated + unchanged + problems.count }
 }

@@ -1,4 +1,4 @@
-import Crypto
+import Compute
 import Foundation
 
 /// Sequential writes with a running digest. Every failure throws; a full disk is one.
@@ -19,7 +19,7 @@ struct BufferedFile: ~Copyable {
     deinit { close(descriptor) }
 
     mutating func append(_ data: Data, hashed: Bool = true) throws {
-        if hashed { hash.update(data: data) }
+        if hashed { hash.update(data) }
         buffer.append(data)
         count += data.count
         if buffer.count >= 1 << 20 { try flush() }
@@ -27,7 +27,8 @@ struct BufferedFile: ~Copyable {
 
     mutating func pad(to offset: Int) throws { try append(Data(count: offset - count)) }
 
-    func digest() -> Data { Data(hash.finalize()) }
+    /// The SHA-256 of what was appended and hashed. Nothing can be appended afterwards.
+    mutating func digest() -> Data { hash.finalize() }
 
     mutating func finish(header: Data) throws {
         try flush()

@@ -1,6 +1,6 @@
-import Crypto
+import Compute
 import Foundation
-import NearestNeighbors
+import VectorSearch
 
 /// A matrix file in memory.
 final class MappedPrintMatrix: @unchecked Sendable {
@@ -87,8 +87,8 @@ final class MappedPrintMatrix: @unchecked Sendable {
     /// Reads everything. O(file).
     var isIntact: Bool {
         var hash = SHA256()
-        hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: bytes[PrintMatrixHeader.byteCount...]))
-        return Data(hash.finalize()) == header.contentDigest
+        hash.update(UnsafeRawBufferPointer(rebasing: bytes[PrintMatrixHeader.byteCount...]))
+        return hash.finalize() == header.contentDigest
     }
 
     /// Whether the path now leads to another file.

@@ -1,4 +1,4 @@
-import Crypto
+import Compute
 import Foundation
 
 /// The file `prints.matrix`: the prints of a catalog as rows of a matrix, to be mapped into memory.
@@ -51,7 +51,7 @@ struct PrintMatrixHeader: Equatable {
         withUnsafeBytes(of: catalogID.uuid) { data.append(contentsOf: $0) }
         data.append(modelDigest)
         data.append(contentDigest)
-        data.append(contentsOf: SHA256.hash(data: data).prefix(16))
+        data.append(contentsOf: SHA256.hash(data).prefix(16))
         return data
     }
 
@@ -68,7 +68,7 @@ struct PrintMatrixHeader: Equatable {
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.byteCount, bytes.starts(with: Self.magic) else { return nil }
         let header = Data(bytes[..<Self.byteCount])
-        guard header.suffix(16) == Data(SHA256.hash(data: header.prefix(112)).prefix(16)) else { return nil }
+        guard header.suffix(16) == SHA256.hash(header.prefix(112)).prefix(16) else { return nil }
         func number<Number: FixedWidthInteger>(_ offset: Int, _: Number.Type) -> Number {
             Number(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Number.self))
         }

@@ -1,7 +1,6 @@
-import Crypto
 import Foundation
 import GRDB
-import NearestNeighbors
+import VectorSearch
 
 /// Writes the matrix file anew beside the old one and puts it in its place in one step, so that
 /// there is a whole file at the path at any moment.

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import PixelBuffers
+import Imaging
 
 extension Catalog {
     /// A small JPEG file of an entity's image: the one that was made when it was indexed, or where it has to be

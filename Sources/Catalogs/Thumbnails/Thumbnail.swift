@@ -1,6 +1,5 @@
 import Foundation
-import PixelBuffers
-import Resizing
+import Imaging
 
 /// A small JPEG file of an image, as lists of results show it.
 package enum Thumbnail {

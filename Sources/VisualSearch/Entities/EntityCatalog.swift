@@ -1,7 +1,8 @@
 import Catalogs
+import Compute
 import FeaturePrints
 import Foundation
-import PixelBuffers
+import Imaging
 
 /// A catalog whose entities come as the app's own type: made from the rows that a search found, and from no others.
 ///
@@ -70,9 +71,9 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         for content: SemanticContentDescriptor, maxDistance: Double? = nil, regions: QueryRegions = .object, timings: StageTimings? = nil
     ) async throws -> SearchQuery {
         try Task.checkCancellation()
-        let looks = try content.pixelBuffer.map { try regions.look(at: $0, with: catalog.model, timings: timings) } ?? []
+        let embedder = QueryEmbedder(catalog.model, regions: regions)
+        let prints = try content.pixelBuffer.map { try embedder.embed($0, timings: timings) }?.prints ?? []
         try Task.checkCancellation()
-        let prints = looks.map(\.print)
         return SearchQuery(
             prints: prints, labels: content.labels, maxDistance: maxDistance ?? catalog.model.recommendedMaxDistance(forQuery: prints))
     }

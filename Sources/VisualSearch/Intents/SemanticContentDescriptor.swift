@@ -1,4 +1,4 @@
-import PixelBuffers
+import Imaging
 
 /// What somebody looked at: the pixels of a photo or a part of a screenshot, and words for what it shows.
 /// Either may be missing.

@@ -1,6 +1,6 @@
 import DefaultModel
 import FeaturePrints
-import PixelBuffers
+import Imaging
 
 /// Vision's name for a `FeaturePrint`: `distance(to:)` is the same, and so is what it means, but
 /// its scale is that of the model and not that of Apple's.

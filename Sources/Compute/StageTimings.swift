@@ -1,0 +1,43 @@
+import Synchronization
+
+/// How long the stages of a job took, added up over images and threads.
+public final class StageTimings: Sendable {
+    public enum Stage: String, Sendable, CaseIterable {
+        case decode, thumbnail, resize, network, search
+    }
+
+    private let totals = Mutex<[Stage: (time: Duration, count: Int)]>([:])
+
+    public init() {}
+
+    /// Runs `body` and adds its time to `stage`; `count` says how many images it served.
+    public func measure<Result, Failure: Error>(
+        _ stage: Stage, count: Int = 1, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let start = ContinuousClock.now
+        defer { add(ContinuousClock.now - start, to: stage, count: count) }
+        return try body()
+    }
+
+    public func add(_ time: Duration, to stage: Stage, count: Int = 1) {
+        totals.withLock { totals in
+            let old = totals[stage] ?? (.zero, 0)
+            totals[stage] = (old.time + time, old.count + count)
+        }
+    }
+
+    /// The stages that took place, in their order, with their time and how many images they served.
+    public var stages: [(stage: Stage, time: Duration, count: Int)] {
+        totals.withLock { totals in
+            Stage.allCases.compactMap { stage in totals[stage].map { (stage, $0.time, $0.count) } }
+        }
+    }
+}
+
+/// Runs `body`, measured where somebody wants to know.
+package func measured<Result, Failure: Error>(
+    _ timings: StageTimings?, _ stage: StageTimings.Stage, count: Int = 1, _ body: () throws(Failure) -> Result
+) throws(Failure) -> Result {
+    guard let timings else { return try body() }
+    return try timings.measure(stage, count: count, body)
+}

@@ -1,0 +1,59 @@
+import Compute
+import Foundation
+import Inference
+
+/// A model file, read and checked: its graph, its quantization, its match threshold and its identity.
+struct ModelFile {
+    static let distanceKey = "lookalike.recommended_max_distance"
+
+    let tensors: SafeTensorsFile
+    let graph: NetworkGraph
+    /// Nil where the file has no activation ranges.
+    let quantization: Quantization?
+    /// Nil where the file has no threshold.
+    let recommendedMaxDistance: Double?
+    private let graphText: String
+
+    init(_ data: Data) throws(ModelError.Reason) {
+        tensors = try SafeTensorsFile(data)
+        (graph, graphText) = try Self.graph(of: tensors)
+        quantization = try Quantization(of: tensors, graph: graph)
+        recommendedMaxDistance = try Self.distance(of: tensors)
+    }
+
+    /// The digest covers the graph and the tensors, except the one that score normalization reads: a catalog stays
+    /// valid when thresholds change.
+    func identity(excluding tensor: String?) -> ModelIdentity {
+        let data = tensors.data
+        let excluded = tensor.flatMap { tensors.range(of: $0) } ?? data.endIndex..<data.endIndex
+        var hash = SHA256()
+        hash.update(Data(graphText.utf8))
+        hash.update(data[tensors.base..<excluded.lowerBound])
+        hash.update(data[excluded.upperBound...])
+        return ModelIdentity(name: graph.name, digest: hash.finalize().map { String(format: "%02x", $0) }.joined())
+    }
+
+    private static func graph(of file: SafeTensorsFile) throws(ModelError.Reason) -> (NetworkGraph, String) {
+        guard let text = file.metadata[NetworkGraph.metadataKey] else {
+            throw .unusableGraph("the file's metadata has no “\(NetworkGraph.metadataKey)”")
+        }
+        struct Versioned: Decodable { let version: Int }
+        do {
+            let version = try JSONDecoder().decode(Versioned.self, from: Data(text.utf8)).version
+            guard version == NetworkGraph.version else { throw ModelError.Reason.unknownVersion(version) }
+            return (try JSONDecoder().decode(NetworkGraph.self, from: Data(text.utf8)), text)
+        } catch let reason as ModelError.Reason {
+            throw reason
+        } catch {
+            throw .unusableGraph(describe(error))
+        }
+    }
+
+    private static func distance(of file: SafeTensorsFile) throws(ModelError.Reason) -> Double? {
+        guard let text = file.metadata[distanceKey] else { return nil }
+        guard let distance = Double(text), distance.isFinite, distance >= 0 else {
+            throw .malformed("its “\(distanceKey)” is “\(text)”, not a distance")
+        }
+        return distance
+    }
+}

@@ -1,0 +1,19 @@
+import Inference
+import Synchronization
+
+/// The memory of forward passes, kept from one to the next.
+final class WorkspacePool: Sendable {
+    private let free = Mutex<[Workspace]>([])
+
+    /// Calls `body` with a workspace that nobody else uses meanwhile.
+    func withWorkspace<Result, Failure: Error>(
+        for network: Network, batch: Int, threads: Int, _ body: (Workspace) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let kept = free.withLock { free in
+            free.firstIndex { $0.batchCapacity == batch && $0.threads == threads }.map { free.remove(at: $0) }
+        }
+        let workspace = kept ?? network.makeWorkspace(batchCapacity: batch, threads: threads)
+        defer { free.withLock { $0.append(workspace) } }
+        return try body(workspace)
+    }
+}

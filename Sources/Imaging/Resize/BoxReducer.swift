@@ -1,0 +1,52 @@
+import Compute
+
+/// Makes a large image smaller by a whole factor, each pixel the mean of a square: what is looked at more
+/// than once is read once.
+///
+/// O(pixels), at about the speed of memory.
+public struct BoxReducer: Sendable {
+    public let factor: Int
+    private let kernels: KernelTier
+
+    /// - Precondition: `factor` lies in 1...16, so that sixteen bits hold a square's sum.
+    public init(factor: Int, tier: KernelTier = .selected) {
+        precondition((1...16).contains(factor), "squares have sides of 1 to 16 pixels, not \(factor)")
+        self.factor = factor
+        kernels = tier
+    }
+
+    /// The reduced image; what is left of a square at the right and at the bottom is left out.
+    ///
+    /// The image itself where the factor is 1, where it has no whole square, and for formats whose means are
+    /// something else: those of one channel, and colours that are independent of alpha.
+    public func reduce(_ image: PixelBuffer) -> PixelBuffer {
+        let (width, height) = (image.width / factor, image.height / factor)
+        guard factor > 1, width > 0, height > 0, image.format != .gray8, image.alpha != .straight else { return image }
+        let channels = image.format.bytesPerPixel
+        let rowBytes = width * factor * channels
+        // A fourth byte where there was none means nothing.
+        let format = image.format == .rgb8 ? .rgba8 : image.format
+        let alpha = image.format == .rgb8 ? AlphaMode.ignored : image.alpha
+        let reduced = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: width * height * 4)
+        withUnsafeTemporaryAllocation(of: UInt16.self, capacity: rowBytes) { line in
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: width * 4) { cells in
+            image.withUnsafeBytes { source in
+                guard let first = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+                for row in 0..<height {
+                    let rows = first + row * factor * image.bytesPerRow
+                    kernels.table.sumRowOfCells(
+                        rows, stride: image.bytesPerRow, rows: factor, width: width * factor, channels: channels, factor: factor,
+                        line: line.baseAddress, cells: cells.baseAddress)
+                    kernels.table.write_bytes(
+                        cells.baseAddress, 1 / Float(factor * factor), width * 4, reduced.baseAddress.map { $0 + row * width * 4 })
+                }
+            }
+        }}
+        let address = UInt(bitPattern: reduced.baseAddress)
+        guard let result = try? PixelBuffer(
+            wrapping: UnsafeRawBufferPointer(reduced), width: width, height: height, format: format, alpha: alpha,
+            release: { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() })
+        else { preconditionFailure("\(reduced.count) bytes are an image of \(width)×\(height)") }
+        return result
+    }
+}

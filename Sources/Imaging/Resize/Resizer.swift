@@ -1,0 +1,55 @@
+import Compute
+
+/// Resizes images of any size, format and stride to one size, antialiased, in one pass over the
+/// source, and writes floats in the layout that their reader wants.
+///
+/// Per row of cells: sum the pixel rows, sum the columns, filter along the row, and add the result
+/// to the output rows that it takes part in. Of the output only the rows under way are kept apart.
+/// O(source pixels + output pixels) time, O(source width + output width) memory.
+public struct Resizer: Sendable {
+    public let width: Int
+    public let height: Int
+    public let reduction: BoxReduction
+    private let kernels: KernelTier
+
+    /// - Precondition: `width` and `height` are positive.
+    public init(width: Int, height: Int, reduction: BoxReduction = .automatic, tier: KernelTier = .selected) {
+        precondition(width > 0 && height > 0, "an image of \(width)×\(height) has no pixels")
+        self.width = width
+        self.height = height
+        self.reduction = reduction
+        self.kernels = tier
+    }
+
+    /// The resized image as red, green, blue floats in 0...1, rows from the top.
+    public func resize(_ image: PixelBuffer) -> [Float] {
+        var result = [Float](repeating: 0, count: width * height * 3)
+        result.withUnsafeMutableBufferPointer { resize(image, into: $0, layout: .interleaved(width: width)) }
+        return result
+    }
+
+    /// The resized image as 8-bit RGB, rounded to nearest.
+    public func resizedPixels(of image: PixelBuffer) -> PixelBuffer {
+        let bytes = resize(image).map { UInt8(min(max($0 * 255 + 0.5, 0), 255)) }
+        guard let result = try? PixelBuffer(bytes, width: width, height: height, format: .rgb8) else {
+            preconditionFailure("\(bytes.count) bytes are an RGB image of \(width)×\(height)")
+        }
+        return result
+    }
+
+    /// Writes the resized image into `output`.
+    ///
+    /// - Precondition: `layout` stays inside `output`.
+    public func resize(_ image: PixelBuffer, into output: UnsafeMutableBufferPointer<Float>, layout: FloatImageLayout) {
+        let last = layout.offset + (height - 1) * layout.rowStride + (width - 1) * layout.pixelStride + 2
+        precondition(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
+        let horizontal = TriangleFilter(
+            source: image.width, target: width, factor: reduction.factor(source: image.width, target: width, isHorizontal: true))
+        let vertical = TriangleFilter(
+            source: image.height, target: height, factor: reduction.factor(source: image.height, target: height, isHorizontal: false))
+        let pass = ResizePass(
+            kernels: kernels.table, image: image, width: width, height: height,
+            horizontal: horizontal, vertical: vertical)
+        pass.run(into: output, layout: layout)
+    }
+}

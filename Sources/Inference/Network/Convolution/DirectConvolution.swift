@@ -1,0 +1,77 @@
+import CKernels
+import Compute
+
+/// Every product of every tap, in floats. The input may be the image; the output may be bytes.
+struct DirectConvolution: ConvolutionMethod {
+    private let geometry: ConvolutionGeometry
+    /// [output block][input block][ky][kx][input channel in block][16 output channels]
+    private let weights: AlignedFloats
+    private let bias: AlignedFloats
+    /// What a byte of the output stands for, nil for floats.
+    private let outputScale: Float?
+    private let blockParts: BlockParts
+
+    init(_ geometry: ConvolutionGeometry, weights: [Float], bias: [Float], outputScale: Float?) {
+        self.geometry = geometry
+        self.weights = Self.packed(
+            weights, outputs: geometry.outputs, inputs: geometry.inputChannels, taps: geometry.kernel * geometry.kernel)
+        self.bias = AlignedFloats(padding: bias, to: geometry.outputBlocks * TensorShape.channelBlock)
+        self.outputScale = outputScale
+        blockParts = BlockParts(geometry)
+    }
+
+    /// - Parameter flat: [output][input][tap]
+    static func packed(_ flat: [Float], outputs: Int, inputs: Int, taps: Int) -> AlignedFloats {
+        let block = TensorShape.channelBlock
+        let blocks = (outputs + block - 1) / block
+        let packed = AlignedFloats(count: blocks * inputs * taps * block)
+        var to = 0
+        for outputBlock in 0..<blocks {
+            for first in Swift.stride(from: 0, to: inputs, by: block) {
+                for tap in 0..<taps {
+                    for input in first..<min(first + block, inputs) {
+                        for lane in 0..<block {
+                            let output = outputBlock * block + lane
+                            if output < outputs { packed.pointer[to + lane] = flat[(output * inputs + input) * taps + tap] }
+                        }
+                        to += block
+                    }
+                }
+            }
+        }
+        return packed
+    }
+
+    var summary: String { "" }
+    var parts: Int { blockParts.count }
+    var scratchCount: Int { 0 }
+
+    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+        let input = tensors.input.layout
+        let output = tensors.output.layout
+        let (blocks, rows) = blockParts[part]
+        var convolution = lk_convolution()
+        convolution.input = UnsafePointer(tensors.input.floats(image) + geometry.firstTap(in: input))
+        convolution.input_block_stride = input.blockStride
+        convolution.input_row_stride = input.rowStride
+        convolution.input_pixel_stride = Int32(input.pixelStride)
+        convolution.input_channels = Int32(geometry.inputChannels)
+        convolution.weights = UnsafePointer(weights.pointer)
+        convolution.bias = UnsafePointer(bias.pointer)
+        convolution.residual = tensors.residual.map { UnsafePointer($0.floats(image) + $0.layout.origin) }
+        convolution.output_block_stride = output.blockStride
+        convolution.output_row_stride = output.rowStride
+        convolution.output_width = Int32(geometry.width)
+        convolution.kernel_height = Int32(geometry.kernel)
+        convolution.kernel_width = Int32(geometry.kernel)
+        convolution.stride = Int32(geometry.stride)
+        convolution.relu = geometry.relu
+        if let outputScale {
+            convolution.quantized_output = tensors.output.bytes(image) + output.origin
+            convolution.quantized_scale = 1 / outputScale
+        } else {
+            convolution.output = tensors.output.floats(image) + output.origin
+        }
+        kernels.table.convolve(&convolution, blocks.lowerBound, blocks.upperBound, rows.lowerBound, rows.upperBound)
+    }
+}

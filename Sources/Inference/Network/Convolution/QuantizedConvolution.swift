@@ -1,0 +1,108 @@
+import CKernels
+import Compute
+
+/// Bytes times signed bytes, summed in 32-bit integers.
+///
+/// Each output channel's weights have a scale of their own, symmetric around zero; activations are never
+/// negative and have one scale a tensor. Jacob et al.: "Quantization and Training of Neural Networks for
+/// Efficient Integer-Arithmetic-Only Inference" (CVPR 2018); what is not a sum of products stays in floats.
+struct QuantizedConvolution: ConvolutionMethod {
+    private let geometry: ConvolutionGeometry
+    /// [output block][input block][ky][kx][4 quads of inputs][16 outputs][4 inputs]
+    private let weights: AlignedBytes
+    private let scales: AlignedFloats
+    private let bias: AlignedFloats
+    private let residualScale: Float
+    private let givesBytes: Bool
+    private let blockParts: BlockParts
+
+    /// - Parameters:
+    ///   - inputScale: what a byte of the input stands for.
+    ///   - residualScale: what a byte of the residual stands for, nil where it is of floats or there is none.
+    ///   - outputScale: what a byte of the output stands for, nil for floats.
+    init(
+        _ geometry: ConvolutionGeometry, weights: [Float], bias: [Float], inputScale: Float, residualScale: Float?,
+        outputScale: Float?
+    ) {
+        self.geometry = geometry
+        let block = TensorShape.channelBlock
+        let taps = geometry.kernel * geometry.kernel
+        let perOutput = geometry.inputChannels * taps
+        let largest = (0..<geometry.outputs).map { output in
+            weights[(output * perOutput)..<((output + 1) * perOutput)].reduce(0) { max($0, abs($1)) }
+        }
+        let steps = largest.map { $0 > 0 ? $0 / Self.largestWeight : 1 }
+        let unit = outputScale ?? 1
+        scales = AlignedFloats(padding: steps.map { $0 * inputScale / unit }, to: geometry.outputBlocks * block)
+        self.bias = AlignedFloats(padding: bias.map { $0 / unit }, to: geometry.outputBlocks * block)
+        self.residualScale = (residualScale ?? 1) / unit
+        givesBytes = outputScale != nil
+        self.weights = Self.packed(weights, steps: steps, geometry: geometry, taps: taps)
+        blockParts = BlockParts(geometry)
+    }
+
+    private static let largestWeight: Float = 127
+
+    private static func packed(_ flat: [Float], steps: [Float], geometry: ConvolutionGeometry, taps: Int) -> AlignedBytes {
+        let block = TensorShape.channelBlock
+        let packed = AlignedBytes(count: geometry.outputBlocks * geometry.inputBlocks * taps * block * block)
+        var to = 0
+        for outputBlock in 0..<geometry.outputBlocks {
+            for inputBlock in 0..<geometry.inputBlocks {
+                for tap in 0..<taps {
+                    for quad in Swift.stride(from: inputBlock * block, to: (inputBlock + 1) * block, by: 4) {
+                        for output in (outputBlock * block)..<((outputBlock + 1) * block) {
+                            for input in quad..<(quad + 4) {
+                                if output < geometry.outputs, input < geometry.inputChannels {
+                                    let value = flat[(output * geometry.inputChannels + input) * taps + tap] / steps[output]
+                                    packed.pointer[to] = Int8(value.rounded())
+                                }
+                                to += 1
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return packed
+    }
+
+    var summary: String { ", int8" }
+    var parts: Int { blockParts.count }
+    var scratchCount: Int { 0 }
+
+    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+        let input = tensors.input.layout
+        let output = tensors.output.layout
+        let (blocks, rows) = blockParts[part]
+        var convolution = lk_quantized_convolution()
+        convolution.input = UnsafePointer(tensors.input.bytes(image) + geometry.firstTap(in: input))
+        convolution.input_block_stride = input.blockStride
+        convolution.input_row_stride = input.rowStride
+        convolution.input_blocks = Int32(geometry.inputBlocks)
+        convolution.weights = UnsafePointer(weights.pointer)
+        convolution.scales = UnsafePointer(scales.pointer)
+        convolution.bias = UnsafePointer(bias.pointer)
+        if let residual = tensors.residual {
+            let origin = residual.layout.origin
+            switch residual.layout.element {
+            case .uint8: convolution.quantized_residual = UnsafePointer(residual.bytes(image) + origin)
+            case .float32: convolution.residual = UnsafePointer(residual.floats(image) + origin)
+            }
+        }
+        convolution.residual_scale = residualScale
+        if givesBytes {
+            convolution.quantized_output = tensors.output.bytes(image) + output.origin
+        } else {
+            convolution.output = tensors.output.floats(image) + output.origin
+        }
+        convolution.output_block_stride = output.blockStride
+        convolution.output_row_stride = output.rowStride
+        convolution.output_width = Int32(geometry.width)
+        convolution.kernel_height = Int32(geometry.kernel)
+        convolution.kernel_width = Int32(geometry.kernel)
+        convolution.stride = Int32(geometry.stride)
+        convolution.relu = geometry.relu
+        kernels.table.convolve_quantized(&convolution, blocks.lowerBound, blocks.upperBound, rows.lowerBound, rows.upperBound)
+    }
+}

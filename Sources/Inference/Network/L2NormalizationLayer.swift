@@ -1,0 +1,33 @@
+import Compute
+
+/// Scales a vector to length one. The length is summed in double precision, so that a print's own
+/// length is one to the last bits. A vector of zeros stays one.
+struct L2NormalizationLayer: Layer {
+    let name: String
+    let inputs: [String]
+    let outputShape: TensorShape
+
+    init(_ description: LayerDescription) throws(ModelError.Reason) {
+        guard case .vector = description.input else {
+            throw description.problem("normalises, and its input \(description.input.description) is no vector")
+        }
+        name = description.node.name
+        inputs = [description.node.input]
+        outputShape = description.input
+    }
+
+    var parameterCount: Int { 0 }
+    var multiplyAdds: Int { outputShape.channels }
+    var summary: String { "L2 normalisation" }
+
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+        for image in 0..<batch {
+            let input = tensors.input.floats(image)
+            let output = tensors.output.floats(image)
+            var squares = 0.0
+            for index in 0..<outputShape.channels { squares += Double(input[index]) * Double(input[index]) }
+            let scale = squares > 0 ? 1 / squares.squareRoot() : 0
+            for index in 0..<outputShape.channels { output[index] = Float(Double(input[index]) * scale) }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Compute
+
+/// The layers of a model, ready to run.
+package struct Network: Sendable {
+    static let imageName = "image"
+
+    package let graph: NetworkGraph
+    let layers: [any Layer]
+    let plan: MemoryPlan
+    private let steps: [Step]
+    private let imageLayout: TensorLayout
+    private let cornersPlace: Place?
+    package let outputLength: Int
+
+    /// A layer with the places of its tensors, so that a pass looks nothing up.
+    private struct Step: Sendable {
+        let layer: any Layer
+        let input: Place
+        let residual: Place?
+        let output: Place
+
+        func tensors(in workspace: Workspace) -> LayerTensors {
+            LayerTensors(input: input.slot(in: workspace), residual: residual?.slot(in: workspace), output: output.slot(in: workspace))
+        }
+    }
+
+    private struct Place: Sendable {
+        let offset: Int
+        let layout: TensorLayout
+
+        func slot(in workspace: Workspace) -> LayerTensors.Slot {
+            LayerTensors.Slot(base: workspace.memory.pointer + offset * workspace.batchCapacity, layout: layout)
+        }
+    }
+
+    /// The largest input side; with it no size in this module overflows.
+    private static let largestSide = 4096
+
+    package init(graph: NetworkGraph, file: SafeTensorsFile, quantization: Quantization?) throws(ModelError.Reason) {
+        let input = graph.input
+        guard (1...Self.largestSide).contains(input.width), (1...Self.largestSide).contains(input.height) else {
+            throw .unusableGraph("its input is \(input.width)×\(input.height), outside 1…\(Self.largestSide)")
+        }
+        guard input.mean.count == 3, input.std.count == 3, (input.mean + input.std).allSatisfy(\.isFinite),
+            input.std.allSatisfy({ $0 > 0 })
+        else { throw .unusableGraph("its input needs three means and three positive deviations") }
+
+        var shapes: [String: TensorShape] = [Self.imageName: .image(width: input.width, height: input.height)]
+        var layers: [any Layer] = []
+        for node in graph.nodes {
+            func shape(_ name: String) throws(ModelError.Reason) -> TensorShape {
+                guard let shape = shapes[name] else {
+                    throw .unusableGraph("layer “\(node.name)” reads “\(name)”, which no layer before it makes")
+                }
+                return shape
+            }
+            guard shapes[node.name] == nil else { throw .unusableGraph("two layers are called “\(node.name)”") }
+            var residual: TensorShape?
+            if let name = node.residual { residual = try shape(name) }
+            let description = LayerDescription(
+                node: node, input: try shape(node.input), residual: residual, file: file,
+                quantization: quantization?.scales(for: node))
+            let layer = try description.makeLayer()
+            shapes[node.name] = layer.outputShape
+            layers.append(layer)
+        }
+        guard let last = layers.last, case .vector(let length) = last.outputShape else {
+            throw .unusableGraph("its last layer has to give a vector")
+        }
+        if let corners = graph.corners {
+            guard shapes[corners] == .vector(length: 8), !layers.contains(where: { $0.inputs.contains(corners) }) else {
+                throw .unusableGraph("its “corners” have to be a layer that gives eight numbers and that no other reads")
+            }
+        }
+        let plan = MemoryPlan(
+            image: Self.imageName, imageShape: .image(width: input.width, height: input.height), layers: layers,
+            bytes: Set(quantization?.scales.keys ?? [:].keys))
+        func place(_ name: String) throws(ModelError.Reason) -> Place {
+            guard let offset = plan.offsets[name], let layout = plan.layouts[name] else {
+                throw .unusableGraph("“\(name)” has no place in memory")
+            }
+            return Place(offset: offset, layout: layout)
+        }
+        var steps: [Step] = []
+        for layer in layers {
+            steps.append(
+                Step(
+                    layer: layer, input: try place(layer.inputs[0]),
+                    residual: layer.inputs.count > 1 ? try place(layer.inputs[1]) : nil, output: try place(layer.name)))
+        }
+        self.graph = graph
+        self.layers = layers
+        self.plan = plan
+        self.steps = steps
+        imageLayout = try place(Self.imageName).layout
+        cornersPlace = if let corners = graph.corners { try place(corners) } else { nil }
+        outputLength = length
+    }
+
+    /// Whether the network tells where in an image the thing is.
+    package var findsCorners: Bool { cornersPlace != nil }
+
+    package var inputLayout: TensorLayout { imageLayout }
+
+    /// The network's input for one image of a batch; `inputLayout` says how it is laid out.
+    package func input(_ image: Int, in workspace: Workspace) -> UnsafeMutableBufferPointer<Float> {
+        let count = imageLayout.count
+        return UnsafeMutableBufferPointer(start: workspace.memory.pointer + image * count, count: count)
+    }
+
+    /// A forward pass over the images that were written into the workspace. Allocates nothing when
+    /// `threads` is 1.
+    package func run(_ workspace: Workspace, batch: Int, threads: Int, kernels: KernelTier) {
+        precondition(batch <= workspace.batchCapacity, "\(batch) images in a workspace for \(workspace.batchCapacity)")
+        precondition(threads <= workspace.threads, "\(threads) threads in a workspace for \(workspace.threads)")
+        for image in 0..<batch { imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count) }
+        guard threads > 1, let pass = workspace.pass else {
+            for step in steps {
+                let tensors = step.tensors(in: workspace)
+                for image in 0..<batch { tensors.output.clearBorder(image) }
+                step.layer.run(0..<step.layer.parts, tensors: tensors, batch: batch, scratch: workspace.scratch(0), kernels: kernels)
+            }
+            return
+        }
+        pass.run(threads: threads) { step, part, thread in
+            let step = steps[step]
+            let tensors = step.tensors(in: workspace)
+            // Each part writes pixels of its own of the output; the border is a part of its own as well.
+            if part == 0 {
+                for image in 0..<batch { tensors.output.clearBorder(image) }
+            } else {
+                step.layer.run((part - 1)..<part, tensors: tensors, batch: batch, scratch: workspace.scratch(thread), kernels: kernels)
+            }
+        }
+    }
+
+    /// Memory for passes over up to `batchCapacity` images on up to `threads` threads.
+    package func makeWorkspace(batchCapacity: Int, threads: Int) -> Workspace {
+        Workspace(plan: plan, batchCapacity: batchCapacity, threads: threads, parts: steps.map { $0.layer.parts + 1 })
+    }
+
+    /// The output for one image, valid until the workspace is used again.
+    package func output(_ image: Int, in workspace: Workspace) -> UnsafeBufferPointer<Float> {
+        guard let last = steps.last else { preconditionFailure("a network has layers") }
+        return UnsafeBufferPointer(start: last.output.slot(in: workspace).floats(image), count: outputLength)
+    }
+
+    /// x and y of the four corners in pixels of the input, valid until the workspace is used again.
+    package func corners(_ image: Int, in workspace: Workspace) -> UnsafeBufferPointer<Float>? {
+        cornersPlace.map { UnsafeBufferPointer(start: $0.slot(in: workspace).floats(image), count: 8) }
+    }
+}

@@ -1,0 +1,54 @@
+/// Where a tensor's elements lie in a workspace. Strides count elements.
+package struct TensorLayout: Sendable {
+    enum Element: Sendable { case float32, uint8 }
+
+    let shape: TensorShape
+    let element: Element
+    /// Pixels of zeros around the image, as many as the widest padding that a reader wants.
+    let border: Int
+    package let pixelStride: Int
+    package let rowStride: Int
+    let blockStride: Int
+    let blocks: Int
+    /// Floats of one image's tensor, a whole number of cache lines.
+    let count: Int
+
+    init(shape: TensorShape, border: Int, element: Element = .float32) {
+        self.shape = shape
+        self.element = element
+        self.border = border
+        let block = TensorShape.channelBlock
+        switch shape {
+        case .image: (pixelStride, blocks) = (4, 1)
+        case .map(let channels, _, _): (pixelStride, blocks) = (block, (channels + block - 1) / block)
+        case .vector: (pixelStride, blocks) = (1, 1)
+        }
+        if case .vector(let length) = shape {
+            (rowStride, blockStride) = (length, length)
+        } else {
+            rowStride = (shape.width + 2 * border) * pixelStride
+            blockStride = rowStride * (shape.height + 2 * border)
+        }
+        let floats = element == .float32 ? blocks * blockStride : (blocks * blockStride + 3) / 4
+        count = (floats + block - 1) / block * block
+    }
+
+    /// The offset of pixel (0, 0) in a block.
+    package var origin: Int { border * rowStride + border * pixelStride }
+
+    /// Writes the zeros around the image; the memory may have held another tensor.
+    func clearBorder<Value: ExpressibleByIntegerLiteral>(_ tensor: UnsafeMutablePointer<Value>) {
+        guard border > 0 else { return }
+        let inner = shape.width * pixelStride
+        for block in 0..<blocks {
+            let plane = tensor + block * blockStride
+            // From the end of one row to the start of the next is one stretch.
+            plane.update(repeating: 0, count: origin)
+            for row in 0..<shape.height {
+                let end = plane + origin + row * rowStride + inner
+                let gap = row == shape.height - 1 ? blockStride - origin - row * rowStride - inner : 2 * border * pixelStride
+                end.update(repeating: 0, count: gap)
+            }
+        }
+    }
+}

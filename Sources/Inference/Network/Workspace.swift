@@ -1,0 +1,21 @@
+/// The memory of one forward pass at a time.
+package final class Workspace: @unchecked Sendable {
+    let memory: AlignedFloats
+    package let batchCapacity: Int
+    package let threads: Int
+    private let scratchMemory: AlignedFloats
+    private let scratchCount: Int
+    /// Nil for one thread.
+    let pass: ForwardPass?
+
+    init(plan: MemoryPlan, batchCapacity: Int, threads: Int, parts: [Int]) {
+        memory = AlignedFloats(count: plan.count * batchCapacity)
+        self.batchCapacity = batchCapacity
+        self.threads = threads
+        scratchCount = (plan.scratchCount + 15) / 16 * 16
+        scratchMemory = AlignedFloats(count: scratchCount * threads)
+        pass = threads > 1 ? ForwardPass(parts: parts) : nil
+    }
+
+    func scratch(_ thread: Int) -> UnsafeMutablePointer<Float> { scratchMemory.pointer + thread * scratchCount }
+}

@@ -1,0 +1,121 @@
+import Foundation
+
+/// A safetensors file in memory, its table of contents checked against its bytes.
+///
+/// Eight bytes with the length of a JSON header, the header, the tensors' bytes
+/// (https://huggingface.co/docs/safetensors, "Format").
+package struct SafeTensorsFile {
+    struct Tensor: Decodable {
+        let dtype: String
+        let shape: [Int]
+        let data_offsets: [Int]
+    }
+
+    package let metadata: [String: String]
+    package let data: Data
+    /// Of the first tensor byte in `data`.
+    package let base: Int
+    private let tensors: [String: Tensor]
+    private let elements: [String: TensorElement]
+
+    /// The format's own limit on headers.
+    private static let longestHeader = 100_000_000
+
+    package init(_ data: Data) throws(ModelError.Reason) {
+        guard data.count >= 8 else { throw .malformed("it has \(data.count) bytes, not even a header's length") }
+        let length = data.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
+        guard length <= Self.longestHeader, Int(length) <= data.count - 8 else {
+            throw .malformed("its header claims \(length) bytes and the file has \(data.count)")
+        }
+        base = 8 + Int(length)
+        let header: SafeTensorsHeader
+        do {
+            header = try JSONDecoder().decode(SafeTensorsHeader.self, from: data.subdata(in: 8..<base))
+        } catch {
+            throw .malformed("its header is not the JSON it should be (\(describe(error)))")
+        }
+        metadata = header.metadata
+        tensors = header.tensors
+        self.data = data
+        elements = try Self.checked(header.tensors, byteCount: data.count - base)
+    }
+
+    package func shape(of name: String) -> [Int]? { tensors[name]?.shape }
+
+    /// Where the tensor's bytes lie in `data`.
+    package func range(of name: String) -> Range<Int>? {
+        tensors[name].map { (base + $0.data_offsets[0])..<(base + $0.data_offsets[1]) }
+    }
+
+    /// The tensor's numbers in row-major order.
+    ///
+    /// - Throws: when there is no such tensor, its shape is another, or a number is not finite.
+    package func floats(_ name: String, shape: [Int]) throws(ModelError.Reason) -> [Float] {
+        guard let tensor = tensors[name], let element = elements[name], let range = range(of: name) else {
+            throw .unusableTensor(name: name, "is named by the graph, but not in the file")
+        }
+        guard tensor.shape == shape else {
+            throw .unusableTensor(name: name, "has the shape \(tensor.shape), and the graph needs \(shape)")
+        }
+        let floats = data.withUnsafeBytes { element.floats(from: UnsafeRawBufferPointer(rebasing: $0[range])) }
+        if let index = floats.firstIndex(where: { !$0.isFinite }) {
+            throw .unusableTensor(name: name, "has the value \(floats[index]) at position \(index)")
+        }
+        return floats
+    }
+
+    private static func checked(
+        _ tensors: [String: Tensor], byteCount: Int
+    ) throws(ModelError.Reason) -> [String: TensorElement] {
+        var elements: [String: TensorElement] = [:]
+        var ranges: [(range: Range<Int>, name: String)] = []
+        for (name, tensor) in tensors.sorted(by: { $0.key < $1.key }) {
+            guard let element = TensorElement(rawValue: tensor.dtype) else {
+                throw .unusableTensor(name: name, "is of type \(tensor.dtype); F32, F16 and BF16 are read")
+            }
+            var size = element.byteCount
+            for extent in tensor.shape {
+                let (product, overflow) = size.multipliedReportingOverflow(by: extent)
+                guard extent >= 0, !overflow else { throw .unusableTensor(name: name, "has the impossible shape \(tensor.shape)") }
+                size = product
+            }
+            let offsets = tensor.data_offsets
+            guard offsets.count == 2, offsets[0] >= 0, offsets[0] <= offsets[1], offsets[1] <= byteCount else {
+                throw .unusableTensor(name: name, "lies at \(offsets), outside the file's \(byteCount) bytes of tensors")
+            }
+            guard offsets[1] - offsets[0] == size else {
+                throw .unusableTensor(name: name, "has \(offsets[1] - offsets[0]) bytes, and its shape \(tensor.shape) needs \(size)")
+            }
+            elements[name] = element
+            if size > 0 { ranges.append((offsets[0]..<offsets[1], name)) }
+        }
+        ranges.sort { $0.range.lowerBound < $1.range.lowerBound }
+        for (one, next) in zip(ranges, ranges.dropFirst()) where one.range.upperBound > next.range.lowerBound {
+            throw .unusableTensor(name: next.name, "overlaps tensor “\(one.name)”")
+        }
+        return elements
+    }
+}
+
+private struct SafeTensorsHeader: Decodable {
+    var metadata: [String: String] = [:]
+    var tensors: [String: SafeTensorsFile.Tensor] = [:]
+
+    private struct Key: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let entries = try decoder.container(keyedBy: Key.self)
+        for key in entries.allKeys {
+            if key.stringValue == "__metadata__" {
+                metadata = try entries.decode([String: String].self, forKey: key)
+            } else {
+                tensors[key.stringValue] = try entries.decode(SafeTensorsFile.Tensor.self, forKey: key)
+            }
+        }
+    }
+}

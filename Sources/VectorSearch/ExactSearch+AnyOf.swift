@@ -1,0 +1,58 @@
+import Compute
+
+extension ExactSearch {
+    /// The `k` rows nearest to any of several queries, nearest first, equally near ones in the
+    /// matrix's order: a row's distance is the least of its distances to the queries.
+    ///
+    /// - Parameters:
+    ///   - rows: the rows that take part, ascending and apart from each other; all of them by default.
+    ///   - last: only what comes after this neighbour in the ranking is of interest, so that a long
+    ///     ranking can be read in pages without keeping it.
+    /// - Precondition: the queries have the matrix's dimension, and `rows` lie in the matrix.
+    /// - Complexity: O(queries · rows · dimension), whatever `last` and however deep in the ranking.
+    public func nearest(
+        toAnyOf queries: [[Float]], k: Int, among rows: [Range<Int>]? = nil, after last: Neighbor? = nil, threads: Int? = nil
+    ) -> [Neighbor] {
+        check(queries)
+        guard !queries.isEmpty, k > 0 else { return [] }
+        let rows = rows ?? [0..<matrix.rowCount]
+        precondition(rows.allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= matrix.rowCount }, "rows lie in the matrix")
+        let blocks = rows.flatMap { range in
+            stride(from: range.lowerBound, to: range.upperBound, by: Self.rowsPerBlock).map {
+                $0..<min($0 + Self.rowsPerBlock, range.upperBound)
+            }
+        }
+        let rowCount = rows.reduce(0) { $0 + $1.count }
+        let workers = workerCount(threads, work: queries.count * rowCount * matrix.dimension)
+        let quantized = QuantizedScan(matrix, queries: queries, kernels: kernels)
+        let parts = concurrentMap(workers, threads: workers) { worker in
+            let part = blocks[blocks.indices.part(worker, of: workers)]
+            return quantized?.nearest(in: part, k: k, after: last) ?? scan(queries, blocks: part, k: k, after: last)
+        }
+        return TopK(merging: parts).sorted()
+    }
+
+    private func scan(_ queries: [[Float]], blocks: ArraySlice<Range<Int>>, k: Int, after last: Neighbor?) -> TopK {
+        var best = TopK(k)
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: 2 * Self.rowsPerBlock) { memory in
+            guard let nearest = memory.baseAddress else { return }
+            let distances = nearest + Self.rowsPerBlock
+            for block in blocks {
+                for (index, query) in queries.enumerated() {
+                    let out = index == 0 ? nearest : distances
+                    squaredDistances(from: query, to: block, into: out)
+                    guard index > 0 else { continue }
+                    for offset in 0..<block.count { nearest[offset] = min(nearest[offset], distances[offset]) }
+                }
+                var bound = best.bound
+                for offset in 0..<block.count where nearest[offset] <= bound {
+                    let row = block.lowerBound + offset
+                    if let last, !last.precedes(Neighbor(row: row, squaredDistance: nearest[offset])) { continue }
+                    best.offer(row: row, squaredDistance: nearest[offset])
+                    bound = best.bound
+                }
+            }
+        }
+        return best
+    }
+}

@@ -1,0 +1,48 @@
+import Imaging
+import Synchronization
+import Testing
+
+struct PixelBufferTests {
+    @Test func refusesShapesThatDoNotFit() {
+        let bytes = [UInt8](repeating: 0, count: 100)
+        #expect(throws: PixelBufferError.emptyShape(width: 0, height: 3)) { try PixelBuffer(bytes, width: 0, height: 3, format: .gray8) }
+        #expect(throws: PixelBufferError.emptyShape(width: 3, height: -1)) { try PixelBuffer(bytes, width: 3, height: -1, format: .gray8) }
+        #expect(throws: PixelBufferError.rowTooShort(bytesPerRow: 11, width: 4, format: .rgb8)) {
+            try PixelBuffer(bytes, width: 4, height: 2, bytesPerRow: 11, format: .rgb8)
+        }
+        #expect(throws: PixelBufferError.tooFewBytes(needed: 104, given: 100)) { try PixelBuffer(bytes, width: 26, height: 1, format: .bgra8) }
+        #expect(throws: PixelBufferError.self) { try PixelBuffer(bytes, width: .max, height: 2, format: .bgra8) }
+        #expect(throws: PixelBufferError.self) { try PixelBuffer(bytes, width: 1, height: .max, bytesPerRow: .max, format: .gray8) }
+        // The last row needs no gap behind it.
+        #expect(throws: Never.self) { try PixelBuffer(bytes, width: 10, height: 5, bytesPerRow: 22, format: .gray8) }
+    }
+
+    @Test func wrapsWithoutACopyAndGivesTheMemoryBack() throws {
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 16)
+        defer { memory.deallocate() }
+        memory.initializeMemory(as: UInt8.self, repeating: 9)
+        final class Counter: Sendable { let value = Atomic<Int>(0) }
+        let released = Counter()
+        var image: PixelBuffer? = try PixelBuffer(
+            wrapping: UnsafeRawBufferPointer(memory), width: 4, height: 4, format: .bgra8,
+            release: { released.value.add(1, ordering: .relaxed) })
+        #expect(image?.withUnsafeBytes { $0.baseAddress } == UnsafeRawPointer(memory.baseAddress))
+        var part: PixelBuffer? = try image?.cropped(to: PixelRegion(x: 1, y: 2, width: 2, height: 1))
+        image = nil
+        #expect(released.value.load(ordering: .relaxed) == 0, "the part still uses the memory")
+        #expect(part?.withUnsafeBytes { $0.baseAddress } == UnsafeRawPointer(memory.baseAddress! + 2 * 16 + 4))
+        part = nil
+        #expect(released.value.load(ordering: .relaxed) == 1)
+    }
+
+    @Test func cropsOnlyInside() throws {
+        let image = try PixelBuffer([UInt8](repeating: 0, count: 12), width: 4, height: 3, format: .gray8)
+        for region in [
+            PixelRegion(x: -1, y: 0, width: 2, height: 2), PixelRegion(x: 3, y: 0, width: 2, height: 1),
+            PixelRegion(x: 0, y: 3, width: 1, height: 1), PixelRegion(x: 0, y: 0, width: 0, height: 1),
+            PixelRegion(x: 0, y: 0, width: .max, height: 1),
+        ] { #expect(throws: PixelBufferError.self) { try image.cropped(to: region) } }
+        let tiny = image.centre(0.01)
+        #expect((tiny.width, tiny.height) == (1, 1))
+    }
+}
