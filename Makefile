@@ -1,8 +1,11 @@
 DEMO = Examples/Demo
 OUTPUT = demo-output
+# In release, like the build: the tests run networks and resize large images. Testable imports would compile
+# everything a second time with other flags, and no test needs them.
+TEST_FLAGS = -c release --disable-testable-imports
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
-.PHONY: help build test demo example smoke-training bench bench-quick dependencies clean
+.PHONY: help build test demo example smoke-training bench bench-quick docs dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
@@ -12,23 +15,28 @@ help:
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
 	@echo "make bench           against OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch; writes Benchmarks/RESULTS.md"
 	@echo "make bench-quick     against what the machine can do at most, in a minute"
+	@echo "make docs            build the documentation of VisualSearch"
 	@echo "make clean           remove what was built"
 
 dependencies:
 	@Scripts/install-dependencies
 
+# The calendar library that Extras/SystemStores needs.
+extra-dependencies:
+	@Scripts/install-dependencies libical-dev
+
 build: dependencies
 	swift build -c release --product lookalike
 
-# In release, like the build: the tests run networks and resize large images. Testable imports would have everything
-# compiled a second time with other flags, and no test needs them.
-test: dependencies
-	swift test -c release --disable-testable-imports
+test: extra-dependencies
+	swift test $(TEST_FLAGS)
+	cd Extras/SystemStores && swift test $(TEST_FLAGS)
+	cd Extras/VisualSearchMacros && swift test $(TEST_FLAGS)
 
 # The example app: a visual search from a screenshot to the app's screens.
-example: dependencies
+example: extra-dependencies
 	@rm -rf $(OUTPUT)/album-search
-	swift run -c release AlbumSearch $(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
+	swift run -c release --package-path Examples/AlbumSearch AlbumSearch $(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
 
 demo: build
 	@mkdir -p $(OUTPUT)
@@ -49,5 +57,10 @@ bench:
 bench-quick: dependencies
 	cd Benchmarks && swift package --disable-sandbox benchmark --no-progress
 
+# The documentation of VisualSearch as a static site.
+docs: dependencies
+	LOOKALIKE_DOCC=1 swift package --allow-writing-to-directory $(OUTPUT)/docs \
+		generate-documentation --target VisualSearch --output-path $(OUTPUT)/docs
+
 clean:
-	rm -rf .build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
+	rm -rf .build Extras/*/.build Examples/AlbumSearch/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)

@@ -1,5 +1,4 @@
 // swift-tools-version: 6.1
-import CompilerPluginSupport
 import PackageDescription
 
 let package = Package(
@@ -7,17 +6,11 @@ let package = Package(
     products: [
         .library(name: "Lookalike", targets: ["Lookalike"]),
         .library(name: "VisualSearch", targets: ["VisualSearch"]),
-        .library(name: "VisualSearchMacros", targets: ["VisualSearchMacros"]),
-        .library(name: "SystemStores", targets: ["SystemStores"]),
         .executable(name: "lookalike", targets: ["LookalikeCommand"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        // For “swift package generate-documentation”.
-        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
-        // Built for the macros alone.
-        .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.1"..<"604.0.0"),
     ],
     targets: [
         // Lowest layer first: a target depends only on targets above it in this list.
@@ -69,26 +62,6 @@ let package = Package(
                 "VectorSearch", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
-        // What needs more than the core does.
-        .macro(
-            name: "VisualSearchMacroPlugin",
-            dependencies: [
-                .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
-                .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
-            ]),
-        .target(name: "VisualSearchMacros", dependencies: ["VisualSearch", "VisualSearchMacroPlugin"]),
-        .systemLibrary(
-            name: "CLibical", path: "Sources/SystemLibraries/CLibical", pkgConfig: "libical",
-            providers: [.apt(["libical-dev"])]),
-        .target(name: "SystemStores", dependencies: ["CLibical"]),
-        .executableTarget(
-            name: "AlbumSearch",
-            dependencies: [
-                "Catalogs", "FeaturePrints", "Imaging", "SystemStores", "VisualSearch", "VisualSearchMacros",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Examples/AlbumSearch/Sources"),
-
         .target(name: "TestSupport", dependencies: ["Imaging"], path: "Tests/TestSupport"),
         .testTarget(name: "KernelTests", dependencies: ["CKernels", "Compute", "TestSupport"]),
         .testTarget(
@@ -108,9 +81,13 @@ let package = Package(
             ]),
         .testTarget(
             name: "VisualSearchTests",
-            dependencies: ["Catalogs", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch", "VisualSearchMacros"]),
-        .testTarget(name: "SystemStoresTests", dependencies: ["SystemStores", "TestSupport"]),
+            dependencies: ["Catalogs", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch"]),
         .testTarget(name: "CommandTests", dependencies: ["Imaging", "LookalikeCommand", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The documentation plugin is a dependency of “make docs” alone.
+if Context.environment["LOOKALIKE_DOCC"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}

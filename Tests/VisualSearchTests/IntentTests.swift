@@ -4,7 +4,7 @@ import Imaging
 import Synchronization
 import TestSupport
 import Testing
-import VisualSearchMacros
+import VisualSearch
 
 private struct Poster: AppEntity {
     var id: Int
@@ -46,24 +46,6 @@ private struct CountIntent: AppIntent {
     func perform() async throws -> some IntentResult { .result(value: start + 1) }
 }
 
-@UnionValue
-private enum Found {
-    case poster(Poster)
-    case album(Album)
-}
-
-@AppIntent(schema: .visualIntelligence.semanticContentSearch)
-private struct SearchIntent: AppIntent {
-    static let title: LocalizedStringResource = "Search in app"
-    var semanticContent: SemanticContentDescriptor
-    @Dependency(key: "semantic-search") var navigation: Navigation
-
-    func perform() async throws -> some IntentResult {
-        navigation.go("search \(semanticContent.labels.joined(separator: "+"))")
-        return .result()
-    }
-}
-
 struct IntentTests {
     @Test func anOpenIntentIsFoundByTheKindItOpens() async throws {
         let navigation = Navigation()
@@ -90,21 +72,6 @@ struct IntentTests {
         #expect((result as? ValueIntentResult<Int>)?.value == 9)
         #expect(!OpenPosterIntent().$target.isSet)
         #expect(OpenPosterIntent.parameterSummary.text == "Open ${Poster} now" && CountIntent.parameterSummary.text == "")
-    }
-
-    @Test func aUnionValueHasTheEntityOfItsCase() {
-        let found: Found = .poster(Poster(id: 3))
-        #expect((found.entity as? Poster)?.id == 3)
-        #expect(found.displayRepresentation.title.localized() == "Poster 3")
-        #expect(Found.entityTypes.map { "\($0)" } == ["Poster", "Album"])
-    }
-
-    @Test func theContentSearchIntentIsGivenWhatWasLookedAt() async throws {
-        let navigation = Navigation()
-        AppDependencyManager.shared.add(key: "semantic-search", dependency: navigation)
-        let type: any SemanticContentSearchIntent.Type = SearchIntent.self
-        try await type.search(for: SemanticContentDescriptor(labels: ["poster", "moon"]))
-        #expect(navigation.visited == ["search poster+moon"])
     }
 
     @Test func dependenciesAreMadeOnceAndToldApartByTypeAndKey() async {

@@ -4,7 +4,7 @@ import Foundation
 import Imaging
 import Synchronization
 import TestSupport
-import VisualSearchMacros
+import VisualSearch
 
 /// An album that the catalog's rows decode to.
 struct Album: AppEntity, CatalogRepresentable, Decodable {

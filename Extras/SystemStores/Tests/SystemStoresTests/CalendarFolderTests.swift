@@ -1,6 +1,5 @@
 import Foundation
 import SystemStores
-import TestSupport
 import Testing
 
 struct CalendarFolderTests {

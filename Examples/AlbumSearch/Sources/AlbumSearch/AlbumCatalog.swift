@@ -1,6 +1,5 @@
-import Catalogs
 import Foundation
-import Imaging
+import Lookalike
 import VisualSearch
 
 /// The app's albums with their precomputed feature prints: the part that knows the engine.

@@ -1,7 +1,6 @@
 import ArgumentParser
-import Catalogs
 import Foundation
-import Imaging
+import Lookalike
 import SystemStores
 import VisualSearchMacros
 
