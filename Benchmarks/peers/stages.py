@@ -264,8 +264,8 @@ def whole(program, inputs, limits):
     catalog = inputs.catalog(100_000)
     files = {"pixels": str(inputs.screen()), "catalog": str(catalog)}
     ours = {
-        name: Ours(program, "whole", 1, core(1), files=files, numbers={"width": width, "height": height}, options={"regions": regions})
-        for name, regions in (("Lookalike, the image alone", "whole"), ("Lookalike, as it comes (4 passes)", "object"))
+        name: Ours(program, "whole", 1, core(1), files=files, numbers={"width": width, "height": height}, options={"crops": crops})
+        for name, crops in (("Lookalike, the image alone", "whole"), ("Lookalike, as it comes (4 passes)", "localized"))
     }
     pixels = np.fromfile(inputs.screen(), np.uint8).reshape(height, width, 4)
     image = Image.frombuffer("RGBX", (width, height), pixels, "raw", "RGBX", 0, 1)

@@ -3,13 +3,13 @@
 
 #include "kernel_tables.h"
 
-static const lk_kernels portable = LK_TABLE(LK_TIER_PORTABLE, portable, portable, portable, false);
+static const lk_kernels portable = LK_TABLE(LK_TARGET_PORTABLE, portable, portable, portable, false);
 #if defined(__x86_64__)
-static const lk_kernels avx2 = LK_TABLE(LK_TIER_AVX2, avx2, avx2, avx2, false);
-static const lk_kernels avx512 = LK_TABLE(LK_TIER_AVX512, avx512, avx512, avx2, false);
-static const lk_kernels avx512vnni = LK_TABLE(LK_TIER_AVX512VNNI, avx512vnni, avx512, avx512vnni, true);
+static const lk_kernels avx2 = LK_TABLE(LK_TARGET_AVX2, avx2, avx2, avx2, false);
+static const lk_kernels avx512 = LK_TABLE(LK_TARGET_AVX512, avx512, avx512, avx2, false);
+static const lk_kernels avx512vnni = LK_TABLE(LK_TARGET_AVX512VNNI, avx512vnni, avx512, avx512vnni, true);
 #elif defined(__aarch64__)
-static const lk_kernels neon = LK_TABLE(LK_TIER_NEON, neon, neon, neon, false);
+static const lk_kernels neon = LK_TABLE(LK_TARGET_NEON, neon, neon, neon, false);
 #endif
 
 #if defined(__x86_64__)
@@ -19,22 +19,22 @@ static bool has_avx512(void) {
 }
 #endif
 
-const lk_kernels *lk_kernels_for(lk_tier tier) {
-    switch (tier) {
-    case LK_TIER_PORTABLE:
+const lk_kernels *lk_kernels_for(lk_simd_target target) {
+    switch (target) {
+    case LK_TARGET_PORTABLE:
         return &portable;
 #if defined(__x86_64__)
-    case LK_TIER_AVX2:
+    case LK_TARGET_AVX2:
         __builtin_cpu_init();
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;
-    case LK_TIER_AVX512:
+    case LK_TARGET_AVX512:
         __builtin_cpu_init();
         return has_avx512() ? &avx512 : NULL;
-    case LK_TIER_AVX512VNNI:
+    case LK_TARGET_AVX512VNNI:
         __builtin_cpu_init();
         return has_avx512() && __builtin_cpu_supports("avx512vnni") ? &avx512vnni : NULL;
 #elif defined(__aarch64__)
-    case LK_TIER_NEON:
+    case LK_TARGET_NEON:
         return &neon;
 #endif
     default:
@@ -43,10 +43,10 @@ const lk_kernels *lk_kernels_for(lk_tier tier) {
 }
 
 static const lk_kernels *choose(void) {
-    const char *wanted = getenv("LOOKALIKE_KERNELS");
+    const char *wanted = getenv("LOOKALIKE_SIMD");
     const lk_kernels *best = &portable;
-    for (lk_tier tier = LK_TIER_PORTABLE; tier <= LK_TIER_AVX512VNNI; tier++) {
-        const lk_kernels *kernels = lk_kernels_for(tier);
+    for (lk_simd_target target = LK_TARGET_PORTABLE; target <= LK_TARGET_AVX512VNNI; target++) {
+        const lk_kernels *kernels = lk_kernels_for(target);
         if (!kernels) continue;
         best = kernels;
         if (wanted && strcmp(wanted, kernels->name) == 0) return kernels;

@@ -1,4 +1,4 @@
-// What each tier's files provide to its table.
+// What each target's files provide to its table.
 
 #ifndef LOOKALIKE_KERNEL_TABLES_H
 #define LOOKALIKE_KERNEL_TABLES_H
@@ -36,16 +36,16 @@
     void lk_pack_quantized_rows_##suffix(const uint8_t *, ptrdiff_t, size_t, size_t, uint8_t *);  \
     void lk_quantized_products_##suffix(const int8_t *, size_t, const uint8_t *, size_t, size_t,  \
                                         int32_t *);                                               \
-    size_t lk_rows_within_##suffix(const lk_distance_bound *, const int32_t *, const float *,     \
+    size_t lk_select_candidates_##suffix(const lk_distance_bound *, const int32_t *, const float *,     \
                                    const float *, const float *, size_t, float, uint32_t *);
 
-// Instruction sets come in two kinds: those for floats, and those that multiply bytes as well.
-#define LK_TABLE(tier_value, tier_name, floats, quantized, fast)                                  \
-    { tier_value, #tier_name, fast, lk_convolve_##floats, lk_winograd_input_##floats,             \
+// Some targets have their own float32 kernels, some their own int8 kernels.
+#define LK_TABLE(target_value, target_name, floats, quantized, fast)                                  \
+    { target_value, #target_name, fast, lk_convolve_##floats, lk_winograd_input_##floats,             \
       lk_winograd_output_##floats, lk_convolve_quantized_##quantized,                             \
       lk_generalized_mean_##floats, lk_quantized_dot_products_##quantized,                        \
       lk_pack_quantized_rows_##quantized, lk_quantized_products_##quantized,                      \
-      lk_rows_within_##quantized,                                                                 \
+      lk_select_candidates_##quantized,                                                                 \
       lk_squared_distances_##floats, lk_dot_products_##floats, lk_sum_rows_##floats,              \
       lk_sum_columns_##floats, lk_sum_cells_##floats, \
       lk_filter_columns_##floats, lk_accumulate_##floats,                                         \

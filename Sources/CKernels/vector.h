@@ -1,5 +1,5 @@
 // Sixteen floats as one value. Clang maps it to one AVX-512, two AVX2 or four NEON registers, so
-// that a kernel is written once and its tiers differ in their tiles alone.
+// that a kernel is written once and its targets differ in their tiles alone.
 
 #ifndef LOOKALIKE_VECTOR_H
 #define LOOKALIKE_VECTOR_H
@@ -34,7 +34,7 @@ LK_INLINE lk_f32x16 lk_splat16(float x) {
     return (lk_f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
 
-// To nearest, even on a tie, clamped to 0...255; not a number is 0.
+// Rounded to nearest, even on a tie, and clamped to 0...255; NaN is 0.
 LK_INLINE uint8_t lk_u8(float x) {
     x = x > 0 ? x : 0;
     x = x < 255 ? x : 255;
@@ -51,7 +51,7 @@ LK_INLINE void lk_store16_u8(uint8_t *p, lk_f32x16 v) {
     memcpy(p, &bytes, sizeof bytes);
 }
 
-// Halves are added until one is left: the order that every tier keeps.
+// Halves are added until one is left: the order that every SIMD target keeps.
 LK_INLINE float lk_sum16(lk_f32x16 v) {
     lk_f32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
                  __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);

@@ -4,11 +4,10 @@ import Synchronization
 
 /// A folder of entities with precomputed prints, open for searching.
 ///
-/// Any number of processes may have a catalog open while one writes to it
-/// (``CatalogIndexer``). The prints are mapped into memory, so opening takes the same time for a
-/// thousand entities as for a million. A catalog may be shared between tasks.
+/// Any number of processes may have a catalog open while one writes to it (``CatalogIndexer``). The prints are mapped
+/// into memory, so opening is as fast for a million entities as for a thousand. A catalog may be shared between tasks.
 public final class Catalog: Sendable {
-    /// What made the catalog's prints and makes those of queries.
+    /// The model of the catalog's prints. Queries are embedded with it.
     public let model: FeaturePrintModel
 
     let folder: CatalogFolder
@@ -16,23 +15,23 @@ public final class Catalog: Sendable {
     let mapped: Mutex<MappedPrintMatrix>
     let filtered = Mutex<FilteredRows?>(nil)
 
-    /// Opens the catalog in a folder. O(1), unless the file with the print matrix is missing, stale
-    /// or damaged and has to be made anew from the database, which is O(prints).
+    /// Opens the catalog in a folder. O(1), or O(prints) if the print matrix is missing, stale or damaged and has to be
+    /// rebuilt from the database.
     ///
-    /// - Parameter model: the model of the catalog's prints; without one, the copy that the catalog
-    ///   keeps or the package's own.
-    /// - Throws: ``CatalogError``, among others when the prints were made with another model.
+    /// - Parameter model: the model of the catalog's prints. Without it, the copy in the catalog's folder or the default
+    ///   model is used.
+    /// - Throws: ``CatalogError``; one reason is that the prints were made with another model.
     public init(at url: URL, model: FeaturePrintModel? = nil) throws {
         folder = CatalogFolder(url: url)
         database = try CatalogDatabase.reading(folder)
         let (folder, database) = (folder, database)
-        guard let identity = try folder.attempt({ try database.reader.read(CatalogDatabase.model) }) else {
+        guard let identity = try folder.mappingErrors({ try database.reader.read(CatalogDatabase.model) }) else {
             throw folder.error(.missing)
         }
         self.model = try Self.model(of: folder, identity: identity, given: model)
         mapped = Mutex(try Self.current(database, model: self.model))
     }
 
-    /// How many entities can be found.
+    /// The number of entities.
     public var count: Int { currentMatrix().header.rowCount }
 }

@@ -1,13 +1,13 @@
-/// One thing of a catalog: an album, a product, a landmark.
+/// An entity of a catalog: an album, a product, a landmark.
 public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
     /// Unique in its catalog.
     public var id: String
-    /// A kind of the app's own choosing, such as `album`.
+    /// A type of the app's choice, such as `album`.
     public var type: String?
     public var title: String?
     public var subtitle: String?
     public var labels: [String]
-    /// Whatever else the manifest says of it.
+    /// The manifest's other columns.
     public var attributes: [String: String]
     /// The path of its image.
     public var image: String

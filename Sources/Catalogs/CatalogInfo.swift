@@ -1,28 +1,29 @@
 import FeaturePrints
 import GRDB
 
-/// Figures about a catalog.
+/// Size and provenance of a catalog.
 public struct CatalogInfo: Sendable {
     public let entityCount: Int
-    public let printLength: Int
-    /// Counts changes.
+    /// The number of components of a print.
+    public let dimension: Int
+    /// Incremented with every change of entities or prints.
     public let revision: Int64
     public let model: ModelIdentity
-    /// Entities a type; an empty name for those without one.
+    /// Entities per type; an empty name for those without one.
     public let typeCounts: [(type: String, count: Int)]
     public let databaseBytes: Int64
     public let matrixBytes: Int64
 }
 
 extension Catalog {
-    /// What the catalog holds.
+    /// Size and provenance of the catalog.
     public var info: CatalogInfo {
         get throws {
             let header = currentMatrix().header
-            return try folder.attempt {
+            return try folder.mappingErrors {
                 try database.reader.read { db in
                     CatalogInfo(
-                        entityCount: try EntityRecord.fetchCount(db), printLength: header.dimension,
+                        entityCount: try EntityRecord.fetchCount(db), dimension: header.dimension,
                         revision: try CatalogDatabase.revision(db), model: model.identity,
                         typeCounts: try Row.fetchAll(
                             db, sql: "SELECT COALESCE(type, '') AS type, COUNT(*) AS count FROM entity GROUP BY 1 ORDER BY 1"

@@ -2,19 +2,19 @@ import Foundation
 import GRDB
 
 extension Catalog {
-    /// Reads everything that the catalog stores and tells what is wrong with it; nothing, if the
-    /// array is empty. O(catalog).
+    /// Reads everything that the catalog stores, and returns a description of each problem; an empty array for an intact
+    /// catalog. O(catalog).
     ///
-    /// A damaged matrix file is made anew, since it is derived; that is told as well.
+    /// A damaged matrix file is rebuilt from the database, and reported too.
     public func verify() throws -> [String] {
-        var problems = try folder.attempt { try databaseProblems() }
+        var problems = try folder.mappingErrors { try databaseProblems() }
         if let file = MappedPrintMatrix(folder.matrix) {
             if !file.isIntact {
-                problems.append("\(folder.matrix.lastPathComponent): its contents do not match its digest; it was made anew")
+                problems.append("\(folder.matrix.lastPathComponent): its contents do not match its digest; it was rebuilt")
                 try PrintMatrixWriter(database: database).write()
             }
         } else {
-            problems.append("\(folder.matrix.lastPathComponent): is missing or damaged; it was made anew")
+            problems.append("\(folder.matrix.lastPathComponent): is missing or damaged; it was rebuilt")
             try PrintMatrixWriter(database: database).write()
         }
         return problems
@@ -34,12 +34,12 @@ extension Catalog {
                     problems.append(name)
                     continue
                 }
-                guard let vector = PrintBlob.vector(print[1], length: model.printLength) else {
-                    problems.append("\(name): its print is not \(model.printLength) finite floats")
+                guard let vector = PrintBlob.vector(print[1], dimension: model.dimension) else {
+                    problems.append("\(name): its print is not \(model.dimension) finite floats")
                     continue
                 }
-                let length = vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
-                if abs(length - 1) > 1e-3 { problems.append("\(name): its print has the length \(length), not 1") }
+                let norm = vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
+                if abs(norm - 1) > 1e-3 { problems.append("\(name): its print has the norm \(norm), not 1") }
             }
             return problems
         }

@@ -1,10 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// The results of `count` pieces of work in order, computed by at most `threads` threads; each takes
-/// the next piece when it has done one.
+/// The results of `count` work items in order, computed on at most `threads` threads, which take the items dynamically.
 ///
-/// Every piece writes a place of its own, so nothing is locked.
+/// Every item writes to its own place, so no lock is needed.
 package func concurrentMap<Result: Sendable>(
     _ count: Int, threads: Int, _ body: @Sendable (Int) -> Result
 ) -> [Result] {

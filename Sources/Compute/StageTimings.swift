@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How long the stages of a job took, added up over images and threads.
+/// The time that each stage of a job took, summed over images and threads.
 public final class StageTimings: Sendable {
     public enum Stage: String, Sendable, CaseIterable {
         case decode, thumbnail, resize, network, search
@@ -10,7 +10,7 @@ public final class StageTimings: Sendable {
 
     public init() {}
 
-    /// Runs `body` and adds its time to `stage`; `count` says how many images it served.
+    /// Runs `body` and adds its time, for `count` images, to `stage`.
     public func measure<Result, Failure: Error>(
         _ stage: Stage, count: Int = 1, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -26,7 +26,7 @@ public final class StageTimings: Sendable {
         }
     }
 
-    /// The stages that took place, in their order, with their time and how many images they served.
+    /// The stages that ran, in their order, with their total time and number of images.
     public var stages: [(stage: Stage, time: Duration, count: Int)] {
         totals.withLock { totals in
             Stage.allCases.compactMap { stage in totals[stage].map { (stage, $0.time, $0.count) } }
@@ -34,7 +34,7 @@ public final class StageTimings: Sendable {
     }
 }
 
-/// Runs `body`, measured where somebody wants to know.
+/// Runs `body`, measured if there are timings to add to.
 package func measured<Result, Failure: Error>(
     _ timings: StageTimings?, _ stage: StageTimings.Stage, count: Int = 1, _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {

@@ -1,24 +1,24 @@
-/// What an image looks like to a network: a vector of length one.
+/// A global image descriptor, or embedding: a unit vector that is close to those of similar images.
 ///
-/// The closer two prints, the more alike the images. Distances lie in 0...2; a model's
-/// ``FeaturePrintModel/recommendedMaxDistance`` tells up to where two images show the same thing.
+/// Distances lie in 0...2. ``FeaturePrintModel/matchThreshold`` says up to which distance two images show the same thing.
 public struct FeaturePrint: Sendable, Hashable {
     /// The components; the sum of their squares is 1.
     public let vector: [Float]
+    /// The model that made it. Only prints of one model can be compared.
     public let model: ModelIdentity
 
     /// A print from stored components.
     ///
     /// - Precondition: the components are finite.
     public init(vector: [Float], model: ModelIdentity) {
-        precondition(vector.allSatisfy(\.isFinite), "a print's components are finite")
+        precondition(vector.allSatisfy(\.isFinite), "a component of the print is not finite")
         self.vector = vector
         self.model = model
     }
 
-    /// The Euclidean distance, 0...2 for unit vectors. O(length).
+    /// The Euclidean distance, 0...2 for unit vectors. O(dimension).
     ///
-    /// - Throws: ``FeaturePrintError`` when the prints come from different models.
+    /// - Throws: ``FeaturePrintError`` if the prints were made with different models.
     public func distance(to other: FeaturePrint) throws(FeaturePrintError) -> Double {
         guard model == other.model, vector.count == other.vector.count else {
             throw .differentModels(model, other.model)

@@ -5,7 +5,7 @@ public enum FeaturePrintError: Error, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .differentModels(let one, let other):
-            "a print of model \(one) cannot be compared with one of \(other); make both with one model"
+            "a print of model \(one) cannot be compared with one of model \(other); make both with one model"
         }
     }
 }

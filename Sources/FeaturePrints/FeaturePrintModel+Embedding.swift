@@ -3,77 +3,78 @@ import Imaging
 import Inference
 
 extension FeaturePrintModel {
-    /// Images that a thread takes through the network together, so that weights are read once for
-    /// all of them; more gain little and take memory.
+    /// Images per forward pass of one thread. The weights are read once for all of them; more images gain little and
+    /// take memory.
     private static let batchSize = 8
 
-    /// The print of one image, of any size; the image is stretched to the network's input.
+    /// Embeds an image of any size. The image is stretched to the network's input.
     ///
-    /// All cores take part unless `threads` says otherwise.
-    /// - Throws: ``ModelError`` when the network's output has no direction.
+    /// - Parameter threads: all cores by default.
+    /// - Throws: `ModelError` when the network's output has no direction.
     public func featurePrint(
         for image: PixelBuffer, threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> FeaturePrint {
         try featurePrints(for: [image], threads: threads, timings: timings)[0]
     }
 
-    /// The prints of many images, in their order.
+    /// Embeds many images. The prints come in the order of the images.
     ///
-    /// Results do not depend on `threads` or on what else is in the array.
+    /// The result for an image depends neither on `threads` nor on the other images.
+    /// - Throws: `ModelError` when the network's output has no direction.
     public func featurePrints(
         for images: [PixelBuffer], threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> [FeaturePrint] {
-        try look(at: images.map { ImageRegion($0) }, threads: threads, timings: timings).map(\.print)
+        try embed(images.map { ImageCrop($0) }, threads: threads, timings: timings).map(\.print)
     }
 
-    /// The prints of many images or parts of them, in their order, with where the model takes the
-    /// thing to be in each.
+    /// Embeds many crops, and localizes the object in each. The results come in the order of the crops.
     ///
-    /// Results do not depend on `threads` or on what else is in the array.
-    /// - Precondition: regions are ``canLook(at:)``.
-    public func look(
-        at regions: [ImageRegion], threads: Int? = nil, timings: StageTimings? = nil
-    ) throws(ModelError) -> [RegionPrint] {
+    /// The result for a crop depends neither on `threads` nor on the other crops.
+    /// - Throws: `ModelError` when the network's output has no direction.
+    /// - Precondition: ``canEmbed(_:)`` holds for the crops' quadrilaterals.
+    public func embed(
+        _ crops: [ImageCrop], threads: Int? = nil, timings: StageTimings? = nil
+    ) throws(ModelError) -> [CropPrint] {
         let threads = max(1, threads ?? availableProcessorCount)
         // Few images: all threads work on one batch. Many: each thread has batches of its own.
-        let size = regions.count < 2 * threads ? max(regions.count, 1) : Self.batchSize
-        let batches = stride(from: 0, to: regions.count, by: size).map { $0..<min($0 + size, regions.count) }
-        let threadsOfEach = batches.count > 1 ? 1 : threads
+        let size = crops.count < 2 * threads ? max(crops.count, 1) : Self.batchSize
+        let batches = stride(from: 0, to: crops.count, by: size).map { $0..<min($0 + size, crops.count) }
+        let threadsPerBatch = batches.count > 1 ? 1 : threads
         let results = concurrentMap(batches.count, threads: threads) { index in
             Result { () throws(ModelError) in
-                try prints(of: regions[batches[index]], threads: threadsOfEach, timings: timings)
+                try prints(of: crops[batches[index]], threads: threadsPerBatch, timings: timings)
             }
         }
-        var all: [RegionPrint] = []
+        var all: [CropPrint] = []
         for result in results { all += try result.get() }
         return all
     }
 
-    /// Whether the model tells where in an image the thing is.
-    public var findsObjects: Bool { network.findsCorners }
+    /// Whether the network localizes the object in an image.
+    public var localizesObjects: Bool { network.localizesObjects }
 
-    /// Whether a part of an image can be looked at: see ``Rectifier/canRectify(_:)``.
-    public func canLook(at part: Quadrilateral) -> Bool { input.rectifier.canRectify(part) }
+    /// Whether a quadrilateral of an image can be rectified and embedded; see `Rectifier.canRectify(_:)`.
+    public func canEmbed(_ quadrilateral: Quadrilateral) -> Bool { input.rectifier.canRectify(quadrilateral) }
 
     private func prints(
-        of regions: ArraySlice<ImageRegion>, threads: Int, timings: StageTimings?
-    ) throws(ModelError) -> [RegionPrint] {
-        try workspaces.withWorkspace(for: network, batch: regions.count, threads: threads) { workspace throws(ModelError) in
-            measured(timings, .resize, count: regions.count) {
-                for (index, region) in regions.enumerated() { input.write(region, into: network.input(index, in: workspace)) }
+        of crops: ArraySlice<ImageCrop>, threads: Int, timings: StageTimings?
+    ) throws(ModelError) -> [CropPrint] {
+        try workspaces.withWorkspace(for: network, batch: crops.count, threads: threads) { workspace throws(ModelError) in
+            measured(timings, .resize, count: crops.count) {
+                for (index, crop) in crops.enumerated() { input.write(crop, into: network.input(index, in: workspace)) }
             }
-            measured(timings, .network, count: regions.count) {
-                network.run(workspace, batch: regions.count, threads: threads, kernels: kernels)
+            measured(timings, .network, count: crops.count) {
+                network.run(workspace, batch: crops.count, threads: threads, kernels: kernels)
             }
-            var prints: [RegionPrint] = []
-            for (index, region) in regions.enumerated() {
+            var prints: [CropPrint] = []
+            for (index, crop) in crops.enumerated() {
                 let vector = Array(network.output(index, in: workspace))
                 guard vector.allSatisfy(\.isFinite), vector.contains(where: { $0 != 0 }) else {
                     throw ModelError(source: identity.name, reason: .noDirection)
                 }
                 var object = network.corners(index, in: workspace).map { quadrilateral($0) }
-                if let part = region.part { object = object.flatMap { part.projecting($0) } }
-                prints.append(RegionPrint(print: FeaturePrint(vector: vector, model: identity), object: object))
+                if let outer = crop.quadrilateral { object = object.flatMap { outer.projecting($0) } }
+                prints.append(CropPrint(print: FeaturePrint(vector: vector, model: identity), object: object))
             }
             return prints
         }
@@ -83,7 +84,9 @@ extension FeaturePrintModel {
     private func quadrilateral(_ corners: UnsafeBufferPointer<Float>) -> Quadrilateral {
         let input = network.graph.input
         func point(_ index: Int) -> Quadrilateral.Point {
-            .init(x: Double(corners[2 * index]) / Double(input.width), y: Double(corners[2 * index + 1]) / Double(input.height))
+            .init(
+                x: Double(corners[2 * index]) / Double(input.width),
+                y: Double(corners[2 * index + 1]) / Double(input.height))
         }
         return Quadrilateral(topLeft: point(0), topRight: point(1), bottomRight: point(2), bottomLeft: point(3))
     }

@@ -4,21 +4,21 @@ import Inference
 
 /// A model file, read and checked: its graph, its quantization, its match threshold and its identity.
 struct ModelFile {
-    static let distanceKey = "lookalike.recommended_max_distance"
+    static let matchThresholdKey = "lookalike.recommended_max_distance"
 
     let tensors: SafeTensorsFile
     let graph: NetworkGraph
     /// Nil where the file has no activation ranges.
     let quantization: Quantization?
     /// Nil where the file has no threshold.
-    let recommendedMaxDistance: Double?
+    let matchThreshold: Double?
     private let graphText: String
 
     init(_ data: Data) throws(ModelError.Reason) {
         tensors = try SafeTensorsFile(data)
         (graph, graphText) = try Self.graph(of: tensors)
         quantization = try Quantization(of: tensors, graph: graph)
-        recommendedMaxDistance = try Self.distance(of: tensors)
+        matchThreshold = try Self.distance(of: tensors)
     }
 
     /// The digest covers the graph and the tensors, except the one that score normalization reads: a catalog stays
@@ -50,9 +50,9 @@ struct ModelFile {
     }
 
     private static func distance(of file: SafeTensorsFile) throws(ModelError.Reason) -> Double? {
-        guard let text = file.metadata[distanceKey] else { return nil }
+        guard let text = file.metadata[matchThresholdKey] else { return nil }
         guard let distance = Double(text), distance.isFinite, distance >= 0 else {
-            throw .malformed("its “\(distanceKey)” is “\(text)”, not a distance")
+            throw .malformed("its “\(matchThresholdKey)” is “\(text)”, not a distance")
         }
         return distance
     }

@@ -1,6 +1,6 @@
-/// Which network made a print: prints of different networks cannot be compared.
+/// The network that made a print. Only prints of one network can be compared.
 public struct ModelIdentity: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The name in the model's file, for people.
+    /// The name in the model file, for display.
     public let name: String
     /// SHA-256 of the graph and the weights, hexadecimal.
     public let digest: String

@@ -8,10 +8,10 @@ struct NetworkInput: Sendable {
     private let resizer: Resizer
     private let layout: FloatImageLayout
 
-    init(of network: Network, tier: KernelTier) {
+    init(of network: Network, simd: SIMDTarget) {
         let input = network.graph.input
-        resizer = Resizer(width: input.width, height: input.height, tier: tier)
-        rectifier = Rectifier(width: input.width, height: input.height, tier: tier)
+        resizer = Resizer(width: input.width, height: input.height, simd: simd)
+        rectifier = Rectifier(width: input.width, height: input.height, simd: simd)
         let place = network.inputLayout
         layout = FloatImageLayout(
             offset: place.origin, rowStride: place.rowStride, pixelStride: place.pixelStride,
@@ -19,11 +19,11 @@ struct NetworkInput: Sendable {
             add: (-input.mean[0] / input.std[0], -input.mean[1] / input.std[1], -input.mean[2] / input.std[2]))
     }
 
-    func write(_ region: ImageRegion, into input: UnsafeMutableBufferPointer<Float>) {
-        if let part = region.part {
-            rectifier.rectify(part, of: region.image, into: input, layout: layout)
+    func write(_ crop: ImageCrop, into input: UnsafeMutableBufferPointer<Float>) {
+        if let quadrilateral = crop.quadrilateral {
+            rectifier.rectify(quadrilateral, of: crop.image, into: input, layout: layout)
         } else {
-            resizer.resize(region.image, into: input, layout: layout)
+            resizer.resize(crop.image, into: input, layout: layout)
         }
     }
 }

@@ -6,38 +6,41 @@ import Inference
 public struct QueryEmbedder: Sendable {
     public let model: FeaturePrintModel
     /// The crops of each query; one forward pass per crop.
-    public let regions: QueryRegions
+    public let crops: QueryCrops
 
-    /// A look that another follows is a tenth wider, so that the edges of the thing are in sight and the next look finds
-    /// them: on the validation queries it is worth one percent of recall.
+    /// A localized crop that another one follows is a tenth larger: the edges of the object stay visible, and the next
+    /// crop fits better. Worth one percent of recall on the validation queries.
     private static let margin = 1.1
 
-    public init(_ model: FeaturePrintModel, regions: QueryRegions = .object) {
+    public init(_ model: FeaturePrintModel, crops: QueryCrops = .localized) {
         self.model = model
-        self.regions = regions
+        self.crops = crops
     }
 
-    /// Embeds the crops of an image: the centered ones first and together, then the localized ones, one after another,
-    /// as long as the model localizes an object.
+    /// Embeds the crops of an image: the center crops together, then the localized crops one after another, as long as
+    /// the model localizes an object that can be rectified.
+    ///
+    /// - Parameter threads: all cores by default.
+    /// - Throws: `ModelError` when the network's output has no direction.
     public func embed(
         _ image: PixelBuffer, threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> EmbeddedQuery {
-        EmbeddedQuery(crops: try crops(of: image, threads: threads, timings: timings), model: model)
+        EmbeddedQuery(crops: try prints(of: image, threads: threads, timings: timings), model: model)
     }
 
-    private func crops(of image: PixelBuffer, threads: Int?, timings: StageTimings?) throws(ModelError) -> [RegionPrint] {
-        let (fractions, objectLooks) = (regions.fractions, regions.objectLooks)
-        let query = QueryImage(image, for: model, looks: fractions.count + objectLooks)
-        let parts = fractions.map { $0 == 1 ? query.overview : query.overview.centre($0) }
-        var prints = try model.look(at: parts.map { ImageRegion($0) }, threads: threads, timings: timings)
+    private func prints(of image: PixelBuffer, threads: Int?, timings: StageTimings?) throws(ModelError) -> [CropPrint] {
+        let (fractions, localizedCrops) = (crops.centerFractions, crops.localizedCrops)
+        let query = QueryImage(image, for: model, cropCount: fractions.count + localizedCrops)
+        let centers = fractions.map { $0 == 1 ? query.overview : query.overview.centerCrop($0) }
+        var prints = try model.embed(centers.map { ImageCrop($0) }, threads: threads, timings: timings)
         guard let first = fractions.first else { return prints }
         var object = prints[0].object
-        for look in 0..<objectLooks {
-            let isLast = look == objectLooks - 1
-            guard let part = object?.scaled(by: isLast ? 1 : Self.margin), model.canLook(at: part) else { break }
-            let closer = try model.look(at: [query.region(part, ofCentre: first)], threads: threads, timings: timings)[0]
-            prints.append(closer)
-            object = closer.object
+        for index in 0..<localizedCrops {
+            let isLast = index == localizedCrops - 1
+            guard let corners = object?.scaled(by: isLast ? 1 : Self.margin), model.canEmbed(corners) else { break }
+            let print = try model.embed([query.crop(corners, ofCenter: first)], threads: threads, timings: timings)[0]
+            prints.append(print)
+            object = print.object
         }
         return prints
     }

@@ -1,33 +1,32 @@
 import Imaging
 
-/// An image that is looked at several times: a large one is reduced once, and its pixels are read again only
-/// for what is small in it.
+/// An image of which several crops are embedded. A large image is reduced once; small crops still read its own pixels.
 struct QueryImage {
-    /// The image, or a smaller one of it that shows as much.
+    /// The image, reduced if it is large.
     let overview: PixelBuffer
     private let image: PixelBuffer
     private let inputSide: Int
 
-    /// The overview has at least as many pixels a side as this many of the network's inputs.
+    /// The overview's sides have at least this many pixels for each of the network's input.
     private static let inputsInOverview = 4
 
-    /// - Parameter looks: how often the image is looked at; for one look nothing is reduced.
-    init(_ image: PixelBuffer, for model: FeaturePrintModel, looks: Int) {
+    /// - Parameter cropCount: how many crops are embedded; for a single one nothing is reduced.
+    init(_ image: PixelBuffer, for model: FeaturePrintModel, cropCount: Int) {
         self.image = image
         inputSide = max(model.inputSize.width, model.inputSize.height)
-        let factor = looks < 2 ? 1 : min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
+        let factor = cropCount < 2 ? 1 : min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
         overview = BoxReducer(factor: factor).reduce(image)
     }
 
-    /// A part of the middle `fraction` of the image: of the overview where that has a pixel for each of the
-    /// network's, of the image itself otherwise.
-    func region(_ part: Quadrilateral, ofCentre fraction: Double) -> ImageRegion {
-        let corners = part.corners
+    /// A rectified crop of the center `fraction` of the image, read from the overview if that has a pixel for each of
+    /// the network's input, and from the image otherwise.
+    func crop(_ quadrilateral: Quadrilateral, ofCenter fraction: Double) -> ImageCrop {
+        let corners = quadrilateral.corners
         let sides = zip(corners, corners.dropFirst() + corners.prefix(1)).map { a, b in
             let (x, y) = ((a.x - b.x) * Double(overview.width), (a.y - b.y) * Double(overview.height))
             return fraction * (x * x + y * y).squareRoot()
         }
         let source = (sides.min() ?? 0) >= Double(inputSide) ? overview : image
-        return ImageRegion(fraction == 1 ? source : source.centre(fraction), part: part)
+        return ImageCrop(fraction == 1 ? source : source.centerCrop(fraction), quadrilateral: quadrilateral)
     }
 }

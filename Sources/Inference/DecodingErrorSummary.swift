@@ -1,4 +1,4 @@
-/// A decoding error in a few words: where, and what.
+/// A decoding error in a few words: the key path, and what is wrong.
 package func describe(_ error: any Error) -> String {
     func path(_ context: DecodingError.Context) -> String {
         let keys = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }

@@ -1,7 +1,7 @@
-/// Why a model file cannot be used, or a print not made with it.
+/// Why a model file cannot be used, or an image cannot be embedded with it.
 public struct ModelError: Error, Equatable, CustomStringConvertible {
     public enum Reason: Equatable, Sendable {
-        /// The file is not there or may not be read; the system's words.
+        /// The file does not exist or may not be read; the system's message.
         case unreadable(String)
         /// Not a safetensors file, or one that contradicts itself.
         case malformed(String)
@@ -9,11 +9,11 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
         case unusableGraph(String)
         /// A tensor that the graph names is missing, has another shape, or is not finite.
         case unusableTensor(name: String, String)
-        /// Written by a later version of the recipe.
+        /// The layer graph has a version that this package does not read.
         case unknownVersion(Int)
-        /// Bytes were asked for, and the file does not tell the ranges of its activations.
+        /// int8 was requested, but the file has no activation ranges.
         case noActivationRanges
-        /// The network gave a print that is not finite or has no direction.
+        /// The output of the network for an image is zero or not finite.
         case noDirection
     }
 
@@ -33,10 +33,10 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
         case .unusableGraph(let words): "\(source): its layer graph cannot be run: \(words)"
         case .unusableTensor(let name, let words): "\(source): tensor “\(name)” \(words)"
         case .unknownVersion(let version):
-            "\(source): its layer graph has version \(version), and this program reads version \(NetworkGraph.version)"
+            "\(source): its layer graph has version \(version); this program reads version \(NetworkGraph.version)"
         case .noActivationRanges:
-            "\(source): cannot be computed in bytes: it does not tell the ranges of its activations (“\(Quantization.metadataKey)”)"
-        case .noDirection: "\(source): the network's output for an image has no direction (zero or not finite)"
+            "\(source): cannot be computed in int8: the metadata has no activation ranges (“\(Quantization.metadataKey)”)"
+        case .noDirection: "\(source): the network's output for an image is zero or not finite"
         }
     }
 }

@@ -1,9 +1,9 @@
-/// What a model is made of, for people.
+/// The layers of a model with their costs.
 public struct ModelSummary: Sendable {
     public struct Row: Sendable {
         public let name: String
         public let kind: String
-        /// Channels × height × width, or a length.
+        /// Channels × height × width, or a dimension.
         public let output: String
         public let parameters: Int
         /// For one image.

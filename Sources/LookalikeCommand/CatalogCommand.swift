@@ -18,7 +18,7 @@ struct CatalogCommand: ParsableCommand {
     }
 
     struct Info: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Tells what a catalog holds.")
+        static let configuration = CommandConfiguration(abstract: "Prints what a catalog contains.")
         @OptionGroup var folder: Folder
 
         func run() throws { try folder.timing.measuringAll(perform) }
@@ -30,7 +30,7 @@ struct CatalogCommand: ParsableCommand {
                 print("              \(count) \(type.isEmpty ? "without a type" : "of type “\(type)”")")
             }
             print("model         \(info.model)")
-            print("print length  \(info.printLength)")
+            print("dimension     \(info.dimension)")
             print("revision      \(info.revision)")
             print("database      \(megabytes(info.databaseBytes))")
             print("print matrix  \(megabytes(info.matrixBytes))")
@@ -40,7 +40,7 @@ struct CatalogCommand: ParsableCommand {
     }
 
     struct Verify: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Reads everything and tells what is damaged.")
+        static let configuration = CommandConfiguration(abstract: "Reads everything and reports damage.")
         @OptionGroup var folder: Folder
 
         func run() throws { try folder.timing.measuringAll(perform) }
@@ -57,7 +57,7 @@ struct CatalogCommand: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists the entities.")
         @OptionGroup var folder: Folder
 
-        @Flag(help: "Print a line of JSON an entity.")
+        @Flag(help: "Print one line of JSON per entity.")
         var json = false
 
         func run() throws { try folder.timing.measuringAll(perform) }
@@ -75,10 +75,10 @@ struct CatalogCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Drops entities.", discussion: "If one of the ids is unknown, nothing is dropped.")
+            abstract: "Removes entities.", discussion: "If one of the ids is unknown, nothing is removed.")
         @OptionGroup var folder: Folder
 
-        @Argument(help: "Ids of entities.")
+        @Argument(help: "The ids of the entities.")
         var ids: [String]
 
         func run() throws { try folder.timing.measuringAll(perform) }
@@ -87,7 +87,7 @@ struct CatalogCommand: ParsableCommand {
             let url = URL(fileURLWithPath: folder.folder, isDirectory: true)
             _ = try folder.open()
             try CatalogIndexer(at: url, model: folder.model.loadIfNamed()).remove(ids)
-            print("\(ids.count) dropped")
+            print("\(ids.count) removed")
         }
     }
 

@@ -5,25 +5,25 @@ import Lookalike
 struct EvaluateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evaluate",
-        abstract: "Measures how often searches find what they should.",
+        abstract: "Measures recall and precision on labeled queries.",
         discussion: """
-            FILE has a line of JSON a query: {"query": path, "target": id or null}, the path relative \
-            to FILE. Where queries have a “kind”, recall is told for each kind as well.
+            FILE has one line of JSON per query: {"query": path, "target": id or null}. The path is \
+            relative to FILE. If queries have a “kind”, recall is printed for each kind too.
 
-            Micro-average precision ranks the first answers of all queries by distance, those of \
-            absent targets included: 1 means that one distance tells all right answers from all \
-            wrong ones.
+            Micro-average precision ranks the first matches of all queries by distance, including \
+            queries without a target: 1 means that one threshold separates all correct matches from \
+            all wrong ones.
             """)
 
     @OptionGroup var catalog: CatalogOption
     @OptionGroup var model: ModelOptions
 
-    @Option(help: ArgumentHelp("The queries, JSON lines.", valueName: "file"))
+    @Option(help: ArgumentHelp("The queries, as JSON lines.", valueName: "file"))
     var queries: String
 
-    @OptionGroup var region: RegionOption
+    @OptionGroup var crops: CropOption
 
-    @Option(help: ArgumentHelp("Also write each query's answer here, JSON lines.", valueName: "file"))
+    @Option(help: ArgumentHelp("Also write the matches of each query to this file, as JSON lines.", valueName: "file"))
     var answers: String?
 
     @OptionGroup var timing: TimingOptions
@@ -36,7 +36,7 @@ struct EvaluateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let catalog = try Catalog(at: catalog.url, model: model.loadIfNamed())
-        let embedder = QueryEmbedder(catalog.model, regions: region.regions)
+        let embedder = QueryEmbedder(catalog.model, crops: crops.crops)
         let timings = timing.makeTimings()
         let file = URL(fileURLWithPath: queries)
         var all = Evaluation()
@@ -50,12 +50,12 @@ struct EvaluateCommand: AsyncParsableCommand {
             else { continue }
             let embedded = try embedder.embed(image, timings: timings)
             let matches = try await catalog.search(matchingAnyOf: embedded.prints, limit: 10, maxDistance: .infinity, timings: timings)
-            let recommended = embedded.matchThreshold
+            let threshold = embedded.matchThreshold
             let outcome = Evaluation.Outcome(
-                target: query.target, answer: matches.map { ($0.entity.id, $0.distance) }, maxDistance: recommended)
+                target: query.target, ranking: matches.map { ($0.entity.id, $0.distance) }, matchThreshold: threshold)
             all.add(outcome)
             if let kind = query.kind { byKind[kind, default: Evaluation()].add(outcome) }
-            if answers != nil { lines += try SearchAnswer(query: query.query, matches: matches, recommendedMaxDistance: recommended).line + "\n" }
+            if answers != nil { lines += try SearchAnswer(query: query.query, matches: matches, matchThreshold: threshold).line + "\n" }
         }
         if let answers { try Data(lines.utf8).write(to: URL(fileURLWithPath: answers), options: .atomic) }
         report(all, byKind: byKind)
@@ -69,7 +69,7 @@ struct EvaluateCommand: AsyncParsableCommand {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
         where !line.allSatisfy(\.isWhitespace) {
             guard let query = try? JSONDecoder().decode(Query.self, from: Data(line.utf8)) else {
-                throw ValidationError("\(file.path):\(index + 1): is not a query such as {\"query\": \"a.jpg\", \"target\": \"id\"}")
+                throw ValidationError("\(file.path):\(index + 1): not a query such as {\"query\": \"a.jpg\", \"target\": \"id\"}")
             }
             queries.append((index + 1, query))
         }
@@ -79,7 +79,7 @@ struct EvaluateCommand: AsyncParsableCommand {
     private func report(_ all: Evaluation, byKind: [String: Evaluation]) {
         func row(_ name: String, _ value: String) { print(name.padding(toLength: 34, withPad: " ", startingAt: 0) + value) }
         func share(_ value: Double?) -> String { value.map { String(format: "%.4f", $0) } ?? "–" }
-        row("queries", "\(all.outcomes.count), of which \(all.absentCount) show nothing of the catalog")
+        row("queries", "\(all.outcomes.count), \(all.absentCount) of them without a target")
         row("recall@1", share(all.recall(at: 1)))
         for (kind, evaluation) in byKind.sorted(by: { $0.key < $1.key }) {
             row("  \(kind)", share(evaluation.recall(at: 1)) + "  (\(evaluation.presentCount))")
@@ -91,11 +91,11 @@ struct EvaluateCommand: AsyncParsableCommand {
         } else {
             row("recall at 95 % precision", "–")
         }
-        let limits = all.outcomes.compactMap(\.maxDistance)
+        let limits = all.outcomes.compactMap(\.matchThreshold)
         if let least = limits.min(), let most = limits.max() {
             let rates = all.rates()
             let range = String(format: least == most ? "%.2f" : "%.2f–%.2f", least, most)
-            row("within the recommended \(range)", "\(share(rates.found)) found, \(share(rates.falsePositives)) of absent queries answered")
+            row("at the match threshold \(range)", "recall \(share(rates.recall)), false accept rate \(share(rates.falseAcceptRate))")
         }
     }
 }

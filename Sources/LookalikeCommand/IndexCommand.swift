@@ -5,16 +5,16 @@ import Lookalike
 struct IndexCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "index",
-        abstract: "Takes images into a catalog.",
+        abstract: "Indexes images into a catalog.",
         discussion: """
-            INPUT is a folder, searched recursively: an image's id is its path below the folder \
-            without the extension. Or it is a manifest, a .csv file with a line of column names or a \
-            .jsonl file with an object a line; it needs “id” and “image” (a path, relative to the \
-            manifest) and may have “type”, “title”, “subtitle” and “labels” (in .csv separated by \
-            “;”). Anything else is kept as an attribute.
+            INPUT is a folder, searched recursively; an image's id is its path below the folder \
+            without the extension. Or INPUT is a manifest: a .csv file with column names in the first \
+            line, or a .jsonl file with one object per line. A manifest needs “id” and “image” (a path, \
+            relative to the manifest) and may have “type”, “title”, “subtitle” and “labels” (separated \
+            by “;” in .csv). Other columns are kept as attributes.
 
-            Run again, it passes over what has not changed and takes in what has. An image that \
-            cannot be read is reported and the rest goes on; the exit status is then 3.
+            A second run indexes only what has changed. An image that cannot be read is reported, the \
+            others are indexed, and the exit status is 3.
             """)
 
     @Argument(help: "A folder of images, or a .csv or .jsonl manifest.")
@@ -23,20 +23,20 @@ struct IndexCommand: ParsableCommand {
     @OptionGroup var catalog: CatalogOption
     @OptionGroup var model: ModelOptions
 
-    @Option(help: ArgumentHelp("The long side of the thumbnails that the catalog keeps; 0 for none.", valueName: "pixels"))
+    @Option(help: ArgumentHelp("The long side of the thumbnails in the catalog; 0 for none.", valueName: "pixels"))
     var thumbnails = CatalogIndexer.defaultThumbnailSide
 
-    @Option(help: "Threads; all cores by default.")
+    @Option(help: "Number of threads; all cores by default.")
     var jobs: Int?
 
-    @Flag(help: "Drop entities whose image is gone.")
+    @Flag(help: "Remove entities whose image no longer exists.")
     var prune = false
 
     @OptionGroup var timing: TimingOptions
 
     func validate() throws {
-        if let jobs, jobs < 1 { throw ValidationError("--jobs needs at least 1.") }
-        if !(0...4096).contains(thumbnails) { throw ValidationError("--thumbnails lie between 0 and 4096.") }
+        if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1.") }
+        if !(0...4096).contains(thumbnails) { throw ValidationError("--thumbnails must be between 0 and 4096.") }
     }
 
     func run() throws {
@@ -52,8 +52,8 @@ struct IndexCommand: ParsableCommand {
         let gone = prune ? try indexer.prune() : []
         print(
             "\(report.added) added, \(report.updated) updated, \(report.unchanged) unchanged"
-                + (prune ? ", \(gone.count) dropped" : "")
-                + (report.problems.isEmpty ? "" : ", \(report.problems.count) could not be taken in"))
+                + (prune ? ", \(gone.count) removed" : "")
+                + (report.problems.isEmpty ? "" : ", \(report.problems.count) not indexed"))
         timings?.printReport()
         if !report.problems.isEmpty { throw ExitCode.someFailed }
     }

@@ -7,18 +7,18 @@ struct LookalikeCommand: AsyncParsableCommand {
         commandName: "lookalike",
         abstract: "Finds the entities of a catalog that an image shows.",
         discussion: """
-            First make a catalog of your images, then ask it about others:
+            First index your images into a catalog, then search it with others:
 
               lookalike index covers/ --catalog catalog/
               lookalike search --catalog catalog/ photo.jpg
 
             An image becomes a feature print, a short vector; a search returns the entities whose \
-            prints are nearest to the query's. PNG and JPEG files are read.
+            prints are nearest to those of the query. Images are PNG or JPEG files.
 
-            Exit status: 0 success, 1 failure, 3 some images could not be read, 64 wrong arguments.
+            Exit status: 0 success, 1 failure, 3 some images could not be read, 64 invalid arguments.
             """,
         subcommands: [
-            IndexCommand.self, SearchCommand.self, PrintCommand.self, DistanceCommand.self,
+            IndexCommand.self, SearchCommand.self, EmbedCommand.self, DistanceCommand.self,
             EvaluateCommand.self, CatalogCommand.self, ModelCommand.self,
         ])
 }

@@ -8,11 +8,11 @@ struct ModelCommand: ParsableCommand {
         commandName: "model", abstract: "Shows a model.", subcommands: [Info.self])
 
     struct Info: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Tells what a network is made of.")
+        static let configuration = CommandConfiguration(abstract: "Prints the layers of a network and their costs.")
 
         @OptionGroup var timing: TimingOptions
 
-        @Argument(help: "A model file; without one, the model that comes with the program.")
+        @Argument(help: "A model file; the default model without it.")
         var file: String?
 
         func run() throws { try timing.measuringAll(perform) }
@@ -33,11 +33,11 @@ struct ModelCommand: ParsableCommand {
             print("model                 \(model.identity)")
             print("digest                \(model.identity.digest)")
             print("input                 \(model.inputSize.width)×\(model.inputSize.height) RGB")
-            print("print length          \(model.printLength)")
-            print("kernels               \(KernelTier.selected.name)")
-            print("computes in           \(model.precision.rawValue)")
-            print("recommended distance  " + (model.recommendedMaxDistance.map { String(format: "%.4f", $0) } ?? "none"))
-            print("background prints     " + grouped(model.backgroundPrintCount))
+            print("dimension             \(model.dimension)")
+            print("SIMD target           \(SIMDTarget.selected.name)")
+            print("precision             \(model.precision.rawValue)")
+            print("match threshold       " + (model.matchThreshold.map { String(format: "%.4f", $0) } ?? "none"))
+            print("background set        " + grouped(model.backgroundSetCount))
         }
 
         private func grouped(_ number: Int) -> String {

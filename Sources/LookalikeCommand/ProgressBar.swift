@@ -1,6 +1,6 @@
 import Foundation
 
-/// How far a long job is: a bar with rate and time left on a terminal, a line now and then elsewhere.
+/// The progress of a long job: a bar with rate and remaining time on a terminal, a line every few seconds elsewhere.
 struct ProgressBar {
     private let total: Int
     private let isTerminal = isatty(STDERR_FILENO) == 1
@@ -31,7 +31,7 @@ struct ProgressBar {
         let width = 30
         let filled = total == 0 ? width : done * width / total
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-        // Back to the start of the line, and what is left of a longer one wiped.
+        // Return to the start of the line, and erase what remains of a longer one.
         FileHandle.standardError.write(Data("\r\(bar) \(figures)\u{1B}[K".utf8))
     }
 

@@ -5,30 +5,30 @@ import Lookalike
 struct SearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "Finds what images show, nearest first.",
+        abstract: "Finds the entities that images show, nearest first.",
         discussion: """
-            Without --max-distance, the distance that the model recommends for the image is the farthest. \
-            An image that shows nothing of the catalog gets an empty answer, which is no error.
+            Without --max-distance the threshold is set per query by score normalization; generic images \
+            get a stricter one. An image without a match is not an error.
 
-            With --json, a line a query:
+            With --json, one line per query:
             {"query":"photo.jpg","results":[{"distance":0.61,"id":"a/b","image":"…","title":"…"}]}
             """)
 
     @OptionGroup var catalog: CatalogOption
     @OptionGroup var model: ModelOptions
 
-    @Option(help: "The most matches for an image.")
+    @Option(help: "Maximum number of matches per image.")
     var limit = 10
 
-    @Option(help: ArgumentHelp("The farthest match, 0…2.", valueName: "d"))
+    @Option(help: ArgumentHelp("Maximum distance of a match, 0…2.", valueName: "d"))
     var maxDistance: Double?
 
-    @OptionGroup var region: RegionOption
+    @OptionGroup var crops: CropOption
 
-    @Flag(help: "Print a line of JSON a query.")
+    @Flag(help: "Print one line of JSON per query.")
     var json = false
 
-    @Option(help: ArgumentHelp("Also draw queries and matches on a PNG.", valueName: "file"))
+    @Option(help: ArgumentHelp("Also draw queries and matches into a PNG file.", valueName: "file"))
     var sheet: String?
 
     @OptionGroup var timing: TimingOptions
@@ -51,7 +51,7 @@ struct SearchCommand: AsyncParsableCommand {
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
             let matches = try await catalog.search(
-                matching: image, limit: limit, maxDistance: maxDistance, regions: region.regions, timings: timings)
+                matching: image, limit: limit, maxDistance: maxDistance, crops: crops.crops, timings: timings)
             if json {
                 print(try SearchAnswer(query: argument, matches: matches).line)
             } else {
@@ -74,7 +74,7 @@ struct SearchCommand: AsyncParsableCommand {
     }
 }
 
-/// The JSON form of an answer.
+/// The matches of a query as JSON.
 struct SearchAnswer: Encodable {
     struct Result: Encodable {
         let id: String
@@ -86,13 +86,12 @@ struct SearchAnswer: Encodable {
     }
 
     let query: String
-    /// Up to where the model recommends to believe in a match.
-    let recommendedMaxDistance: Double?
+    let matchThreshold: Double?
     let results: [Result]
 
-    init(query: String, matches: [CatalogMatch], recommendedMaxDistance: Double? = nil) {
+    init(query: String, matches: [CatalogMatch], matchThreshold: Double? = nil) {
         self.query = query
-        self.recommendedMaxDistance = recommendedMaxDistance
+        self.matchThreshold = matchThreshold
         results = matches.map {
             Result(
                 id: $0.entity.id, distance: $0.distance, type: $0.entity.type, title: $0.entity.title,

@@ -6,10 +6,10 @@ struct TimingOptions: ParsableArguments {
     @Flag(help: "Print the time of each stage (decode, thumbnail, resize, network, search) to standard error.")
     var timings = false
 
-    /// Where stages are to be measured; nil where nobody asked.
+    /// Nil without the flag.
     func makeTimings() -> StageTimings? { timings ? StageTimings() : nil }
 
-    /// Runs a command that has no such stages, and tells how long all of it took.
+    /// Runs a command without stages and prints its total time.
     func measuringAll<Result>(_ body: () throws -> Result) rethrows -> Result {
         let start = ContinuousClock.now
         defer { if timings { StandardError.print(StageTimings.line("total", ContinuousClock.now - start)) } }
@@ -35,14 +35,14 @@ extension StageTimings {
 }
 
 struct ModelOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A model file, instead of the one that comes with the program.", valueName: "file"))
+    @Option(help: ArgumentHelp("A model file; the default model without it.", valueName: "file"))
     var model: String?
 
     func load() throws -> FeaturePrintModel {
         if let model { try FeaturePrintModel(contentsOf: URL(fileURLWithPath: model)) } else { try .default() }
     }
 
-    /// Nil where none is named, so that a catalog takes its own.
+    /// Nil if no file is named: a catalog then uses its own model.
     func loadIfNamed() throws -> FeaturePrintModel? { try model == nil ? nil : load() }
 }
 
@@ -53,31 +53,31 @@ struct CatalogOption: ParsableArguments {
     var url: URL { URL(fileURLWithPath: folder, isDirectory: true) }
 }
 
-struct RegionOption: ParsableArguments {
+struct CropOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            What of a query is looked at, a forward pass each: “whole”, “centre” (also its middle 72 %), “object” (also the \
-            object found in it, straightened, twice), “centres” (its middle 86, 72 and 52 %), or a list such as \
-            1,0.8,object, where “object” is a look at the object.
+            The crops of a query to embed, one forward pass each: “whole”; “center” (also the center 72 %); “localized” \
+            (also two rectified crops of the detected object); “centers” (also the center 86, 72 and 52 %); or a list \
+            such as 1,0.8,localized of center fractions and localized crops.
             """,
-            valueName: "regions"),
+            valueName: "crops"),
         transform: Self.parse)
-    var regions = QueryRegions.object
+    var crops = QueryCrops.localized
 
-    private static func parse(_ text: String) throws -> QueryRegions {
+    private static func parse(_ text: String) throws -> QueryCrops {
         switch text {
         case "whole": return .whole
-        case "object": return .object
-        case "centre": return .centre
-        case "centres": return .centres
+        case "localized": return .localized
+        case "center": return .center
+        case "centers": return .centers
         default:
             let parts = text.split(separator: ",", omittingEmptySubsequences: false)
-            let fractions = parts.filter { $0 != "object" }.map { Double($0) }
+            let fractions = parts.filter { $0 != "localized" }.map { Double($0) }
             guard !fractions.isEmpty, fractions.allSatisfy({ $0.map { $0 > 0 && $0 <= 1 } ?? false }) else {
-                throw ValidationError("“\(text)” is neither whole, object, centre, centres nor fractions between 0 and 1.")
+                throw ValidationError("“\(text)” is not whole, center, centers, localized or a list of fractions between 0 and 1.")
             }
-            return QueryRegions(fractions: fractions.compactMap(\.self), objectLooks: parts.count - fractions.count)
+            return QueryCrops(centerFractions: fractions.compactMap(\.self), localizedCrops: parts.count - fractions.count)
         }
     }
 }
@@ -87,7 +87,7 @@ enum StandardError {
 }
 
 enum QueryImage {
-    /// Reads an image; where that fails, tells why and counts the failure, so that the rest can go on.
+    /// Reads an image. A failure is printed and counted, so that the other images can be processed.
     static func readOrReport(
         _ argument: String, prefix: String = "", options: DecodingOptions, timings: StageTimings?, failures: inout Int
     ) -> PixelBuffer? {

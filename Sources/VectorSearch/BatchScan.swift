@@ -3,22 +3,21 @@ import Compute
 
 /// A group of queries against all rows through BLAS.
 ///
-/// BLAS adds up in an order of its own, so its distances differ from the kernel's in the last bits.
-/// They pick `k + spare` candidates a query; the kernel computes those exactly. If the farthest
-/// candidate is farther than the k-th exact distance by more than both errors together can
-/// explain, no row outside the candidates can belong to the result. Otherwise (many near-ties) the
-/// query is left to a scan of its own.
+/// BLAS sums in another order, so its distances differ from the kernel's in the last bits. They select `k + spare`
+/// candidates per query, whose distances the kernel computes. If the farthest candidate is farther than the k-th
+/// distance by more than the rounding errors, no other row can belong to the result. Otherwise (many near-ties) the
+/// query gets a scan of its own.
 struct BatchScan: Sendable {
     let matrix: PrintMatrix
-    let kernels: KernelTier
+    let kernels: SIMDTarget
     let queries: [[Float]]
     let k: Int
 
     private static let spare = 16
-    /// Rows a block: with 256 queries a block of distances takes 256 KiB.
+    /// Rows per block: with 256 queries a block of distances takes 256 KiB.
     private static let rowsPerBlock = 256
 
-    /// The nearest rows of each query, nil where the candidates do not prove them.
+    /// The nearest rows of each query; nil if the candidates do not prove them.
     func run(workers: Int) -> [[Neighbor]?] {
         let flat = queries.flatMap { $0 }
         let norms = queries.map { query in query.withUnsafeBufferPointer(PrintMatrix.squaredNorm) }

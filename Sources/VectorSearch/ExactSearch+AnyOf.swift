@@ -1,15 +1,14 @@
 import Compute
 
 extension ExactSearch {
-    /// The `k` rows nearest to any of several queries, nearest first, equally near ones in the
-    /// matrix's order: a row's distance is the least of its distances to the queries.
+    /// The `k` rows nearest to any of several queries, nearest first; ties in the matrix's order. A row's distance is its
+    /// minimum distance over the queries.
     ///
     /// - Parameters:
-    ///   - rows: the rows that take part, ascending and apart from each other; all of them by default.
-    ///   - last: only what comes after this neighbour in the ranking is of interest, so that a long
-    ///     ranking can be read in pages without keeping it.
+    ///   - rows: the rows to search, as ascending disjoint ranges; all of them by default.
+    ///   - last: returns only what follows this neighbor in the ranking, so that a long ranking can be read in pages.
     /// - Precondition: the queries have the matrix's dimension, and `rows` lie in the matrix.
-    /// - Complexity: O(queries · rows · dimension), whatever `last` and however deep in the ranking.
+    /// - Complexity: O(queries · rows · dimension), however deep `last` is in the ranking.
     public func nearest(
         toAnyOf queries: [[Float]], k: Int, among rows: [Range<Int>]? = nil, after last: Neighbor? = nil, threads: Int? = nil
     ) -> [Neighbor] {

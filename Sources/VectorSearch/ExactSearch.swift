@@ -2,37 +2,36 @@ import COpenBLAS
 import Compute
 import Foundation
 
-/// Finds the rows nearest to a query by looking at all of them.
+/// Exhaustive nearest-neighbor search: exact, without an index.
 ///
-/// Where a matrix has its rows as bytes too and the CPU multiplies those fast, they tell of most rows that
-/// they are too far away; the distances of the rest are computed by a fused kernel
-/// (``QuantizedRows``). Otherwise one query goes through that kernel alone, at the speed of memory, and many
-/// go through BLAS (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to find candidates for it. So the
-/// result of a query is the same, to the bit, whether it comes alone or in a batch, on whatever number of
-/// threads and whichever kernel tier.
+/// If the matrix has int8 rows (``QuantizedRows``) and the CPU a fast int8 dot product, a lower bound from them rejects
+/// most rows; the rest are ranked by exact float32 distances. Otherwise a single query goes through the float32 kernel,
+/// at the speed of memory, and a batch goes through BLAS (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to
+/// select candidates for that kernel. The result of a query is bit-identical alone and in a batch, for any number of
+/// threads and on every SIMD target.
 public struct ExactSearch: Sendable {
     public let matrix: PrintMatrix
-    let kernels: KernelTier
+    let kernels: SIMDTarget
 
-    public init(_ matrix: PrintMatrix, tier: KernelTier = .selected) {
+    public init(_ matrix: PrintMatrix) { self.init(matrix, simd: .selected) }
+
+    package init(_ matrix: PrintMatrix, simd: SIMDTarget) {
         self.matrix = matrix
-        self.kernels = tier
-        // The package's own threads share the work out; BLAS must not start more.
+        self.kernels = simd
+        // The package's own threads share the work; BLAS must not start more.
         _ = Self.singleThreadedBLAS
     }
 
     private static let singleThreadedBLAS: Void = openblas_set_num_threads(1)
 
-    /// The `k` nearest rows, nearest first, equally near ones in the matrix's order; all of them
-    /// where there are no more than `k`. O(rowCount · dimension).
+    /// The `k` nearest rows, nearest first; ties in the matrix's order. O(rowCount · dimension).
     ///
     /// - Precondition: the query has the matrix's dimension.
     public func nearest(to query: [Float], k: Int, threads: Int? = nil) -> [Neighbor] {
         nearest(toAnyOf: [query], k: k, threads: threads)
     }
 
-    /// The `k` nearest rows of each query; as ``nearest(to:k:threads:)`` for each of them, but the
-    /// matrix is read once for all.
+    /// The `k` nearest rows of each query. The matrix is read once for all queries.
     ///
     /// - Precondition: the queries have the matrix's dimension.
     public func nearest(toEach queries: [[Float]], k: Int, threads: Int? = nil) -> [[Neighbor]] {
@@ -54,18 +53,18 @@ public struct ExactSearch: Sendable {
         }
     }
 
-    /// Below this, a batch packs more than it multiplies.
+    /// For fewer queries, packing costs more than it saves.
     private static let fewestForBatch = 4
     /// 256 queries of 256 floats are 256 KiB, a quarter of a common second-level cache.
     private static let queriesPerBlock = 256
-    /// Rows that the cache still holds when the next query comes to them.
+    /// Rows that are still in the cache when the next query reads them.
     static let rowsPerBlock = 256
-    /// Multiply-adds that are worth another thread.
+    /// The multiply-adds that make another thread worthwhile.
     private static let workPerThread = 1 << 18
 
-    /// The kernels read as many floats of a query as the rows have.
+    /// The kernels read as many components of a query as the rows have.
     func check(_ queries: [[Float]]) {
-        precondition(queries.allSatisfy { $0.count == matrix.dimension }, "a query has \(matrix.dimension) components, as the rows do")
+        precondition(queries.allSatisfy { $0.count == matrix.dimension }, "a query needs the dimension of the rows, \(matrix.dimension)")
     }
 
     func workerCount(_ threads: Int?, work: Int) -> Int {
@@ -73,7 +72,7 @@ public struct ExactSearch: Sendable {
         return max(1, min(wanted, work / Self.workPerThread))
     }
 
-    /// One distance for each row of the range.
+    /// The squared distance of each row of the range.
     func squaredDistances(from query: [Float], to rows: Range<Int>, into out: UnsafeMutablePointer<Float>) {
         kernels.table.squared_distances(
             query, matrix.rows + rows.lowerBound * matrix.dimension, matrix.dimension, rows.count, matrix.dimension, out)

@@ -1,8 +1,8 @@
 /// A row of a matrix and its distance to a query.
 public struct Neighbor: Sendable, Hashable {
-    /// Counted from 0 in the matrix's order.
+    /// The row's index in the matrix.
     public let row: Int
-    /// Squared Euclidean.
+    /// The squared Euclidean distance.
     public let squaredDistance: Float
 
     public init(row: Int, squaredDistance: Float) {
@@ -10,11 +10,11 @@ public struct Neighbor: Sendable, Hashable {
         self.squaredDistance = squaredDistance
     }
 
-    /// Euclidean.
+    /// The Euclidean distance.
     public var distance: Float { squaredDistance.squareRoot() }
 
     /// Nearer first; of two equally near, the earlier row. A total order, so that a ranking does not
-    /// depend on the order in which rows were looked at.
+    /// depend on the order in which rows are visited.
     func precedes(_ other: Neighbor) -> Bool {
         squaredDistance != other.squaredDistance ? squaredDistance < other.squaredDistance : row < other.row
     }

@@ -1,28 +1,28 @@
 import Foundation
 
-/// Rows of floats in memory, one after the other, with their squared norms and, for speed, as bytes.
+/// A row-major float32 matrix with squared norms and, optionally, int8 rows.
 ///
-/// The matrix does not own its memory: it keeps `owner`, which does, alive. Nobody may write to it.
+/// The matrix keeps the owner of its memory alive. The memory must not change.
 public struct PrintMatrix: @unchecked Sendable {
     public let rowCount: Int
     public let dimension: Int
     let rows: UnsafePointer<Float>
     /// ‖x‖² of each row.
     let squaredNorms: UnsafePointer<Float>
-    /// The rows as bytes, where there are any.
+    /// The int8 rows; nil if there are none.
     let quantized: QuantizedRows?
     private let owner: AnyObject & Sendable
 
     /// Wraps memory without a copy.
     ///
-    /// - Parameter quantized: the rows as bytes; without them a search for one query reads four times as much.
+    /// - Parameter quantized: the int8 rows. Without them a search reads four times as much memory.
     /// - Precondition: `rows` has `rowCount * dimension` floats and `squaredNorms` has `rowCount`.
     public init(
         rows: UnsafeBufferPointer<Float>, squaredNorms: UnsafeBufferPointer<Float>, quantized: QuantizedRows? = nil,
         dimension: Int, owner: any AnyObject & Sendable
     ) {
         precondition(dimension > 0, "rows have at least one component")
-        precondition(rows.count == squaredNorms.count * dimension, "every row has a norm")
+        precondition(rows.count == squaredNorms.count * dimension, "one squared norm per row")
         self.rowCount = squaredNorms.count
         self.dimension = dimension
         self.quantized = quantized
@@ -36,7 +36,7 @@ public struct PrintMatrix: @unchecked Sendable {
         self.squaredNorms = norms
     }
 
-    /// Copies rows, as floats and as bytes.
+    /// Copies rows, and quantizes them to int8.
     ///
     /// - Precondition: the count of `values` is a multiple of `dimension`.
     public init(_ values: [Float], dimension: Int) {
@@ -51,7 +51,7 @@ public struct PrintMatrix: @unchecked Sendable {
         return UnsafeBufferPointer(start: rows + index * dimension, count: dimension)
     }
 
-    /// The squared norm that belongs to a row: summed in double precision.
+    /// The squared norm of a row, summed in double precision.
     public static func squaredNorm(_ row: UnsafeBufferPointer<Float>) -> Float {
         Float(row.reduce(0.0) { $0 + Double($1) * Double($1) })
     }
@@ -62,7 +62,7 @@ private final class OwnedRows: @unchecked Sendable {
     let squaredNorms: UnsafeBufferPointer<Float>
     private let codes: UnsafeBufferPointer<UInt8>
     private let scales: UnsafeBufferPointer<Float>
-    private let errors: UnsafeBufferPointer<Float>
+    private let residualNorms: UnsafeBufferPointer<Float>
 
     init(_ values: [Float], dimension: Int) {
         let count = values.count / dimension
@@ -71,22 +71,22 @@ private final class OwnedRows: @unchecked Sendable {
         let norms = Self.allocate(Float.self, count: count)
         let codes = Self.allocate(UInt8.self, count: values.count)
         let scales = Self.allocate(Float.self, count: count)
-        let errors = Self.allocate(Float.self, count: count)
+        let residualNorms = Self.allocate(Float.self, count: count)
         for index in 0..<count {
             let span = (index * dimension)..<((index + 1) * dimension)
             let row = UnsafeBufferPointer(rebasing: copy[span])
             norms[index] = PrintMatrix.squaredNorm(row)
-            (scales[index], errors[index]) = QuantizedRows.quantize(row, into: UnsafeMutableBufferPointer(rebasing: codes[span]))
+            (scales[index], residualNorms[index]) = QuantizedRows.quantize(row, into: UnsafeMutableBufferPointer(rebasing: codes[span]))
         }
         rows = UnsafeBufferPointer(copy)
         squaredNorms = UnsafeBufferPointer(norms)
         self.codes = UnsafeBufferPointer(codes)
         self.scales = UnsafeBufferPointer(scales)
-        self.errors = UnsafeBufferPointer(errors)
+        self.residualNorms = UnsafeBufferPointer(residualNorms)
     }
 
     var quantized: QuantizedRows? {
-        rows.isEmpty ? nil : QuantizedRows(codes: codes, scales: scales, errors: errors)
+        rows.isEmpty ? nil : QuantizedRows(codes: codes, scales: scales, residualNorms: residualNorms)
     }
 
     private static let hugePage = 2 << 20
@@ -99,7 +99,7 @@ private final class OwnedRows: @unchecked Sendable {
         let isLarge = byteCount >= hugePage
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: isLarge ? hugePage : 64)
         #if os(Linux)
-            // Where the system has them, large pages make a scan a tenth faster; nothing depends on it.
+            // Huge pages make a scan 10 % faster; failing to get them is harmless.
             if isLarge { madvise(memory.baseAddress, byteCount, Int32(MADV_HUGEPAGE)) }
         #endif
         let elements = UnsafeMutableBufferPointer(rebasing: memory.bindMemory(to: Element.self)[..<count])
@@ -110,7 +110,7 @@ private final class OwnedRows: @unchecked Sendable {
     deinit {
         for address in [
             UnsafeRawPointer(rows.baseAddress), UnsafeRawPointer(squaredNorms.baseAddress), UnsafeRawPointer(codes.baseAddress),
-            UnsafeRawPointer(scales.baseAddress), UnsafeRawPointer(errors.baseAddress),
+            UnsafeRawPointer(scales.baseAddress), UnsafeRawPointer(residualNorms.baseAddress),
         ] {
             UnsafeMutableRawPointer(mutating: address)?.deallocate()
         }

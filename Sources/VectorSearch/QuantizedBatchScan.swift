@@ -1,23 +1,22 @@
 import CKernels
 import Compute
 
-/// A group of queries against all rows, as ``QuantizedScan`` does it for one: the codes of a block of rows
-/// are laid out for products with many queries, and bounds of all of them computed while they are in the
-/// cache.
+/// ``QuantizedScan`` for a group of queries: the codes of a block of rows are packed for products with many queries, and
+/// the lower bounds of all of them are computed while they are in the cache.
 struct QuantizedBatchScan {
     let matrix: PrintMatrix
     let rows: QuantizedRows
-    let kernels: KernelTier
+    let kernels: SIMDTarget
     let queries: [[Float]]
     let k: Int
     private let bounds: [lk_distance_bound]
-    /// All queries, each in whole quads.
+    /// All queries, each padded to whole quads.
     private let codes: [Int8]
     private let quads: Int
 
-    /// Nil where the matrix has no codes or this CPU gains nothing by them.
-    init?(_ matrix: PrintMatrix, queries: [[Float]], k: Int, kernels: KernelTier) {
-        guard let rows = matrix.quantized, kernels.isFastWithBytes else { return nil }
+    /// Nil if the matrix has no codes, or the SIMD target has no fast int8 dot product.
+    init?(_ matrix: PrintMatrix, queries: [[Float]], k: Int, kernels: SIMDTarget) {
+        guard let rows = matrix.quantized, kernels.hasFastInt8DotProduct else { return nil }
         self.matrix = matrix
         self.rows = rows
         self.kernels = kernels
@@ -61,9 +60,9 @@ struct QuantizedBatchScan {
             kernels.table.quantized_products(codes, queries.count, packed, groups, quads, dots)
             for query in queries.indices {
                 var bound = bounds[query]
-                let within = kernels.table.rows_within(
+                let within = kernels.table.select_candidates(
                     &bound, dots + query * groups * Self.groupSize, rows.scales + first, matrix.squaredNorms + first,
-                    rows.errors + first, count, best[query].bound, found)
+                    rows.residualNorms + first, count, best[query].bound, found)
                 for index in 0..<within {
                     let row = first + Int(found[index])
                     var distance: Float = 0

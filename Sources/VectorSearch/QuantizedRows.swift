@@ -1,36 +1,41 @@
-/// The rows of a matrix once more, a byte a component: a quarter of the memory to read, and enough to
-/// tell of most rows that they are too far away.
+/// The rows of a matrix quantized to int8. A lower bound on the distance from them rejects most rows, for a quarter of
+/// the memory traffic.
 ///
-/// Row i is `scales[i] * (codes[i][j] - 128)`, up to a difference whose Euclidean length is at most
-/// `errors[i]`; nobody may write to the memory.
+/// Row i is `scales[i] * (codes[i][j] - 128)`, up to a residual whose norm is at most `residualNorms[i]`. The memory
+/// must not change.
 public struct QuantizedRows: @unchecked Sendable {
     let codes: UnsafePointer<UInt8>
     let scales: UnsafePointer<Float>
-    let errors: UnsafePointer<Float>
+    let residualNorms: UnsafePointer<Float>
 
-    /// What stands for zero.
+    /// The code of zero.
     static let zero = 128
     private static let largest: Float = 127
 
     /// Wraps memory without a copy.
     ///
-    /// - Parameter codes: a row after the other, as many bytes each as the matrix has components.
-    /// - Precondition: the buffers are not empty; they have to be as long as the matrix wants them.
-    public init(codes: UnsafeBufferPointer<UInt8>, scales: UnsafeBufferPointer<Float>, errors: UnsafeBufferPointer<Float>) {
-        guard let codes = codes.baseAddress, let scales = scales.baseAddress, let errors = errors.baseAddress else {
-            preconditionFailure("a matrix without rows has no codes")
+    /// - Parameters:
+    ///   - codes: one byte per component, row by row.
+    ///   - scales: one per row.
+    ///   - residualNorms: one per row.
+    /// - Precondition: the buffers are not empty.
+    public init(codes: UnsafeBufferPointer<UInt8>, scales: UnsafeBufferPointer<Float>, residualNorms: UnsafeBufferPointer<Float>) {
+        guard let codes = codes.baseAddress, let scales = scales.baseAddress, let residualNorms = residualNorms.baseAddress else {
+            preconditionFailure("the buffers are empty")
         }
         self.codes = codes
         self.scales = scales
-        self.errors = errors
+        self.residualNorms = residualNorms
     }
 
-    /// Writes a row's codes; gives what a step of them stands for, and an upper bound of the length of the
-    /// difference, infinite for a row with a component that is not finite. The same on every CPU.
+    /// Quantizes a row. The result is the same on every CPU.
+    ///
+    /// - Returns: the scale of the codes, and an upper bound on the norm of the residual; infinite for a row with a
+    ///   component that is not finite.
     public static func quantize(
         _ row: UnsafeBufferPointer<Float>, into codes: UnsafeMutableBufferPointer<UInt8>
-    ) -> (scale: Float, error: Float) {
-        precondition(codes.count == row.count, "a byte a component")
+    ) -> (scale: Float, residualNorm: Float) {
+        precondition(codes.count == row.count, "one code per component")
         guard row.allSatisfy(\.isFinite) else {
             codes.update(repeating: UInt8(zero))
             return (0, .infinity)
@@ -47,16 +52,16 @@ public struct QuantizedRows: @unchecked Sendable {
     }
 }
 
-/// A query as signed bytes, with what is needed to bound distances from it.
+/// A query quantized to int8, with what a lower bound on distances needs.
 struct QuantizedQuery {
     let codes: [Int8]
     let scale: Float
-    let error: Float
+    let residualNorm: Float
     let squaredNorm: Float
 
     init(_ query: [Float]) {
         var bytes = [UInt8](repeating: 0, count: query.count)
-        (scale, error) = query.withUnsafeBufferPointer { query in
+        (scale, residualNorm) = query.withUnsafeBufferPointer { query in
             bytes.withUnsafeMutableBufferPointer { QuantizedRows.quantize(query, into: $0) }
         }
         codes = bytes.map { Int8(Int($0) - QuantizedRows.zero) }

@@ -1,22 +1,21 @@
 import CKernels
 import Compute
 
-/// The nearest rows by a pass over their codes and another over the few whose bound leaves them a chance.
+/// A two-pass search: a lower bound from the int8 codes rejects most rows; the rest are ranked by exact float32 distances.
 ///
-/// The second pass computes distances with the same kernel as a search without codes, and a row is only
-/// passed over where that kernel's result is certain to be above the k-th best so far: the result is the
-/// same to the bit.
+/// A row is rejected only if its lower bound is above the k-th best distance so far, and the second pass uses the same
+/// kernel as a search without codes. So the result is bit-identical.
 struct QuantizedScan {
     let matrix: PrintMatrix
     let rows: QuantizedRows
-    let kernels: KernelTier
+    let kernels: SIMDTarget
     private let queries: [[Float]]
     private let quantized: [QuantizedQuery]
     private let bounds: [lk_distance_bound]
 
-    /// Nil where the matrix has no codes or this CPU gains nothing by them.
-    init?(_ matrix: PrintMatrix, queries: [[Float]], kernels: KernelTier) {
-        guard let rows = matrix.quantized, kernels.isFastWithBytes else { return nil }
+    /// Nil if the matrix has no codes, or the SIMD target has no fast int8 dot product.
+    init?(_ matrix: PrintMatrix, queries: [[Float]], kernels: SIMDTarget) {
+        guard let rows = matrix.quantized, kernels.hasFastInt8DotProduct else { return nil }
         self.matrix = matrix
         self.rows = rows
         self.kernels = kernels
@@ -41,8 +40,8 @@ struct QuantizedScan {
                     kernels.table.quantized_dot_products(
                         codes.codes, rows.codes + first * dimension, dimension, block.count, dimension, dots)
                     var bound = bounds[query]
-                    let count = kernels.table.rows_within(
-                        &bound, dots, rows.scales + first, matrix.squaredNorms + first, rows.errors + first, block.count,
+                    let count = kernels.table.select_candidates(
+                        &bound, dots, rows.scales + first, matrix.squaredNorms + first, rows.residualNorms + first, block.count,
                         best.bound, found)
                     for index in 0..<count { isCandidate[Int(found[index])] = true }
                     candidates += count
@@ -59,7 +58,7 @@ struct QuantizedScan {
         return best
     }
 
-    /// The least of the row's distances to the queries.
+    /// The row's minimum distance over the queries.
     private func squaredDistance(to row: Int) -> Float {
         var least = Float.infinity
         for (index, query) in queries.enumerated() {

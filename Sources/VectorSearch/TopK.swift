@@ -1,6 +1,6 @@
-/// The k nearest of a stream of neighbours: a binary heap with the farthest on top.
+/// The k nearest of a stream of neighbors: a binary heap with the farthest on top.
 ///
-/// Offering one is O(1) where it is not among the nearest so far, O(log k) otherwise.
+/// Offering a neighbor is O(1) if it is rejected, O(log k) otherwise.
 struct TopK: Sendable {
     let capacity: Int
     private var heap: [Neighbor] = []
@@ -10,13 +10,13 @@ struct TopK: Sendable {
         heap.reserveCapacity(min(self.capacity, 1024))
     }
 
-    /// Neighbours farther than this are of no use; infinite until k were offered.
+    /// Neighbors farther than this are rejected; infinite until k were offered.
     @inline(__always)
     var bound: Float { heap.count < capacity ? .infinity : heap.first?.squaredDistance ?? -.infinity }
 
     @inline(__always)
     mutating func offer(row: Int, squaredDistance: Float) {
-        // Equal to the bound can still come first by its row.
+        // A tie with the bound can still precede it by its row.
         guard squaredDistance <= bound else { return }
         insert(Neighbor(row: row, squaredDistance: squaredDistance))
     }

@@ -13,7 +13,7 @@ struct CatalogIndexerTests {
         let catalog = try Catalog(at: fixture.catalog)
         #expect(catalog.count == 6)
         for index in 0..<6 {
-            let matches = try await catalog.search(matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2, regions: .whole)
+            let matches = try await catalog.search(matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2, crops: .whole)
             #expect(matches.count == 3)
             #expect(matches.first?.entity.id == fixture.id(index) && matches.first?.distance == 0)
             #expect(matches.map(\.distance) == matches.map(\.distance).sorted())
@@ -38,7 +38,7 @@ struct CatalogIndexerTests {
         try fixture.write(3, seed: 3)
         let changed = try fixture.index()
         #expect((changed.added, changed.updated, changed.unchanged) == (1, 2, 4))
-        let found = try await Catalog(at: fixture.catalog).search(matching: SampleImage.blocks(seed: 200), limit: 1, regions: .whole)
+        let found = try await Catalog(at: fixture.catalog).search(matching: SampleImage.blocks(seed: 200), limit: 1, crops: .whole)
         #expect(found.first?.entity.id == fixture.id(2) && found.first?.distance == 0)
     }
 
@@ -54,10 +54,10 @@ struct CatalogIndexerTests {
         let words = report.problems.map(\.description).sorted().joined(separator: "\n")
         #expect(words.contains("empty.jpg: is empty"))
         #expect(words.contains("image1.png: is of no known image format"))
-        #expect(words.contains("has the id “sub0/image0”, and so has"))
+        #expect(words.contains("has the same id “sub0/image0” as"))
         let catalog = try Catalog(at: fixture.catalog)
         #expect(catalog.count == 6, "an entity whose new image is damaged stays")
-        let found = try await catalog.search(matching: SampleImage.blocks(seed: 1), limit: 1, regions: .whole)
+        let found = try await catalog.search(matching: SampleImage.blocks(seed: 1), limit: 1, crops: .whole)
         #expect(found.first?.entity.id == fixture.id(1) && found.first?.distance == 0)
     }
 

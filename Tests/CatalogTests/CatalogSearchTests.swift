@@ -100,10 +100,10 @@ struct RecommendedDistanceTests {
                 $0["lookalike.background"] = #"{"tensor":"background","nearest":10,"weight":1,"typical_distance":2}"#
             })
         let image = SampleImage.blocks(seed: 1)
-        let prints = try QueryEmbedder(strict.model, regions: .whole).embed(image).prints
-        #expect(strict.model.recommendedMaxDistance == 0.1 && strict.model.recommendedMaxDistance(forQuery: prints) == 0)
+        let prints = try QueryEmbedder(strict.model, crops: .whole).embed(image).prints
+        #expect(strict.model.matchThreshold == 0.1 && strict.model.matchThreshold(for: prints) == 0)
         // The image itself is at distance 0, and whatever else there is farther.
-        #expect(try await strict.search(matching: image, regions: .whole).map(\.entity.id) == [fixture.id(1)])
+        #expect(try await strict.search(matching: image, crops: .whole).map(\.entity.id) == [fixture.id(1)])
         #expect(try await strict.search(matching: prints[0]).map(\.entity.id) == [fixture.id(1)])
         #expect(try await strict.search(matching: SampleImage.blocks(seed: 77)).isEmpty)
         #expect(try await strict.search(matching: SampleImage.blocks(seed: 77), maxDistance: 2).count == 3)
@@ -124,7 +124,7 @@ struct CatalogFilterTests {
         let fixture = try ManifestFixture(Self.rows, count: 12)
         let catalog = try Catalog(at: fixture.catalog)
         let image = SampleImage.blocks(seed: 5)
-        let all = try await catalog.search(matching: image, limit: 12, maxDistance: 2, regions: .whole)
+        let all = try await catalog.search(matching: image, limit: 12, maxDistance: 2, crops: .whole)
         #expect(all.count == 12)
         let filters: [(CatalogFilter, (CatalogEntity) -> Bool)] = [
             (CatalogFilter(types: ["poster"]), { $0.type == "poster" }),
@@ -141,7 +141,7 @@ struct CatalogFilterTests {
         for (filter, passes) in filters {
             let expected = all.filter { passes($0.entity) }
             for limit in [1, 2, 12] {
-                let found = try await catalog.search(matching: image, limit: limit, maxDistance: 2, regions: .whole, filter: filter)
+                let found = try await catalog.search(matching: image, limit: limit, maxDistance: 2, crops: .whole, filter: filter)
                 #expect(found == Array(expected.prefix(limit)), "\(filter), \(limit)")
             }
         }
@@ -152,7 +152,7 @@ struct CatalogFilterTests {
         let catalog = try Catalog(at: fixture.catalog)
         let filter = CatalogFilter(labels: ["l1"])
         func found() async throws -> Set<String> {
-            Set(try await catalog.search(matching: SampleImage.blocks(seed: 5), limit: 20, maxDistance: 2, regions: .whole, filter: filter).map(\.entity.id))
+            Set(try await catalog.search(matching: SampleImage.blocks(seed: 5), limit: 20, maxDistance: 2, crops: .whole, filter: filter).map(\.entity.id))
         }
         #expect(try await found() == ["e1", "e5"])
         try fixture.index(Self.rows)
@@ -199,7 +199,7 @@ struct SearchCursorTests {
     }
 
     @Test func isTextThatReadsBack() throws {
-        for cursor in [SearchCursor(badness: 0, key: 0), SearchCursor(badness: 0.1 + 0.2, key: 1 << 40), SearchCursor(badness: 4, key: .max)] {
+        for cursor in [SearchCursor(sortKey: 0, key: 0), SearchCursor(sortKey: 0.1 + 0.2, key: 1 << 40), SearchCursor(sortKey: 4, key: .max)] {
             #expect(SearchCursor(cursor.description) == cursor)
             #expect(try JSONDecoder().decode(SearchCursor.self, from: JSONEncoder().encode(cursor)) == cursor)
         }

@@ -51,7 +51,7 @@ struct CatalogStorageTests {
         var damaged = try Data(contentsOf: matrix)
         damaged[300] ^= 1
         try damaged.write(to: matrix)
-        #expect(try Catalog(at: fixture.catalog).verify().contains { $0.contains("prints.matrix") && $0.contains("made anew") })
+        #expect(try Catalog(at: fixture.catalog).verify().contains { $0.contains("prints.matrix") && $0.contains("rebuilt") })
         #expect(try Catalog(at: fixture.catalog).verify().isEmpty)
     }
 
@@ -92,12 +92,12 @@ struct CatalogStorageTests {
         let lines = String(decoding: try Data(contentsOf: output.appendingPathComponent("entities.jsonl")), as: UTF8.self).split(separator: "\n")
         let prints = try Data(contentsOf: output.appendingPathComponent("prints.npy"))
         #expect(lines.count == 4)
-        #expect(prints.count == 128 + 4 * catalog.model.printLength * 4)
+        #expect(prints.count == 128 + 4 * catalog.model.dimension * 4)
         struct Line: Decodable { let id: String }
         for (row, line) in lines.enumerated() {
             let id = try JSONDecoder().decode(Line.self, from: Data(line.utf8)).id
             let index = try #require((0..<4).first { fixture.id($0) == id })
-            let start = 128 + row * catalog.model.printLength * 4
+            let start = 128 + row * catalog.model.dimension * 4
             let first = prints[start..<(start + 4)].withUnsafeBytes { $0.loadUnaligned(as: Float.self) }
             #expect(try catalog.model.featurePrint(for: SampleImage.blocks(seed: UInt64(index))).vector[0] == first)
         }

@@ -25,10 +25,10 @@ struct ManifestTests {
         #expect(a.image == folder.file("covers/a.png").path)
         #expect(items[1].entity.image == "/absolute/b.png" && items[1].entity.title == "two\nlines" && items[1].entity.type == nil)
         let words = problems.map { $0.description.replacingOccurrences(of: url.path, with: "list.csv") }
-        #expect(words.contains("list.csv:6: has 5 fields, and the first line 6"))
+        #expect(words.contains("list.csv:6: has 5 fields, but the first line has 6"))
         #expect(words.contains("list.csv:7: has no id"))
         #expect(words.contains("list.csv:8: has no image"))
-        #expect(words.contains("list.csv:9: has the id “a”, and so has list.csv:2"))
+        #expect(words.contains("list.csv:9: has the same id “a” as list.csv:2"))
         #expect(words.contains("list.csv:10: has text after a closing quote"))
         #expect(words.contains("list.csv:11: opens a quote that is never closed"))
         #expect(words.count == 6)

@@ -65,7 +65,7 @@ import Testing
         try folder.write("broken", to: "images/broken.jpg")
         let partly = try Command.run("index", images, "--catalog", catalog)
         #expect(partly.status == 3 && partly.errors.contains("broken.jpg: is of no known image format"))
-        #expect(partly.output.contains("2 added") && partly.output.contains("1 could not be taken in"))
+        #expect(partly.output.contains("2 added") && partly.output.contains("1 not indexed"))
         let unread = try Command.run("search", "--catalog", catalog, "--json", folder.file("images/i0.png").path, "nowhere.png")
         #expect(unread.status == 3 && unread.errors.contains("nowhere.png: cannot be read"))
         #expect(unread.output.split(separator: "\n").count == 1)
@@ -80,7 +80,7 @@ import Testing
         try FileManager.default.removeItem(at: folder.file("images/i1.png"))
         #expect(try Command.run("index", images, "--catalog", catalog).output.hasPrefix("0 added"))
         #expect(try Command.run("catalog", "list", catalog).output == "i0\ni1\ni2\n")
-        #expect(try Command.run("index", images, "--catalog", catalog, "--prune").output.contains("1 dropped"))
+        #expect(try Command.run("index", images, "--catalog", catalog, "--prune").output.contains("1 removed"))
         #expect(try Command.run("catalog", "remove", catalog, "i0").status == 0)
         #expect(try Command.run("catalog", "remove", catalog, "i0").errors.contains("has no entity “i0”"))
         #expect(try Command.run("catalog", "list", catalog).output == "i2\n")
@@ -92,7 +92,7 @@ import Testing
         let folder = try Self.folder(2)
         let (a, b) = (folder.file("images/i0.png").path, folder.file("images/i1.png").path)
         struct Line: Decodable { let print: [Float] }
-        let lines = try Command.run("print", a, b).output.split(separator: "\n")
+        let lines = try Command.run("embed", a, b).output.split(separator: "\n")
         let prints = try lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)).print }
         let expected = zip(prints[0], prints[1]).reduce(0.0) { $0 + Double($1.0 - $1.1) * Double($1.0 - $1.1) }.squareRoot()
         let told = Double(try Command.run("distance", a, b).output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
@@ -104,9 +104,9 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.file("other.npy").path))
     }
 
-    @Test func aLowerTierCanBeForced() throws {
-        let portable = try Command.run("model", "info", environment: ["LOOKALIKE_KERNELS": "portable"])
-        #expect(portable.output.contains("kernels               portable"))
+    @Test func aSIMDTargetCanBeForced() throws {
+        let portable = try Command.run("model", "info", environment: ["LOOKALIKE_SIMD": "portable"])
+        #expect(portable.output.contains("SIMD target           portable"))
         #expect(try Command.run("model", "info", "nowhere.safetensors").errors.contains("nowhere.safetensors: cannot be read"))
     }
 

@@ -12,7 +12,7 @@ struct ModelFileTests {
         let print = try model.featurePrint(for: image)
         // Red 0.2 and green 4/15, scaled to length one: 3/5 and 4/5.
         #expect(abs(print.vector[0] - 0.6) < 1e-6 && abs(print.vector[1] - 0.8) < 1e-6)
-        #expect(model.recommendedMaxDistance == nil)
+        #expect(model.matchThreshold == nil)
         #expect(model.summary.parameters == 8 + 1 + 6)
         #expect(model.summary.multiplyAdds == 2 * 3 * 16 + 4 + 2)
     }
@@ -44,7 +44,7 @@ struct ModelFileTests {
         let plain = try FeaturePrintModel(builder.data, named: "a")
         builder.metadata["lookalike.recommended_max_distance"] = "0.5"
         let advised = try FeaturePrintModel(builder.data, named: "b")
-        #expect(advised.recommendedMaxDistance == 0.5 && advised.identity == plain.identity)
+        #expect(advised.matchThreshold == 0.5 && advised.identity == plain.identity)
         builder.add("c.bias", [0, 1], shape: [2])
         #expect(try FeaturePrintModel(builder.data, named: "c").identity != plain.identity)
     }

@@ -17,13 +17,13 @@ struct NetworkTests {
     }
 
     private static func model(
-        _ name: String, _ tier: KernelTier, precision: FeaturePrintModel.Precision = .float32
+        _ name: String, _ simd: SIMDTarget, precision: FeaturePrintModel.Precision = .float32
     ) throws -> FeaturePrintModel {
         guard name == "default" else {
             return try FeaturePrintModel(
-                contentsOf: fixtures.appendingPathComponent("\(name).safetensors"), precision: precision, tier: tier)
+                contentsOf: fixtures.appendingPathComponent("\(name).safetensors"), precision: precision, simd: simd)
         }
-        return try FeaturePrintModel(FeaturePrintModel.default().fileData, named: name, precision: precision, tier: tier)
+        return try FeaturePrintModel(FeaturePrintModel.default().fileData, named: name, precision: precision, simd: simd)
     }
 
     /// The formula of the recipe's `write_fixture`, at the network's own size, so that nothing is resized.
@@ -39,19 +39,19 @@ struct NetworkTests {
 
     @Test(arguments: ["odd", "wide", "default"]) func agreesWithPyTorch(name: String) throws {
         let fixture = try JSONDecoder().decode(Fixture.self, from: Data(contentsOf: fixtures.appendingPathComponent("\(name).json")))
-        for tier in KernelTier.available {
-            let model = try Self.model(name, tier)
+        for simd in SIMDTarget.available {
+            let model = try Self.model(name, simd)
             let image = try Self.image(model.inputSize.width)
             for threads in [1, 2, 3] {
                 let print = try model.featurePrint(for: image, threads: threads)
                 #expect(print.vector.count == fixture.print.count)
                 let worst = zip(print.vector, fixture.print).map { abs($0 - $1) }.max() ?? .infinity
-                #expect(worst < 1e-4, "\(tier.name), \(threads) threads: \(worst) off")
-                let object = try model.look(at: [ImageRegion(image)], threads: threads)[0].object
-                #expect(model.findsObjects == (fixture.corners != nil) && model.findsObjects == (object != nil))
+                #expect(worst < 1e-4, "\(simd.name), \(threads) threads: \(worst) off")
+                let object = try model.embed([ImageCrop(image)], threads: threads)[0].object
+                #expect(model.localizesObjects == (fixture.corners != nil) && model.localizesObjects == (object != nil))
                 guard let object, let corners = fixture.corners else { continue }
                 for (found, expected) in zip(object.corners.flatMap { [$0.x, $0.y] }, corners) {
-                    #expect(abs(found - expected) < 1e-4, "\(tier.name), \(threads) threads")
+                    #expect(abs(found - expected) < 1e-4, "\(simd.name), \(threads) threads")
                 }
             }
         }
@@ -79,33 +79,33 @@ struct NetworkTests {
         for (a, b) in zip(prints, prints.dropFirst()) { #expect(try a.distance(to: b) > 0.2) }
     }
 
-    @Test func allTiersGiveNearlyTheSamePrint() throws {
+    @Test func allSIMDTargetsGiveNearlyTheSamePrint() throws {
         let image = SampleImage.blocks(seed: 31, width: 700, height: 500)
-        let prints = try KernelTier.available.map { try Self.model("default", $0).featurePrint(for: image) }
+        let prints = try SIMDTarget.available.map { try Self.model("default", $0).featurePrint(for: image) }
         for print in prints { #expect(try print.distance(to: prints[0]) < 1e-4) }
     }
 
     /// The recipe finds the ranges; here is what they are worth.
     @Test func bytesGiveNearlyThePrintsOfFloats() throws {
         let images = (0..<12).map { SampleImage.blocks(seed: 40 + $0, width: 300, height: 200) }
-        let floats = try Self.model("default", .selected).look(at: images.map { ImageRegion($0) })
-        for tier in KernelTier.available {
-            let bytes = try Self.model("default", tier, precision: .int8).look(at: images.map { ImageRegion($0) })
+        let floats = try Self.model("default", .selected).embed(images.map { ImageCrop($0) })
+        for simd in SIMDTarget.available {
+            let bytes = try Self.model("default", simd, precision: .int8).embed(images.map { ImageCrop($0) })
             for (index, pair) in zip(floats, bytes).enumerated() {
-                #expect(try pair.0.print.distance(to: pair.1.print) < 0.1, "\(tier.name), image \(index)")
+                #expect(try pair.0.print.distance(to: pair.1.print) < 0.1, "\(simd.name), image \(index)")
                 let corners = zip(try #require(pair.0.object).corners, try #require(pair.1.object).corners)
-                for (a, b) in corners { #expect(abs(a.x - b.x) < 0.05 && abs(a.y - b.y) < 0.05, "\(tier.name), image \(index)") }
+                for (a, b) in corners { #expect(abs(a.x - b.x) < 0.05 && abs(a.y - b.y) < 0.05, "\(simd.name), image \(index)") }
             }
             // Integers have no rounding; the floats around them nearly the same one.
-            let portable = try Self.model("default", KernelTier.available[0], precision: .int8).featurePrint(for: images[0])
-            #expect(try bytes[0].print.distance(to: portable) < 0.02, "\(tier.name)")
+            let portable = try Self.model("default", SIMDTarget.available[0], precision: .int8).featurePrint(for: images[0])
+            #expect(try bytes[0].print.distance(to: portable) < 0.02, "\(simd.name)")
         }
     }
 
     @Test func precisionIsTheFastestThatFileAndProcessorAllow() throws {
         let data = try FeaturePrintModel.default().fileData
-        for tier in KernelTier.available {
-            #expect(try FeaturePrintModel(data, named: "default", tier: tier).precision == (tier.isFastWithBytes ? .int8 : .float32))
+        for simd in SIMDTarget.available {
+            #expect(try FeaturePrintModel(data, named: "default", simd: simd).precision == (simd.hasFastInt8DotProduct ? .int8 : .float32))
         }
         let odd = fixtures.appendingPathComponent("odd.safetensors")
         #expect(try FeaturePrintModel(contentsOf: odd).precision == .float32)
@@ -113,16 +113,16 @@ struct NetworkTests {
         #expect(error?.reason == .noActivationRanges && error?.description.contains("odd.safetensors") == true)
     }
 
-    @Test func aRegionIsLookedAtAsItsRectifiedPixelsAre() throws {
+    @Test func aRectifiedCropIsEmbeddedAsItsPixelsAre() throws {
         let model = try Self.model("wide", .selected)
         let image = SampleImage.blocks(seed: 9, width: 300, height: 200)
         let part = Quadrilateral(
             topLeft: .init(x: 0.1, y: 0.2), topRight: .init(x: 0.7, y: 0.1), bottomRight: .init(x: 0.8, y: 0.9), bottomLeft: .init(x: 0.2, y: 0.8))
-        #expect(model.canLook(at: part))
+        #expect(model.canEmbed(part))
         let (width, height) = model.inputSize
         let straight = Rectifier(width: width, height: height).rectify(part, of: image)
         let pixels = try PixelBuffer(straight.map { UInt8(($0 * 255).rounded()) }, width: width, height: height, format: .rgb8)
-        let both = try model.look(at: [ImageRegion(image, part: part), ImageRegion(pixels)])
+        let both = try model.embed([ImageCrop(image, quadrilateral: part), ImageCrop(pixels)])
         // The one is of floats, the other of bytes.
         #expect(try both[0].print.distance(to: both[1].print) < 0.01)
         // Where the object is in the view, seen from the whole image.

@@ -11,8 +11,8 @@ struct BoxReducerTests {
         let stride = width * channels + gap
         let bytes = random.bytes(stride * height)
         let image = try PixelBuffer(bytes, width: width, height: height, bytesPerRow: stride, format: format)
-        for tier in KernelTier.available {
-            let reduced = BoxReducer(factor: factor, tier: tier).reduce(image)
+        for simd in SIMDTarget.available {
+            let reduced = BoxReducer(factor: factor, simd: simd).reduce(image)
             guard factor > 1, format != .gray8 else {
                 #expect(reduced.width == width && reduced.format == format)
                 continue
@@ -30,7 +30,7 @@ struct BoxReducerTests {
                             let mean = Double(sum) / Double(factor * factor)
                             let found = Double(result[y * reduced.bytesPerRow + x * 4 + channel])
                             // Rounded; on a tie, as the float of the mean falls.
-                            #expect(abs(found - mean) <= 0.5001, "\(tier.name), (\(x), \(y)), channel \(channel)")
+                            #expect(abs(found - mean) <= 0.5001, "\(simd.name), (\(x), \(y)), channel \(channel)")
                         }
                     }
                 }

@@ -42,7 +42,7 @@ struct PixelBufferTests {
             PixelRegion(x: 0, y: 3, width: 1, height: 1), PixelRegion(x: 0, y: 0, width: 0, height: 1),
             PixelRegion(x: 0, y: 0, width: .max, height: 1),
         ] { #expect(throws: PixelBufferError.self) { try image.cropped(to: region) } }
-        let tiny = image.centre(0.01)
+        let tiny = image.centerCrop(0.01)
         #expect((tiny.width, tiny.height) == (1, 1))
     }
 }

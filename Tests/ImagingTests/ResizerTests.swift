@@ -92,9 +92,9 @@ struct ResizerTests {
     @Test(arguments: cases) func matchesTheDoublePrecisionReference(test: Case) throws {
         let image = try Self.image(test, seed: 17)
         let exact = reference(image, width: test.target, height: test.target + 2)
-        for tier in KernelTier.available {
-            let fast = Resizer(width: test.target, height: test.target + 2, reduction: .never, tier: tier).resize(image)
-            #expect(worst(fast, exact) <= 1 / 255 / 8, "\(tier.name), seed 17")
+        for simd in SIMDTarget.available {
+            let fast = Resizer(width: test.target, height: test.target + 2, reduction: .never, simd: simd).resize(image)
+            #expect(worst(fast, exact) <= 1 / 255 / 8, "\(simd.name), seed 17")
         }
     }
 

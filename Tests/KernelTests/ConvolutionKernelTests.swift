@@ -3,7 +3,7 @@ import Compute
 import TestSupport
 import Testing
 
-/// Every tier that this CPU has against the portable one.
+/// Every simd that this CPU has against the portable one.
 struct ConvolutionKernelTests {
     struct Shape: CustomStringConvertible, Sendable {
         let channels, outputs, width, height, kernel, stride: Int
@@ -23,7 +23,7 @@ struct ConvolutionKernelTests {
                 kernel: [1, 3, 5].randomElement(using: &random) ?? 3, stride: Int.random(in: 1...2, using: &random),
                 isImage: isImage, hasResidual: Bool.random(using: &random), relu: Bool.random(using: &random))
         }
-        // Every tile width of every tier, and a stride that has no tile of its own.
+        // Every tile width of every simd, and a stride that has no tile of its own.
         shapes += (1...15).map {
             Shape(channels: 16, outputs: 32, width: $0, height: 2, kernel: 3, stride: 1, isImage: false, hasResidual: false, relu: true)
         }
@@ -44,7 +44,7 @@ struct ConvolutionKernelTests {
         let count = outputBlocks * shape.width * shape.height * block
         let residual = random.floats(count)
 
-        func run(_ tier: KernelTier, quantizedScale: Float? = nil) -> [Float] {
+        func run(_ simd: SIMDTarget, quantizedScale: Float? = nil) -> [Float] {
             // Poisoned, so that what is not written shows.
             var output = [Float](repeating: .nan, count: count)
             input.withUnsafeBufferPointer { input in
@@ -72,26 +72,26 @@ struct ConvolutionKernelTests {
                     convolution.quantized_scale = quantizedScale
                     convolution.quantized_output = UnsafeMutableRawPointer(output.baseAddress)?.assumingMemoryBound(to: UInt8.self)
                 }
-                tier.table.convolve(&convolution, 0, Int32(outputBlocks), 0, Int32(shape.height))
+                simd.table.convolve(&convolution, 0, Int32(outputBlocks), 0, Int32(shape.height))
             }}}}}
             guard quantizedScale != nil else { return output }
             return output.withUnsafeBytes { $0.prefix(count).map { Float($0) } }
         }
 
-        let reference = run(KernelTier.available[0])
-        for tier in KernelTier.available.dropFirst() {
-            let result = run(tier)
+        let reference = run(SIMDTarget.available[0])
+        for simd in SIMDTarget.available.dropFirst() {
+            let result = run(simd)
             let worst = zip(result, reference).map { abs($0 - $1) }.max() ?? 0
             // Sums of up to 1250 products of numbers below one, in float.
-            #expect(worst < 2e-4, "\(tier.name): \(worst) off")
-            #expect(result.allSatisfy { $0.isFinite }, "\(tier.name) left something unwritten")
+            #expect(worst < 2e-4, "\(simd.name): \(worst) off")
+            #expect(result.allSatisfy { $0.isFinite }, "\(simd.name) left something unwritten")
         }
         // As bytes: the floats, rounded; next to a half, either way.
         let scale: Float = 20
-        for tier in KernelTier.available {
-            for (byte, float) in zip(run(tier, quantizedScale: scale), reference) {
+        for simd in SIMDTarget.available {
+            for (byte, float) in zip(run(simd, quantizedScale: scale), reference) {
                 let exact = min(max(float * scale, 0), 255)
-                #expect(abs(byte - exact) < 0.5 + 2e-2 && byte == byte.rounded(), "\(tier.name): \(byte) for \(exact)")
+                #expect(abs(byte - exact) < 0.5 + 2e-2 && byte == byte.rounded(), "\(simd.name): \(byte) for \(exact)")
             }
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 struct DistanceKernelTests {
     @Test(arguments: [1, 3, 15, 16, 17, 100, 256, 513], [0, 1, 7, 8, 9, 33])
-    func tiersAgreeToTheBit(dimension: Int, count: Int) {
+    func targetsAgreeToTheBit(dimension: Int, count: Int) {
         var random = SeededGenerator(seed: UInt64(dimension * 1000 + count))
         let gap = 3
         let stride = dimension + gap
@@ -12,16 +12,16 @@ struct DistanceKernelTests {
         // One float in, so that rows are not aligned.
         let storage = random.floats(1 + count * stride)
         for name in ["squared distances", "dot products"] {
-            func run(_ tier: KernelTier) -> [Float] {
+            func run(_ simd: SIMDTarget) -> [Float] {
                 var out = [Float](repeating: .nan, count: count)
                 storage.withUnsafeBufferPointer { storage in
                     guard let base = storage.baseAddress else { return }
-                    let kernel = name == "dot products" ? tier.table.dot_products : tier.table.squared_distances
+                    let kernel = name == "dot products" ? simd.table.dot_products : simd.table.squared_distances
                     kernel?(query, base + 1, stride, count, dimension, &out)
                 }
                 return out
             }
-            let reference = run(KernelTier.available[0])
+            let reference = run(SIMDTarget.available[0])
             for (row, value) in reference.enumerated() {
                 let exact = (0..<dimension).reduce(0.0) { sum, j in
                     let (q, x) = (Double(query[j]), Double(storage[1 + row * stride + j]))
@@ -29,8 +29,8 @@ struct DistanceKernelTests {
                 }
                 #expect(abs(Double(value) - exact) < 1e-4, "\(name) of row \(row)")
             }
-            for tier in KernelTier.available.dropFirst() {
-                #expect(run(tier).map(\.bitPattern) == reference.map(\.bitPattern), "\(name), \(tier.name)")
+            for simd in SIMDTarget.available.dropFirst() {
+                #expect(run(simd).map(\.bitPattern) == reference.map(\.bitPattern), "\(name), \(simd.name)")
             }
         }
     }

@@ -16,16 +16,16 @@ struct GeneralizedMeanKernelTests {
         let pixels = random.floats(rowStride * height).enumerated().map { index, value in
             index % 7 == 0 ? -value : value * powf(10, Float(index % 5) - 3)
         }
-        for tier in KernelTier.available {
+        for simd in SIMDTarget.available {
             var means = [Float](repeating: .nan, count: block)
-            tier.table.generalized_mean(pixels, rowStride, Int32(width), Int32(height), power, epsilon, &means)
+            simd.table.generalized_mean(pixels, rowStride, Int32(width), Int32(height), power, epsilon, &means)
             for channel in 0..<block {
                 var sum = 0.0
                 for y in 0..<height {
                     for x in 0..<width { sum += pow(Double(max(pixels[y * rowStride + x * block + channel], epsilon)), Double(power)) }
                 }
                 let expected = pow(sum / Double(width * height), 1 / Double(power))
-                #expect(abs(Double(means[channel]) / expected - 1) < 2e-5, "\(tier.name), channel \(channel): \(means[channel]), not \(expected)")
+                #expect(abs(Double(means[channel]) / expected - 1) < 2e-5, "\(simd.name), channel \(channel): \(means[channel]), not \(expected)")
             }
         }
     }

@@ -3,7 +3,7 @@ import Compute
 import TestSupport
 import Testing
 
-/// Every tier, to the bit, against a sum written out here.
+/// Every simd, to the bit, against a sum written out here.
 struct QuantizedConvolutionKernelTests {
     struct Shape: CustomStringConvertible, Sendable {
         enum Residual: CaseIterable { case none, floats, bytes }
@@ -73,7 +73,7 @@ struct QuantizedConvolutionKernelTests {
             }
         }
 
-        for tier in KernelTier.available {
+        for simd in SIMDTarget.available {
             var bytes = [UInt8](repeating: 0xA5, count: count)
             var floats = [Float](repeating: .nan, count: count)
             input.withUnsafeBufferPointer { input in
@@ -103,10 +103,10 @@ struct QuantizedConvolutionKernelTests {
                 (convolution.kernel_height, convolution.kernel_width) = (Int32(shape.kernel), Int32(shape.kernel))
                 convolution.stride = Int32(shape.stride)
                 convolution.relu = shape.relu
-                tier.table.convolve_quantized(&convolution, 0, Int32(shape.outputBlocks), 0, Int32(shape.height))
+                simd.table.convolve_quantized(&convolution, 0, Int32(shape.outputBlocks), 0, Int32(shape.height))
             }}}}}}}}
             let result = shape.givesBytes ? bytes.map { Float($0) } : floats
-            #expect(result == expected, "\(tier.name)")
+            #expect(result == expected, "\(simd.name)")
         }
     }
 }

@@ -13,10 +13,10 @@ struct ResizeKernelTests {
         let expected = (0..<bytes).map { column in
             UInt16((0..<rows).reduce(0) { $0 + Int(source[$1 * stride + column]) })
         }
-        for tier in KernelTier.available {
+        for simd in SIMDTarget.available {
             var out = [UInt16](repeating: 0xDEAD, count: bytes)
-            tier.table.sum_rows(source, stride, Int32(rows), bytes, &out)
-            #expect(out == expected, "\(tier.name)")
+            simd.table.sum_rows(source, stride, Int32(rows), bytes, &out)
+            #expect(out == expected, "\(simd.name)")
         }
     }
 
@@ -33,10 +33,10 @@ struct ResizeKernelTests {
                 return Float((cell * factor..<min(width, (cell + 1) * factor)).reduce(0) { $0 + Int(line[$1 * channels + channel]) })
             }
         }
-        for tier in KernelTier.available {
+        for simd in SIMDTarget.available {
             var out = [Float](repeating: .nan, count: cells * 4)
-            tier.table.sum_columns(line, Int32(channels), Int32(width), Int32(factor), fits, &out)
-            #expect(out == expected, "\(tier.name)")
+            simd.table.sum_columns(line, Int32(channels), Int32(width), Int32(factor), fits, &out)
+            #expect(out == expected, "\(simd.name)")
         }
         }
     }
@@ -56,16 +56,16 @@ struct ResizeKernelTests {
                     return Float(sum)
                 }
             }
-            for tier in KernelTier.available {
+            for simd in SIMDTarget.available {
                 var out = [Float](repeating: .nan, count: expected.count)
-                tier.table.sum_cells(source, stride, Int32(rows), Int32(width), Int32(factor), &out)
-                #expect(out == expected, "\(tier.name)")
+                simd.table.sum_cells(source, stride, Int32(rows), Int32(width), Int32(factor), &out)
+                #expect(out == expected, "\(simd.name)")
             }
         }
     }
 
     /// A row of pixels in every order, and one sampled along a projection that leaves the image.
-    private func writtenAndSampled(_ tier: KernelTier) -> [Float] {
+    private func writtenAndSampled(_ simd: SIMDTarget) -> [Float] {
         var random = SeededGenerator(seed: 10)
         let pixels = random.floats(4 * 6 * 40, in: 0...255)
         var out = [Float](repeating: 0, count: 40 * 5 * 6)
@@ -74,15 +74,15 @@ struct ResizeKernelTests {
                 var layout = lk_pixel_layout(
                     order: order, premultiplied: premultiplied, multiply: (0.01, 0.02, 0.03, 0), add: (1, 2, 3, 0), pixel_stride: 5)
                 out.withUnsafeMutableBufferPointer {
-                    tier.table.write_pixels(pixels, 40, &layout, $0.baseAddress! + (index * 2 + (premultiplied ? 1 : 0)) * 200)
+                    simd.table.write_pixels(pixels, 40, &layout, $0.baseAddress! + (index * 2 + (premultiplied ? 1 : 0)) * 200)
                 }
             }
         }
         var sampled = [Float](repeating: .nan, count: 37 * 4)
         var projection = lk_projection(m: (1.1, 0.2, -3, -0.1, 0.4, 2.5, 0.001, -0.01, 1))
-        tier.table.sample(pixels, 40, 6, &projection, 3, 37, &sampled)
+        simd.table.sample(pixels, 40, 6, &projection, 3, 37, &sampled)
         var bytes = [UInt8](repeating: 1, count: 53)
-        tier.table.write_bytes(pixels, 1.7, 53, &bytes)
+        simd.table.write_bytes(pixels, 1.7, 53, &bytes)
         return out + sampled + bytes.map { Float($0) }
     }
 
@@ -92,16 +92,16 @@ struct ResizeKernelTests {
         let weights = random.floats(200)
         let spans = (0..<37).map { (index: Int) -> lk_filter_span in lk_filter_span(first: Int32(index * 2), count: Int32(index % 6), offset: Int32(index * 5)) }
         let line = random.floats(101)
-        func run(_ tier: KernelTier) -> [Float] {
+        func run(_ simd: SIMDTarget) -> [Float] {
             var filtered = [Float](repeating: .nan, count: 37 * 4)
-            tier.table.filter_columns(cells, spans, weights, 37, &filtered)
+            simd.table.filter_columns(cells, spans, weights, 37, &filtered)
             var sums = [Float](repeating: 0.5, count: 101)
-            tier.table.accumulate(line, 0.3, 101, &sums)
-            return filtered + sums + writtenAndSampled(tier)
+            simd.table.accumulate(line, 0.3, 101, &sums)
+            return filtered + sums + writtenAndSampled(simd)
         }
-        let reference = run(KernelTier.available[0])
-        for tier in KernelTier.available.dropFirst() {
-            #expect(zip(run(tier), reference).allSatisfy { abs($0 - $1) < 1e-5 + abs($1) * 1e-5 }, "\(tier.name)")
+        let reference = run(SIMDTarget.available[0])
+        for simd in SIMDTarget.available.dropFirst() {
+            #expect(zip(run(simd), reference).allSatisfy { abs($0 - $1) < 1e-5 + abs($1) * 1e-5 }, "\(simd.name)")
         }
     }
 }

@@ -36,9 +36,9 @@ struct WinogradKernelTests {
         var winograd = lk_winograd(
             width: Int32(width), height: Int32(height), tile_rows: Int32((height + 3) / 4), tile_columns: Int32((width + 3) / 4))
         let tiles = Int(winograd.tile_rows * winograd.tile_columns)
-        for tier in KernelTier.available {
+        for simd in SIMDTarget.available {
             var transformed = [Float](repeating: .nan, count: 36 * tiles * block)
-            tier.table.winograd_input(&winograd, input, rows * columns * block, columns * block, 1, &transformed)
+            simd.table.winograd_input(&winograd, input, rows * columns * block, columns * block, 1, &transformed)
             for component in 0..<36 {
                 for c in 0..<block {
                     var weight = 0.0
@@ -48,13 +48,13 @@ struct WinogradKernelTests {
             }
             var output = [Float](repeating: .nan, count: width * height * block)
             residual.withUnsafeBufferPointer { residual in
-                tier.table.winograd_output(
+                simd.table.winograd_output(
                     &winograd, transformed, 1, bias, hasResidual ? residual.baseAddress : nil, &output, width * height * block,
                     width * block, true)
             }
             let worst = zip(output, expected).map { abs($0 - $1) }.max() ?? .infinity
-            #expect(worst < 1e-4, "\(tier.name): \(worst) off")
-            #expect(output.allSatisfy { $0.isFinite }, "\(tier.name) left something unwritten")
+            #expect(worst < 1e-4, "\(simd.name): \(worst) off")
+            #expect(output.allSatisfy { $0.isFinite }, "\(simd.name) left something unwritten")
         }
     }
 }

@@ -64,7 +64,7 @@ struct ExactSearchTests {
         #expect(batch.allSatisfy { $0.map(\.row) == expected })
     }
 
-    @Test func sameForEveryTierThreadCountAndBatch() {
+    @Test func sameForEverySIMDTargetThreadCountAndBatch() {
         var random = SeededGenerator(seed: 12)
         let dimension = 256
         var rows = Self.unitRows(4000, dimension, &random)
@@ -78,12 +78,12 @@ struct ExactSearchTests {
         let queries = (0..<300).map { index in
             index % 3 == 0 ? Array(rows[(index * dimension)..<((index + 1) * dimension)]) : Self.unitRows(1, dimension, &random)
         }
-        let reference = queries.map { ExactSearch(matrix, tier: KernelTier.available[0]).nearest(to: $0, k: 12, threads: 1) }
-        for tier in KernelTier.available {
+        let reference = queries.map { ExactSearch(matrix, simd: SIMDTarget.available[0]).nearest(to: $0, k: 12, threads: 1) }
+        for simd in SIMDTarget.available {
             for threads in [1, 2, 3] {
-                let search = ExactSearch(matrix, tier: tier)
-                #expect(search.nearest(toEach: queries, k: 12, threads: threads) == reference, "\(tier.name), \(threads) threads")
-                #expect(queries.prefix(20).map { search.nearest(to: $0, k: 12, threads: threads) } == Array(reference.prefix(20)), "\(tier.name), \(threads) threads")
+                let search = ExactSearch(matrix, simd: simd)
+                #expect(search.nearest(toEach: queries, k: 12, threads: threads) == reference, "\(simd.name), \(threads) threads")
+                #expect(queries.prefix(20).map { search.nearest(to: $0, k: 12, threads: threads) } == Array(reference.prefix(20)), "\(simd.name), \(threads) threads")
             }
         }
     }

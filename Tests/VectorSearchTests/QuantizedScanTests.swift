@@ -36,19 +36,19 @@ struct QuantizedScanTests {
         let queries = (0..<9).map { index in
             index % 3 == 0 ? Array(matrix.row(index * 50)) : Self.rows(kind, 1, dimension, &random)
         }
-        let reference = ExactSearch(matrix, tier: KernelTier.available[0])
-        for tier in KernelTier.available.dropFirst() {
-            let search = ExactSearch(matrix, tier: tier)
+        let reference = ExactSearch(matrix, simd: SIMDTarget.available[0])
+        for simd in SIMDTarget.available.dropFirst() {
+            let search = ExactSearch(matrix, simd: simd)
             for k in [1, 10, 300] {
                 for threads in [1, 3] {
                     let expected = queries.map { reference.nearest(to: $0, k: k, threads: 1) }
-                    #expect(queries.map { search.nearest(to: $0, k: k, threads: threads) } == expected, "\(tier.name), k \(k), seed \(seed)")
-                    #expect(search.nearest(toEach: queries, k: k, threads: threads) == expected, "\(tier.name), batch, k \(k), seed \(seed)")
+                    #expect(queries.map { search.nearest(to: $0, k: k, threads: threads) } == expected, "\(simd.name), k \(k), seed \(seed)")
+                    #expect(search.nearest(toEach: queries, k: k, threads: threads) == expected, "\(simd.name), batch, k \(k), seed \(seed)")
                 }
             }
             #expect(
                 search.nearest(toAnyOf: Array(queries[1...3]), k: 20) == reference.nearest(toAnyOf: Array(queries[1...3]), k: 20),
-                "\(tier.name), seed \(seed)")
+                "\(simd.name), seed \(seed)")
         }
     }
 
@@ -59,13 +59,13 @@ struct QuantizedScanTests {
         for (row, value) in [(3, Float.nan), (40, .infinity), (41, -.infinity), (300, .nan)] { rows[row * dimension + row % dimension] = value }
         let matrix = PrintMatrix(rows, dimension: dimension)
         let query = Self.rows(.unit, 1, dimension, &random)
-        let reference = ExactSearch(matrix, tier: KernelTier.available[0]).nearest(to: query, k: 20)
+        let reference = ExactSearch(matrix, simd: SIMDTarget.available[0]).nearest(to: query, k: 20)
         #expect(reference.count == 20 && reference.allSatisfy { $0.distance.isFinite })
-        for tier in KernelTier.available {
-            let search = ExactSearch(matrix, tier: tier)
-            #expect(search.nearest(to: query, k: 20) == reference, "\(tier.name)")
-            #expect(search.nearest(toEach: Array(repeating: query, count: 5), k: 20) == Array(repeating: reference, count: 5), "\(tier.name)")
-            #expect(search.nearest(to: [Float](repeating: .nan, count: dimension), k: 3).isEmpty, "\(tier.name)")
+        for simd in SIMDTarget.available {
+            let search = ExactSearch(matrix, simd: simd)
+            #expect(search.nearest(to: query, k: 20) == reference, "\(simd.name)")
+            #expect(search.nearest(toEach: Array(repeating: query, count: 5), k: 20) == Array(repeating: reference, count: 5), "\(simd.name)")
+            #expect(search.nearest(to: [Float](repeating: .nan, count: dimension), k: 3).isEmpty, "\(simd.name)")
         }
     }
 

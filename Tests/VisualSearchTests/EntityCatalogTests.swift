@@ -58,9 +58,9 @@ struct EntityCatalogTests {
         let fixture = try EntityFixture([EntityFixture.row(0)])
         let model = fixture.catalog.model
         let query = try await fixture.albums.query(for: SemanticContentDescriptor(pixelBuffer: SampleImage.blocks(seed: 0)))
-        #expect(query.maxDistance == model.recommendedMaxDistance(forQuery: query.prints) && query.maxDistance != model.recommendedMaxDistance)
+        #expect(query.maxDistance == model.matchThreshold(for: query.prints) && query.maxDistance != model.matchThreshold)
         let words = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"]))
-        #expect(words.prints.isEmpty && words.maxDistance == model.recommendedMaxDistance)
+        #expect(words.prints.isEmpty && words.maxDistance == model.matchThreshold)
     }
 
     @Test func textFindsEntitiesOfItsType() async throws {

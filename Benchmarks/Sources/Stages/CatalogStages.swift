@@ -24,18 +24,18 @@ final class OpenStage: Stage {
 final class WholeStage: Stage {
     private let image: PixelBuffer
     private let catalog: Catalog
-    private let regions: QueryRegions
+    private let crops: QueryCrops
     private(set) var result: [Float] = []
 
     init(_ description: StageDescription) throws {
         image = try screenPixels(description)
         catalog = try Catalog(at: try description.file("catalog"), model: try .default())
-        regions = description.options["regions"] == "whole" ? .whole : .object
+        crops = description.options["crops"] == "whole" ? .whole : .localized
     }
 
     func run() async throws -> Double {
         let start = ContinuousClock.now
-        let found = try await catalog.search(matching: image, limit: 10, maxDistance: .infinity, regions: regions)
+        let found = try await catalog.search(matching: image, limit: 10, maxDistance: .infinity, crops: crops)
         let time = elapsed(since: start)
         result = found.flatMap { [Self.mark($0.entity.id), Float($0.distance)] }
         return time

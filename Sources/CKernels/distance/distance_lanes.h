@@ -1,4 +1,4 @@
-// Sixteen running sums a row, and the same order of additions in every tier. Rows come one after the
+// Sixteen running sums a row, and the same order of additions in every SIMD target. Rows come one after the
 // other, as they lie in memory: one stream is what the prefetchers follow best, and the processor works at
 // several rows at once by itself.
 //

@@ -2,7 +2,7 @@
 
 #include "../kernel_tables.h"
 
-// The sixteen lanes of the vector tiers, one at a time.
+// The sixteen lanes of the vector targets, one at a time.
 static float reduce(const float *query, const float *row, size_t dimension, bool is_distance) {
     float lanes[16] = {0};
     for (size_t j = 0; j < dimension; j++) {

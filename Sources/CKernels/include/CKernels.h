@@ -1,7 +1,7 @@
-// The operations that have to be SIMD, one table of functions per instruction set.
+// SIMD kernels: one table of functions per SIMD target.
 //
-// Every tier computes the same function; `portable` is the plain reference that the others are
-// tested against. Distances, dot products and all that is quantized are bit-identical across tiers
+// Every target computes the same functions; `portable` is the reference that the others are tested
+// against. Distances, dot products and all int8 results are bit-identical across SIMD targets
 // (same lanes, same order, fused multiply-adds); convolutions, pooling and resizing agree within
 // rounding.
 
@@ -16,12 +16,12 @@
 enum { LK_CHANNEL_BLOCK = 16 };
 
 typedef enum {
-    LK_TIER_PORTABLE = 0,
-    LK_TIER_NEON = 1,
-    LK_TIER_AVX2 = 2,
-    LK_TIER_AVX512 = 3,
-    LK_TIER_AVX512VNNI = 4,
-} lk_tier;
+    LK_TARGET_PORTABLE = 0,
+    LK_TARGET_NEON = 1,
+    LK_TARGET_AVX2 = 2,
+    LK_TARGET_AVX512 = 3,
+    LK_TARGET_AVX512VNNI = 4,
+} lk_simd_target;
 
 // A dense convolution over channel blocks, bias, residual and ReLU fused.
 //
@@ -45,7 +45,7 @@ typedef struct {
     int32_t kernel_width;
     int32_t stride;
     bool relu;
-    // Where not NULL, takes the place of `output`: bytes, each the result times `quantized_scale`,
+    // If not NULL, written instead of `output`: unsigned int8, each the result times `quantized_scale`,
     // rounded to nearest, even on a tie, and clamped to 0...255.
     uint8_t *quantized_output;
     float quantized_scale;
@@ -60,8 +60,8 @@ typedef struct {
     int32_t tile_columns;
 } lk_winograd;
 
-// A dense convolution of bytes with signed bytes: `sum * scales + bias`, and the residual times
-// `residual_scale`, in floats; then ReLU.
+// A dense int8 convolution, unsigned input times signed weights: `sum * scales + bias`, plus the residual
+// times `residual_scale`, in float32; then ReLU.
 //
 // Geometry as in lk_convolution, strides in elements, 16 bytes a pixel of a block. `weights` are
 // [output block][input block][kernel row][kernel column][4 quads of inputs][16 outputs][4 inputs].
@@ -77,7 +77,7 @@ typedef struct {
     const uint8_t *quantized_residual;
     const float *residual;
     float residual_scale;
-    // One of the two; bytes are rounded to nearest, even on a tie, and clamped to 0...255.
+    // One of the two; int8 output is rounded to nearest, even on a tie, and clamped to 0...255.
     uint8_t *quantized_output;
     float *output;
     ptrdiff_t output_block_stride;
@@ -101,41 +101,41 @@ typedef enum { LK_ORDER_RGB, LK_ORDER_BGR, LK_ORDER_GRAY } lk_channel_order;
 
 typedef struct {
     lk_channel_order order;
-    // What alpha, the fourth float, leaves is white.
+    // Alpha is the fourth float; the pixel is composited over white.
     bool premultiplied;
     float multiply[4];
     float add[4];
     int32_t pixel_stride;
 } lk_pixel_layout;
 
-// Where pixel (x, y) of a result is in a source, in pixels from the centre of the first:
+// The position in the source of pixel (x, y) of the result, in pixels from the center of the first:
 // ((m0 x + m1 y + m2) / w, (m3 x + m4 y + m5) / w) with w = m6 x + m7 y + m8.
 typedef struct {
     float m[9];
 } lk_projection;
 
-// What is less than a squared distance for certain, out of a dot product of bytes:
-// base + norm_weight * squared norm - dot_weight * scale * (dot - dot_offset) - error_weight * error,
-// the row's scale, squared norm and error.
+// Lower bound on the squared distance, from an int8 dot product:
+// base + norm_weight * squared norm - dot_weight * scale * (dot - dot_offset) - residual_weight * residual norm,
+// with the row's scale, squared norm and residual norm.
 typedef struct {
     float base;
     float norm_weight;
     float dot_weight;
     int32_t dot_offset;
-    float error_weight;
+    float residual_weight;
 } lk_distance_bound;
 
 typedef struct {
-    lk_tier tier;
+    lk_simd_target target;
     const char *name;
-    // Whether bytes are multiplied faster than floats.
-    bool quantized_is_fast;
+    // Whether an int8 dot product is faster than a float32 one.
+    bool has_fast_int8_dot_product;
 
     // Computes rows [row_begin, row_end) of output blocks [block_begin, block_end).
     void (*convolve)(const lk_convolution *convolution, int32_t block_begin, int32_t block_end,
                      int32_t row_begin, int32_t row_end);
 
-    // The input's tiles: `transformed` is [36][block][tile][16], 36 inputs of 1x1 convolutions over
+    // The transformed input tiles: `transformed` is [36][block][tile][16], 36 inputs of 1x1 convolutions over
     // the tiles. `input` points at the tap (0, 0) of the first output.
     void (*winograd_input)(const lk_winograd *winograd, const float *input, ptrdiff_t block_stride,
                            ptrdiff_t row_stride, int32_t blocks, float *transformed);
@@ -150,7 +150,7 @@ typedef struct {
     void (*convolve_quantized)(const lk_quantized_convolution *convolution, int32_t block_begin,
                                int32_t block_end, int32_t row_begin, int32_t row_end);
 
-    // The generalised mean of each of a block's 16 channels over `height` rows of `width` pixels:
+    // The generalized mean of each of a block's 16 channels over `height` rows of `width` pixels:
     // out[c] = (mean of max(x[c], epsilon)^power)^(1 / power).
     void (*generalized_mean)(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height,
                              float power, float epsilon, float *out);
@@ -168,9 +168,9 @@ typedef struct {
     void (*quantized_products)(const int8_t *queries, size_t query_count, const uint8_t *packed,
                                size_t groups, size_t quads, int32_t *out);
 
-    // The numbers of the rows whose bound is not above `limit`, ascending; tells how many they are.
-    size_t (*rows_within)(const lk_distance_bound *bound, const int32_t *dots, const float *scales,
-                          const float *squared_norms, const float *errors, size_t count, float limit,
+    // Writes the ascending indices of the rows whose lower bound is not above `limit`; returns their number.
+    size_t (*select_candidates)(const lk_distance_bound *bound, const int32_t *dots, const float *scales,
+                          const float *squared_norms, const float *residual_norms, size_t count, float limit,
                           uint32_t *found);
 
     // out[i] = sum over j of (query[j] - rows[i * row_stride + j])^2
@@ -185,7 +185,7 @@ typedef struct {
     void (*sum_rows)(const uint8_t *source, ptrdiff_t stride, int32_t rows, size_t bytes,
                      uint16_t *out);
 
-    // Cells of four floats, the source's channels first, each the sum of `factor` neighbouring
+    // Cells of four floats, the source's channels first, each the sum of `factor` neighboring
     // pixels of `line` (the last cell of what is left). `fits`: no sum is above 65,535.
     void (*sum_columns)(const uint16_t *line, int32_t channels, int32_t width, int32_t factor,
                         bool fits, float *cells);
@@ -207,17 +207,17 @@ typedef struct {
     // out[i] = cells[i] * scale, rounded to nearest, even on a tie, and clamped.
     void (*write_bytes)(const float *cells, float scale, size_t count, uint8_t *out);
 
-    // A row of `count` pixels of four floats, sampled bilinearly; outside the source its edge goes on.
+    // A row of `count` pixels of four floats, sampled bilinearly; outside the source its edge is repeated.
     void (*sample)(const float *pixels, int32_t width, int32_t height, const lk_projection *projection,
                    int32_t row, int32_t count, float *out);
 } lk_kernels;
 
-// The best tier that this CPU has, or the one named by the environment variable
-// LOOKALIKE_KERNELS (portable, neon, avx2, avx512, avx512vnni) if the CPU has that. Chosen once.
+// The best SIMD target that this CPU has, or the one named by the environment variable
+// LOOKALIKE_SIMD (portable, neon, avx2, avx512, avx512vnni) if the CPU has that. Chosen once.
 const lk_kernels *lk_kernels_selected(void);
 
-// The table of a tier; NULL where the CPU or the build lacks it.
-const lk_kernels *lk_kernels_for(lk_tier tier);
+// The table of a SIMD target; NULL where the CPU or the build lacks it.
+const lk_kernels *lk_kernels_for(lk_simd_target target);
 
 // The processors that this process may run on; 0 where the system does not say.
 int lk_available_processors(void);

@@ -1,4 +1,4 @@
-// The tiles of convolution_tiles.h with bytes: an accumulator holds 16 output channels of a pixel, and
+// The tiles of convolution_tiles.h in int8: an accumulator holds 16 output channels of a pixel, and
 // one instruction (vpdpbusd) adds the products of four input channels to each.
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// One pixel and one block at a time, left to the compiler's vectoriser; the including file defines
+// One pixel and one block at a time, left to the compiler's vectorizer; the including file defines
 // CONVOLVE_QUANTIZED and sets the target.
 
 #include "quantized_result.h"

@@ -1,4 +1,4 @@
-// What becomes of the sums of a pixel's sixteen channels: the same float operations in every tier.
+// The output of a pixel's sixteen channels from their sums: the same float32 operations on every SIMD target.
 
 #ifndef LOOKALIKE_QUANTIZED_RESULT_H
 #define LOOKALIKE_QUANTIZED_RESULT_H

@@ -115,8 +115,8 @@ void lk_quantized_products_avx512vnni(const int8_t *queries, size_t query_count,
 }
 
 #define PACK_QUANTIZED_ROWS lk_pack_quantized_rows_avx512vnni
-#define ROWS_WITHIN lk_rows_within_avx512vnni
-#include "rows_within.h"
+#define SELECT_CANDIDATES lk_select_candidates_avx512vnni
+#include "candidates.h"
 
 #pragma clang attribute pop
 #endif

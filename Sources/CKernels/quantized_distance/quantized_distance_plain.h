@@ -1,7 +1,7 @@
-// Sums of integers have no order, so the compiler's vectoriser may choose one; the including file defines
-// QUANTIZED_DOT_PRODUCTS, QUANTIZED_PRODUCTS and what rows_within.h wants, and sets the target.
+// Sums of integers have no order, so the compiler's vectorizer may choose one; the including file defines
+// QUANTIZED_DOT_PRODUCTS, QUANTIZED_PRODUCTS and what candidates.h wants, and sets the target.
 
-#include "rows_within.h"
+#include "candidates.h"
 
 void QUANTIZED_DOT_PRODUCTS(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride, size_t count,
                             size_t dimension, int32_t *out) {

@@ -15,7 +15,7 @@ LK_INLINE u16x64 widened(const uint8_t *bytes) {
     return __builtin_convertvector(line, u16x64);
 }
 
-// Adds `rows` neighbouring rows to `out`, or begins it with them.
+// Adds `rows` neighboring rows to `out`, or begins it with them.
 LK_INLINE void add_rows(const uint8_t *source, ptrdiff_t stride, const int rows, const int begins, size_t bytes,
                         uint16_t *out) {
     size_t j = 0;

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One value on one line, as every JSON lines file and output of the package has it.
+/// One JSON value per line, with sorted keys: the format of all JSON lines that the package writes.
 package enum JSONLine {
     package static func text(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()

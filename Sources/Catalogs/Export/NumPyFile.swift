@@ -1,6 +1,6 @@
 import Foundation
 
-/// NumPy's file format, version 1.0, for matrices of 32-bit floats
+/// NumPy's file format, version 1.0, for float32 matrices
 /// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
 public enum NumPyFile {
     /// - Precondition: every row has `columns` numbers.

@@ -1,8 +1,8 @@
 /// The rows of comma-separated values (RFC 4180): fields in quotes may hold commas, line ends and
-/// doubled quotes. Here for the line numbers, which reports need.
+/// doubled quotes. Rows have line numbers, for reports.
 struct CSVReader: Sequence, IteratorProtocol {
     struct Row {
-        /// Where the row starts, counted from 1.
+        /// The first line of the row, counted from 1.
         let line: Int
         let fields: [String]
         let damage: String?

@@ -5,10 +5,10 @@ import Foundation
 import GRDB
 import Imaging
 
-/// Writes to a catalog: makes it, takes images in, drops entities.
+/// Writes to a catalog: creates it, indexes images, removes entities.
 ///
-/// There is one indexer a catalog at a time; a second one's `init` throws. What was indexed is
-/// committed every few images, so a process that is killed loses those in flight and no others.
+/// There is one indexer per catalog at a time; the `init` of a second one throws. Indexed images are committed in small
+/// batches, so a process that is killed loses only those in flight.
 public final class CatalogIndexer: Sendable {
     public let model: FeaturePrintModel
 
@@ -18,18 +18,17 @@ public final class CatalogIndexer: Sendable {
     private let lock: WriterLock
     private let thumbnailSide: Int?
 
-    /// The long side of thumbnails where nothing else is asked for, in pixels.
+    /// The default long side of thumbnails, in pixels.
     public static let defaultThumbnailSide = 256
-    /// Images that are decoded, embedded and committed together, a thread.
+    /// Images per thread that are decoded, embedded and committed together.
     private static let imagesPerJob = 8
 
-    /// Opens a catalog for writing, or makes one.
+    /// Opens a catalog for writing, or creates one.
     ///
     /// - Parameters:
-    ///   - model: for a new catalog, the one to use, by default the package's own. For one that is
-    ///     there, its own model is taken; another is an error.
-    ///   - thumbnailSide: the long side of the thumbnails that are kept of images that are read, in pixels;
-    ///     nil for none.
+    ///   - model: the model of a new catalog; the default model without it. An existing catalog keeps its model; another
+    ///     one is an error.
+    ///   - thumbnailSide: the long side of the thumbnails to store, in pixels; nil for none.
     /// - Throws: ``CatalogError``.
     public init(at url: URL, model: FeaturePrintModel? = nil, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide) throws {
         self.thumbnailSide = thumbnailSide.map { max(1, $0) }
@@ -42,18 +41,18 @@ public final class CatalogIndexer: Sendable {
         lock = try WriterLock(folder)
         let writer = try CatalogDatabase.makePool(folder)
         let database = CatalogDatabase(folder: folder, reader: writer)
-        if let identity = try folder.attempt({ try database.reader.read(CatalogDatabase.model) }) {
+        if let identity = try folder.mappingErrors({ try database.reader.read(CatalogDatabase.model) }) {
             self.model = try Catalog.model(of: folder, identity: identity, given: model)
         } else {
             let chosen = try model ?? .default()
             if try chosen.identity != FeaturePrintModel.default().identity {
-                try folder.attempt { try chosen.fileData.write(to: folder.model, options: .atomic) }
+                try folder.mappingErrors { try chosen.fileData.write(to: folder.model, options: .atomic) }
             }
-            try folder.attempt {
+            try folder.mappingErrors {
                 try writer.write { db in
                     try Setting.modelName.write(chosen.identity.name, db)
                     try Setting.modelDigest.write(chosen.identity.digest, db)
-                    try Setting.printLength.write(String(chosen.printLength), db)
+                    try Setting.dimension.write(String(chosen.dimension), db)
                 }
             }
             self.model = chosen
@@ -63,15 +62,14 @@ public final class CatalogIndexer: Sendable {
         self.writer = writer
     }
 
-    /// Takes items in: new ones, and those whose image or description changed since.
+    /// Indexes items: new ones, and those whose image or metadata changed.
     ///
-    /// An image that cannot be read is reported and the rest goes on; an entity that was in the
-    /// catalog stays as it was.
+    /// An image that cannot be read is reported, and the others are indexed; its entity stays as it was.
     /// - Parameters:
-    ///   - jobs: threads, all cores by default.
+    ///   - jobs: the number of threads; all cores by default.
     ///   - progress: called after every commit.
-    /// - Throws: ``CatalogError`` when the catalog cannot be written, and `CancellationError` when
-    ///   the task is cancelled; what was committed stays.
+    /// - Throws: ``CatalogError`` if the catalog cannot be written, and `CancellationError` if the task is cancelled. What
+    ///   was committed stays.
     public func index(
         _ items: [IndexItem], jobs: Int? = nil, timings: StageTimings? = nil,
         progress: (IndexReport) -> Void = { _ in }
@@ -97,20 +95,20 @@ public final class CatalogIndexer: Sendable {
             read(chunk[index], known: known[chunk[index].entity.id], timings: timings)
         }
         var new: [(record: EntityRecord, image: PixelBuffer, thumbnail: Data?)] = []
-        var described: [EntityRecord] = []
+        var metadataChanges: [EntityRecord] = []
         for (item, reading) in zip(chunk, readings) {
             switch reading {
             case .unchanged: report.unchanged += 1
-            case .described(let record): described.append(record)
+            case .metadataChanged(let record): metadataChanges.append(record)
             case .image(let record, let image, let thumbnail): new.append((record, image, thumbnail))
             case .failed(let reason): report.problems.append(IndexProblem(origin: item.origin, reason: reason))
             }
         }
         let prints = try model.featurePrints(for: new.map(\.image), threads: jobs, timings: timings)
-        try folder.attempt {
+        try folder.mappingErrors {
             try writer.write { db in
-                for record in described { try record.update(db) }
-                if !described.isEmpty { try CatalogDatabase.raiseDescriptions(db) }
+                for record in metadataChanges { try record.update(db) }
+                if !metadataChanges.isEmpty { try CatalogDatabase.raiseMetadataRevision(db) }
                 for ((var record, _, thumbnail), print) in zip(new, prints) {
                     try record.save(db)
                     try db.execute(
@@ -122,10 +120,10 @@ public final class CatalogIndexer: Sendable {
             }
         }
         report.added += new.count { $0.record.row == nil }
-        report.updated += new.count { $0.record.row != nil } + described.count
+        report.updated += new.count { $0.record.row != nil } + metadataChanges.count
     }
 
-    /// The new image's thumbnail, in the place of that of the old one.
+    /// Replaces the thumbnail of an entity.
     private func write(_ thumbnail: Data?, of record: EntityRecord, _ db: Database) throws {
         if let thumbnail, let thumbnailSide {
             try db.execute(
@@ -135,11 +133,11 @@ public final class CatalogIndexer: Sendable {
         }
     }
 
-    /// What became of an item before it is embedded.
+    /// The state of an item before it is embedded.
     private enum Reading: Sendable {
         case unchanged
-        /// The print stays; what is said of the entity or its file changes.
-        case described(EntityRecord)
+        /// The print stays; the entity's metadata or its file stamp changes.
+        case metadataChanged(EntityRecord)
         case image(EntityRecord, PixelBuffer, thumbnail: Data?)
         case failed(String)
     }
@@ -151,7 +149,7 @@ public final class CatalogIndexer: Sendable {
             if known.entity == item.entity { return .unchanged }
             var record = EntityRecord(item.entity, file: stamp, contentHash: known.contentHash)
             record.row = known.row
-            return .described(record)
+            return .metadataChanged(record)
         }
         do throws(ImageError) {
             var options = model.decodingOptions
@@ -163,12 +161,12 @@ public final class CatalogIndexer: Sendable {
             let hash = SHA256.hash(data)
             var record = EntityRecord(item.entity, file: stamp ?? FileStamp(size: Int64(data.count), modified: 0), contentHash: hash)
             record.row = known?.row
-            if known?.contentHash == hash { return .described(record) }
+            if known?.contentHash == hash { return .metadataChanged(record) }
             let image = try PixelBuffer(decoding: data, named: path, options: options)
             timings?.add(ContinuousClock.now - start, to: .decode)
             return .image(record, image, thumbnail: try thumbnail(of: image, named: path, timings: timings))
         } catch {
-            // The origin names the path already, unless it is a manifest's line.
+            // The origin names the path already, unless it is a line of a manifest.
             return .failed(item.origin == path ? error.reason.description : error.description)
         }
     }
@@ -181,7 +179,7 @@ public final class CatalogIndexer: Sendable {
     }
 
     private func records(of ids: [String]) throws(CatalogError) -> [String: EntityRecord] {
-        try folder.attempt {
+        try folder.mappingErrors {
             let found = try database.reader.read { db in
                 try CatalogDatabase.inParts(of: ids) { try EntityRecord.filter($0.contains(Column("id"))).fetchAll(db) }
             }
@@ -189,9 +187,9 @@ public final class CatalogIndexer: Sendable {
         }
     }
 
-    /// Drops entities.
+    /// Removes entities.
     ///
-    /// - Throws: ``CatalogError`` when an id is unknown; nothing is dropped then.
+    /// - Throws: ``CatalogError``. If an id is unknown, nothing is removed.
     public func remove(_ ids: [String]) throws(CatalogError) {
         let known = try records(of: ids)
         let unknown = ids.filter { known[$0] == nil }
@@ -200,12 +198,12 @@ public final class CatalogIndexer: Sendable {
         try refreshMatrix()
     }
 
-    /// Drops the entities whose image is gone, and returns their ids. O(entities).
+    /// Removes the entities whose image no longer exists, and returns their ids. O(entities).
     public func prune() throws(CatalogError) -> [String] {
-        let images = try folder.attempt {
+        let images = try folder.mappingErrors {
             try database.reader.read { db in try Row.fetchAll(db, sql: "SELECT id, image FROM entity ORDER BY row").map { ($0[0] as String, $0[1] as String) } }
         }
-        // Gone is what the system says is not there, not what cannot be looked at now.
+        // Only files that do not exist, not those that cannot be read now.
         let gone = images.filter { FileStamp(path: $0.1) == nil && (errno == ENOENT || errno == ENOTDIR) }.map(\.0)
         if !gone.isEmpty {
             try drop(gone)
@@ -215,7 +213,7 @@ public final class CatalogIndexer: Sendable {
     }
 
     private func drop(_ ids: [String]) throws(CatalogError) {
-        try folder.attempt {
+        try folder.mappingErrors {
             try writer.write { db in
                 for id in ids { try db.execute(sql: "DELETE FROM entity WHERE id = ?", arguments: [id]) }
                 try CatalogDatabase.raiseRevision(db)
@@ -223,9 +221,9 @@ public final class CatalogIndexer: Sendable {
         }
     }
 
-    /// Puts a new matrix file in place where the old one is of another revision.
+    /// Rebuilds the matrix file if it is of another revision.
     private func refreshMatrix() throws(CatalogError) {
-        let revision = try folder.attempt { try database.reader.read(CatalogDatabase.revision) }
+        let revision = try folder.mappingErrors { try database.reader.read(CatalogDatabase.revision) }
         if let file = MappedPrintMatrix(folder.matrix), file.header.revision == revision { return }
         try PrintMatrixWriter(database: database).write()
     }

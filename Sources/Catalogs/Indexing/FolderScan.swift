@@ -4,7 +4,7 @@ import Foundation
 enum FolderScan {
     private static let extensions: Set<String> = ["jpg", "jpeg", "jpe", "png"]
 
-    /// Hidden files and folders are passed over; links are followed, but no folder is entered twice.
+    /// Hidden files and folders are skipped. Links are followed, but no folder is entered twice.
     static func items(in root: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         let base = root.standardizedFileURL
         var items: [IndexItem] = []
@@ -26,7 +26,7 @@ enum FolderScan {
                 if exists, isFolder.boolValue {
                     if entered.insert(url.resolvingSymlinksInPath().path).inserted { visit(url, below: path + "/") }
                 } else if extensions.contains(url.pathExtension.lowercased()) {
-                    // A link that leads nowhere is an item too: reading it gives the reason.
+                    // A broken link is an item too: reading it reports the reason.
                     let id = String(path.dropLast(url.pathExtension.count + 1))
                     items.append(IndexItem(entity: CatalogEntity(id: id, image: url.path), origin: url.path))
                 }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Something to be indexed: an entity whose image is still to be read.
+/// An entity to index.
 public struct IndexItem: Sendable {
     public var entity: CatalogEntity
-    /// Where it comes from, for reports: a path, or a manifest and its line.
+    /// Its origin, for reports: a path, or a manifest and a line.
     public var origin: String
 
     public init(entity: CatalogEntity, origin: String) {
@@ -12,9 +12,9 @@ public struct IndexItem: Sendable {
     }
 }
 
-/// Something that could not be indexed.
+/// An item that was not indexed.
 public struct IndexProblem: Sendable, Hashable, CustomStringConvertible {
-    /// A path, or a manifest and its line.
+    /// A path, or a manifest and a line.
     public let origin: String
     public let reason: String
 
@@ -26,7 +26,7 @@ public struct IndexProblem: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(origin): \(reason)" }
 }
 
-/// Why the input of an index run cannot be used at all.
+/// Why the input of an index run cannot be used.
 public struct ImageSourceError: Error, Equatable, CustomStringConvertible {
     public let path: String
     public let reason: String
@@ -34,9 +34,11 @@ public struct ImageSourceError: Error, Equatable, CustomStringConvertible {
     public var description: String { "\(path): \(reason)" }
 }
 
-/// What an index run takes in: a folder of images, or a manifest.
+/// The input of an index run: a folder of images, or a manifest.
 public enum ImageSource {
-    /// Lists the items of a folder or of a `.csv` or `.jsonl` manifest, and what is wrong with some.
+    /// Lists the items of a folder or of a `.csv` or `.jsonl` manifest, with the problems of lines that are unusable.
+    ///
+    /// - Throws: ``ImageSourceError`` if there is no such folder or manifest, or none of it can be read.
     public static func items(at url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
@@ -56,7 +58,7 @@ public enum ImageSource {
         return unique(found)
     }
 
-    /// Of two items with one id the first stays.
+    /// Of items with the same id the first is kept.
     private static func unique(
         _ found: (items: [IndexItem], problems: [IndexProblem])
     ) -> (items: [IndexItem], problems: [IndexProblem]) {
@@ -64,7 +66,7 @@ public enum ImageSource {
         var (items, problems) = ([IndexItem](), found.problems)
         for item in found.items {
             if let other = first[item.entity.id] {
-                problems.append(IndexProblem(origin: item.origin, reason: "has the id “\(item.entity.id)”, and so has \(other)"))
+                problems.append(IndexProblem(origin: item.origin, reason: "has the same id “\(item.entity.id)” as \(other)"))
             } else {
                 first[item.entity.id] = item.origin
                 items.append(item)

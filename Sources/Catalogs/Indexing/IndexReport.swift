@@ -1,13 +1,13 @@
-/// What an index run did.
+/// The outcome of an index run.
 public struct IndexReport: Sendable {
     public var added = 0
-    /// Their image or what is said of them changed.
+    /// Entities whose image or metadata changed.
     public var updated = 0
     public var unchanged = 0
     public var problems: [IndexProblem] = []
 
     public init() {}
 
-    /// Items that are done with, one way or another.
+    /// The number of processed items.
     public var processed: Int { added + updated + unchanged + problems.count }
 }

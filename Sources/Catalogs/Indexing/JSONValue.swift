@@ -1,4 +1,4 @@
-/// Any JSON, so that attributes may be numbers, truth values or lists.
+/// Any JSON value, so that attributes can be numbers, Booleans or lists.
 enum JSONValue: Decodable, Equatable {
     case string(String), integer(Int64), number(Double), bool(Bool), array([JSONValue]), object([String: JSONValue]), null
 
@@ -13,7 +13,7 @@ enum JSONValue: Decodable, Equatable {
         else { self = .object(try container.decode([String: JSONValue].self)) }
     }
 
-    /// As an attribute's text.
+    /// The text of an attribute.
     var text: String {
         switch self {
         case .string(let value): value

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Lists of entities in files: a row each, with the keys `id`, `image`, `type`, `title`, `subtitle`
-/// and `labels`; others become attributes. `image` is relative to the manifest's folder.
+/// Reads lists of entities: one per row, with the keys `id`, `image`, `type`, `title`, `subtitle` and `labels`; other
+/// keys become attributes. `image` is relative to the manifest's folder.
 enum Manifest {
     static func csv(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         let text = try text(of: url)
@@ -24,7 +24,7 @@ enum Manifest {
                 continue
             }
             guard row.fields.count == columns.count else {
-                problems.append(IndexProblem(origin: origin, reason: "has \(row.fields.count) fields, and the first line \(columns.count)"))
+                problems.append(IndexProblem(origin: origin, reason: "has \(row.fields.count) fields, but the first line has \(columns.count)"))
                 continue
             }
             let values = Dictionary(uniqueKeysWithValues: zip(columns, row.fields))

@@ -1,13 +1,13 @@
 import GRDB
 
-/// What the results of a search can be told apart by.
+/// What results are grouped by.
 public enum FacetKey: Sendable, Hashable, Codable {
     case type
     case label
     case attribute(String)
 }
 
-/// How many results have which value.
+/// The values of a facet key, with the number of results that have each.
 public struct Facet: Sendable, Hashable, Codable {
     public struct Value: Sendable, Hashable, Codable {
         public let value: String
@@ -15,14 +15,14 @@ public struct Facet: Sendable, Hashable, Codable {
     }
 
     public let key: FacetKey
-    /// The most frequent first, equally frequent ones by name.
+    /// The most frequent first; ties by name.
     public let values: [Value]
 }
 
 extension Catalog {
-    /// Counts the values of some entities.
+    /// The facets of some entities.
     package func facets(of keys: [Int64], by wanted: [FacetKey]) throws -> [Facet] {
-        try folder.attempt {
+        try folder.mappingErrors {
             try database.reader.read { db in
                 try wanted.map { key in
                     let counted = try CatalogDatabase.inParts(of: keys) { part -> [(String, Int)] in

@@ -1,15 +1,14 @@
 import GRDB
 
 extension Catalog {
-    /// The entities whose title, subtitle or labels have all the words, the best first: a word in the title
-    /// counts most, in the labels least (BM25). The last word may be the beginning of one. Case and
-    /// diacritics do not matter; no character of the text has a meaning of its own.
+    /// The entities whose title, subtitle or labels contain all words of the text, best first (BM25; title over subtitle
+    /// over labels). The last word may be a prefix. Case and diacritics are ignored; no character is an operator.
     ///
     /// - Returns: an empty array for a text without words.
-    /// - Throws: ``CatalogError`` when the catalog cannot be read.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read.
     public func search(text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()) throws -> [CatalogEntity] {
         guard let expression = TextQuery(text, lastIsPrefix: true).expression, limit > 0 else { return [] }
-        return try folder.attempt {
+        return try folder.mappingErrors {
             try database.reader.read { db in
                 let request: SQLRequest<EntityRecord> = """
                     SELECT entity.* FROM entityText JOIN entity ON entity.row = entityText.rowid \
@@ -21,15 +20,15 @@ extension Catalog {
         }
     }
 
-    /// Titles that go on from what was typed so far, each once, the best first.
+    /// Distinct titles that complete the typed text, best first.
     public func suggestions(for text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()) throws -> [String] {
         var seen: Set<String> = []
-        // Some titles come twice.
+        // Several entities may have the same title.
         let found = try search(text: text, limit: limit * 4, filter: filter)
         return Array(found.compactMap(\.title).filter { seen.insert($0).inserted }.prefix(limit))
     }
 
-    /// How many of several phrases an entity's text has, for those that have any.
+    /// An entity with the number of phrases that its text contains.
     package struct PhraseMatch: Sendable {
         package let key: Int64
         package let count: Int
@@ -40,12 +39,12 @@ extension Catalog {
         }
     }
 
-    /// Entities by how many of the phrases they have, most first, those with equally many in the
-    /// catalog's order. O(matches of all phrases).
+    /// The entities that contain any of the phrases, by how many they contain; ties in the catalog's order.
+    /// O(matches of all phrases).
     ///
     /// - Parameters:
-    ///   - keys: only these entities.
-    ///   - last: only what comes after this one.
+    ///   - keys: only these entities; all of them by default.
+    ///   - last: only what follows this one in the ranking.
     package func entities(
         havingAnyOf phrases: [String], among keys: [Int64]? = nil, after last: PhraseMatch? = nil, limit: Int, filter: CatalogFilter
     ) throws -> [PhraseMatch] {
@@ -56,7 +55,7 @@ extension Catalog {
         }.joined(separator: " UNION ALL ")
         let among: SQL = keys.map { " AND entity.row IN \($0)" } ?? ""
         let after: SQL = last.map { " HAVING COUNT(*) < \($0.count) OR (COUNT(*) = \($0.count) AND entity.row > \($0.key))" } ?? ""
-        return try folder.attempt {
+        return try folder.mappingErrors {
             try database.reader.read { db in
                 let request: SQLRequest<Row> = """
                     SELECT entity.row, COUNT(*) FROM (\(each)) AS found JOIN entity ON entity.row = found.row \
@@ -67,8 +66,8 @@ extension Catalog {
         }
     }
 
-    /// The entities one of whose attributes has one of the values, in the order of the values, and those of one
-    /// value in the catalog's order: one query, however many values. Case and diacritics matter.
+    /// The entities whose attribute has one of the values, in the order of the values; ties in the catalog's order. One
+    /// query for all values. Case and diacritics matter.
     public func entities(
         whereAttribute attribute: String, isAnyOf values: [String], limit: Int = 100, filter: CatalogFilter = CatalogFilter()
     ) throws -> [CatalogEntity] {

@@ -1,15 +1,15 @@
 import GRDB
 
-/// Which entities may be found at all. An empty filter lets all of them through.
+/// Restricts a search to some entities. An empty filter passes all of them.
 ///
-/// Filters are applied before the nearest are picked: ten matches are asked for, and ten of those
-/// that pass come.
+/// A filter is applied before the nearest entities are selected: a search with limit 10 returns ten entities that pass,
+/// if there are as many.
 public struct CatalogFilter: Sendable, Hashable, Codable {
-    /// One of these types; nil for any, and for entities without one.
+    /// The entity has one of these types; nil for any type or none.
     public var types: Set<String>?
-    /// All of these labels.
+    /// The entity has all of these labels.
     public var labels: Set<String>
-    /// For each of these attributes, one of the values.
+    /// The entity has, for each of these attributes, one of the values.
     public var attributes: [String: Set<String>]
 
     public init(types: Set<String>? = nil, labels: Set<String> = [], attributes: [String: Set<String>] = [:]) {
@@ -20,7 +20,7 @@ public struct CatalogFilter: Sendable, Hashable, Codable {
 
     public var isEmpty: Bool { types == nil && labels.isEmpty && attributes.isEmpty }
 
-    /// What passes both filters.
+    /// The filter that passes what passes both filters.
     public func and(_ other: CatalogFilter) -> CatalogFilter {
         var both = CatalogFilter(types: types, labels: labels.union(other.labels), attributes: attributes)
         if let others = other.types { both.types = types?.intersection(others) ?? others }

@@ -4,23 +4,22 @@ import GRDB
 struct FilteredRows: Sendable {
     let filter: CatalogFilter
     let revision: Int64
-    let descriptions: Int64
+    let metadataRevision: Int64
     let rows: [Range<Int>]
 }
 
 extension Catalog {
-    /// The rows of the matrix that pass, nil for all of them. Kept from one search to the next, since
-    /// the pages of a search share their filter. O(entities) for a new one.
+    /// The rows of the matrix that pass; nil for all of them. O(entities) for another filter than the last one.
     func rows(of matrix: MappedPrintMatrix, passing filter: CatalogFilter) throws -> [Range<Int>]? {
         guard !filter.isEmpty else { return nil }
         let kept = filtered.withLock { $0 }
-        let current = try folder.attempt {
+        let current = try folder.mappingErrors {
             try database.reader.read { db in
-                let descriptions = try CatalogDatabase.descriptions(db)
-                if let kept, kept.filter == filter, kept.revision == matrix.header.revision, kept.descriptions == descriptions { return kept }
+                let metadataRevision = try CatalogDatabase.metadataRevision(db)
+                if let kept, kept.filter == filter, kept.revision == matrix.header.revision, kept.metadataRevision == metadataRevision { return kept }
                 let request: SQLRequest<Int64> = "SELECT row FROM entity WHERE \(filter.condition) ORDER BY row"
                 let rows = matrix.rows(withKeys: try request.fetchAll(db))
-                return FilteredRows(filter: filter, revision: matrix.header.revision, descriptions: descriptions, rows: rows)
+                return FilteredRows(filter: filter, revision: matrix.header.revision, metadataRevision: metadataRevision, rows: rows)
             }
         }
         filtered.withLock { $0 = current }

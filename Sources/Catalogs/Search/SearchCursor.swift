@@ -1,45 +1,44 @@
 import Foundation
 
-/// A place in a ranking, from which it can be read on.
+/// A place in a ranking, from which the next page is read.
 ///
-/// It says how good the last result was and which entity, not how many came before it. A page that
-/// follows it therefore repeats nothing and skips nothing of what was there, also when entities were
-/// added, changed or removed in between, and in another process.
+/// It holds the sort key and the entity of the last result, not an offset. So the next page neither repeats nor skips
+/// results, even if entities were added, changed or removed in between, and in another process.
 public struct SearchCursor: Sendable, Hashable {
-    /// Smaller comes first; what it measures is the ranking's own affair.
-    package let badness: Double
+    /// Ascending; what it measures depends on the ranking.
+    package let sortKey: Double
     package let key: Int64
 
-    package init(badness: Double, key: Int64) {
-        self.badness = badness
+    package init(sortKey: Double, key: Int64) {
+        self.sortKey = sortKey
         self.key = key
     }
 
-    /// After a match of an image search.
+    /// The place after a match of an image search.
     public init(after match: CatalogMatch) {
-        self.init(badness: Double(match.squaredDistance), key: match.key)
+        self.init(sortKey: Double(match.squaredDistance), key: match.key)
     }
 }
 
-/// As text: to be kept, or passed on in a URL.
+/// A cursor as text, for storage or a URL.
 extension SearchCursor: LosslessStringConvertible, Codable {
     public init?(_ description: String) {
         let parts = description.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ $0.allSatisfy(\.isHexDigit) }),
             let bits = UInt64(parts[0], radix: 16), let key = Int64(parts[1], radix: 16), key >= 0
         else { return nil }
-        let badness = Double(bitPattern: bits)
-        guard badness.isFinite else { return nil }
-        self.init(badness: badness, key: key)
+        let sortKey = Double(bitPattern: bits)
+        guard sortKey.isFinite else { return nil }
+        self.init(sortKey: sortKey, key: key)
     }
 
-    public var description: String { String(badness.bitPattern, radix: 16) + "-" + String(key, radix: 16) }
+    public var description: String { String(sortKey.bitPattern, radix: 16) + "-" + String(key, radix: 16) }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
         guard let cursor = SearchCursor(text) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "“\(text)” is no place in a ranking")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "“\(text)” is not a search cursor")
         }
         self = cursor
     }

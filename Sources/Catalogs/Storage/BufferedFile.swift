@@ -1,7 +1,7 @@
 import Compute
 import Foundation
 
-/// Sequential writes with a running digest. Every failure throws; a full disk is one.
+/// Sequential writes with a running digest. Every failure throws, such as that of a full disk.
 struct BufferedFile: ~Copyable {
     private let descriptor: Int32
     private let folder: CatalogFolder

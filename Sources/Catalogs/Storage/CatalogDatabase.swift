@@ -2,22 +2,21 @@ import FeaturePrints
 import Foundation
 import GRDB
 
-/// The catalog's SQLite file: entities, their prints, and what the prints were made with.
+/// The catalog's SQLite file: entities, their prints, and the model of the prints.
 struct CatalogDatabase: Sendable {
     let folder: CatalogFolder
     let reader: any DatabaseReader
 
-    /// Opens the file to read.
+    /// Opens the file for reading.
     static func reading(_ folder: CatalogFolder) throws(CatalogError) -> CatalogDatabase {
         guard FileManager.default.fileExists(atPath: folder.database.path) else { throw folder.error(.missing) }
-        let reader = try folder.attempt { try openReader(folder) }
+        let reader = try folder.mappingErrors { try openReader(folder) }
         return try checked(CatalogDatabase(folder: folder, reader: reader))
     }
 
     private static func openReader(_ folder: CatalogFolder) throws -> any DatabaseReader {
         if folder.isWritable { return try DatabasePool(path: folder.database.path, configuration: configuration) }
-        // A catalog in a read-only image or on a read-only disk: SQLite's log cannot be kept beside
-        // it, and nobody can change it.
+        // On a read-only disk SQLite's log cannot be written, and nobody changes the file.
         var readOnly = configuration
         readOnly.readonly = true
         var url = URLComponents()
@@ -25,9 +24,9 @@ struct CatalogDatabase: Sendable {
         return try DatabaseQueue(path: url.string ?? folder.database.path, configuration: readOnly)
     }
 
-    /// Opens the file to write, or makes it.
+    /// Opens the file for writing, or creates it.
     static func makePool(_ folder: CatalogFolder) throws(CatalogError) -> DatabasePool {
-        let pool = try folder.attempt {
+        let pool = try folder.mappingErrors {
             let pool = try DatabasePool(path: folder.database.path, configuration: configuration)
             try migrator.migrate(pool)
             return pool
@@ -38,9 +37,9 @@ struct CatalogDatabase: Sendable {
 
     private static func checked(_ database: CatalogDatabase) throws(CatalogError) -> CatalogDatabase {
         let folder = database.folder
-        let isLater = try folder.attempt { try database.reader.read(migrator.hasBeenSuperseded) }
+        let isLater = try folder.mappingErrors { try database.reader.read(migrator.hasBeenSuperseded) }
         if isLater { throw folder.error(.laterVersion) }
-        let done = try folder.attempt { try database.reader.read(migrator.completedMigrations) }
+        let done = try folder.mappingErrors { try database.reader.read(migrator.completedMigrations) }
         if done.isEmpty { throw folder.error(.missing) }
         if done.count < migrator.migrations.count { throw folder.error(.earlierVersion) }
         return database
@@ -48,12 +47,12 @@ struct CatalogDatabase: Sendable {
 
     private static var configuration: Configuration {
         var configuration = Configuration()
-        // A reader meets a writer's commit, at most.
+        // A reader waits at most for a writer's commit.
         configuration.busyMode = .timeout(10)
         return configuration
     }
 
-    /// SQLite binds some 32,000 values to a statement; longer lists are taken in parts.
+    /// SQLite binds at most 32,766 values to a statement; longer lists are split.
     static func inParts<Element, Result>(
         of list: [Element], _ body: ([Element]) throws -> [Result]
     ) rethrows -> [Result] {
@@ -66,7 +65,7 @@ struct CatalogDatabase: Sendable {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in
             try db.create(table: "entity") { table in
-                // Rows keep the order in which entities came, which is the order of equal distances.
+                // Rows keep the order of insertion, which breaks ties of distances.
                 table.autoIncrementedPrimaryKey("row")
                 table.column("id", .text).notNull().unique()
                 table.column("type", .text)
@@ -90,7 +89,7 @@ struct CatalogDatabase: Sendable {
             try Setting.catalogID.write(UUID().uuidString, db)
             try Setting.revision.write("0", db)
         }
-        // Text search and thumbnails. The index keeps no copy of the text: it reads the table of entities.
+        // Text search and thumbnails. The index has no copy of the text: it reads the table of entities.
         migrator.registerMigration("2") { db in
             try db.execute(
                 sql: """
@@ -120,7 +119,7 @@ struct CatalogDatabase: Sendable {
         return migrator
     }()
 
-    /// Counts changes of entities and prints; the matrix file says which one it was made of.
+    /// Incremented with every change of entities or prints; the matrix file stores the one it was built from.
     static func revision(_ db: Database) throws -> Int64 {
         try Setting.revision.count(db)
     }
@@ -129,13 +128,13 @@ struct CatalogDatabase: Sendable {
         try Setting.revision.raise(db)
     }
 
-    /// Changes with every change of what is said of entities, which leaves the prints and their matrix as they are.
-    static func descriptions(_ db: Database) throws -> Int64 {
-        try Setting.descriptions.count(db)
+    /// Incremented with every change of metadata, which leaves prints and matrix unchanged.
+    static func metadataRevision(_ db: Database) throws -> Int64 {
+        try Setting.metadataRevision.count(db)
     }
 
-    static func raiseDescriptions(_ db: Database) throws {
-        try Setting.descriptions.raise(db)
+    static func raiseMetadataRevision(_ db: Database) throws {
+        try Setting.metadataRevision.raise(db)
     }
 
     static func model(_ db: Database) throws -> ModelIdentity? {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The files that make a catalog.
+/// The files of a catalog.
 struct CatalogFolder: Sendable {
     let url: URL
 
     var path: String { url.path }
-    /// The truth.
+    /// The source of truth.
     var database: URL { url.appendingPathComponent("catalog.sqlite") }
     /// Derived from the database: the prints as a matrix.
     var matrix: URL { url.appendingPathComponent("prints.matrix") }
-    /// A copy of the model, where it is not the package's own.
+    /// A copy of the model, unless it is the default model.
     var model: URL { url.appendingPathComponent("model.safetensors") }
     /// Locked by the one writer.
     var lock: URL { url.appendingPathComponent("writer.lock") }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What tells whether a file is the one that was indexed, without reading it.
+/// Size and modification time: whether a file changed since it was indexed, without reading it.
 struct FileStamp: Equatable, Sendable {
     let size: Int64
     /// Nanoseconds since 1970.
@@ -11,7 +11,7 @@ struct FileStamp: Equatable, Sendable {
         self.modified = modified
     }
 
-    /// Nil where there is no such file.
+    /// Nil if there is no such file.
     init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

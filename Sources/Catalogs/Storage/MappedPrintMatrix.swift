@@ -2,15 +2,14 @@ import Compute
 import Foundation
 import VectorSearch
 
-/// A matrix file in memory.
+/// A matrix file, mapped into memory.
 final class MappedPrintMatrix: @unchecked Sendable {
     let header: PrintMatrixHeader
-    /// Tells whether the file at the path is still this one.
+    /// The inode: whether the file at the path is still this one.
     let fileNumber: UInt64
     private let bytes: UnsafeRawBufferPointer
 
-    /// Maps the file; nil where it is missing or not intact as far as its header and length tell.
-    /// O(1): pages are read as they are used.
+    /// Maps the file; nil if it is missing, or its header or its size is invalid. O(1): pages are read on demand.
     init?(_ url: URL) {
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -47,7 +46,7 @@ final class MappedPrintMatrix: @unchecked Sendable {
         return QuantizedRows(
             codes: section(header.codesOffset, count: header.rowCount * header.dimension, of: UInt8.self),
             scales: section(header.scalesOffset, count: header.rowCount, of: Float.self),
-            errors: section(header.errorsOffset, count: header.rowCount, of: Float.self))
+            residualNorms: section(header.residualNormsOffset, count: header.rowCount, of: Float.self))
     }
 
     /// The entity's row in the database.
@@ -55,7 +54,7 @@ final class MappedPrintMatrix: @unchecked Sendable {
         section(header.keysOffset, count: header.rowCount, of: Int64.self)[row]
     }
 
-    /// The last row whose key is no larger, -1 where there is none; keys ascend. O(log rows).
+    /// The last row whose key is at most `key`, or -1; keys ascend. O(log rows).
     func lastRow(upTo key: Int64) -> Int {
         let keys = section(header.keysOffset, count: header.rowCount, of: Int64.self)
         var (low, high) = (0, keys.count)
@@ -66,8 +65,7 @@ final class MappedPrintMatrix: @unchecked Sendable {
         return low - 1
     }
 
-    /// The rows with these ascending keys, as few ranges as can be; keys without a row are passed over.
-    /// O(rows + keys).
+    /// The rows with these ascending keys, as the fewest ranges; keys without a row are skipped. O(rows + keys).
     func rows(withKeys wanted: [Int64]) -> [Range<Int>] {
         let keys = section(header.keysOffset, count: header.rowCount, of: Int64.self)
         var ranges: [Range<Int>] = []
@@ -84,14 +82,14 @@ final class MappedPrintMatrix: @unchecked Sendable {
         return ranges
     }
 
-    /// Reads everything. O(file).
+    /// Whether the contents match the digest. O(file).
     var isIntact: Bool {
         var hash = SHA256()
         hash.update(UnsafeRawBufferPointer(rebasing: bytes[PrintMatrixHeader.byteCount...]))
         return hash.finalize() == header.contentDigest
     }
 
-    /// Whether the path now leads to another file.
+    /// Whether another file is at the path now.
     func isReplaced(at url: URL) -> Bool {
         var status = stat()
         return stat(url.path, &status) == 0 && UInt64(status.st_ino) != fileNumber

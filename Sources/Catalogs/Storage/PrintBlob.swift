@@ -8,11 +8,11 @@ enum PrintBlob {
         return data
     }
 
-    /// Nil where the length is wrong or a number is not finite.
-    static func vector(_ data: Data, length: Int) -> [Float]? {
-        guard data.count == length * 4 else { return nil }
+    /// Nil if the dimension is wrong or a component is not finite.
+    static func vector(_ data: Data, dimension: Int) -> [Float]? {
+        guard data.count == dimension * 4 else { return nil }
         let vector = data.withUnsafeBytes { bytes in
-            (0..<length).map { Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self))) }
+            (0..<dimension).map { Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self))) }
         }
         return vector.allSatisfy(\.isFinite) ? vector : nil
     }

@@ -3,22 +3,21 @@ import Foundation
 
 /// The file `prints.matrix`: the prints of a catalog as rows of a matrix, to be mapped into memory.
 ///
-/// Derived from the database and never the only copy of anything. All numbers little-endian:
+/// Derived from the database. All numbers are little-endian:
 ///
 ///     offset  bytes
 ///          0      8  "LKPRINTS"
 ///          8      4  version of this format, 2
-///         12      4  components of a print
+///         12      4  dimension of a print
 ///         16      8  rows
-///         24      8  revision of the database that the rows are of
+///         24      8  revision of the database that it was built from
 ///         32     16  the catalog's UUID
 ///         48     32  SHA-256 of the model
 ///         80     32  SHA-256 of everything after the header
 ///        112     16  the first half of the SHA-256 of the 112 bytes before
-///        128         rows of 32-bit floats; squared norms, 32-bit floats; the entities' row
-///                    numbers in the database, 64-bit integers; the rows as bytes, and the scales
-///                    and the errors of these, 32-bit floats (``QuantizedRows``); each section
-///                    starts at a multiple of 64
+///        128         float32 rows; float32 squared norms; the entities' rows in the database,
+///                    64-bit integers; int8 rows with their float32 scales and float32 residual
+///                    norms (`QuantizedRows`); each section starts at a multiple of 64
 struct PrintMatrixHeader: Equatable {
     static let magic = Data("LKPRINTS".utf8)
     static let version: UInt32 = 2
@@ -38,8 +37,8 @@ struct PrintMatrixHeader: Equatable {
     var keysOffset: Int { Self.aligned(normsOffset + rowCount * 4) }
     var codesOffset: Int { Self.aligned(keysOffset + rowCount * 8) }
     var scalesOffset: Int { Self.aligned(codesOffset + rowCount * dimension) }
-    var errorsOffset: Int { Self.aligned(scalesOffset + rowCount * 4) }
-    var fileByteCount: Int { errorsOffset + rowCount * 4 }
+    var residualNormsOffset: Int { Self.aligned(scalesOffset + rowCount * 4) }
+    var fileByteCount: Int { residualNormsOffset + rowCount * 4 }
 
     var encoded: Data {
         var data = Self.magic
@@ -64,7 +63,7 @@ struct PrintMatrixHeader: Equatable {
         self.contentDigest = contentDigest
     }
 
-    /// Nil where the bytes are no intact header of this version.
+    /// Nil if the bytes are not an intact header of this version.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.byteCount, bytes.starts(with: Self.magic) else { return nil }
         let header = Data(bytes[..<Self.byteCount])

@@ -1,8 +1,10 @@
 import GRDB
 
-/// The rows of the table of settings.
+/// The rows of the table of settings. Raw values are the stored names.
 enum Setting: String {
-    case catalogID, revision, descriptions, modelName, modelDigest, printLength
+    case catalogID, revision, modelName, modelDigest
+    case metadataRevision = "descriptions"
+    case dimension = "printLength"
 
     func read(_ db: Database) throws -> String? {
         try String.fetchOne(db, sql: "SELECT value FROM setting WHERE key = ?", arguments: [rawValue])
@@ -12,7 +14,7 @@ enum Setting: String {
         try db.execute(sql: "INSERT OR REPLACE INTO setting (key, value) VALUES (?, ?)", arguments: [rawValue, value])
     }
 
-    /// A number that counts changes; 0 before the first.
+    /// A counter of changes; 0 before the first.
     func count(_ db: Database) throws -> Int64 { Int64(try read(db) ?? "") ?? 0 }
 
     func raise(_ db: Database) throws { try write(String(try count(db) + 1), db) }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// An entity as it is stored, with its row in the database.
+/// A stored entity, with its row in the database.
 package struct StoredEntity: Sendable {
     package let entity: CatalogEntity
     package let key: Int64
-    /// A JPEG file; nil where none was made or asked for.
+    /// A JPEG file; nil if none was made or requested.
     package let thumbnail: Data?
 }

@@ -1,7 +1,6 @@
 import Foundation
 
-/// The right to write to a catalog, held by at most one process. The system takes it back when the
-/// process ends, however it ends.
+/// The exclusive right to write to a catalog. The system releases it when the process ends, however it ends.
 final class WriterLock: Sendable {
     private let descriptor: Int32
 

@@ -3,14 +3,13 @@ import GRDB
 import Imaging
 
 extension Catalog {
-    /// A small JPEG file of an entity's image: the one that was made when it was indexed, or where it has to be
-    /// larger than that, or none was made, a new one from the image.
+    /// The thumbnail of an entity, a JPEG file: the stored one if it is large enough, otherwise a new one from the image.
     ///
-    /// - Parameter longSide: of the longer side, in pixels; the thumbnail is no larger than the image.
-    /// - Returns: nil for an id that is not in the catalog.
-    /// - Throws: ``CatalogError``, and ``ImageError`` when the image has to be read and cannot.
+    /// - Parameter longSide: the longer side in pixels; the thumbnail is never larger than the image.
+    /// - Returns: nil for an unknown id.
+    /// - Throws: ``CatalogError``, and `ImageError` if the image has to be read and cannot.
     public func thumbnail(for id: String, longSide: Int? = nil) throws -> Data? {
-        let found = try folder.attempt {
+        let found = try folder.mappingErrors {
             try database.reader.read { db in
                 try Row.fetchOne(
                     db, sql: "SELECT entity.image, thumbnail.side, thumbnail.data FROM entity LEFT JOIN thumbnail USING (row) WHERE id = ?",

@@ -1,12 +1,12 @@
 import Foundation
 import Imaging
 
-/// A small JPEG file of an image, as lists of results show it.
+/// A small JPEG file of an image, for lists of results.
 package enum Thumbnail {
-    /// Artwork of this size looks the same as at 90, at two thirds of the bytes.
+    /// At this size it looks the same as 90, with two thirds of the bytes.
     private static let quality = 82
 
-    /// The image scaled down to `longSide`, never up. Transparent parts are white.
+    /// The image scaled down to `longSide`, never up. Transparent pixels become white.
     package static func jpeg(of image: PixelBuffer, longSide: Int, named name: String) throws(ImageError) -> Data {
         let scale = min(1, Double(longSide) / Double(max(image.width, image.height)))
         let size = (max(1, Int((Double(image.width) * scale).rounded())), max(1, Int((Double(image.height) * scale).rounded())))

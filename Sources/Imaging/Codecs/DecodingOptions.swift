@@ -1,15 +1,14 @@
 /// Limits and shortcuts of decoding.
 public struct DecodingOptions: Sendable {
-    /// Images with more pixels are refused before anything is allocated. 2²⁸ by default: a buffer
-    /// of at most 1 GiB.
+    /// Images with more pixels are rejected before anything is allocated. 2²⁸ by default: a buffer of at most 1 GiB.
     public var maximumPixelCount: Int
 
-    /// Larger files are refused before they are read. 512 MiB by default.
+    /// Larger files are rejected before they are read. 512 MiB by default.
     public var maximumByteCount: Int
 
-    /// Where given, a JPEG file may be decoded at 1/2, 1/4 or 1/8 of its size, as long as both
-    /// sides keep at least half as many pixels again: the inverse DCT of fewer coefficients costs a
-    /// fraction of a full decode, and the resize that follows still sees more than it needs.
+    /// The size in pixels that the image will be resized to. A JPEG file is then decoded at 1/2, 1/4 or 1/8 of its size,
+    /// if both sides keep at least 1.5 times as many pixels: the inverse DCT of fewer coefficients costs a fraction of a
+    /// full decode.
     public var neededSize: (width: Int, height: Int)?
 
     public init(

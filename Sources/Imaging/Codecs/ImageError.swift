@@ -1,14 +1,14 @@
-/// Why an image could not be read or written: the file, and the reason in words.
+/// Why an image could not be read or written.
 public struct ImageError: Error, Equatable, CustomStringConvertible {
     public enum Reason: Equatable, Sendable {
-        /// The file is not there or may not be read; the system's words.
+        /// The file does not exist or may not be read; the system's message.
         case unreadable(String)
         /// Not a regular file: a folder, a pipe, a device.
         case notAFile
         case empty
-        /// The bytes are not of a format that is read; what they look like.
+        /// The bytes are of another format; which one, if it is known.
         case unsupported(String)
-        /// Truncated or corrupt; the decoder's words.
+        /// Truncated or corrupt; the decoder's message.
         case damaged(String)
         case tooManyPixels(width: Int, height: Int, limit: Int)
         case fileTooLarge(bytes: Int, limit: Int)
@@ -16,7 +16,7 @@ public struct ImageError: Error, Equatable, CustomStringConvertible {
         case unwritable(String)
     }
 
-    /// The path, or what the caller named the bytes.
+    /// The path, or the name that the caller gave the bytes.
     public var source: String
     public var reason: Reason
 
@@ -34,12 +34,12 @@ extension ImageError.Reason: CustomStringConvertible {
         case .unreadable(let words): "cannot be read: \(words)"
         case .notAFile: "is not a file"
         case .empty: "is empty"
-        case .unsupported(let kind): "is \(kind); PNG and JPEG are read"
+        case .unsupported(let kind): "is \(kind); PNG and JPEG are supported"
         case .damaged(let words): "is damaged: \(words)"
         case .tooManyPixels(let width, let height, let limit):
             "has \(width)×\(height) pixels, more than the limit of \(limit)"
         case .fileTooLarge(let bytes, let limit): "has \(bytes) bytes, more than the limit of \(limit)"
-        case .outOfMemory(let bytes): "needs \(bytes) bytes of memory that are not to be had"
+        case .outOfMemory(let bytes): "cannot allocate \(bytes) bytes"
         case .unwritable(let words): "cannot be written: \(words)"
         }
     }

@@ -1,4 +1,4 @@
-/// A file format, told by its first bytes; a file's extension says nothing.
+/// A file format, detected from the first bytes; the file's extension is ignored.
 enum ImageFormat {
     case png
     case jpeg
@@ -14,7 +14,7 @@ enum ImageFormat {
         }
     }
 
-    /// Names what people do have, so that the message helps.
+    /// Names common other formats, for the error message.
     private static func name(of bytes: UnsafeRawBufferPointer) -> String {
         func has(_ text: String, at offset: Int = 0) -> Bool {
             bytes.dropFirst(offset).starts(with: text.utf8)

@@ -1,4 +1,4 @@
-/// How a stored image has to be turned to stand upright: the eight values of EXIF's Orientation tag
+/// How to turn a stored image upright: the eight values of EXIF's Orientation tag
 /// (EXIF 2.32, section 4.6.4).
 struct ImageOrientation {
     private let swapsAxes: Bool

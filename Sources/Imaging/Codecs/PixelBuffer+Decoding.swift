@@ -2,9 +2,9 @@ import CImageCodecs
 import Foundation
 
 extension PixelBuffer {
-    /// Reads a PNG or JPEG file, upright as its EXIF orientation says, transparent parts over white.
+    /// Decodes a PNG or JPEG file. The EXIF orientation is applied, and transparent pixels are composited over white.
     ///
-    /// The result is `gray8` or `rgb8`. The format is told by the file's bytes, not by its name.
+    /// The result is `gray8` or `rgb8`. The format is detected from the file's bytes, not from its name.
     /// - Throws: ``ImageError`` with the path and the reason.
     public init(contentsOf url: URL, options: DecodingOptions = DecodingOptions()) throws(ImageError) {
         let path = url.path
@@ -12,7 +12,10 @@ extension PixelBuffer {
         try self.init(decoding: data, named: path, options: options)
     }
 
-    /// Decodes the bytes of a PNG or JPEG file; `name` stands for them in errors.
+    /// Decodes the bytes of a PNG or JPEG file.
+    ///
+    /// - Parameter name: what errors call the image.
+    /// - Throws: ``ImageError`` with the name and the reason.
     public init(
         decoding data: Data, named name: String = "image", options: DecodingOptions = DecodingOptions()
     ) throws(ImageError) {
@@ -111,7 +114,7 @@ enum ImageDecoder {
         return bytes
     }
 
-    /// Grey or RGB out of what the decoder gave, over white; done in place, since a pixel only shrinks.
+    /// Gray or RGB from the decoder's output, composited over white. In place: a pixel only shrinks.
     private static func opaque(
         _ memory: UnsafeMutableRawBufferPointer, header: lk_image_header
     ) throws(ImageError.Reason) -> PixelBuffer {

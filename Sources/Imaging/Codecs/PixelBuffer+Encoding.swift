@@ -2,7 +2,7 @@ import CImageCodecs
 import Foundation
 
 extension PixelBuffer {
-    /// The bytes of a PNG file of an opaque grey or RGB buffer.
+    /// The bytes of a PNG file of an opaque gray or RGB buffer.
     ///
     /// - Throws: ``ImageError`` when the format is one with alpha or the encoder fails.
     public func pngData(named name: String = "image") throws(ImageError) -> Data {
@@ -11,7 +11,7 @@ extension PixelBuffer {
         }
     }
 
-    /// The bytes of a baseline JPEG file of an opaque grey or RGB buffer; `quality` is 1...100.
+    /// The bytes of a baseline JPEG file of an opaque gray or RGB buffer; `quality` is 1...100.
     ///
     /// - Throws: ``ImageError`` when the format is one with alpha or the encoder fails.
     public func jpegData(quality: Int = 85, named name: String = "image") throws(ImageError) -> Data {

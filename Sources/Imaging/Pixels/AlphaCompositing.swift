@@ -18,7 +18,7 @@ package enum AlphaCompositing {
     }
 }
 
-/// Uncalibrated inks to RGB, as image viewers without a colour profile show them: r = c' · k' / 255,
+/// Uncalibrated inks to RGB, as image viewers without a color profile show them: r = c' · k' / 255,
 /// with c' and k' the paper that an ink leaves.
 enum InkConversion {
     static func rgb(fromCMYK pixels: UnsafeMutableBufferPointer<UInt8>, count: Int, inverted: Bool) {

@@ -1,7 +1,6 @@
 /// A rectangle of 8-bit pixels in memory: rows from the top, `bytesPerRow` bytes apart.
 ///
-/// A buffer either owns its bytes or wraps the caller's without a copy. Its pixels never change
-/// after it was made, so it may be shared between tasks.
+/// A buffer owns its bytes, or wraps the caller's without a copy. It is immutable; share it between tasks.
 public struct PixelBuffer: Sendable {
     /// In pixels, at least 1.
     public let width: Int
@@ -73,7 +72,7 @@ public struct PixelBuffer: Sendable {
     }
 }
 
-/// Why a shape and its memory do not make a pixel buffer.
+/// Why memory and a shape are not a pixel buffer.
 public enum PixelBufferError: Error, Equatable, CustomStringConvertible {
     case emptyShape(width: Int, height: Int)
     case rowTooShort(bytesPerRow: Int, width: Int, format: PixelFormat)
@@ -89,7 +88,7 @@ public enum PixelBufferError: Error, Equatable, CustomStringConvertible {
         case .tooFewBytes(let needed?, let given):
             "the pixels take \(needed) bytes, but the memory has \(given)"
         case .tooFewBytes(nil, let given):
-            "the pixels take more bytes than can be counted, but the memory has \(given)"
+            "the size of the pixels overflows an integer, but the memory has \(given)"
         }
     }
 }

@@ -29,11 +29,11 @@ public enum PixelFormat: String, Sendable, CaseIterable {
     }
 }
 
-/// What the fourth byte of a pixel means. Transparent pixels are seen over white.
+/// What the fourth byte of a pixel means. Transparent pixels are composited over white.
 public enum AlphaMode: String, Sendable, CaseIterable {
-    /// Colours are already multiplied with alpha, as Core Graphics and Core Video keep them.
+    /// Colors are already multiplied with alpha, as Core Graphics and Core Video keep them.
     case premultiplied
-    /// Colours are independent of alpha, as PNG keeps them.
+    /// Colors are independent of alpha, as PNG keeps them.
     case straight
     /// The byte means nothing; every pixel is opaque.
     case ignored

@@ -31,8 +31,8 @@ extension PixelBuffer {
             format: format, alpha: alpha)
     }
 
-    /// The middle `fraction` (0...1] of both sides, at least one pixel. O(1).
-    public func centre(_ fraction: Double) -> PixelBuffer {
+    /// The center crop of `fraction` (0...1] of both sides, at least one pixel, sharing the image's memory. O(1).
+    public func centerCrop(_ fraction: Double) -> PixelBuffer {
         let wide = min(width, max(1, Int((Double(width) * fraction).rounded())))
         let high = min(height, max(1, Int((Double(height) * fraction).rounded())))
         let region = PixelRegion(x: (width - wide) / 2, y: (height - high) / 2, width: wide, height: high)

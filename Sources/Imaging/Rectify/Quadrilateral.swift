@@ -1,8 +1,8 @@
 /// Four corners in an image, as fractions of its width and height: (0, 0) is the image's top left
 /// corner and (1, 1) its bottom right one. Corners may lie outside the image.
 ///
-/// A flat, rectangular thing that is photographed at an angle fills such a shape. Its corners go
-/// clockwise from the thing's own top left, which a turned thing may have elsewhere in the image.
+/// A flat, rectangular object that is photographed at an angle fills such a shape. The corners go clockwise from the
+/// object's own top left, which is elsewhere in the image if the object is turned.
 public struct Quadrilateral: Sendable, Hashable, Codable {
     public struct Point: Sendable, Hashable, Codable {
         public var x: Double

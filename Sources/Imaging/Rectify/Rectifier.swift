@@ -1,32 +1,34 @@
 import CKernels
 import Compute
 
-/// Looks straight at a quadrilateral of an image: warps it to a rectangle of a fixed size.
+/// Rectifies a quadrilateral of an image: warps it to a rectangle of a fixed size.
 ///
 /// The part of the image around the quadrilateral is first resized, antialiased (``Resizer``), to
 /// about one pixel for each of the result, and then sampled bilinearly along the projective map.
-/// What lies outside the image repeats its edge. O(pixels around the quadrilateral + output pixels).
+/// Outside the image its edge is repeated. O(pixels around the quadrilateral + output pixels).
 public struct Rectifier: Sendable {
     public let width: Int
     public let height: Int
-    private let tier: KernelTier
+    private let simd: SIMDTarget
 
-    /// A smaller share of the image is taken for no thing at all: at 0.1 % one of 3,000 × 4,000 pixels
-    /// has a side of some hundred.
+    /// The smallest area, as a share of the image's. At 0.1 % a square in 3,000 × 4,000 pixels has sides of about a
+    /// hundred.
     private static let smallestArea = 0.001
     /// How far outside the image a corner may lie, in its sides.
     private static let farthestOutside = 1.0
 
     /// - Precondition: `width` and `height` are positive.
-    public init(width: Int, height: Int, tier: KernelTier = .selected) {
+    public init(width: Int, height: Int) { self.init(width: width, height: height, simd: .selected) }
+
+    package init(width: Int, height: Int, simd: SIMDTarget) {
         precondition(width > 0 && height > 0, "an image of \(width)×\(height) has no pixels")
         self.width = width
         self.height = height
-        self.tier = tier
+        self.simd = simd
     }
 
-    /// Whether a quadrilateral can be looked at: convex, at least a thousandth of the image's area,
-    /// and no corner farther outside than the image is large.
+    /// Whether a quadrilateral can be rectified: convex, at least a thousandth of the image's area, and no corner farther
+    /// outside than the image is large.
     public func canRectify(_ quadrilateral: Quadrilateral) -> Bool {
         let reach = -Self.farthestOutside...1 + Self.farthestOutside
         return quadrilateral.isConvex && quadrilateral.area >= Self.smallestArea
@@ -51,7 +53,7 @@ public struct Rectifier: Sendable {
         _ quadrilateral: Quadrilateral, of image: PixelBuffer,
         into output: UnsafeMutableBufferPointer<Float>, layout: FloatImageLayout
     ) {
-        precondition(canRectify(quadrilateral), "\(quadrilateral) cannot be looked at")
+        precondition(canRectify(quadrilateral), "\(quadrilateral) cannot be rectified")
         let last = layout.offset + (height - 1) * layout.rowStride + (width - 1) * layout.pixelStride + 2
         precondition(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
 
@@ -62,7 +64,7 @@ public struct Rectifier: Sendable {
         let sides = spans(of: quadrilateral, in: image)
         let reduced = Resizer(
             width: Self.reducedSize(surroundings.width, pixelsPerOutput: sides.x),
-            height: Self.reducedSize(surroundings.height, pixelsPerOutput: sides.y), tier: tier)
+            height: Self.reducedSize(surroundings.height, pixelsPerOutput: sides.y), simd: simd)
         var source = [Float](repeating: 0, count: reduced.width * reduced.height * 4)
         source.withUnsafeMutableBufferPointer {
             reduced.resize(part, into: $0, layout: FloatImageLayout(rowStride: reduced.width * 4, pixelStride: 4))
@@ -73,13 +75,13 @@ public struct Rectifier: Sendable {
         withUnsafeTemporaryAllocation(of: Float.self, capacity: width * 4) { line in
             guard let line = line.baseAddress else { return }
             for row in 0..<height {
-                tier.table.sample(source, Int32(reduced.width), Int32(reduced.height), &projection, Int32(row), Int32(width), line)
-                tier.table.write_pixels(line, Int32(width), &pixels, out + layout.offset + row * layout.rowStride)
+                simd.table.sample(source, Int32(reduced.width), Int32(reduced.height), &projection, Int32(row), Int32(width), line)
+                simd.table.write_pixels(line, Int32(width), &pixels, out + layout.offset + row * layout.rowStride)
             }
         }
     }
 
-    /// From the result's pixels to those of the reduced part, both counted from the centre of the first.
+    /// From the result's pixels to those of the reduced part, both counted from the center of the first.
     private func projection(
         to quadrilateral: Quadrilateral, of image: PixelBuffer, in surroundings: PixelRegion, reduced: (width: Int, height: Int)
     ) -> lk_projection {

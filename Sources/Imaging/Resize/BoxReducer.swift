@@ -1,24 +1,25 @@
 import Compute
 
-/// Makes a large image smaller by a whole factor, each pixel the mean of a square: what is looked at more
-/// than once is read once.
+/// Reduces a large image by an integer factor: each pixel is the mean of a square.
 ///
 /// O(pixels), at about the speed of memory.
 public struct BoxReducer: Sendable {
     public let factor: Int
-    private let kernels: KernelTier
+    private let kernels: SIMDTarget
 
     /// - Precondition: `factor` lies in 1...16, so that sixteen bits hold a square's sum.
-    public init(factor: Int, tier: KernelTier = .selected) {
+    public init(factor: Int) { self.init(factor: factor, simd: .selected) }
+
+    package init(factor: Int, simd: SIMDTarget) {
         precondition((1...16).contains(factor), "squares have sides of 1 to 16 pixels, not \(factor)")
         self.factor = factor
-        kernels = tier
+        kernels = simd
     }
 
-    /// The reduced image; what is left of a square at the right and at the bottom is left out.
+    /// The reduced image. Incomplete squares at the right and the bottom are dropped.
     ///
-    /// The image itself where the factor is 1, where it has no whole square, and for formats whose means are
-    /// something else: those of one channel, and colours that are independent of alpha.
+    /// Returns the image itself if the factor is 1, if there is no complete square, and for formats without support:
+    /// one channel, and straight alpha.
     public func reduce(_ image: PixelBuffer) -> PixelBuffer {
         let (width, height) = (image.width / factor, image.height / factor)
         guard factor > 1, width > 0, height > 0, image.format != .gray8, image.alpha != .straight else { return image }

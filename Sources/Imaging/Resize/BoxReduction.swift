@@ -1,8 +1,8 @@
-/// When pixels are summed in whole cells before they are filtered.
+/// Whether pixels are summed in cells before they are filtered.
 ///
-/// A triangle of support `s` weighs the pixels within `s` of a centre. Where the image is six or
+/// A triangle of support `s` weighs the pixels within `s` of a center. Where the image is six or
 /// more times too large, `⌊s / 3⌋` neighbours are summed first, exactly and in integers, and weighed
-/// together: three to four and a half cells are left on either side of a centre, and the filter
+/// together: three to four and a half cells are left on either side of a center, and the filter
 /// costs next to nothing. Cells of `⌊s / 2⌋` would be faster and of `⌊s / 4⌋` closer.
 ///
 /// Measured against the triangle alone on 24 photographs of 600 to 800 pixels a side, resized to

@@ -1,9 +1,9 @@
 import CKernels
 
 extension lk_kernels {
-    /// A row of cells of four floats, each the sum of `factor` neighbouring pixels in all of `rows` rows.
+    /// A row of cells of four floats, each the sum of `factor` neighboring pixels in all of `rows` rows.
     ///
-    /// - Parameter line: memory for a row of sums, a number a byte of it.
+    /// - Parameter line: memory for a row of sums, one number per byte.
     func sumRowOfCells(
         _ source: UnsafePointer<UInt8>, stride: Int, rows: Int, width: Int, channels: Int, factor: Int,
         line: UnsafeMutablePointer<UInt16>?, cells: UnsafeMutablePointer<Float>?

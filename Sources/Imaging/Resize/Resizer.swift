@@ -1,7 +1,6 @@
 import Compute
 
-/// Resizes images of any size, format and stride to one size, antialiased, in one pass over the
-/// source, and writes floats in the layout that their reader wants.
+/// Resizes images of any size, format and stride to one size, antialiased, in one pass over the source.
 ///
 /// Per row of cells: sum the pixel rows, sum the columns, filter along the row, and add the result
 /// to the output rows that it takes part in. Of the output only the rows under way are kept apart.
@@ -10,15 +9,19 @@ public struct Resizer: Sendable {
     public let width: Int
     public let height: Int
     public let reduction: BoxReduction
-    private let kernels: KernelTier
+    private let kernels: SIMDTarget
 
     /// - Precondition: `width` and `height` are positive.
-    public init(width: Int, height: Int, reduction: BoxReduction = .automatic, tier: KernelTier = .selected) {
+    public init(width: Int, height: Int, reduction: BoxReduction = .automatic) {
+        self.init(width: width, height: height, reduction: reduction, simd: .selected)
+    }
+
+    package init(width: Int, height: Int, reduction: BoxReduction = .automatic, simd: SIMDTarget) {
         precondition(width > 0 && height > 0, "an image of \(width)×\(height) has no pixels")
         self.width = width
         self.height = height
         self.reduction = reduction
-        self.kernels = tier
+        self.kernels = simd
     }
 
     /// The resized image as red, green, blue floats in 0...1, rows from the top.

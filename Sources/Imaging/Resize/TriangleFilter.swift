@@ -4,7 +4,7 @@ import CKernels
 ///
 /// The filter is a triangle whose support grows with the scale (Heckbert, "Fundamentals of Texture
 /// Mapping and Image Warping", 1989, section 3.5; what Pillow calls BILINEAR). A cell is `factor`
-/// neighbouring pixels; its weight is the triangle at its centre, normalised so that the weights
+/// neighboring pixels; its weight is the triangle at its center, normalized so that the weights
 /// times the pixels that they stand for add up to one.
 struct TriangleFilter {
     /// The pixels that a cell sums, 1 for none.

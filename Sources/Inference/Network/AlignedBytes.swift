@@ -1,4 +1,4 @@
-/// Signed bytes that start on a cache line, zero at first; written only while they are set up.
+/// int8 values that start on a cache line, initially zero.
 final class AlignedBytes: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<Int8>
 

@@ -1,4 +1,4 @@
-/// Floats that start on a cache line, zero at first; written only while they are set up.
+/// float32 values that start on a cache line, initially zero.
 final class AlignedFloats: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<Float>
     let count: Int

@@ -1,12 +1,12 @@
 import Compute
 import Foundation
 
-/// Four corners out of votes: every cell of a map of twelve channels points at each corner, and a
-/// softmax over the cells weighs what they say.
+/// The corners of an object by voting: every cell of a twelve-channel map predicts each corner, weighted by a softmax over
+/// the cells.
 ///
-/// Channels 0…3 are the weights' logarithms, 4…11 the offsets (x, y a corner) from the cell, in cells.
+/// Channels 0…3 are the logits of the weights, 4…11 the offsets (x and y per corner) from the cell, in cells.
 /// The output is x and y of each corner in pixels of the network's input, where cell `i` of a map that was
-/// reduced `stride` times is centred on pixel `stride * i` (what 3×3 convolutions with padding 1 do).
+/// reduced `stride` times is centered on pixel `stride * i` (what 3×3 convolutions with padding 1 do).
 struct CornerVotesLayer: Layer {
     static let corners = 4
 
@@ -17,7 +17,7 @@ struct CornerVotesLayer: Layer {
 
     init(stride: Int, _ description: LayerDescription) throws(ModelError.Reason) {
         guard case .map(3 * Self.corners, _, _) = description.input else {
-            throw description.problem("reads votes for corners, and its input \(description.input.description) has not \(3 * Self.corners) channels")
+            throw description.problem("needs an input of \(3 * Self.corners) channels, not \(description.input.description)")
         }
         name = description.node.name
         inputs = [description.node.input]
@@ -28,7 +28,7 @@ struct CornerVotesLayer: Layer {
     var multiplyAdds: Int { 0 }
     var summary: String { "votes for corners, stride \(stride)" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
         let layout = tensors.input.layout
         for image in 0..<batch {
             // Twelve channels are one block.

@@ -2,12 +2,10 @@ import Compute
 import Foundation
 import Synchronization
 
-/// The steps of a pass in order, each cut into parts that threads take as they come.
+/// Runs the steps of a pass in order; threads take the parts of a step dynamically.
 ///
-/// All threads stay for the whole pass: waking them for each of some twenty-five layers would take longer
-/// than a layer does. A thread that comes late, or never, is waited for nowhere; what is waited for is only
-/// that the parts of a step are done before the next begins, by spinning, since that is a matter of
-/// microseconds.
+/// The threads stay for the whole pass: waking them for each of about twenty-five layers would take longer than a layer.
+/// Each step ends in a spin barrier over finished parts; late workers delay nobody.
 final class ForwardPass: Sendable {
     /// A counter on a cache line of its own.
     private struct Counter: ~Copyable {
@@ -19,7 +17,7 @@ final class ForwardPass: Sendable {
     private nonisolated(unsafe) let done: UnsafeMutablePointer<Counter>
     private let parts: [Int]
 
-    /// - Parameter parts: how many parts each step has.
+    /// - Parameter parts: the number of parts of each step.
     init(parts: [Int]) {
         self.parts = parts
         taken = .allocate(capacity: parts.count)
@@ -37,8 +35,9 @@ final class ForwardPass: Sendable {
         done.deallocate()
     }
 
-    /// Calls `body` with every step and part, from up to `threads` threads, whose numbers it is told too.
-    /// Not to be called twice at once.
+    /// Calls `body` with every step and part, on up to `threads` threads, and with the index of the thread.
+    ///
+    /// - Precondition: no other call is in progress.
     func run(threads: Int, _ body: @Sendable (_ step: Int, _ part: Int, _ thread: Int) -> Void) {
         for step in parts.indices {
             taken[step].value.store(0, ordering: .relaxed)
@@ -55,7 +54,7 @@ final class ForwardPass: Sendable {
                 var spins = 0
                 while done[step].value.load(ordering: .acquiring) < count {
                     spins += 1
-                    // A thread that was suspended with a part in its hands needs the core that is spun on.
+                    // A thread that was suspended in the middle of a part needs this core.
                     if spins % 2048 == 0 { sched_yield() }
                 }
             }

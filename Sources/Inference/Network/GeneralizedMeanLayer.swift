@@ -1,7 +1,7 @@
 import CKernels
 import Compute
 
-/// Per channel: the mean of the values' `power`th powers, and of that the `power`th root.
+/// Generalized-mean pooling: per channel, the `power`th root of the mean of the values' `power`th powers.
 ///
 /// Radenović, Tolias, Chum: "Fine-tuning CNN Image Retrieval with No Human Annotation" (TPAMI 2018).
 struct GeneralizedMeanLayer: Layer {
@@ -13,7 +13,7 @@ struct GeneralizedMeanLayer: Layer {
 
     init(power: Float, epsilon: Float, _ description: LayerDescription) throws(ModelError.Reason) {
         guard case .map(let channels, _, _) = description.input else {
-            throw description.problem("pools, and its input \(description.input.description) is no feature map")
+            throw description.problem("pools, but its input \(description.input.description) is not a feature map")
         }
         name = description.node.name
         inputs = [description.node.input]
@@ -21,15 +21,15 @@ struct GeneralizedMeanLayer: Layer {
         self.power = power
         self.epsilon = epsilon
         guard power.isFinite, power > 0, epsilon.isFinite, epsilon > 0 else {
-            throw description.problem("has power \(power) and epsilon \(epsilon); both have to be positive")
+            throw description.problem("has power \(power) and epsilon \(epsilon); both must be positive")
         }
     }
 
     var parameterCount: Int { 1 }
     var multiplyAdds: Int { 0 }
-    var summary: String { "generalised mean, power \(power)" }
+    var summary: String { "generalized mean, power \(power)" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
         let layout = tensors.input.layout
         let block = TensorShape.channelBlock
         for image in 0..<batch {

@@ -1,7 +1,7 @@
 import Compute
 
-/// Scales a vector to length one. The length is summed in double precision, so that a print's own
-/// length is one to the last bits. A vector of zeros stays one.
+/// L2 normalization. The norm is summed in double precision, so that a print is a unit vector to the last bits. A zero
+/// vector stays zero.
 struct L2NormalizationLayer: Layer {
     let name: String
     let inputs: [String]
@@ -9,7 +9,7 @@ struct L2NormalizationLayer: Layer {
 
     init(_ description: LayerDescription) throws(ModelError.Reason) {
         guard case .vector = description.input else {
-            throw description.problem("normalises, and its input \(description.input.description) is no vector")
+            throw description.problem("normalizes, but its input \(description.input.description) is not a vector")
         }
         name = description.node.name
         inputs = [description.node.input]
@@ -18,9 +18,9 @@ struct L2NormalizationLayer: Layer {
 
     var parameterCount: Int { 0 }
     var multiplyAdds: Int { outputShape.channels }
-    var summary: String { "L2 normalisation" }
+    var summary: String { "L2 normalization" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
         for image in 0..<batch {
             let input = tensors.input.floats(image)
             let output = tensors.output.floats(image)

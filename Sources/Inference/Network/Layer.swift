@@ -4,23 +4,23 @@ import Compute
 /// ``NetworkGraph/Operation`` and a line in ``LayerDescription/makeLayer()``.
 protocol Layer: Sendable {
     var name: String { get }
-    /// The names of the tensors that are read.
+    /// The names of the input tensors.
     var inputs: [String] { get }
     var outputShape: TensorShape { get }
-    /// Zeros that this layer wants around its input.
+    /// The zero padding around its input, in pixels.
     var padding: Int { get }
     var parameterCount: Int { get }
     /// Multiply-adds for one image.
     var multiplyAdds: Int { get }
-    /// In words, for people: "convolution 3×3, stride 2, ReLU".
+    /// For display: "convolution 3×3, stride 2, ReLU".
     var summary: String { get }
-    /// The independent parts that the work for one image can be cut into.
+    /// The number of independent parts of the work for one image.
     var parts: Int { get }
-    /// Floats of memory of its own that a thread needs while it runs.
+    /// Floats of scratch memory per thread.
     var scratchCount: Int { get }
 
     /// Computes `parts` of the output for every image of the batch.
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier)
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
 }
 
 extension Layer {

@@ -1,16 +1,16 @@
-/// The memory that a layer reads and writes: one tensor an image, `count` floats apart.
+/// The memory that a layer reads and writes: one tensor per image, `count` floats apart.
 struct LayerTensors {
     struct Slot {
         let base: UnsafeMutablePointer<Float>
         let layout: TensorLayout
 
         func floats(_ image: Int) -> UnsafeMutablePointer<Float> {
-            precondition(layout.element == .float32, "bytes are not floats")
+            precondition(layout.element == .float32, "the tensor is int8")
             return base + image * layout.count
         }
 
         func bytes(_ image: Int) -> UnsafeMutablePointer<UInt8> {
-            precondition(layout.element == .uint8, "floats are not bytes")
+            precondition(layout.element == .uint8, "the tensor is float32")
             return UnsafeMutableRawPointer(base + image * layout.count).assumingMemoryBound(to: UInt8.self)
         }
 

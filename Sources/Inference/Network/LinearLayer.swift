@@ -11,7 +11,7 @@ struct LinearLayer: Layer {
 
     init(_ linear: NetworkGraph.Linear, _ description: LayerDescription) throws(ModelError.Reason) {
         guard case .vector(let length) = description.input else {
-            throw description.problem("is linear, and its input \(description.input.description) is no vector")
+            throw description.problem("is linear, but its input \(description.input.description) is not a vector")
         }
         let outputs = try description.checked(linear.outputs, "outputs", in: 1...65_536)
         name = description.node.name
@@ -27,7 +27,7 @@ struct LinearLayer: Layer {
     var multiplyAdds: Int { outputShape.channels * inputLength }
     var summary: String { "linear" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
         for image in 0..<batch {
             let output = tensors.output.floats(image)
             kernels.table.dot_products(

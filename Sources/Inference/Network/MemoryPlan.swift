@@ -1,19 +1,19 @@
-/// Where every tensor of a network lies in one block of memory, worked out once.
+/// The offsets of all tensors of a network in one block of memory.
 ///
-/// A tensor's place is free again after its last reader has run; the lowest gap that is large
-/// enough is taken. For a batch all offsets and counts are multiplied by its size.
+/// A tensor's memory is reused after its last reader has run; first fit. For a batch all offsets and counts are
+/// multiplied by its size.
 struct MemoryPlan: Sendable {
     let layouts: [String: TensorLayout]
     let offsets: [String: Int]
     /// Floats for one image.
     let count: Int
-    /// Floats that a thread needs besides, whatever the batch.
+    /// Floats of scratch memory per thread, for any batch.
     let scratchCount: Int
 
     init(image: String, imageShape: TensorShape, layers: [any Layer], bytes: Set<String> = []) {
         var borders: [String: Int] = [:]
         for layer in layers { borders[layer.inputs[0]] = max(borders[layer.inputs[0]] ?? 0, layer.padding) }
-        // A residual is read at the same offsets as the output is written.
+        // A residual is read at the offsets that the output is written at.
         var settled = false
         while !settled {
             settled = true

@@ -10,9 +10,9 @@ package struct Network: Sendable {
     private let steps: [Step]
     private let imageLayout: TensorLayout
     private let cornersPlace: Place?
-    package let outputLength: Int
+    package let outputDimension: Int
 
-    /// A layer with the places of its tensors, so that a pass looks nothing up.
+    /// A layer with the places of its tensors, so that a pass needs no dictionary lookups.
     private struct Step: Sendable {
         let layer: any Layer
         let input: Place
@@ -33,7 +33,7 @@ package struct Network: Sendable {
         }
     }
 
-    /// The largest input side; with it no size in this module overflows.
+    /// The largest input side; no size in this module overflows with it.
     private static let largestSide = 4096
 
     package init(graph: NetworkGraph, file: SafeTensorsFile, quantization: Quantization?) throws(ModelError.Reason) {
@@ -94,15 +94,15 @@ package struct Network: Sendable {
         self.steps = steps
         imageLayout = try place(Self.imageName).layout
         cornersPlace = if let corners = graph.corners { try place(corners) } else { nil }
-        outputLength = length
+        outputDimension = length
     }
 
-    /// Whether the network tells where in an image the thing is.
-    package var findsCorners: Bool { cornersPlace != nil }
+    /// Whether the network localizes the object in an image.
+    package var localizesObjects: Bool { cornersPlace != nil }
 
     package var inputLayout: TensorLayout { imageLayout }
 
-    /// The network's input for one image of a batch; `inputLayout` says how it is laid out.
+    /// The input for one image of a batch, in the layout `inputLayout`.
     package func input(_ image: Int, in workspace: Workspace) -> UnsafeMutableBufferPointer<Float> {
         let count = imageLayout.count
         return UnsafeMutableBufferPointer(start: workspace.memory.pointer + image * count, count: count)
@@ -110,7 +110,7 @@ package struct Network: Sendable {
 
     /// A forward pass over the images that were written into the workspace. Allocates nothing when
     /// `threads` is 1.
-    package func run(_ workspace: Workspace, batch: Int, threads: Int, kernels: KernelTier) {
+    package func run(_ workspace: Workspace, batch: Int, threads: Int, kernels: SIMDTarget) {
         precondition(batch <= workspace.batchCapacity, "\(batch) images in a workspace for \(workspace.batchCapacity)")
         precondition(threads <= workspace.threads, "\(threads) threads in a workspace for \(workspace.threads)")
         for image in 0..<batch { imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count) }
@@ -142,7 +142,7 @@ package struct Network: Sendable {
     /// The output for one image, valid until the workspace is used again.
     package func output(_ image: Int, in workspace: Workspace) -> UnsafeBufferPointer<Float> {
         guard let last = steps.last else { preconditionFailure("a network has layers") }
-        return UnsafeBufferPointer(start: last.output.slot(in: workspace).floats(image), count: outputLength)
+        return UnsafeBufferPointer(start: last.output.slot(in: workspace).floats(image), count: outputDimension)
     }
 
     /// x and y of the four corners in pixels of the input, valid until the workspace is used again.

@@ -4,13 +4,13 @@ package struct TensorLayout: Sendable {
 
     let shape: TensorShape
     let element: Element
-    /// Pixels of zeros around the image, as many as the widest padding that a reader wants.
+    /// Pixels of zeros around the image: the largest padding of its readers.
     let border: Int
     package let pixelStride: Int
     package let rowStride: Int
     let blockStride: Int
     let blocks: Int
-    /// Floats of one image's tensor, a whole number of cache lines.
+    /// Floats per image, a whole number of cache lines.
     let count: Int
 
     init(shape: TensorShape, border: Int, element: Element = .float32) {

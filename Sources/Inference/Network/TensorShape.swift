@@ -1,6 +1,6 @@
 import CKernels
 
-/// What flows between layers.
+/// The shape of a tensor between layers.
 enum TensorShape: Sendable, Equatable {
     /// The input image: RGB and a gap, four floats a pixel, inside a border of zeros.
     case image(width: Int, height: Int)

@@ -22,17 +22,17 @@ package struct SafeTensorsFile {
     private static let longestHeader = 100_000_000
 
     package init(_ data: Data) throws(ModelError.Reason) {
-        guard data.count >= 8 else { throw .malformed("it has \(data.count) bytes, not even a header's length") }
+        guard data.count >= 8 else { throw .malformed("it has only \(data.count) bytes") }
         let length = data.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
         guard length <= Self.longestHeader, Int(length) <= data.count - 8 else {
-            throw .malformed("its header claims \(length) bytes and the file has \(data.count)")
+            throw .malformed("its header claims \(length) bytes, but the file has \(data.count)")
         }
         base = 8 + Int(length)
         let header: SafeTensorsHeader
         do {
             header = try JSONDecoder().decode(SafeTensorsHeader.self, from: data.subdata(in: 8..<base))
         } catch {
-            throw .malformed("its header is not the JSON it should be (\(describe(error)))")
+            throw .malformed("its header cannot be decoded (\(describe(error)))")
         }
         metadata = header.metadata
         tensors = header.tensors
@@ -49,13 +49,13 @@ package struct SafeTensorsFile {
 
     /// The tensor's numbers in row-major order.
     ///
-    /// - Throws: when there is no such tensor, its shape is another, or a number is not finite.
+    /// - Throws: `unusableTensor` if it is missing, has another shape, or has a value that is not finite.
     package func floats(_ name: String, shape: [Int]) throws(ModelError.Reason) -> [Float] {
         guard let tensor = tensors[name], let element = elements[name], let range = range(of: name) else {
-            throw .unusableTensor(name: name, "is named by the graph, but not in the file")
+            throw .unusableTensor(name: name, "is named by the graph, but missing from the file")
         }
         guard tensor.shape == shape else {
-            throw .unusableTensor(name: name, "has the shape \(tensor.shape), and the graph needs \(shape)")
+            throw .unusableTensor(name: name, "has the shape \(tensor.shape), but the graph needs \(shape)")
         }
         let floats = data.withUnsafeBytes { element.floats(from: UnsafeRawBufferPointer(rebasing: $0[range])) }
         if let index = floats.firstIndex(where: { !$0.isFinite }) {
@@ -71,7 +71,7 @@ package struct SafeTensorsFile {
         var ranges: [(range: Range<Int>, name: String)] = []
         for (name, tensor) in tensors.sorted(by: { $0.key < $1.key }) {
             guard let element = TensorElement(rawValue: tensor.dtype) else {
-                throw .unusableTensor(name: name, "is of type \(tensor.dtype); F32, F16 and BF16 are read")
+                throw .unusableTensor(name: name, "is of type \(tensor.dtype); F32, F16 and BF16 are supported")
             }
             var size = element.byteCount
             for extent in tensor.shape {
@@ -84,7 +84,7 @@ package struct SafeTensorsFile {
                 throw .unusableTensor(name: name, "lies at \(offsets), outside the file's \(byteCount) bytes of tensors")
             }
             guard offsets[1] - offsets[0] == size else {
-                throw .unusableTensor(name: name, "has \(offsets[1] - offsets[0]) bytes, and its shape \(tensor.shape) needs \(size)")
+                throw .unusableTensor(name: name, "has \(offsets[1] - offsets[0]) bytes, but its shape \(tensor.shape) needs \(size)")
             }
             elements[name] = element
             if size > 0 { ranges.append((offsets[0]..<offsets[1], name)) }

@@ -1,4 +1,4 @@
-/// The number formats in which weights may be stored; all are computed with as 32-bit floats.
+/// The number formats of stored weights; all are converted to float32.
 enum TensorElement: String, Sendable, Decodable {
     case float32 = "F32"
     case float16 = "F16"
@@ -10,7 +10,7 @@ enum TensorElement: String, Sendable, Decodable {
     func floats(from bytes: UnsafeRawBufferPointer) -> [Float] {
         let count = bytes.count / byteCount
         return [Float](unsafeUninitializedCapacity: count) { out, initialized in
-            // A loop for each format, so that each goes through vectors: a network has millions of numbers.
+            // One loop per format, so that each is vectorized: a network has millions of numbers.
             guard let bytes = bytes.baseAddress, let out = out.baseAddress else { return }
             switch self {
             case .float32:

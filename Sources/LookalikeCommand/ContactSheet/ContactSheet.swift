@@ -1,7 +1,7 @@
 import Foundation
 import Lookalike
 
-/// Queries with what was found for them, a row each, on one picture for people to look at.
+/// A picture of queries and their matches, one row per query.
 struct ContactSheet {
     struct Row {
         let query: PixelBuffer

@@ -1,10 +1,10 @@
 import Catalogs
 import Foundation
 
-/// What a catalog holds of an entity, as an app's own type is made from it.
+/// A row of a catalog, from which an app's own type is decoded.
 public struct CatalogRow: Sendable {
     public let entity: CatalogEntity
-    /// A small JPEG file of its image; nil where the catalog keeps none.
+    /// A JPEG thumbnail; nil if the catalog has none.
     public let thumbnail: Data?
 
     public init(entity: CatalogEntity, thumbnail: Data? = nil) {
@@ -25,17 +25,17 @@ public struct CatalogRow: Sendable {
     private func localized(_ name: String, default text: String?) -> LocalizedStringResource? {
         var translations: [String: String] = [:]
         for (key, value) in entity.attributes where key.hasPrefix(name + "@") { translations[String(key.dropFirst(name.count + 1))] = value }
-        // Of a title that is there in other languages alone, the first is better than none.
+        // A title with translations only: the first is better than none.
         guard let text = text ?? translations.min(by: { $0.key < $1.key })?.value else { return nil }
         return LocalizedStringResource(text, translations: translations)
     }
 }
 
-/// An app's entity that can be made from a row of a catalog.
+/// An app's entity that is decoded from a row of a catalog.
 ///
-/// For a type that is `Decodable` there is nothing to write: its properties are read from `id`, `type`, `title`,
+/// A `Decodable` type needs no implementation: its properties are read from `id`, `type`, `title`,
 /// `subtitle`, `labels`, `image` (a path), `thumbnail` (`Data`) and the manifest's other columns by their names.
-/// Columns are text; numbers, truth values (`true`, `false`), dates (ISO 8601) and URLs are read from it.
+/// Columns are text; numbers, Booleans (`true`, `false`), dates (ISO 8601) and URLs are parsed from it.
 public protocol CatalogRepresentable: AppEntity where ID == String {
     init(_ row: CatalogRow) throws
 }
@@ -46,14 +46,14 @@ extension CatalogRepresentable where Self: Decodable {
     }
 }
 
-/// A row of a catalog that an app's entity cannot be made from.
+/// A row of a catalog that cannot be decoded as an app's entity.
 public struct EntityProblem: Error, Sendable, Equatable, CustomStringConvertible {
     /// The row's id.
     public let id: String
     public let entityType: String
     public let reason: String
 
-    public var description: String { "entity “\(id)” makes no \(entityType): \(reason)" }
+    public var description: String { "entity “\(id)” cannot be decoded as \(entityType): \(reason)" }
 
     init(id: String, entityType: String, error: any Error) {
         self.id = id

@@ -4,31 +4,29 @@ import FeaturePrints
 import Foundation
 import Imaging
 
-/// A catalog whose entities come as the app's own type: made from the rows that a search found, and from no others.
+/// A catalog that returns entities of the app's own type. Only the rows that a search found are decoded.
 ///
-/// A catalog with several kinds of entity gives an `EntityCatalog` for each, told apart by the rows' type. It may be
-/// shared between tasks; searches run side by side on one model and one mapped matrix, and a cancelled task stops
-/// between the stages of a search.
+/// A catalog with several types of entities has an `EntityCatalog` for each. It may be shared between tasks: searches run
+/// in parallel on one model and one mapped matrix, and a cancelled task stops between the stages of a search.
 public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// The engine's catalog.
     public let catalog: Catalog
-    /// Of the rows, those of this type are entities; all of them, where it is nil.
+    /// The type of the rows to decode; nil for all rows.
     public let type: String?
 
     private let report: @Sendable (EntityProblem) -> Void
 
     /// - Parameters:
     ///   - catalog: the engine's catalog, open.
-    ///   - type: the rows' type that makes an `Entity`.
-    ///   - report: told of rows that make none; a search leaves them out and goes on. By default a line on
-    ///     standard error.
+    ///   - type: the type of the rows to decode; nil for all rows.
+    ///   - report: called with rows that cannot be decoded; a search skips them. Prints to standard error by default.
     public init(_ catalog: Catalog, type: String? = nil, report: (@Sendable (EntityProblem) -> Void)? = nil) {
         self.catalog = catalog
         self.type = type
         self.report = report ?? { FileHandle.standardError.write(Data("\($0)\n".utf8)) }
     }
 
-    /// Rows of the right type that no entity can be made from. O(rows); worth a call after indexing.
+    /// The rows that cannot be decoded. O(rows); worth a call after indexing.
     public func problems() throws -> [EntityProblem] {
         var problems: [EntityProblem] = []
         try catalog.forEachEntity { entity in
@@ -44,20 +42,20 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 
     // MARK: By pixels and labels
 
-    /// The entities that an image shows, nearest first; none, where nothing is near enough.
+    /// The entities that an image shows, nearest first; an empty array if no entity is near enough.
     ///
     /// - Parameters:
     ///   - pixelBuffer: of any size and layout; it is not copied.
-    ///   - limit: how many at most.
-    ///   - maxDistance: how far at most, 0...2; what the model recommends for these pixels by default.
+    ///   - limit: the maximum number of entities.
+    ///   - maxDistance: the maximum distance, 0...2; the match threshold of the query by default.
     public func search(
         matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10, maxDistance: Double? = nil
     ) async throws -> [Entity] {
         try await search(matching: SemanticContentDescriptor(pixelBuffer: pixelBuffer), limit: limit, maxDistance: maxDistance)
     }
 
-    /// The entities that match what somebody looked at, best first; none for a descriptor with neither pixels nor
-    /// labels. How both are weighed: ``SearchQuery``.
+    /// The entities that match the captured content, best first; none for a descriptor with neither pixels nor labels.
+    /// ``SearchQuery`` says how both are weighed.
     public func search(
         matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: Double? = nil, filter: CatalogFilter = CatalogFilter()
     ) async throws -> [Entity] {
@@ -65,28 +63,27 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         return try await page(of: query, count: limit, filter: filter).entities
     }
 
-    /// Embeds what somebody looked at, so that it can be searched for more than once: the first page for the system's
-    /// sheet, and what follows in the app. A forward pass for each of the regions.
+    /// Embeds the captured content, for several searches: the first page for the system's sheet, and further pages in the
+    /// app. One forward pass per crop.
     public func query(
-        for content: SemanticContentDescriptor, maxDistance: Double? = nil, regions: QueryRegions = .object, timings: StageTimings? = nil
+        for content: SemanticContentDescriptor, maxDistance: Double? = nil, crops: QueryCrops = .localized, timings: StageTimings? = nil
     ) async throws -> SearchQuery {
         try Task.checkCancellation()
-        let embedder = QueryEmbedder(catalog.model, regions: regions)
+        let embedder = QueryEmbedder(catalog.model, crops: crops)
         let prints = try content.pixelBuffer.map { try embedder.embed($0, timings: timings) }?.prints ?? []
         try Task.checkCancellation()
         return SearchQuery(
-            prints: prints, labels: content.labels, maxDistance: maxDistance ?? catalog.model.recommendedMaxDistance(forQuery: prints))
+            prints: prints, labels: content.labels, maxDistance: maxDistance ?? catalog.model.matchThreshold(for: prints))
     }
 
     /// A page of a query's ranking. Only the entities of the page are read from the catalog.
     ///
     /// - Parameters:
-    ///   - query: from ``query(for:maxDistance:regions:timings:)``.
-    ///   - count: how many entities at most.
-    ///   - filter: applied before the page is picked, so that it is full as long as enough entities pass.
-    ///   - cursor: where the page before ended; the first page without one.
-    /// - Throws: `FeaturePrintError` for a query that was made with another model, and
-    ///   `CatalogError`.
+    ///   - query: from ``query(for:maxDistance:crops:timings:)``.
+    ///   - count: the maximum number of entities.
+    ///   - filter: applied before the page is selected, so that it is full as long as enough entities pass.
+    ///   - cursor: the end of the previous page; nil for the first page.
+    /// - Throws: `FeaturePrintError` for a query that was embedded with another model, and `CatalogError`.
     public func page(
         of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor? = nil
     ) async throws -> SearchPage<Entity> {
@@ -104,7 +101,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         return SearchPage(results: results, next: next)
     }
 
-    /// How many of a query's results have which type, labels or attributes. Counts the first 1,000 results.
+    /// The types, labels or attributes of a query's results, with counts. Counts the first 1,000 results.
     public func facets(
         of query: SearchQuery, by keys: [FacetKey], filter: CatalogFilter = CatalogFilter()
     ) async throws -> [Facet] {
@@ -115,23 +112,23 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 
     // MARK: By ids and text
 
-    /// The entities with these ids, in the order asked; unknown ids and those of another type are left out.
+    /// The entities with these ids, in the order of the ids, without unknown ids and those of another type.
     public func entities(for identifiers: [String]) async throws -> [Entity] {
         try catalog.records(forIDs: identifiers, withThumbnails: true).filter { type == nil || $0.entity.type == type }.compactMap { entity($0) }
     }
 
-    /// The entities whose title, subtitle or labels have all the words of a text, the best first; see
+    /// The entities whose title, subtitle or labels contain all words of a text, best first; see
     /// `Catalog.search(text:limit:filter:)`.
     public func entities(matching text: String, limit: Int = 20) async throws -> [Entity] {
         try await entities(for: catalog.search(text: text, limit: limit, filter: ownFilter).map(\.id))
     }
 
-    /// Titles that go on from what was typed so far.
+    /// Titles that complete the typed text.
     public func suggestions(for text: String, limit: Int = 10) async throws -> [String] {
         try catalog.suggestions(for: text, limit: limit, filter: ownFilter)
     }
 
-    /// The first entities of the catalog: something to offer before anything was asked.
+    /// The first entities of the catalog, as suggestions before a search.
     public func suggestedEntities(limit: Int = 10) async throws -> [Entity] {
         try await entities(for: catalog.firstIDs(limit, filter: ownFilter))
     }

@@ -1,9 +1,8 @@
 import Imaging
 
-/// What somebody looked at: the pixels of a photo or a part of a screenshot, and words for what it shows.
-/// Either may be missing.
+/// Captured content: the pixels of a photo or of part of a screenshot, and words for what it shows. Either may be missing.
 public struct SemanticContentDescriptor: Sendable {
-    /// What a classifier saw, such as `album` or `poster`.
+    /// The output of a classifier, such as `album` or `poster`.
     public let labels: [String]
     public let pixelBuffer: CVReadOnlyPixelBuffer?
 

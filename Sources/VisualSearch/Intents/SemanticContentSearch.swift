@@ -1,4 +1,4 @@
-/// The search behind “More results”: the app opens with what was looked at and shows all that it has for it.
+/// The search behind “More results”: the app opens with the captured content and shows all results.
 ///
 /// `@AppIntent(schema: .visualIntelligence.semanticContentSearch)` makes an intent conform.
 public protocol SemanticContentSearchIntent: AppIntent {
@@ -6,7 +6,7 @@ public protocol SemanticContentSearchIntent: AppIntent {
 }
 
 extension SemanticContentSearchIntent {
-    /// Runs the search for what was looked at.
+    /// Runs the search for the captured content.
     public static func search(for content: SemanticContentDescriptor) async throws {
         var intent = Self()
         intent.semanticContent = content

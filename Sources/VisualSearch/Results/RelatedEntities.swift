@@ -1,6 +1,6 @@
 import Foundation
 
-/// Entities that are found by what they share with others: concerts by the artists of albums.
+/// Entities that share an attribute with others, such as concerts with the artists of albums.
 public protocol RelatedEntitySource<Entity>: Sendable {
     associatedtype Entity: Sendable
 
@@ -9,7 +9,7 @@ public protocol RelatedEntitySource<Entity>: Sendable {
     func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity]
 }
 
-/// Entities in memory, looked up by one or more keys: for what is not in a catalog, since it has no picture of its own.
+/// Entities in memory, indexed by one or more keys: for entities without an image, which are not in a catalog.
 ///
 /// Keys are compared without regard to case and diacritics. O(keys + results) a lookup.
 public struct RelatedEntityIndex<Entity: Sendable>: RelatedEntitySource {

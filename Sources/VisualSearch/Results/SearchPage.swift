@@ -1,12 +1,12 @@
 import Catalogs
 
-/// A part of a ranking.
+/// A page of a ranking.
 public struct SearchPage<Entity: Sendable>: Sendable {
     public struct Result: Sendable {
         public let entity: Entity
-        /// 0...1, larger is better; what it is made of: ``SearchQuery``.
+        /// 0...1, larger is better; see ``SearchQuery``.
         public let score: Double
-        /// Between the query's prints and the entity's; nil where the labels alone found it.
+        /// The minimum distance between the query's prints and the entity's; nil if only labels found it.
         public let distance: Double?
 
         init(entity: Entity, place: RankedKey) {
@@ -18,7 +18,7 @@ public struct SearchPage<Entity: Sendable>: Sendable {
 
     /// Best first.
     public let results: [Result]
-    /// Where the next page begins; nil after the last one.
+    /// The start of the next page; nil for the last page.
     public let next: SearchCursor?
 
     public var entities: [Entity] { results.map(\.entity) }

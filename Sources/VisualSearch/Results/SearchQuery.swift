@@ -2,23 +2,23 @@ import Catalogs
 import FeaturePrints
 import Foundation
 
-/// What somebody looked at, embedded: prints of the pixels and the labels. It can be kept and passed on (`Codable`), so
-/// that an app goes on with the search that the system's sheet began, without the pixels.
+/// Captured content, embedded: the prints of the pixels, and the labels. It is `Codable`, so that an app can continue the
+/// search of the system's sheet without the pixels.
 ///
-/// **How both are weighed.** An entity whose print lies at distance `d` within the greatest distance `m` has the pixel
+/// **How both are weighed.** An entity at distance `d` within the maximum distance `m` has the pixel
 /// score `p = 1 − d / 2m`, between ½ and 1; one beyond has `p = 0`. An entity that has `n` of the query's `k` labels
 /// among the words of its title, subtitle and labels has the label score `l = n / k`. The score is
 /// `1 − (1 − p)(1 − l / 2)`, as if either were an independent witness (a noisy or).
 ///
-/// So what the pixels found comes before what labels alone found, since a distance within the calibrated limit is
+/// So what the pixels found comes before what labels alone found, since a distance within the match threshold is
 /// rarely wrong while many entities share a label; labels decide between entities that look alike; and every entity
 /// comes once. Reciprocal rank fusion was not taken, because an entity's score would depend on the others: a cursor into
 /// such a ranking does not survive a change of the catalog. Of equal scores the catalog's order decides.
 public struct SearchQuery: Sendable, Hashable {
-    /// One for each region that was looked at; empty without pixels.
+    /// One print per crop; empty without pixels.
     public let prints: [FeaturePrint]
     public let labels: [String]
-    /// Prints farther apart than this do not match; nil for no limit but the largest possible, 2.
+    /// The maximum distance of a match; nil for 2, the largest possible distance.
     public let maxDistance: Double?
 
     /// Pixel matches that labels may reorder; beyond them the ranking is that of the distance.
@@ -26,12 +26,12 @@ public struct SearchQuery: Sendable, Hashable {
 
     public init(prints: [FeaturePrint], labels: [String] = [], maxDistance: Double? = nil) {
         self.prints = prints
-        // A label without a word finds nothing and must not count against those that do.
+        // A label without a word matches nothing, and must not lower the score of the others.
         self.labels = labels.filter { $0.contains { $0.isLetter || $0.isNumber } }
         self.maxDistance = maxDistance
     }
 
-    /// A query with neither pixels nor words finds nothing.
+    /// Whether the query has neither pixels nor words. It finds nothing then.
     public var isEmpty: Bool { prints.isEmpty && labels.isEmpty }
 
     /// Unit vectors are at most 2 apart.
@@ -59,7 +59,7 @@ public struct SearchQuery: Sendable, Hashable {
             let distance = Double(found.squaredDistance.squareRoot())
             return RankedKey(
                 score: score(distance: distance, labelCount: 0), distance: distance,
-                cursor: SearchCursor(badness: Double(found.squaredDistance), key: found.key))
+                cursor: SearchCursor(sortKey: Double(found.squaredDistance), key: found.key))
         }
     }
 
@@ -68,7 +68,7 @@ public struct SearchQuery: Sendable, Hashable {
     ) throws -> [RankedKey] {
         func ranked(_ key: Int64, distance: Double?, labelCount: Int) -> RankedKey {
             let score = score(distance: distance, labelCount: labelCount)
-            return RankedKey(score: score, distance: distance, cursor: SearchCursor(badness: 1 - score, key: key))
+            return RankedKey(score: score, distance: distance, cursor: SearchCursor(sortKey: 1 - score, key: key))
         }
         let near = prints.isEmpty
             ? [] : try catalog.nearest(toAnyOf: prints, limit: Self.reorderedMatches, maxDistance: limit, filter: filter, after: nil)
@@ -78,19 +78,19 @@ public struct SearchQuery: Sendable, Hashable {
         var ranking = near.map { found in
             ranked(found.key, distance: Double(found.squaredDistance.squareRoot()), labelCount: labelCounts[found.key] ?? 0)
         }
-        // What labels alone found comes after all of these, in an order that the text index can begin anywhere.
+        // Entities that only labels found follow all of these, in an order that the text index can start anywhere.
         let known = Set(near.map(\.key))
         let words = try catalog.entities(
             havingAnyOf: labels, after: cursor.flatMap { labelPlace(of: $0) }, limit: count + known.count, filter: filter)
         ranking += words.filter { !known.contains($0.key) }.map { ranked($0.key, distance: nil, labelCount: $0.count) }
-        ranking.sort { ($0.cursor.badness, $0.key) < ($1.cursor.badness, $1.key) }
-        if let cursor { ranking.removeAll { ($0.cursor.badness, $0.key) <= (cursor.badness, cursor.key) } }
+        ranking.sort { ($0.cursor.sortKey, $0.key) < ($1.cursor.sortKey, $1.key) }
+        if let cursor { ranking.removeAll { ($0.cursor.sortKey, $0.key) <= (cursor.sortKey, cursor.key) } }
         return Array(ranking.prefix(count))
     }
 
     /// Where a cursor is in the order of what labels alone found; nil where it is before its beginning.
     private func labelPlace(of cursor: SearchCursor) -> Catalog.PhraseMatch? {
-        (0...labels.count).first { 1 - score(distance: nil, labelCount: $0) == cursor.badness }
+        (0...labels.count).first { 1 - score(distance: nil, labelCount: $0) == cursor.sortKey }
             .map { Catalog.PhraseMatch(key: cursor.key, count: $0) }
     }
 }

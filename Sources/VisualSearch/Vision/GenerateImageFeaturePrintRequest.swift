@@ -10,7 +10,7 @@ public typealias FeaturePrintObservation = FeaturePrint
 public struct GenerateImageFeaturePrintRequest: Sendable {
     private let model: FeaturePrintModel?
 
-    /// - Parameter model: the package's own by default.
+    /// - Parameter model: the default model without it.
     public init(model: FeaturePrintModel? = nil) { self.model = model }
 
     /// - Throws: `ModelError`, and `CancellationError` when the task is cancelled before it begins.

@@ -1,6 +1,5 @@
-/// Parts of two output blocks, which a kernel's widest tile takes at once, and about a quarter of the
-/// rows: enough to share out, and weights are still used many times. Of narrow maps, which have many
-/// blocks, a part is of all rows.
+/// Parts of two output blocks, as many as a kernel's widest tile has, and about a quarter of the rows: enough parts for
+/// the threads, and weights are still reused. For narrow maps, which have many blocks, a part has all rows.
 struct BlockParts: Sendable {
     private static let blocksPerPart = 2
     /// Up to this width a tile may be of several rows.

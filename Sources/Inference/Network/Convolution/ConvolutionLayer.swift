@@ -13,7 +13,7 @@ struct ConvolutionLayer: Layer {
     init(_ convolution: NetworkGraph.Convolution, _ description: LayerDescription) throws(ModelError.Reason) {
         let node = description.node
         let input = description.input
-        if case .vector = input { throw description.problem("is a convolution and its input is a vector") }
+        if case .vector = input { throw description.problem("is a convolution, but its input is a vector") }
         let outputs = try description.checked(convolution.outputs, "outputs", in: 1...65_536)
         let kernel = try description.checked(convolution.kernel, "kernel", in: 1...15)
         let stride = try description.checked(convolution.stride, "stride", in: 1...8)
@@ -60,7 +60,7 @@ struct ConvolutionLayer: Layer {
     var parts: Int { method.parts }
     var scratchCount: Int { method.scratchCount }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
         for part in parts {
             for image in 0..<batch { method.run(part, image: image, tensors: tensors, scratch: scratch, kernels: kernels) }
         }

@@ -4,10 +4,10 @@ import Compute
 protocol ConvolutionMethod: Sendable {
     /// After a layer's own summary: “, Winograd”.
     var summary: String { get }
-    /// The independent parts that the work for one image can be cut into.
+    /// The number of independent parts of the work for one image.
     var parts: Int { get }
-    /// Floats of memory of its own that a part needs.
+    /// Floats of scratch memory per part.
     var scratchCount: Int { get }
 
-    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier)
+    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
 }

@@ -1,13 +1,13 @@
 import CKernels
 import Compute
 
-/// Every product of every tap, in floats. The input may be the image; the output may be bytes.
+/// A direct float32 convolution. The input may be the image; the output may be int8.
 struct DirectConvolution: ConvolutionMethod {
     private let geometry: ConvolutionGeometry
     /// [output block][input block][ky][kx][input channel in block][16 output channels]
     private let weights: AlignedFloats
     private let bias: AlignedFloats
-    /// What a byte of the output stands for, nil for floats.
+    /// The scale of the output codes; nil for float32.
     private let outputScale: Float?
     private let blockParts: BlockParts
 
@@ -46,7 +46,7 @@ struct DirectConvolution: ConvolutionMethod {
     var parts: Int { blockParts.count }
     var scratchCount: Int { 0 }
 
-    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
         let input = tensors.input.layout
         let output = tensors.output.layout
         let (blocks, rows) = blockParts[part]

@@ -1,11 +1,11 @@
 import CKernels
 import Compute
 
-/// Bytes times signed bytes, summed in 32-bit integers.
+/// An int8 convolution with 32-bit integer sums.
 ///
-/// Each output channel's weights have a scale of their own, symmetric around zero; activations are never
-/// negative and have one scale a tensor. Jacob et al.: "Quantization and Training of Neural Networks for
-/// Efficient Integer-Arithmetic-Only Inference" (CVPR 2018); what is not a sum of products stays in floats.
+/// Weights are signed, with one symmetric scale per output channel; activations are unsigned, with one scale per tensor.
+/// Jacob et al.: "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference" (CVPR
+/// 2018). Bias, residual and scaling are float32.
 struct QuantizedConvolution: ConvolutionMethod {
     private let geometry: ConvolutionGeometry
     /// [output block][input block][ky][kx][4 quads of inputs][16 outputs][4 inputs]
@@ -13,13 +13,13 @@ struct QuantizedConvolution: ConvolutionMethod {
     private let scales: AlignedFloats
     private let bias: AlignedFloats
     private let residualScale: Float
-    private let givesBytes: Bool
+    private let hasInt8Output: Bool
     private let blockParts: BlockParts
 
     /// - Parameters:
-    ///   - inputScale: what a byte of the input stands for.
-    ///   - residualScale: what a byte of the residual stands for, nil where it is of floats or there is none.
-    ///   - outputScale: what a byte of the output stands for, nil for floats.
+    ///   - inputScale: the scale of the input codes.
+    ///   - residualScale: the scale of the residual codes; nil for a float32 residual, or none.
+    ///   - outputScale: the scale of the output codes; nil for float32.
     init(
         _ geometry: ConvolutionGeometry, weights: [Float], bias: [Float], inputScale: Float, residualScale: Float?,
         outputScale: Float?
@@ -36,7 +36,7 @@ struct QuantizedConvolution: ConvolutionMethod {
         scales = AlignedFloats(padding: steps.map { $0 * inputScale / unit }, to: geometry.outputBlocks * block)
         self.bias = AlignedFloats(padding: bias.map { $0 / unit }, to: geometry.outputBlocks * block)
         self.residualScale = (residualScale ?? 1) / unit
-        givesBytes = outputScale != nil
+        hasInt8Output = outputScale != nil
         self.weights = Self.packed(weights, steps: steps, geometry: geometry, taps: taps)
         blockParts = BlockParts(geometry)
     }
@@ -71,7 +71,7 @@ struct QuantizedConvolution: ConvolutionMethod {
     var parts: Int { blockParts.count }
     var scratchCount: Int { 0 }
 
-    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
         let input = tensors.input.layout
         let output = tensors.output.layout
         let (blocks, rows) = blockParts[part]
@@ -91,7 +91,7 @@ struct QuantizedConvolution: ConvolutionMethod {
             }
         }
         convolution.residual_scale = residualScale
-        if givesBytes {
+        if hasInt8Output {
             convolution.quantized_output = tensors.output.bytes(image) + output.origin
         } else {
             convolution.output = tensors.output.floats(image) + output.origin

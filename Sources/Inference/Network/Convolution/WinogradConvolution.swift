@@ -77,7 +77,7 @@ struct WinogradConvolution: ConvolutionMethod {
         Self.components * tilesOfPart * TensorShape.channelBlock * (geometry.inputBlocks + min(Self.blocksPerPart, geometry.outputBlocks))
     }
 
-    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: KernelTier) {
+    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
         let input = tensors.input.layout
         let output = tensors.output.layout
         let block = TensorShape.channelBlock

@@ -1,8 +1,8 @@
 import GRDB
 
 extension CatalogFolder {
-    /// Runs a database operation, its errors in this package's words.
-    func attempt<Result>(_ body: () throws -> Result) throws(CatalogError) -> Result {
+    /// Runs a database operation, and maps its errors to ``CatalogError``.
+    func mappingErrors<Result>(_ body: () throws -> Result) throws(CatalogError) -> Result {
         do {
             return try body()
         } catch let error as CatalogError {

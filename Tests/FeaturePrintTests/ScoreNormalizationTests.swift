@@ -4,7 +4,7 @@ import Inference
 import TestSupport
 import Testing
 
-struct BackgroundPrintsTests {
+struct ScoreNormalizationTests {
     /// The tiny network, with background prints and what a file says of them.
     private static func builder(
         _ rows: [[Float]], nearest: Int = 1, weight: Double = 0.5, typical: Double = 0.5, recommended: String? = "0.6"
@@ -25,45 +25,45 @@ struct BackgroundPrintsTests {
 
     @Test func theLimitMovesWithTheDistanceToTheBackground() throws {
         let model = try Self.model(Self.builder([[1, 0], [0, 1]]))
-        #expect(model.backgroundPrintCount == 2 && model.recommendedMaxDistance == 0.6)
+        #expect(model.backgroundSetCount == 2 && model.matchThreshold == 0.6)
         let print = FeaturePrint(vector: [0.6, 0.8], model: model.identity)
         // (0.6, 0.8) is √0.4 from (0, 1) and √0.8 from (1, 0).
-        let limit = try #require(model.recommendedMaxDistance(forQuery: [print]))
+        let limit = try #require(model.matchThreshold(for: [print]))
         #expect(abs(limit - (0.6 + 0.5 * (0.4.squareRoot() - 0.5))) < 1e-6)
     }
 
     /// Against the definition, in double precision.
-    @Test(arguments: [1, 2, 7]) func aQueryIsAsNearAsTheNearestOfItsLooks(nearest: Int) throws {
+    @Test(arguments: [1, 2, 7]) func aQueryIsAsNearAsTheNearestOfItsCrops(nearest: Int) throws {
         var random = SeededGenerator(seed: 31)
         for round in 0..<50 {
             let rows = (0..<Int.random(in: nearest...40, using: &random)).map { _ in Self.unit(.random(in: 0..<(2 * .pi), using: &random)) }
             let model = try Self.model(Self.builder(rows, nearest: nearest, weight: 0.7, typical: 0.3))
-            let looks = (0..<Int.random(in: 1...4, using: &random)).map { _ in Self.unit(.random(in: 0..<(2 * .pi), using: &random)) }
+            let crops = (0..<Int.random(in: 1...4, using: &random)).map { _ in Self.unit(.random(in: 0..<(2 * .pi), using: &random)) }
             let distances = rows.map { row in
-                looks.map { hypot(Double($0[0] - row[0]), Double($0[1] - row[1])) }.min() ?? .infinity
+                crops.map { hypot(Double($0[0] - row[0]), Double($0[1] - row[1])) }.min() ?? .infinity
             }.sorted()
             let mean = distances.prefix(nearest).reduce(0, +) / Double(nearest)
-            let limit = model.recommendedMaxDistance(forQuery: looks.map { FeaturePrint(vector: $0, model: model.identity) })
+            let limit = model.matchThreshold(for: crops.map { FeaturePrint(vector: $0, model: model.identity) })
             #expect(abs((limit ?? .nan) - min(max(0.6 + 0.7 * (mean - 0.3), 0), 2)) < 1e-5, "seed 31, round \(round)")
         }
     }
 
     @Test func theLimitStaysADistance() throws {
         let near = try Self.model(Self.builder([[1, 0]], weight: 1, typical: 2, recommended: "0.1"))
-        #expect(near.recommendedMaxDistance(forQuery: [FeaturePrint(vector: [1, 0], model: near.identity)]) == 0)
+        #expect(near.matchThreshold(for: [FeaturePrint(vector: [1, 0], model: near.identity)]) == 0)
         let far = try Self.model(Self.builder([[1, 0]], weight: 1, typical: 0, recommended: "1.9"))
-        #expect(far.recommendedMaxDistance(forQuery: [FeaturePrint(vector: [-1, 0], model: far.identity)]) == 2)
+        #expect(far.matchThreshold(for: [FeaturePrint(vector: [-1, 0], model: far.identity)]) == 2)
     }
 
     @Test func withoutBackgroundOrAdviceNothingMoves() throws {
         var builder = SafeTensorsBuilder.tiny()
         let plain = try Self.model(builder)
         let print = FeaturePrint(vector: [1, 0], model: plain.identity)
-        #expect(plain.recommendedMaxDistance(forQuery: [print]) == nil && plain.backgroundPrintCount == 0)
+        #expect(plain.matchThreshold(for: [print]) == nil && plain.backgroundSetCount == 0)
         builder.metadata["lookalike.recommended_max_distance"] = "0.5"
-        #expect(try Self.model(builder).recommendedMaxDistance(forQuery: [print]) == 0.5)
-        #expect(try Self.model(Self.builder([[1, 0]], recommended: nil)).recommendedMaxDistance(forQuery: [print]) == nil)
-        #expect(try Self.model(Self.builder([[1, 0]])).recommendedMaxDistance(forQuery: []) == 0.6)
+        #expect(try Self.model(builder).matchThreshold(for: [print]) == 0.5)
+        #expect(try Self.model(Self.builder([[1, 0]], recommended: nil)).matchThreshold(for: [print]) == nil)
+        #expect(try Self.model(Self.builder([[1, 0]])).matchThreshold(for: []) == 0.6)
     }
 
     @Test func adviceIsNoPartOfTheIdentity() throws {

@@ -2,14 +2,15 @@ import ArgumentParser
 import Foundation
 import Lookalike
 
-struct PrintCommand: ParsableCommand {
+struct EmbedCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "print",
-        abstract: "Computes the feature prints of images.",
+        commandName: "embed",
+        abstract: "Embeds images: prints their feature prints.",
         discussion: """
-            Prints a line of JSON an image: {"image":…,"model":…,"print":[…]}. With --output, writes \
-            a NumPy file instead: float32, a row an image, in the order given.
-            """)
+            Prints one line of JSON per image: {"image":…,"model":…,"print":[…]}. With --output, writes \
+            a NumPy file instead: float32, one row per image, in the order given.
+            """,
+        aliases: ["print"])
 
     @OptionGroup var model: ModelOptions
 
@@ -47,10 +48,10 @@ struct PrintCommand: ParsableCommand {
         if let output {
             // A file with rows missing would put later rows in the wrong place.
             guard failures == 0 else {
-                StandardError.print("\(output): not written, since \(failures) of \(images.count) images could not be read")
+                StandardError.print("\(output): not written: \(failures) of \(images.count) images could not be read")
                 throw ExitCode.someFailed
             }
-            try NumPyFile.data(rows, columns: model.printLength).write(to: URL(fileURLWithPath: output), options: .atomic)
+            try NumPyFile.data(rows, columns: model.dimension).write(to: URL(fileURLWithPath: output), options: .atomic)
         }
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }
@@ -60,8 +61,8 @@ struct PrintCommand: ParsableCommand {
 struct DistanceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "distance",
-        abstract: "Tells how far two images are apart.",
-        discussion: "The Euclidean distance of their prints: 0 for the same image, 2 at most.")
+        abstract: "Prints the distance between two images.",
+        discussion: "The Euclidean distance between their prints: 0 for identical images, at most 2.")
 
     @OptionGroup var model: ModelOptions
     @OptionGroup var timing: TimingOptions
@@ -69,7 +70,7 @@ struct DistanceCommand: ParsableCommand {
     @Argument(help: "An image file.")
     var a: String
 
-    @Argument(help: "Another.")
+    @Argument(help: "Another image file.")
     var b: String
 
     func run() throws {

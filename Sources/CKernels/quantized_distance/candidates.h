@@ -1,5 +1,5 @@
-// What every tier does alike around the products; the including file defines PACK_QUANTIZED_ROWS and
-// ROWS_WITHIN and sets the target.
+// Packing and candidate selection, the same on every SIMD target; the including file defines PACK_QUANTIZED_ROWS and
+// SELECT_CANDIDATES and sets the target.
 
 #include "../vector.h"
 
@@ -20,29 +20,29 @@ void PACK_QUANTIZED_ROWS(const uint8_t *rows, ptrdiff_t row_stride, size_t count
     }
 }
 
-size_t ROWS_WITHIN(const lk_distance_bound *bound, const int32_t *dots, const float *scales,
-                   const float *squared_norms, const float *errors, size_t count, float limit,
+size_t SELECT_CANDIDATES(const lk_distance_bound *bound, const int32_t *dots, const float *scales,
+                   const float *squared_norms, const float *residual_norms, size_t count, float limit,
                    uint32_t *found) {
     size_t within = 0;
     for (size_t i = 0; i < count; i += 16) {
         const size_t present = count - i < 16 ? count - i : 16;
         lk_i32x16 dot = {0};
-        lk_f32x16 scale, norm, error;
+        lk_f32x16 scale, norm, residual_norm;
         if (present == 16) {
             memcpy(&dot, dots + i, sizeof dot);
             scale = lk_load16(scales + i);
             norm = lk_load16(squared_norms + i);
-            error = lk_load16(errors + i);
+            residual_norm = lk_load16(residual_norms + i);
         } else {
             memcpy(&dot, dots + i, present * sizeof(int32_t));
             scale = lk_load16_partial(scales + i, present);
             norm = lk_load16_partial(squared_norms + i, present);
-            error = lk_load16_partial(errors + i, present);
+            residual_norm = lk_load16_partial(residual_norms + i, present);
         }
         lk_f32x16 lower = bound->base + bound->norm_weight * norm;
         lower -= bound->dot_weight * scale * __builtin_convertvector(dot - bound->dot_offset, lk_f32x16);
-        lower -= bound->error_weight * error;
-        // Not “below”: a bound that is no number proves nothing.
+        lower -= bound->residual_weight * residual_norm;
+        // Not “below”: a NaN bound rejects nothing.
         const lk_i32x16 out = lower > limit;
         if (__builtin_reduce_and(out)) continue;
         for (size_t r = 0; r < present; r++)

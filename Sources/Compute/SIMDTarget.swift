@@ -1,0 +1,26 @@
+import CKernels
+
+/// A SIMD target: an instruction set with kernels of its own.
+///
+/// Unchecked: the table holds constant function pointers and a constant string.
+package struct SIMDTarget: @unchecked Sendable {
+    /// The target's functions; constant for the life of the process.
+    package let table: lk_kernels
+
+    package var name: String { String(cString: table.name) }
+
+    /// Whether an int8 dot product is faster than a float32 one on this target (AVX-512 VNNI).
+    package var hasFastInt8DotProduct: Bool { table.has_fast_int8_dot_product }
+
+    /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names (`portable`,
+    /// `neon`, `avx2`, `avx512`, `avx512vnni`) if the CPU supports it.
+    package static let selected: SIMDTarget = {
+        guard let table = lk_kernels_selected() else { preconditionFailure("every CPU supports the portable target") }
+        return SIMDTarget(table: table.pointee)
+    }()
+
+    /// All targets that this CPU supports, the portable reference first.
+    package static let available: [SIMDTarget] =
+        [LK_TARGET_PORTABLE, LK_TARGET_NEON, LK_TARGET_AVX2, LK_TARGET_AVX512, LK_TARGET_AVX512VNNI]
+        .compactMap { lk_kernels_for($0) }.map { SIMDTarget(table: $0.pointee) }
+}

@@ -1,0 +1,77 @@
+import Compute
+import Foundation
+import Inference
+import VectorSearch
+
+/// Moves the match threshold with the mean distance of a query to its nearest neighbors in a background set.
+///
+/// A photograph of an airplane in a blue sky is close to every other one; a record sleeve is close only to itself. One
+/// threshold for both confuses airplanes, or misses sleeves in bad light. Jégou et al., "Exploiting descriptor distances
+/// for precise image search", 2011; with background images as in Pizzi et al., "A Self-Supervised Descriptor for Image
+/// Copy Detection", CVPR 2022.
+struct ScoreNormalization: Sendable {
+    static let metadataKey = "lookalike.background"
+
+    /// The JSON in a file's metadata.
+    private struct Description: Decodable {
+        /// The tensor with the prints of the background set, one per row.
+        let tensor: String
+        /// How many nearest neighbors are averaged.
+        let nearest: Int
+        /// What the threshold moves by when their mean distance moves by 1.
+        let weight: Double
+        /// The mean distance at which the threshold does not move.
+        let typical_distance: Double
+    }
+
+    /// The name of the tensor.
+    let tensor: String
+    private let search: ExactSearch
+    private let nearest: Int
+    private let weight: Double
+    private let typicalDistance: Double
+
+    var count: Int { search.matrix.rowCount }
+
+    /// Nil if the file has no background set.
+    ///
+    /// - Throws: `malformed` if its description is unusable; `unusableTensor` if the prints are not unit vectors of the
+    ///   network's output dimension.
+    init?(of file: SafeTensorsFile, dimension: Int, simd: SIMDTarget) throws(ModelError.Reason) {
+        guard let text = file.metadata[Self.metadataKey] else { return nil }
+        let description: Description
+        do {
+            description = try JSONDecoder().decode(Description.self, from: Data(text.utf8))
+        } catch {
+            throw .malformed("the metadata “\(Self.metadataKey)” cannot be decoded (\(describe(error)))")
+        }
+        tensor = description.tensor
+        guard let shape = file.shape(of: tensor) else {
+            throw .unusableTensor(name: tensor, "is named by “\(Self.metadataKey)”, but missing from the file")
+        }
+        let count = shape.first ?? 0
+        guard count > 0 else { throw .unusableTensor(name: tensor, "has no prints") }
+        guard (1...count).contains(description.nearest), (0...1).contains(description.weight),
+            (0...2).contains(description.typical_distance)
+        else {
+            throw .malformed(
+                "the metadata “\(Self.metadataKey)” has the nearest \(description.nearest) of \(count), a weight of "
+                    + "\(description.weight) and a distance of \(description.typical_distance); these are 1…\(count), 0…1 and 0…2")
+        }
+        let values = try file.floats(tensor, shape: [count, dimension])
+        let matrix = PrintMatrix(values, dimension: dimension)
+        // Half-precision components leave a norm of 1 to within a thousandth.
+        if let row = (0..<count).first(where: { abs(PrintMatrix.squaredNorm(matrix.row($0)) - 1) > 0.01 }) {
+            throw .unusableTensor(name: tensor, "has a print that is not of length one, in row \(row)")
+        }
+        search = ExactSearch(matrix, simd: simd)
+        (nearest, weight, typicalDistance) = (description.nearest, description.weight, description.typical_distance)
+    }
+
+    /// What to add to the threshold of a query with these prints. O(prints · background set · dimension).
+    func offset(for prints: [[Float]]) -> Double {
+        let found = search.nearest(toAnyOf: prints, k: nearest, threads: 1)
+        let mean = found.reduce(0) { $0 + Double($1.distance) } / Double(found.count)
+        return weight * (mean - typicalDistance)
+    }
+}
