@@ -23,7 +23,7 @@ static void fail(j_common_ptr common) {
     longjmp(errors->jump, 1);
 }
 
-// libjpeg goes on after damage and fills in grey. What damages pixels is an error here; what does
+// libjpeg goes on after damage and fills in gray. What damages pixels is an error here; what does
 // not (stray bytes between markers, an odd Adobe or JFIF marker) stays a warning.
 static void judge(j_common_ptr common, int level) {
     if (level >= 0) return;

@@ -38,7 +38,7 @@ static png_structp create_reader(png_infop *info, char *message) {
     return NULL;
 }
 
-// Sets the transformations up that lead to 8-bit grey, grey + alpha, RGB or RGBA.
+// Sets the transformations up that lead to 8-bit gray, gray + alpha, RGB or RGBA.
 static void begin(png_structp png, png_infop info, source *from) {
     png_set_read_fn(png, from, read_bytes);
     // A wrong checksum in an ancillary chunk (a text, a profile) harms no pixel.

@@ -13,7 +13,7 @@ enum { LK_CODEC_MESSAGE_LENGTH = 256 };
 typedef struct {
     uint32_t width;
     uint32_t height;
-    uint32_t channels;  // of the decoded pixels: 1 grey, 2 grey + alpha, 3 RGB, 4 RGB + alpha or CMYK
+    uint32_t channels;  // of the decoded pixels: 1 gray, 2 gray + alpha, 3 RGB, 4 RGB + alpha or CMYK
     bool is_cmyk;
     bool is_inverted;   // Adobe's CMYK files store 255 for no ink
     uint16_t orientation;  // EXIF, 1...8
@@ -36,11 +36,11 @@ bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths,
 bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths,
                     const lk_image_header *header, uint8_t *pixels, size_t stride, char *message);
 
-// 8-bit grey (1), RGB (3) or RGBA (4) as a PNG file; the caller frees `*file`.
+// 8-bit gray (1), RGB (3) or RGBA (4) as a PNG file; the caller frees `*file`.
 bool lk_png_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels,
                    size_t stride, uint8_t **file, size_t *count, char *message);
 
-// 8-bit grey (1) or RGB (3) as a baseline JPEG file; the caller frees `*file`.
+// 8-bit gray (1) or RGB (3) as a baseline JPEG file; the caller frees `*file`.
 bool lk_jpeg_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels,
                     size_t stride, int quality, uint8_t **file, size_t *count, char *message);
 

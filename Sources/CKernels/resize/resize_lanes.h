@@ -187,7 +187,7 @@ LK_INLINE void sum_cells_from(int32_t x, const uint8_t *source, ptrdiff_t stride
 #if defined(RESIZE_IN_512)
 enum { PANEL = 8192, ROWS_AT_ONCE = 8 };
 
-// Sixteen pixels at a time: bytes are put in the order of channels, neighbours added to sixteen bits
+// Sixteen pixels at a time: bytes are put in the order of channels, neighbors added to sixteen bits
 // (vpmaddubsw with ones), and those added down the rows, which are all read at once: as many streams are
 // as much as the memory gives.
 LK_INLINE void add_pixel_rows(const uint8_t *source, ptrdiff_t stride, const int rows, bool begins, int32_t pixels,

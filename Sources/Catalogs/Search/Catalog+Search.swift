@@ -12,7 +12,7 @@ extension Catalog {
     ///     normalization; generic images get a stricter one.
     ///   - crops: the crops of the image to embed; one forward pass per crop.
     ///   - filter: the entities to search.
-    /// - Returns: an empty array if no entity is near enough.
+    /// - Returns: an empty array if no entity is within the threshold.
     /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, and `CancellationError`.
     /// - Complexity: O(crops · entities · dimension), besides the forward passes.
     public func search(

@@ -42,7 +42,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 
     // MARK: By pixels and labels
 
-    /// The entities that an image shows, nearest first; an empty array if no entity is near enough.
+    /// The entities that an image shows, nearest first; an empty array if no entity is within the threshold.
     ///
     /// - Parameters:
     ///   - pixelBuffer: of any size and layout; it is not copied.

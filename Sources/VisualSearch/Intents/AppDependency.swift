@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What queries and intents are given by the app: registered once, when it starts.
+/// The dependencies that the app gives to queries and intents: registered once, when it starts.
 ///
 /// ```swift
 /// AppDependencyManager.shared.add(dependency: AlbumCatalog(…))
@@ -22,23 +22,23 @@ public final class AppDependencyManager: Sendable {
 
     public init() {}
 
-    /// Registers what `@Dependency` properties of this type get, in the place of what was registered before.
+    /// Registers the value of `@Dependency` properties of this type; replaces one that was registered before.
     ///
     /// - Parameters:
-    ///   - key: tells dependencies of one type apart.
-    ///   - dependency: evaluated when it is first asked for, and once.
+    ///   - key: distinguishes dependencies of one type.
+    ///   - dependency: evaluated once, on first access.
     public func add<Value: Sendable>(key: String? = nil, dependency: @autoclosure @escaping @Sendable () -> Value) {
         entries.withLock { $0[Name(type: ObjectIdentifier(Value.self), key: key)] = .maker(dependency) }
     }
 
-    /// What was registered, nil where nothing was.
+    /// The registered value; nil if there is none.
     public func dependency<Value: Sendable>(of type: Value.Type = Value.self, key: String? = nil) -> Value? {
         let name = Name(type: ObjectIdentifier(type), key: key)
         switch entries.withLock({ $0[name] }) {
         case .made(let value): return value as? Value
         case nil: return nil
         case .maker(let make):
-            // Not under the lock: what is made may itself ask for dependencies. Of two made at once the first stays.
+            // Not under the lock: the value may itself read dependencies. Of two concurrent values the first is kept.
             let value = make()
             return entries.withLock { entries in
                 if case .made(let first)? = entries[name] { return first as? Value }
@@ -51,7 +51,7 @@ public final class AppDependencyManager: Sendable {
 
 /// A value that the app registered with ``AppDependencyManager``, looked up when it is read.
 ///
-/// Reading one that nobody registered is a mistake in the program.
+/// Reading one that was not registered is a programming error.
 @propertyWrapper
 public struct AppDependency<Value: Sendable>: Sendable {
     private let key: String?

@@ -1,30 +1,29 @@
-/// One thing of an app's content that can be found, shown and opened: an album, a product, a landmark.
+/// An entity of an app's content that can be found, displayed and opened: an album, a product, a landmark.
 public protocol AppEntity: Identifiable, Sendable where ID: Sendable {
     associatedtype DefaultQuery: EntityQuery where DefaultQuery.Entity == Self
 
-    /// How entities of this kind are found again by their ids.
+    /// The query that looks entities of this type up by their ids.
     static var defaultQuery: DefaultQuery { get }
 
-    /// How this kind of entities is called.
+    /// The name of this type of entities.
     static var typeDisplayRepresentation: TypeDisplayRepresentation { get }
 
-    /// How this entity is shown. Asked for often: keep its picture small and at hand.
+    /// How this entity is displayed. Read often: keep its picture small and in memory.
     var displayRepresentation: DisplayRepresentation { get }
 }
 
 extension AppEntity {
-    /// Marks what of an entity the system may know besides its display: `@Property var artist: String`.
+    /// Marks a property that the system may know besides the display: `@Property var artist: String`.
     public typealias Property = EntityProperty
 }
 
-/// A property of an entity that is told to others; see ``AppEntity/Property``.
+/// A property of an entity that the system may know; see ``AppEntity/Property``.
 ///
-/// As in Apple's framework it is filled in the entity's own initialiser. Reading one that was not is a mistake in
-/// the program.
+/// As in Apple's framework the entity's own initializer sets it. Reading it before that is a programming error.
 @propertyWrapper
 public struct EntityProperty<Value: Sendable>: Sendable {
     private var value: Value?
-    /// What the property is called.
+    /// The name of the property.
     public let title: LocalizedStringResource?
 
     public init() { title = nil }
@@ -33,7 +32,7 @@ public struct EntityProperty<Value: Sendable>: Sendable {
 
     public var wrappedValue: Value {
         get {
-            guard let value else { preconditionFailure("a property of type \(Value.self) was read before the entity's initialiser set it") }
+            guard let value else { preconditionFailure("a property of type \(Value.self) was read before the entity's initializer set it") }
             return value
         }
         set { value = newValue }

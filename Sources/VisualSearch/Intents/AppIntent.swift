@@ -1,11 +1,11 @@
-/// Something that an app can be asked to do.
+/// An action of an app.
 public protocol AppIntent: Sendable {
     associatedtype PerformResult: IntentResult
     associatedtype SummaryContent: ParameterSummary
 
     static var title: LocalizedStringResource { get }
     static var description: IntentDescription? { get }
-    /// Whether the app comes to the front to do it.
+    /// Whether the app comes to the foreground to perform it.
     static var openAppWhenRun: Bool { get }
     static var parameterSummary: SummaryContent { get }
 
@@ -19,9 +19,9 @@ extension AppIntent {
     public static var openAppWhenRun: Bool { false }
     public static var parameterSummary: some ParameterSummary { IntentParameterSummary<Self>(segments: []) }
 
-    /// What the intent is given: `@Parameter(title: "Album") var target: AlbumEntity`.
+    /// An input of the intent: `@Parameter(title: "Album") var target: AlbumEntity`.
     public typealias Parameter = IntentParameter
-    /// Something that the app registered: `@Dependency var catalog: AlbumCatalog`.
+    /// A dependency that the app registered: `@Dependency var catalog: AlbumCatalog`.
     public typealias Dependency = AppDependency
     /// How the intent and its parameters read as a sentence.
     public typealias Summary = IntentParameterSummary<Self>
@@ -40,15 +40,15 @@ public struct IntentDescription: Sendable, Hashable, ExpressibleByStringLiteral 
     public init(stringLiteral value: String) { self.init(LocalizedStringResource(value)) }
 }
 
-/// What performing an intent gives.
+/// The result of performing an intent.
 public protocol IntentResult: Sendable {}
 
-/// Done, and nothing more to say.
+/// A result without a value.
 public struct EmptyIntentResult: IntentResult {
     public init() {}
 }
 
-/// Done, with a value.
+/// A result with a value.
 public struct ValueIntentResult<Value: Sendable>: IntentResult {
     public let value: Value
 
@@ -63,13 +63,12 @@ extension IntentResult {
     public static func result<Value>(value: Value) -> Self where Self == ValueIntentResult<Value> { ValueIntentResult(value: value) }
 }
 
-/// A parameter of an intent, filled by whoever runs it. Reading one that is not filled is a mistake in
-/// the program.
+/// A parameter of an intent, set by its caller. Reading one that is not set is a programming error.
 @propertyWrapper
 public struct IntentParameter<Value: Sendable>: Sendable {
     public let title: LocalizedStringResource?
     public let description: LocalizedStringResource?
-    /// What to ask for where it is missing.
+    /// The question to ask if it is missing.
     public let requestValueDialog: LocalizedStringResource?
     private var value: Value?
 
@@ -90,7 +89,7 @@ public struct IntentParameter<Value: Sendable>: Sendable {
 
     public init() { self.init(title: nil) }
 
-    /// Whether there is a value to read.
+    /// Whether it has a value.
     public var isSet: Bool { value != nil }
 
     public var wrappedValue: Value {
@@ -109,11 +108,11 @@ public struct IntentParameter<Value: Sendable>: Sendable {
     }
 }
 
-/// Shows an entity in the app.
+/// An intent that shows an entity in the app.
 public protocol OpenIntent: AppIntent {
     associatedtype Value: Sendable
 
-    /// What is opened.
+    /// The entity to open.
     var target: Value { get set }
 }
 

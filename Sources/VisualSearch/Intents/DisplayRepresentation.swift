@@ -1,6 +1,6 @@
 import Foundation
 
-/// How an entity is shown in a list of results: a title, a line below it, and a small picture.
+/// How an entity is displayed in a list of results: a title, a line below it, and a small picture.
 public struct DisplayRepresentation: Sendable, Hashable, Codable {
     /// A picture as data of an image file, or where to find one.
     ///
@@ -44,7 +44,7 @@ extension DisplayRepresentation: ExpressibleByStringInterpolation {
     }
 }
 
-/// How a kind of entities is called.
+/// The name of a type of entities.
 public struct TypeDisplayRepresentation: Sendable, Hashable, Codable {
     public var name: LocalizedStringResource
     /// For several of them, such as `"\(placeholder: .int) landmarks"`.

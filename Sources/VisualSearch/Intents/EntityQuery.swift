@@ -1,22 +1,22 @@
-/// Finds entities again by their ids.
+/// Looks entities up by their ids.
 public protocol EntityQuery: Sendable {
     associatedtype Entity: AppEntity
 
-    /// The entities with these ids, in the order asked; those that are gone are left out.
+    /// The entities with these ids, in the order of the ids, without those that no longer exist.
     func entities(for identifiers: [Entity.ID]) async throws -> [Entity]
 
-    /// What to offer where nothing was asked for yet.
+    /// Suggestions before a search.
     func suggestedEntities() async throws -> [Entity]
 }
 
 extension EntityQuery {
     public func suggestedEntities() async throws -> [Entity] { [] }
 
-    /// Something that the app registered: `@Dependency var catalog: AlbumCatalog`.
+    /// A dependency that the app registered: `@Dependency var catalog: AlbumCatalog`.
     public typealias Dependency = AppDependency
 }
 
-/// A query that can list all entities, since there are few.
+/// A query that can list all entities; for small numbers of entities.
 public protocol EnumerableEntityQuery: EntityQuery {
     func allEntities() async throws -> [Entity]
 }
@@ -25,13 +25,13 @@ extension EnumerableEntityQuery {
     public func suggestedEntities() async throws -> [Entity] { try await allEntities() }
 }
 
-/// A query that finds entities by what people type.
+/// A query that finds entities by typed text.
 public protocol EntityStringQuery: EntityQuery {
     func entities(matching string: String) async throws -> [Entity]
 }
 
-/// From something that the system captured to the values that an app has for it. The one that takes a
-/// ``SemanticContentDescriptor`` is an app's visual search.
+/// Finds an app's values for captured content. The query whose input is a ``SemanticContentDescriptor`` is the app's
+/// visual search.
 public protocol IntentValueQuery: Sendable {
     associatedtype Input: Sendable
     associatedtype Value: Sendable
@@ -40,6 +40,6 @@ public protocol IntentValueQuery: Sendable {
 }
 
 extension IntentValueQuery {
-    /// Something that the app registered: `@Dependency var catalog: AlbumCatalog`.
+    /// A dependency that the app registered: `@Dependency var catalog: AlbumCatalog`.
     public typealias Dependency = AppDependency
 }

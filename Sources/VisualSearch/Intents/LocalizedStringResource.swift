@@ -1,14 +1,14 @@
 import Foundation
 
-/// A text in the language of whoever reads it: a default, and translations of it.
+/// A text in the reader's language: a default value with translations.
 ///
-/// What Foundation's type of this name is on Apple's systems, where it looks the key up in a table of the
-/// app's bundle. Here the translations come with the value; ``localized(for:)`` picks one.
+/// Foundation's type of this name looks the key up in a table of the app's bundle. Here the translations come with the
+/// value; ``localized(for:)`` selects one.
 public struct LocalizedStringResource: Sendable, Hashable, Codable {
     public var key: String
-    /// What is shown where there is no translation.
+    /// The text if there is no translation.
     public var defaultValue: String
-    /// The strings table that the key belongs to; kept for those who export the strings.
+    /// The strings table of the key, for string export.
     public var table: String?
     /// For translators.
     public var comment: String?
@@ -25,7 +25,7 @@ public struct LocalizedStringResource: Sendable, Hashable, Codable {
         self.translations = translations
     }
 
-    /// The text for a reader who prefers these languages, the most preferred first.
+    /// The text in the first of these languages that has a translation, the most preferred first.
     ///
     /// For each in turn: its very translation, then that of a less specific tag (`pt-BR`, `pt`), then that of another
     /// region of the same language and script (`pt-PT`); the default after all of them.
@@ -49,7 +49,7 @@ public struct LocalizedStringResource: Sendable, Hashable, Codable {
 extension LocalizedStringResource: ExpressibleByStringInterpolation {
     public init(stringLiteral value: String) { self.init(value) }
 
-    /// Interpolated values are part of the text, except placeholders, which stand for a number or a text to come.
+    /// Interpolated values are part of the text, except placeholders, which stand for a later number or text.
     public struct StringInterpolation: StringInterpolationProtocol {
         /// What a placeholder stands for.
         public enum Placeholder: String, Sendable {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The open intents of an app, found by the kind of entity that they open.
+/// The open intents of an app, by the type of entity that they open.
 public final class OpenIntents: Sendable {
     private typealias Open = @Sendable (any Sendable) async throws -> Void
 
@@ -16,7 +16,7 @@ public final class OpenIntents: Sendable {
 
     public init() {}
 
-    /// Makes an intent the one that opens its kind of entity, in the place of what was there before.
+    /// Registers the intent that opens its type of entity; replaces one that was registered before.
     public func register<Intent: OpenIntent>(_: Intent.Type) where Intent.Value: AppEntity {
         let entry = Entry(
             byID: { id in
@@ -45,22 +45,22 @@ public final class OpenIntents: Sendable {
         _ = try await intent.perform()
     }
 
-    /// The title of the intent that opens this kind of entity, nil where there is none.
+    /// The title of the intent that opens this type of entity; nil if there is none.
     public func title(for type: any AppEntity.Type) -> LocalizedStringResource? {
         entries.withLock { $0[ObjectIdentifier(type)]?.title }
     }
 
-    /// Finds an entity again by its id and runs the intent that opens its kind.
+    /// Looks an entity up by its id and runs the intent that opens its type.
     ///
-    /// - Throws: ``OpenIntentError`` when the entity is gone or nothing opens its kind, and what the
-    ///   entity's query or the intent throws.
+    /// - Throws: ``OpenIntentError`` if the entity no longer exists or no intent opens its type, and what the entity's
+    ///   query or the intent throws.
     public func open<Entity: AppEntity>(_ type: Entity.Type, id: Entity.ID) async throws {
         try await entry(for: type).byID(id)
     }
 
-    /// Runs the intent that opens this entity's kind. The entity is not looked up again.
+    /// Runs the intent that opens this entity's type. The entity is not looked up again.
     ///
-    /// - Throws: ``OpenIntentError`` when nothing opens its kind, and what the intent throws.
+    /// - Throws: ``OpenIntentError`` if no intent opens its type, and what the intent throws.
     public func open(_ entity: any AppEntity) async throws {
         try await entry(for: type(of: entity)).byEntity(entity)
     }
@@ -76,9 +76,9 @@ public final class OpenIntents: Sendable {
 /// Why an entity cannot be opened.
 public struct OpenIntentError: Error, Equatable, CustomStringConvertible {
     public enum Reason: Equatable, Sendable {
-        /// Its query finds nothing under the id any more.
+        /// Its query no longer finds the id.
         case gone(String)
-        /// No intent was registered for its kind.
+        /// No intent was registered for its type.
         case noIntent
         case otherIdentifierType(String)
     }

@@ -1,13 +1,12 @@
 import Foundation
 
-/// A place outside the app where the system and other apps keep things that belong to somebody: a calendar, contacts,
-/// health readings.
+/// Data of the user outside the app, shared with the system and other apps: a calendar, contacts, health readings.
 ///
-/// What was captured elsewhere appears there, so an app reads the store when it starts and again after each change.
+/// Other apps write to the store, so an app reads it when it starts and after each change.
 public protocol SystemStore<Item>: Sendable {
     associatedtype Item: Sendable
 
-    /// What the store has for a span of time, in order, and what in it could not be read.
+    /// The items of a span of time, in order, with the problems of those that could not be read.
     func items(in span: DateInterval) async throws -> StoreContents<Item>
 
     /// An element after every change of the store; changes in quick succession may come as one. The sequence ends when

@@ -108,10 +108,10 @@ struct CalendarFolderTests {
     @Test func whatCannotBeReadIsReportedByFileAndReason() async throws {
         let good = Self.event("UID:1", "DTSTART:20261205T120000Z", "SUMMARY:good")
         let cases: [(String, String, count: Int)] = [
-            ("", "no iCalendar file", 0),
-            ("hello", "no iCalendar file", 0),
-            (String(Self.file(good).dropLast(30)), "ends before", 0),
-            (String(Self.file(good).dropLast(15)), "ends before", 0),
+            ("", "not an iCalendar file", 0),
+            ("hello", "not an iCalendar file", 0),
+            (String(Self.file(good).dropLast(30)), "no END:VCALENDAR", 0),
+            (String(Self.file(good).dropLast(15)), "no END:VCALENDAR", 0),
             (Self.file(good, Self.event("UID:2", "SUMMARY:no start")), "“no start” has no start", 1),
             (Self.file(good, Self.event("UID:2", "DTSTART:99999999T999999", "SUMMARY:bad start")), "“bad start” has no start", 1),
             (Self.file(good, Self.event("UID:2", "DTSTART;TZID=Mars/Olympus:20261205T120000", "SUMMARY:far")), "“Mars/Olympus”", 1),

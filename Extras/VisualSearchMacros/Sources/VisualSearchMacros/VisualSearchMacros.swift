@@ -1,6 +1,6 @@
 @_exported import VisualSearch
 
-/// Makes an enumeration of entities the result of a query that finds several kinds of them.
+/// Makes an enumeration of entities the result of a query that finds several types of them.
 ///
 /// Every case has one value, an `AppEntity`:
 ///
@@ -16,8 +16,8 @@ public macro UnionValue() = #externalMacro(module: "VisualSearchMacroPlugin", ty
 
 /// Makes an intent follow a schema.
 ///
-/// For `.visualIntelligence.semanticContentSearch`, the intent's `semanticContent` becomes its parameter, filled with what
-/// was looked at before the intent is performed.
+/// For `.visualIntelligence.semanticContentSearch`, the intent's `semanticContent` becomes its parameter, set to the captured
+/// content before the intent is performed.
 @attached(memberAttribute)
 @attached(extension, conformances: SemanticContentSearchIntent)
 public macro AppIntent(schema: AssistantSchema) = #externalMacro(module: "VisualSearchMacroPlugin", type: "AppIntentSchemaMacro")

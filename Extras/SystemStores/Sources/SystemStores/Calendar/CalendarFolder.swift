@@ -4,10 +4,10 @@ import Foundation
 /// in the folder and in folders below it, one a calendar, with one or more events each (RFC 5545).
 public struct CalendarFolder: SystemStore {
     public let url: URL
-    /// What times without a zone, and whole days, are told in.
+    /// The time zone of times without one, and of whole days.
     public let timeZone: TimeZone
 
-    /// No calendar is larger; what is, was put there by mistake.
+    /// Larger files are rejected.
     private static let largestFile = 32 << 20
 
     public init(_ url: URL, timeZone: TimeZone = .current) {

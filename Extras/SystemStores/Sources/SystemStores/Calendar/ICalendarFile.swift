@@ -34,15 +34,15 @@ struct ICalendarFile {
         icalerror_set_errors_are_fatal(0)
         let begins = text.drop(while: \.isWhitespace).uppercased().hasPrefix("BEGIN:VCALENDAR")
         guard begins, let root = icalparser_parse_string(text) else {
-            throw problem(begins ? "ends before its calendar does" : "is no iCalendar file")
+            throw problem(begins ? "truncated: no END:VCALENDAR" : "is not an iCalendar file")
         }
         defer { icalcomponent_free(root) }
         guard icalcomponent_isa(root) == ICAL_VCALENDAR_COMPONENT || icalcomponent_isa(root) == ICAL_XROOT_COMPONENT else {
-            throw problem("is no iCalendar file")
+            throw problem("is not an iCalendar file")
         }
         var contents = StoreContents<CalendarEvent>(items: [])
         // libical fills in what is missing at the end of a file, and says nothing.
-        if text.lastLine.uppercased() != "END:VCALENDAR" { contents.problems.append(problem("ends before its calendar does")) }
+        if text.lastLine.uppercased() != "END:VCALENDAR" { contents.problems.append(problem("truncated: no END:VCALENDAR")) }
         let events = Self.events(in: root)
         let moved = movedStarts(of: events)
         for event in events {

@@ -1,9 +1,9 @@
 import Dispatch
 import Foundation
 
-/// Tells of changes in a folder and the folders below it, through the kernel (inotify(7)).
+/// Watches a folder and the folders below it for changes (inotify(7)).
 enum FolderChanges {
-    /// An element after each change; changes while nobody was listening come as one.
+    /// An element after each change; changes without a listener are merged into one.
     ///
     /// - Throws: ``StoreProblem`` when the folder cannot be watched.
     static func stream(of url: URL) throws(StoreProblem) -> AsyncStream<Void> {
@@ -25,7 +25,7 @@ private final class FolderWatch: @unchecked Sendable {
     private var folders: [CInt: URL] = [:]
 
     /// Whatever leaves a folder with other contents: a file written and closed, renamed into it or out of it, removed.
-    /// Not every write, since what is half-written is nobody's business.
+    /// Not every write: a file is complete when it is closed.
     private static let changes = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
     init(_ url: URL) throws(StoreProblem) {
