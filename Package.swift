@@ -1,12 +1,22 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+/// The default model for the targets that use it if they are given none; without its trait they do not link it.
+let defaultModel = Target.Dependency.target(name: "DefaultModel", condition: .when(traits: ["DefaultModel"]))
+
 let package = Package(
     name: "lookalike",
     products: [
         .library(name: "Lookalike", targets: ["Lookalike"]),
+        .library(name: "DefaultModel", targets: ["DefaultModel"]),
         .library(name: "VisualSearch", targets: ["VisualSearch"]),
         .executable(name: "lookalike", targets: ["LookalikeCommand"]),
+    ],
+    traits: [
+        .trait(
+            name: "DefaultModel",
+            description: "Links the default model's weights (15 MB): catalogs without a model of their own use it."),
+        .default(enabledTraits: ["DefaultModel"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -44,14 +54,14 @@ let package = Package(
         .target(
             name: "Catalogs",
             dependencies: [
-                "Compute", "DefaultModel", "FeaturePrints", "Imaging", "VectorSearch",
+                "Compute", defaultModel, "FeaturePrints", "Imaging", "VectorSearch",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
-        .target(name: "VisualSearch", dependencies: ["Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging"]),
+        .target(name: "VisualSearch", dependencies: ["Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging"]),
         .target(
             name: "Lookalike",
             dependencies: [
-                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "VectorSearch",
+                "Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "VectorSearch",
             ]),
         .executableTarget(
             name: "LookalikeCommand",

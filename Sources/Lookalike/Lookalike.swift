@@ -1,8 +1,11 @@
 // The whole package under one name. Programs that need a layer alone import that.
 @_exported import Catalogs
 @_exported import Compute
-@_exported import DefaultModel
 @_exported import FeaturePrints
 @_exported import Imaging
 @_exported import Inference
 @_exported import VectorSearch
+
+#if DefaultModel
+    @_exported import DefaultModel
+#endif

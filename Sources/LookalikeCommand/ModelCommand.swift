@@ -1,5 +1,6 @@
 import ArgumentParser
 import Compute
+import DefaultModel
 import Foundation
 import Lookalike
 

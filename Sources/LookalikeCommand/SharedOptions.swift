@@ -1,4 +1,5 @@
 import ArgumentParser
+import DefaultModel
 import Foundation
 import Lookalike
 

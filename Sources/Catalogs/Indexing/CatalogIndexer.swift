@@ -1,5 +1,4 @@
 import Compute
-import DefaultModel
 import FeaturePrints
 import Foundation
 import GRDB
@@ -44,8 +43,9 @@ public final class CatalogIndexer: Sendable {
         if let identity = try folder.mappingErrors({ try database.reader.read(CatalogDatabase.model) }) {
             self.model = try Catalog.model(of: folder, identity: identity, given: model)
         } else {
-            let chosen = try model ?? .default()
-            if try chosen.identity != FeaturePrintModel.default().identity {
+            let defaultModel = try Catalog.defaultModel()
+            guard let chosen = model ?? defaultModel else { throw folder.error(.noModel) }
+            if chosen.identity != defaultModel?.identity {
                 try folder.mappingErrors { try chosen.fileData.write(to: folder.model, options: .atomic) }
             }
             try folder.mappingErrors {

@@ -1,4 +1,3 @@
-import DefaultModel
 import FeaturePrints
 import Foundation
 
@@ -19,8 +18,7 @@ extension Catalog {
             }
             return kept
         }
-        let own = try FeaturePrintModel.default()
-        guard own.identity == identity else { throw folder.error(.modelUnavailable(identity)) }
+        guard let own = try defaultModel(), own.identity == identity else { throw folder.error(.modelUnavailable(identity)) }
         return own
     }
 

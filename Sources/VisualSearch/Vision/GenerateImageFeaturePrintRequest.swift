@@ -1,6 +1,9 @@
-import DefaultModel
 import FeaturePrints
 import Imaging
+
+#if DefaultModel
+    import DefaultModel
+#endif
 
 /// Vision's name for a `FeaturePrint`: `distance(to:)` is the same, and so is what it means, but
 /// its scale is that of the model and not that of Apple's.
@@ -10,12 +13,25 @@ public typealias FeaturePrintObservation = FeaturePrint
 public struct GenerateImageFeaturePrintRequest: Sendable {
     private let model: FeaturePrintModel?
 
-    /// - Parameter model: the default model without it.
-    public init(model: FeaturePrintModel? = nil) { self.model = model }
+    public init(model: FeaturePrintModel) { self.model = model }
+
+    #if DefaultModel
+        /// A request with the default model, which is loaded when the request is first performed.
+        public init() { model = nil }
+    #endif
+
+    private func resolvedModel() throws -> FeaturePrintModel {
+        if let model { return model }
+        #if DefaultModel
+            return try .default()
+        #else
+            preconditionFailure("a request is made with a model")
+        #endif
+    }
 
     /// - Throws: `ModelError`, and `CancellationError` when the task is cancelled before it begins.
     public func perform(on image: PixelBuffer) async throws -> FeaturePrintObservation {
         try Task.checkCancellation()
-        return try (model ?? .default()).featurePrint(for: image)
+        return try resolvedModel().featurePrint(for: image)
     }
 }

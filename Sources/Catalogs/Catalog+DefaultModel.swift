@@ -1,0 +1,16 @@
+import FeaturePrints
+
+#if DefaultModel
+    import DefaultModel
+#endif
+
+extension Catalog {
+    /// The default model; nil if the package is built without the trait `DefaultModel`.
+    static func defaultModel() throws -> FeaturePrintModel? {
+        #if DefaultModel
+            try .default()
+        #else
+            nil
+        #endif
+    }
+}
