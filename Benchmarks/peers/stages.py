@@ -265,7 +265,7 @@ def whole(program, inputs, limits):
     files = {"pixels": str(inputs.screen()), "catalog": str(catalog)}
     ours = {
         name: Ours(program, "whole", 1, core(1), files=files, numbers={"width": width, "height": height}, options={"crops": crops})
-        for name, crops in (("Lookalike, the image alone", "whole"), ("Lookalike, as it comes (4 passes)", "localized"))
+        for name, crops in (("Lookalike, the image alone", "whole"), ("Lookalike, default crops (4 passes)", "localized"))
     }
     pixels = np.fromfile(inputs.screen(), np.uint8).reshape(height, width, 4)
     image = Image.frombuffer("RGBX", (width, height), pixels, "raw", "RGBX", 0, 1)

@@ -18,8 +18,8 @@ public final class Catalog: Sendable {
     /// Opens the catalog in a folder. O(1), or O(prints) if the print matrix is missing, stale or damaged and has to be
     /// rebuilt from the database.
     ///
-    /// - Parameter model: the model of the catalog's prints. Without it, the copy in the catalog's folder or the default
-    ///   model is used.
+    /// - Parameter model: the model of the catalog's prints. Without it, the copy in the catalog's folder or the
+    ///   default model is used.
     /// - Throws: ``CatalogError``; one reason is that the prints were made with another model.
     public init(at url: URL, model: FeaturePrintModel? = nil) throws {
         folder = CatalogFolder(url: url)

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 
 extension Catalog {
-    /// Reads everything that the catalog stores, and returns a description of each problem; an empty array for an intact
-    /// catalog. O(catalog).
+    /// Reads everything that the catalog stores, and returns a description of each problem; an empty array for an
+    /// intact catalog. O(catalog).
     ///
     /// A damaged matrix file is rebuilt from the database, and reported too.
     public func verify() throws -> [String] {

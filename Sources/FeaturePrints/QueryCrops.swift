@@ -1,8 +1,8 @@
 /// Which crops of a query image are embedded. An entity's distance is its minimum distance over them.
 ///
-/// A photograph often shows more than the object, and shows it at an angle. The model localizes the object in the image;
-/// a localized crop rectifies it. The next localized crop starts from what the one before it localized, and fits better.
-/// Each crop costs one forward pass.
+/// A photograph often shows more than the object, and shows it at an angle. The model localizes the object in the
+/// image; a localized crop rectifies it. The next localized crop starts from what the one before it localized, and fits
+/// better. Each crop costs one forward pass.
 public struct QueryCrops: Sendable, Hashable {
     /// Center crops, as shares of both sides; 1 is the whole image.
     public let centerFractions: [Double]

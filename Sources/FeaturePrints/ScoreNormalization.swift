@@ -6,9 +6,9 @@ import VectorSearch
 /// Moves the match threshold with the mean distance of a query to its nearest neighbors in a background set.
 ///
 /// A photograph of an airplane in a blue sky is close to every other one; a record sleeve is close only to itself. One
-/// threshold for both confuses airplanes, or misses sleeves in bad light. Jégou et al., "Exploiting descriptor distances
-/// for precise image search", 2011; with background images as in Pizzi et al., "A Self-Supervised Descriptor for Image
-/// Copy Detection", CVPR 2022.
+/// threshold for both confuses airplanes, or misses sleeves in bad light. Jégou et al., "Exploiting descriptor
+/// distances for precise image search", 2011; with background images as in Pizzi et al., "A Self-Supervised Descriptor
+/// for Image Copy Detection", CVPR 2022.
 struct ScoreNormalization: Sendable {
     static let metadataKey = "lookalike.background"
 

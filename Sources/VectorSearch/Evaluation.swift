@@ -61,8 +61,8 @@ public struct Evaluation: Sendable {
     /// Recall and false accept rate if matches beyond a threshold are rejected.
     ///
     /// - Parameter threshold: one distance for all queries; the match threshold of each query by default.
-    /// - Returns: the share of present queries whose first match is correct and accepted, and the share of absent queries
-    ///   with an accepted match; nil without such queries.
+    /// - Returns: the share of present queries whose first match is correct and accepted, and the share of absent
+    ///   queries with an accepted match; nil without such queries.
     public func rates(atThreshold threshold: Double? = nil) -> (recall: Double?, falseAcceptRate: Double?) {
         func isAccepted(_ outcome: Outcome) -> Bool {
             outcome.ranking.first.map { $0.distance <= threshold ?? outcome.matchThreshold ?? .infinity } ?? false

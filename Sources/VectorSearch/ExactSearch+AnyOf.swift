@@ -1,8 +1,8 @@
 import Compute
 
 extension ExactSearch {
-    /// The `k` rows nearest to any of several queries, nearest first; ties in the matrix's order. A row's distance is its
-    /// minimum distance over the queries.
+    /// The `k` rows nearest to any of several queries, nearest first; ties in the matrix's order. A row's distance is
+    /// its minimum distance over the queries.
     ///
     /// - Parameters:
     ///   - rows: the rows to search, as ascending disjoint ranges; all of them by default.

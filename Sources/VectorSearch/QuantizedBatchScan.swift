@@ -1,8 +1,8 @@
 import CKernels
 import Compute
 
-/// ``QuantizedScan`` for a group of queries: the codes of a block of rows are packed for products with many queries, and
-/// the lower bounds of all of them are computed while they are in the cache.
+/// ``QuantizedScan`` for a group of queries: the codes of a block of rows are packed for products with many queries,
+/// and the lower bounds of all of them are computed while they are in the cache.
 struct QuantizedBatchScan {
     let matrix: PrintMatrix
     let rows: QuantizedRows

@@ -1,7 +1,8 @@
 import CKernels
 import Compute
 
-/// A two-pass search: a lower bound from the int8 codes rejects most rows; the rest are ranked by exact float32 distances.
+/// A two-pass search: a lower bound from the int8 codes rejects most rows; the rest are ranked by exact float32
+/// distances.
 ///
 /// A row is rejected only if its lower bound is above the k-th best distance so far, and the second pass uses the same
 /// kernel as a search without codes. So the result is bit-identical.

@@ -3,8 +3,8 @@ import Foundation
 import GRDB
 
 extension Catalog {
-    /// Writes `prints.npy`, a float32 matrix with one row per entity, and `entities.jsonl`, one line per entity in the same
-    /// order, into a folder. Creates the folder if it is missing. O(entities) memory.
+    /// Writes `prints.npy`, a float32 matrix with one row per entity, and `entities.jsonl`, one line per entity in the
+    /// same order, into a folder. Creates the folder if it is missing. O(entities) memory.
     public func export(to url: URL) throws {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         let (prints, lines) = try folder.mappingErrors {

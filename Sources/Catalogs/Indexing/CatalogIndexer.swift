@@ -68,8 +68,8 @@ public final class CatalogIndexer: Sendable {
     /// - Parameters:
     ///   - jobs: the number of threads; all cores by default.
     ///   - progress: called after every commit.
-    /// - Throws: ``CatalogError`` if the catalog cannot be written, and `CancellationError` if the task is cancelled. What
-    ///   was committed stays.
+    /// - Throws: ``CatalogError`` if the catalog cannot be written, and `CancellationError` if the task is cancelled.
+    ///   What was committed stays.
     public func index(
         _ items: [IndexItem], jobs: Int? = nil, timings: StageTimings? = nil,
         progress: (IndexReport) -> Void = { _ in }

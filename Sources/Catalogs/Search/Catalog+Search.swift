@@ -34,8 +34,8 @@ extension Catalog {
         try await search(matchingAnyOf: [print], limit: limit, maxDistance: maxDistance, filter: filter, timings: timings)
     }
 
-    /// The entities nearest to any of the prints of a query, nearest first. An entity's distance is its minimum distance
-    /// over them.
+    /// The entities nearest to any of the prints of a query, nearest first. An entity's distance is its minimum
+    /// distance over them.
     ///
     /// - Parameter cursor: returns only what follows it in the ranking: the next page.
     /// - Throws: `FeaturePrintError` if a print was made with another model, and ``CatalogError``.

@@ -1,8 +1,9 @@
 import GRDB
 
 extension Catalog {
-    /// The entities whose title, subtitle or labels contain all words of the text, best first (BM25; title over subtitle
-    /// over labels). The last word may be a prefix. Case and diacritics are ignored; no character is an operator.
+    /// The entities whose title, subtitle or labels contain all words of the text, best first (BM25; title over
+    /// subtitle over labels). The last word may be a prefix. Case and diacritics are ignored; no character is an
+    /// operator.
     ///
     /// - Returns: an empty array for a text without words.
     /// - Throws: ``CatalogError`` if the catalog cannot be read.

@@ -1,8 +1,7 @@
 /// Typed words as a query of SQLite's full-text index.
 ///
-/// All words must occur, in any field; the last may be a prefix. Every word is quoted, so that it cannot be an operator, a
-/// column or a syntax error
-/// (https://www.sqlite.org/fts5.html, section 3).
+/// All words must occur, in any field; the last may be a prefix. Every word is quoted, so that it cannot be an
+/// operator, a column or a syntax error (https://www.sqlite.org/fts5.html, section 3).
 struct TextQuery {
     /// Nil if the text has no words.
     let expression: String?

@@ -2,7 +2,8 @@ import Foundation
 import GRDB
 import VectorSearch
 
-/// Writes a new matrix file beside the old one and renames it, so that there is a complete file at the path at any time.
+/// Writes a new matrix file beside the old one and renames it, so that there is a complete file at the path at any
+/// time.
 struct PrintMatrixWriter {
     let database: CatalogDatabase
 

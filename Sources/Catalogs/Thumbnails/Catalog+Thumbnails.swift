@@ -3,7 +3,8 @@ import GRDB
 import Imaging
 
 extension Catalog {
-    /// The thumbnail of an entity, a JPEG file: the stored one if it is large enough, otherwise a new one from the image.
+    /// The thumbnail of an entity, a JPEG file: the stored one if it is large enough, otherwise a new one from the
+    /// image.
     ///
     /// - Parameter longSide: the longer side in pixels; the thumbnail is never larger than the image.
     /// - Returns: nil for an unknown id.

@@ -6,9 +6,9 @@ public struct DecodingOptions: Sendable {
     /// Larger files are rejected before they are read. 512 MiB by default.
     public var maximumByteCount: Int
 
-    /// The size in pixels that the image will be resized to. A JPEG file is then decoded at 1/2, 1/4 or 1/8 of its size,
-    /// if both sides keep at least 1.5 times as many pixels: the inverse DCT of fewer coefficients costs a fraction of a
-    /// full decode.
+    /// The size in pixels that the image will be resized to. A JPEG file is then decoded at 1/2, 1/4 or 1/8 of its
+    /// size, if both sides keep at least 1.5 times as many pixels: the inverse DCT of fewer coefficients costs a
+    /// fraction of a full decode.
     public var neededSize: (width: Int, height: Int)?
 
     public init(

@@ -27,8 +27,8 @@ public struct Rectifier: Sendable {
         self.simd = simd
     }
 
-    /// Whether a quadrilateral can be rectified: convex, at least a thousandth of the image's area, and no corner farther
-    /// outside than the image is large.
+    /// Whether a quadrilateral can be rectified: convex, at least a thousandth of the image's area, and no corner
+    /// farther outside than the image is large.
     public func canRectify(_ quadrilateral: Quadrilateral) -> Bool {
         let reach = -Self.farthestOutside...1 + Self.farthestOutside
         return quadrilateral.isConvex && quadrilateral.area >= Self.smallestArea

@@ -1,8 +1,8 @@
 import Compute
 import Foundation
 
-/// The corners of an object by voting: every cell of a twelve-channel map predicts each corner, weighted by a softmax over
-/// the cells.
+/// The corners of an object by voting: every cell of a twelve-channel map predicts each corner, weighted by a softmax
+/// over the cells.
 ///
 /// Channels 0…3 are the logits of the weights, 4…11 the offsets (x and y per corner) from the cell, in cells.
 /// The output is x and y of each corner in pixels of the network's input, where cell `i` of a map that was

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Runs the steps of a pass in order; threads take the parts of a step dynamically.
 ///
-/// The threads stay for the whole pass: waking them for each of about twenty-five layers would take longer than a layer.
-/// Each step ends in a spin barrier over finished parts; late workers delay nobody.
+/// The threads stay for the whole pass: waking them for each of about twenty-five layers would take longer than a
+/// layer. Each step ends in a spin barrier over finished parts; late workers delay nobody.
 final class ForwardPass: Sendable {
     /// A counter on a cache line of its own.
     private struct Counter: ~Copyable {

@@ -2,9 +2,9 @@ import Foundation
 
 /// Which tensors of a network are int8, and their scales.
 ///
-/// The metadata of a file has the activation range of each tensor (``metadataKey``, JSON: name to number), calibrated on
-/// training images; larger values are clamped. A tensor is int8 if a convolution with ReLU writes it and only convolutions
-/// read it.
+/// The metadata of a file has the activation range of each tensor (``metadataKey``, JSON: name to number), calibrated
+/// on training images; larger values are clamped. A tensor is int8 if a convolution with ReLU writes it and only
+/// convolutions read it.
 package struct Quantization: Sendable {
     package static let metadataKey = "lookalike.activation_ranges"
 
@@ -13,8 +13,8 @@ package struct Quantization: Sendable {
 
     /// Nil if the file has no ranges.
     ///
-    /// - Throws: `malformed` if a range is not a positive number; `unusableGraph` if the graph has a tensor without a range,
-    ///   or mixes int8 and float32 in a way that no kernel supports.
+    /// - Throws: `malformed` if a range is not a positive number; `unusableGraph` if the graph has a tensor without a
+    ///   range, or mixes int8 and float32 in a way that no kernel supports.
     package init?(of file: SafeTensorsFile, graph: NetworkGraph) throws(ModelError.Reason) {
         guard let text = file.metadata[Self.metadataKey] else { return nil }
         guard let ranges = try? JSONDecoder().decode([String: Float].self, from: Data(text.utf8)),

@@ -6,8 +6,8 @@ import Imaging
 
 /// A catalog that returns entities of the app's own type. Only the rows that a search found are decoded.
 ///
-/// A catalog with several types of entities has an `EntityCatalog` for each. It may be shared between tasks: searches run
-/// in parallel on one model and one mapped matrix, and a cancelled task stops between the stages of a search.
+/// A catalog with several types of entities has an `EntityCatalog` for each. It may be shared between tasks: searches
+/// run in parallel on one model and one mapped matrix, and a cancelled task stops between the stages of a search.
 public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// The engine's catalog.
     public let catalog: Catalog
@@ -63,8 +63,8 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         return try await page(of: query, count: limit, filter: filter).entities
     }
 
-    /// Embeds the captured content, for several searches: the first page for the system's sheet, and further pages in the
-    /// app. One forward pass per crop.
+    /// Embeds the captured content, for several searches: the first page for the system's sheet, and further pages in
+    /// the app. One forward pass per crop.
     public func query(
         for content: SemanticContentDescriptor, maxDistance: Double? = nil, crops: QueryCrops = .localized, timings: StageTimings? = nil
     ) async throws -> SearchQuery {

@@ -1,6 +1,7 @@
 import Imaging
 
-/// Captured content: the pixels of a photo or of part of a screenshot, and words for what it shows. Either may be missing.
+/// Captured content: the pixels of a photo or of part of a screenshot, and words for what it shows. Either may be
+/// missing.
 public struct SemanticContentDescriptor: Sendable {
     /// The output of a classifier, such as `album` or `poster`.
     public let labels: [String]

@@ -4,8 +4,8 @@ import Foundation
 public protocol RelatedEntitySource<Entity>: Sendable {
     associatedtype Entity: Sendable
 
-    /// The entities whose attribute has one of the values, in the order of the values. One call serves all values, so that a
-    /// store is asked once and not once for every match.
+    /// The entities whose attribute has one of the values, in the order of the values. One call serves all values, so
+    /// that a store is asked once and not once for every match.
     func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity]
 }
 

@@ -2,18 +2,18 @@ import Catalogs
 import FeaturePrints
 import Foundation
 
-/// Captured content, embedded: the prints of the pixels, and the labels. It is `Codable`, so that an app can continue the
-/// search of the system's sheet without the pixels.
+/// Captured content, embedded: the prints of the pixels, and the labels. It is `Codable`, so that an app can continue
+/// the search of the system's sheet without the pixels.
 ///
 /// **How both are weighed.** An entity at distance `d` within the maximum distance `m` has the pixel
 /// score `p = 1 − d / 2m`, between ½ and 1; one beyond has `p = 0`. An entity that has `n` of the query's `k` labels
 /// among the words of its title, subtitle and labels has the label score `l = n / k`. The score is
 /// `1 − (1 − p)(1 − l / 2)`, as if either were an independent witness (a noisy or).
 ///
-/// So what the pixels found comes before what labels alone found, since a distance within the match threshold is
-/// rarely wrong while many entities share a label; labels decide between entities that look alike; and every entity
-/// comes once. Reciprocal rank fusion was not taken, because an entity's score would depend on the others: a cursor into
-/// such a ranking does not survive a change of the catalog. Of equal scores the catalog's order decides.
+/// So what the pixels found comes before what labels alone found, since a distance within the match threshold is rarely
+/// wrong while many entities share a label; labels decide between entities that look alike; and every entity comes
+/// once. Reciprocal rank fusion was not taken, because an entity's score would depend on the others: a cursor into such
+/// a ranking does not survive a change of the catalog. Of equal scores the catalog's order decides.
 public struct SearchQuery: Sendable, Hashable {
     /// One print per crop; empty without pixels.
     public let prints: [FeaturePrint]

@@ -3,9 +3,9 @@ import Compute
 
 /// An int8 convolution with 32-bit integer sums.
 ///
-/// Weights are signed, with one symmetric scale per output channel; activations are unsigned, with one scale per tensor.
-/// Jacob et al.: "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference" (CVPR
-/// 2018). Bias, residual and scaling are float32.
+/// Weights are signed, with one symmetric scale per output channel; activations are unsigned, with one scale per
+/// tensor. Jacob et al.: "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference"
+/// (CVPR 2018). Bias, residual and scaling are float32.
 struct QuantizedConvolution: ConvolutionMethod {
     private let geometry: ConvolutionGeometry
     /// [output block][input block][ky][kx][4 quads of inputs][16 outputs][4 inputs]
