@@ -25,7 +25,8 @@ let package = Package(
         .executableTarget(
             name: "Quick",
             dependencies: [
-                "Stages", .product(name: "Lookalike", package: "lookalike"), .product(name: "Benchmark", package: "benchmark"),
+                "Stages", .product(name: "Lookalike", package: "lookalike"),
+                .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Benchmarks/Quick",
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]

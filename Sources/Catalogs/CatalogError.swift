@@ -49,7 +49,8 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case .noModel: "\(folder): a new catalog needs a model; none was given, and the default model is not linked"
         case .laterVersion: "\(folder): was written by a later version of Lookalike"
         case .earlierVersion:
-            "\(folder): was written by an earlier version of Lookalike; “lookalike index INPUT --catalog \(folder)” migrates it"
+            "\(folder): was written by an earlier version of Lookalike; "
+                + "“lookalike index INPUT --catalog \(folder)” migrates it"
         case .damaged(let words): "\(folder): is damaged: \(words)"
         case .failed(let words): "\(folder): \(words)"
         case .unknownEntities(let ids):

@@ -26,7 +26,9 @@ extension Catalog {
                         entityCount: try EntityRecord.fetchCount(db), dimension: header.dimension,
                         revision: try CatalogDatabase.revision(db), model: model.identity,
                         typeCounts: try Row.fetchAll(
-                            db, sql: "SELECT COALESCE(type, '') AS type, COUNT(*) AS count FROM entity GROUP BY 1 ORDER BY 1"
+                            db,
+                            sql:
+                                "SELECT COALESCE(type, '') AS type, COUNT(*) AS count FROM entity GROUP BY 1 ORDER BY 1"
                         ).map { ($0["type"], $0["count"]) },
                         databaseBytes: FileStamp(path: folder.database.path)?.size ?? 0,
                         matrixBytes: FileStamp(path: folder.matrix.path)?.size ?? 0)

@@ -10,7 +10,8 @@ extension Catalog {
         var problems = try folder.mappingErrors { try databaseProblems() }
         if let file = MappedPrintMatrix(folder.matrix) {
             if !file.isIntact {
-                problems.append("\(folder.matrix.lastPathComponent): its contents do not match its digest; it was rebuilt")
+                problems.append(
+                    "\(folder.matrix.lastPathComponent): its contents do not match its digest; it was rebuilt")
                 try PrintMatrixWriter(database: database).write()
             }
         } else {

@@ -15,7 +15,8 @@ package struct SHA256: ~Copyable {
     deinit { EVP_MD_CTX_free(context) }
 
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        precondition(EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1, "OpenSSL takes bytes of any number")
+        precondition(
+            EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1, "OpenSSL takes bytes of any number")
     }
 
     package mutating func update(_ data: Data) { data.withUnsafeBytes { update($0) } }

@@ -59,7 +59,8 @@ extension FeaturePrintModel {
     private func prints(
         of crops: ArraySlice<ImageCrop>, threads: Int, timings: StageTimings?
     ) throws(ModelError) -> [CropPrint] {
-        try workspaces.withWorkspace(for: network, batch: crops.count, threads: threads) { workspace throws(ModelError) in
+        try workspaces.withWorkspace(for: network, batch: crops.count, threads: threads) {
+            workspace throws(ModelError) in
             measured(timings, .resize, count: crops.count) {
                 for (index, crop) in crops.enumerated() { input.write(crop, into: network.input(index, in: workspace)) }
             }

@@ -60,7 +60,8 @@ public final class FeaturePrintModel: Sendable {
             self.precision = precision ?? (quantization != nil && simd.hasFastInt8DotProduct ? .int8 : .float32)
             network = try Network(
                 graph: file.graph, file: file.tensors, quantization: self.precision == .int8 ? quantization : nil)
-            scoreNormalization = try ScoreNormalization(of: file.tensors, dimension: network.outputDimension, simd: simd)
+            scoreNormalization = try ScoreNormalization(
+                of: file.tensors, dimension: network.outputDimension, simd: simd)
             matchThreshold = file.matchThreshold
             identity = file.identity(excluding: scoreNormalization?.tensor)
         } catch {

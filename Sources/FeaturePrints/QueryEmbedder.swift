@@ -28,7 +28,8 @@ public struct QueryEmbedder: Sendable {
         EmbeddedQuery(crops: try prints(of: image, threads: threads, timings: timings), model: model)
     }
 
-    private func prints(of image: PixelBuffer, threads: Int?, timings: StageTimings?) throws(ModelError) -> [CropPrint] {
+    private func prints(of image: PixelBuffer, threads: Int?, timings: StageTimings?) throws(ModelError) -> [CropPrint]
+    {
         let (fractions, localizedCrops) = (crops.centerFractions, crops.localizedCrops)
         let query = QueryImage(image, for: model, cropCount: fractions.count + localizedCrops)
         let centers = fractions.map { $0 == 1 ? query.overview : query.overview.centerCrop($0) }

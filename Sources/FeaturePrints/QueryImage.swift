@@ -14,7 +14,8 @@ struct QueryImage {
     init(_ image: PixelBuffer, for model: FeaturePrintModel, cropCount: Int) {
         self.image = image
         inputSide = max(model.inputSize.width, model.inputSize.height)
-        let factor = cropCount < 2 ? 1 : min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
+        let factor =
+            cropCount < 2 ? 1 : min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
         overview = BoxReducer(factor: factor).reduce(image)
     }
 

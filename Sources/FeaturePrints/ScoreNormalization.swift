@@ -56,7 +56,9 @@ struct ScoreNormalization: Sendable {
         else {
             throw .malformed(
                 "the metadata “\(Self.metadataKey)” has the nearest \(description.nearest) of \(count), a weight of "
-                    + "\(description.weight) and a distance of \(description.typical_distance); these are 1…\(count), 0…1 and 0…2")
+                    + "\(description.weight) and a distance of \(description.typical_distance); "
+                    + "these are 1…\(count), 0…1 and 0…2"
+            )
         }
         let values = try file.floats(tensor, shape: [count, dimension])
         let matrix = PrintMatrix(values, dimension: dimension)

@@ -35,7 +35,8 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
         case .unknownVersion(let version):
             "\(source): its layer graph has version \(version); this program reads version \(NetworkGraph.version)"
         case .noActivationRanges:
-            "\(source): cannot be computed in int8: the metadata has no activation ranges (“\(Quantization.metadataKey)”)"
+            "\(source): cannot be computed in int8: the metadata has no activation ranges "
+                + "(“\(Quantization.metadataKey)”)"
         case .noDirection: "\(source): the network's output for an image is zero or not finite"
         }
     }

@@ -14,7 +14,9 @@ struct CatalogCommand: ParsableCommand {
         @OptionGroup var model: ModelOptions
         @OptionGroup var timing: TimingOptions
 
-        func open() throws -> Catalog { try Catalog(at: URL(fileURLWithPath: folder, isDirectory: true), model: model.loadIfNamed()) }
+        func open() throws -> Catalog {
+            try Catalog(at: URL(fileURLWithPath: folder, isDirectory: true), model: model.loadIfNamed())
+        }
     }
 
     struct Info: ParsableCommand {

@@ -45,17 +45,22 @@ struct EvaluateCommand: AsyncParsableCommand {
         var failures = 0
         for (number, query) in try readQueries(file) {
             let path = URL(fileURLWithPath: query.query, relativeTo: file.deletingLastPathComponent()).path
-            guard let image = QueryImage.readOrReport(
-                path, prefix: "\(queries):\(number): ", options: catalog.model.decodingOptions, timings: timings, failures: &failures)
+            guard
+                let image = QueryImage.readOrReport(
+                    path, prefix: "\(queries):\(number): ", options: catalog.model.decodingOptions, timings: timings,
+                    failures: &failures)
             else { continue }
             let embedded = try embedder.embed(image, timings: timings)
-            let matches = try await catalog.search(matchingAnyOf: embedded.prints, limit: 10, maxDistance: .infinity, timings: timings)
+            let matches = try await catalog.search(
+                matchingAnyOf: embedded.prints, limit: 10, maxDistance: .infinity, timings: timings)
             let threshold = embedded.matchThreshold
             let outcome = Evaluation.Outcome(
                 target: query.target, ranking: matches.map { ($0.entity.id, $0.distance) }, matchThreshold: threshold)
             all.add(outcome)
             if let kind = query.kind { byKind[kind, default: Evaluation()].add(outcome) }
-            if answers != nil { lines += try SearchAnswer(query: query.query, matches: matches, matchThreshold: threshold).line + "\n" }
+            if answers != nil {
+                lines += try SearchAnswer(query: query.query, matches: matches, matchThreshold: threshold).line + "\n"
+            }
         }
         if let answers { try Data(lines.utf8).write(to: URL(fileURLWithPath: answers), options: .atomic) }
         report(all, byKind: byKind)
@@ -69,7 +74,8 @@ struct EvaluateCommand: AsyncParsableCommand {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
         where !line.allSatisfy(\.isWhitespace) {
             guard let query = try? JSONDecoder().decode(Query.self, from: Data(line.utf8)) else {
-                throw ValidationError("\(file.path):\(index + 1): not a query such as {\"query\": \"a.jpg\", \"target\": \"id\"}")
+                throw ValidationError(
+                    "\(file.path):\(index + 1): not a query such as {\"query\": \"a.jpg\", \"target\": \"id\"}")
             }
             queries.append((index + 1, query))
         }
@@ -77,7 +83,9 @@ struct EvaluateCommand: AsyncParsableCommand {
     }
 
     private func report(_ all: Evaluation, byKind: [String: Evaluation]) {
-        func row(_ name: String, _ value: String) { print(name.padding(toLength: 34, withPad: " ", startingAt: 0) + value) }
+        func row(_ name: String, _ value: String) {
+            print(name.padding(toLength: 34, withPad: " ", startingAt: 0) + value)
+        }
         func share(_ value: Double?) -> String { value.map { String(format: "%.4f", $0) } ?? "–" }
         row("queries", "\(all.outcomes.count), \(all.absentCount) of them without a target")
         row("recall@1", share(all.recall(at: 1)))
@@ -95,7 +103,9 @@ struct EvaluateCommand: AsyncParsableCommand {
         if let least = limits.min(), let most = limits.max() {
             let rates = all.rates()
             let range = String(format: least == most ? "%.2f" : "%.2f–%.2f", least, most)
-            row("at the match threshold \(range)", "recall \(share(rates.recall)), false accept rate \(share(rates.falseAcceptRate))")
+            row(
+                "at the match threshold \(range)",
+                "recall \(share(rates.recall)), false accept rate \(share(rates.falseAcceptRate))")
         }
     }
 }

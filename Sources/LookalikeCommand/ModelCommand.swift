@@ -21,14 +21,16 @@ struct ModelCommand: ParsableCommand {
         private func perform() throws {
             let model = try file.map { try FeaturePrintModel(contentsOf: URL(fileURLWithPath: $0)) } ?? .default()
             let summary = model.summary
-            let rows = [("LAYER", "KIND", "OUTPUT", "PARAMETERS", "MULTIPLY-ADDS")]
+            let rows =
+                [("LAYER", "KIND", "OUTPUT", "PARAMETERS", "MULTIPLY-ADDS")]
                 + summary.rows.map { ($0.name, $0.kind, $0.output, grouped($0.parameters), grouped($0.multiplyAdds)) }
                 + [("total", "", "", grouped(summary.parameters), grouped(summary.multiplyAdds))]
             let names = rows.map(\.0.count).max() ?? 0
             let kinds = rows.map(\.1.count).max() ?? 0
             for row in rows {
                 print(
-                    left(row.0, names) + "  " + left(row.1, kinds) + "  " + right(row.2, 12) + right(row.3, 12) + right(row.4, 15))
+                    left(row.0, names) + "  " + left(row.1, kinds) + "  " + right(row.2, 12) + right(row.3, 12)
+                        + right(row.4, 15))
             }
             print("")
             print("model                 \(model.identity)")
@@ -48,7 +50,11 @@ struct ModelCommand: ParsableCommand {
             }.joined()
         }
 
-        private func left(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
-        private func right(_ text: String, _ width: Int) -> String { String(repeating: " ", count: max(0, width - text.count)) + text }
+        private func left(_ text: String, _ width: Int) -> String {
+            text + String(repeating: " ", count: max(0, width - text.count))
+        }
+        private func right(_ text: String, _ width: Int) -> String {
+            String(repeating: " ", count: max(0, width - text.count)) + text
+        }
     }
 }

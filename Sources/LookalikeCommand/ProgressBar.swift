@@ -41,6 +41,8 @@ struct ProgressBar {
 
     static func duration(_ seconds: Double) -> String {
         let whole = Int(seconds.rounded(.up))
-        return whole < 60 ? "\(whole) s" : whole < 3600 ? "\(whole / 60) min \(whole % 60) s" : "\(whole / 3600) h \(whole % 3600 / 60) min"
+        return whole < 60
+            ? "\(whole) s"
+            : whole < 3600 ? "\(whole / 60) min \(whole % 60) s" : "\(whole / 3600) h \(whole % 3600 / 60) min"
     }
 }

@@ -69,7 +69,9 @@ struct SearchCommand: AsyncParsableCommand {
         if matches.isEmpty { print("      no match") }
         for (index, match) in matches.enumerated() {
             let words = [match.entity.title, match.entity.subtitle].compactMap { $0 }.joined(separator: " — ")
-            print(String(format: "%4d  %.3f  ", index + 1, match.distance) + match.entity.id + (words.isEmpty ? "" : "  " + words))
+            print(
+                String(format: "%4d  %.3f  ", index + 1, match.distance) + match.entity.id
+                    + (words.isEmpty ? "" : "  " + words))
         }
     }
 }

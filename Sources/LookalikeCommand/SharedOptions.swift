@@ -21,7 +21,9 @@ struct TimingOptions: ParsableArguments {
 extension StageTimings {
     func printReport() {
         for (stage, time, count) in stages {
-            let each = count > 1 ? String(format: "  (%d images, %.3f ms each)", count, Self.milliseconds(time) / Double(count)) : ""
+            let each =
+                count > 1
+                ? String(format: "  (%d images, %.3f ms each)", count, Self.milliseconds(time) / Double(count)) : ""
             StandardError.print(Self.line(stage.rawValue, time) + each)
         }
     }
@@ -58,9 +60,9 @@ struct CropOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The crops of a query to embed, one forward pass each: “whole”; “center” (also the center 72 %); “localized” \
-            (also two rectified crops of the detected object); “centers” (also the center 86, 72 and 52 %); or a list \
-            such as 1,0.8,localized of center fractions and localized crops.
+            The crops of a query to embed, one forward pass each: “whole”; “center” (also the center 72 %); \
+            “localized” (also two rectified crops of the detected object); “centers” (also the center 86, 72 and \
+            52 %); or a list such as 1,0.8,localized of center fractions and localized crops.
             """,
             valueName: "crops"),
         transform: Self.parse)
@@ -76,9 +78,11 @@ struct CropOption: ParsableArguments {
             let parts = text.split(separator: ",", omittingEmptySubsequences: false)
             let fractions = parts.filter { $0 != "localized" }.map { Double($0) }
             guard !fractions.isEmpty, fractions.allSatisfy({ $0.map { $0 > 0 && $0 <= 1 } ?? false }) else {
-                throw ValidationError("“\(text)” is not whole, center, centers, localized or a list of fractions between 0 and 1.")
+                throw ValidationError(
+                    "“\(text)” is not whole, center, centers, localized or a list of fractions between 0 and 1.")
             }
-            return QueryCrops(centerFractions: fractions.compactMap(\.self), localizedCrops: parts.count - fractions.count)
+            return QueryCrops(
+                centerFractions: fractions.compactMap(\.self), localizedCrops: parts.count - fractions.count)
         }
     }
 }
@@ -102,10 +106,14 @@ enum QueryImage {
     }
 
     /// Reads an image file, or standard input for `-`.
-    static func read(_ argument: String, options: DecodingOptions, timings: StageTimings?) throws(ImageError) -> PixelBuffer {
+    static func read(_ argument: String, options: DecodingOptions, timings: StageTimings?) throws(ImageError)
+        -> PixelBuffer
+    {
         let start = ContinuousClock.now
         defer { timings?.add(ContinuousClock.now - start, to: .decode) }
-        guard argument == "-" else { return try PixelBuffer(contentsOf: URL(fileURLWithPath: argument), options: options) }
+        guard argument == "-" else {
+            return try PixelBuffer(contentsOf: URL(fileURLWithPath: argument), options: options)
+        }
         let data: Data
         do {
             data = try FileHandle.standardInput.read(upToCount: options.maximumByteCount + 1) ?? Data()
@@ -113,7 +121,8 @@ enum QueryImage {
             throw ImageError(source: "standard input", reason: .unreadable("\(error)"))
         }
         guard data.count <= options.maximumByteCount else {
-            throw ImageError(source: "standard input", reason: .fileTooLarge(bytes: data.count, limit: options.maximumByteCount))
+            throw ImageError(
+                source: "standard input", reason: .fileTooLarge(bytes: data.count, limit: options.maximumByteCount))
         }
         return try PixelBuffer(decoding: data, named: "standard input", options: options)
     }

@@ -42,7 +42,8 @@ struct BatchScan: Sendable {
         while row < rows.upperBound {
             let count = min(block, rows.upperBound - row)
             cblas_sgemm(
-                CblasRowMajor, CblasNoTrans, CblasTrans, blasint(queries.count), blasint(count), blasint(matrix.dimension),
+                CblasRowMajor, CblasNoTrans, CblasTrans, blasint(queries.count), blasint(count),
+                blasint(matrix.dimension),
                 -2, flat, blasint(matrix.dimension), matrix.rows + row * matrix.dimension, blasint(matrix.dimension),
                 0, products, blasint(block))
             let rowNorms = matrix.squaredNorms + row
@@ -75,7 +76,9 @@ struct BatchScan: Sendable {
         }
         let nearest = exact.sorted()
         guard candidates.capacity < matrix.rowCount else { return nearest }
-        guard let farthest = approximate.last, let kth = nearest.last, farthest.squaredDistance.isFinite else { return nil }
+        guard let farthest = approximate.last, let kth = nearest.last, farthest.squaredDistance.isFinite else {
+            return nil
+        }
         // A sum of n products is off by at most n · u · Σ|q||x| (Higham, "Accuracy and Stability of
         // Numerical Algorithms", section 3.1), u = 2⁻²⁴, and Σ|q||x| ≤ ‖q‖‖x‖ ≤ (‖q‖² + ‖x‖²) / 2.
         // Both sums, the factor two and the last additions together stay below 4 · (n + 4) · u of

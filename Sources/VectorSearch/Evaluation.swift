@@ -42,7 +42,10 @@ public struct Evaluation: Sendable {
         var right = 0
         return firsts.enumerated().map { index, first in
             if first.isRight { right += 1 }
-            return (first.distance, Double(right) / Double(max(presentCount, 1)), Double(right) / Double(index + 1), first.isRight)
+            return (
+                first.distance, Double(right) / Double(max(presentCount, 1)), Double(right) / Double(index + 1),
+                first.isRight
+            )
         }
     }
 

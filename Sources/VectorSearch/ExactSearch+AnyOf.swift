@@ -10,12 +10,14 @@ extension ExactSearch {
     /// - Precondition: the queries have the matrix's dimension, and `rows` lie in the matrix.
     /// - Complexity: O(queries · rows · dimension), however deep `last` is in the ranking.
     public func nearest(
-        toAnyOf queries: [[Float]], k: Int, among rows: [Range<Int>]? = nil, after last: Neighbor? = nil, threads: Int? = nil
+        toAnyOf queries: [[Float]], k: Int, among rows: [Range<Int>]? = nil, after last: Neighbor? = nil,
+        threads: Int? = nil
     ) -> [Neighbor] {
         check(queries)
         guard !queries.isEmpty, k > 0 else { return [] }
         let rows = rows ?? [0..<matrix.rowCount]
-        precondition(rows.allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= matrix.rowCount }, "rows lie in the matrix")
+        precondition(
+            rows.allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= matrix.rowCount }, "rows lie in the matrix")
         let blocks = rows.flatMap { range in
             stride(from: range.lowerBound, to: range.upperBound, by: Self.rowsPerBlock).map {
                 $0..<min($0 + Self.rowsPerBlock, range.upperBound)

@@ -46,7 +46,9 @@ public struct ExactSearch: Sendable {
         // Threads share the rows, so that each streams its part of the matrix once for a group.
         return groups.flatMap { range in
             let group = Array(queries[range])
-            if let scan = QuantizedBatchScan(matrix, queries: group, k: k, kernels: kernels) { return scan.run(workers: workers) }
+            if let scan = QuantizedBatchScan(matrix, queries: group, k: k, kernels: kernels) {
+                return scan.run(workers: workers)
+            }
             return BatchScan(matrix: matrix, kernels: kernels, queries: group, k: k)
                 .run(workers: workers)
                 .enumerated().map { index, found in found ?? nearest(to: group[index], k: k, threads: threads) }
@@ -64,7 +66,9 @@ public struct ExactSearch: Sendable {
 
     /// The kernels read as many components of a query as the rows have.
     func check(_ queries: [[Float]]) {
-        precondition(queries.allSatisfy { $0.count == matrix.dimension }, "a query needs the dimension of the rows, \(matrix.dimension)")
+        precondition(
+            queries.allSatisfy { $0.count == matrix.dimension },
+            "a query needs the dimension of the rows, \(matrix.dimension)")
     }
 
     func workerCount(_ threads: Int?, work: Int) -> Int {
@@ -75,6 +79,7 @@ public struct ExactSearch: Sendable {
     /// The squared distance of each row of the range.
     func squaredDistances(from query: [Float], to rows: Range<Int>, into out: UnsafeMutablePointer<Float>) {
         kernels.table.squared_distances(
-            query, matrix.rows + rows.lowerBound * matrix.dimension, matrix.dimension, rows.count, matrix.dimension, out)
+            query, matrix.rows + rows.lowerBound * matrix.dimension, matrix.dimension, rows.count, matrix.dimension, out
+        )
     }
 }

@@ -43,7 +43,8 @@ public struct PrintMatrix: @unchecked Sendable {
         precondition(dimension > 0 && values.count % dimension == 0, "the values make whole rows")
         let memory = OwnedRows(values, dimension: dimension)
         self.init(
-            rows: memory.rows, squaredNorms: memory.squaredNorms, quantized: memory.quantized, dimension: dimension, owner: memory)
+            rows: memory.rows, squaredNorms: memory.squaredNorms, quantized: memory.quantized, dimension: dimension,
+            owner: memory)
     }
 
     public func row(_ index: Int) -> UnsafeBufferPointer<Float> {
@@ -76,7 +77,8 @@ private final class OwnedRows: @unchecked Sendable {
             let span = (index * dimension)..<((index + 1) * dimension)
             let row = UnsafeBufferPointer(rebasing: copy[span])
             norms[index] = PrintMatrix.squaredNorm(row)
-            (scales[index], residualNorms[index]) = QuantizedRows.quantize(row, into: UnsafeMutableBufferPointer(rebasing: codes[span]))
+            (scales[index], residualNorms[index]) = QuantizedRows.quantize(
+                row, into: UnsafeMutableBufferPointer(rebasing: codes[span]))
         }
         rows = UnsafeBufferPointer(copy)
         squaredNorms = UnsafeBufferPointer(norms)
@@ -109,7 +111,8 @@ private final class OwnedRows: @unchecked Sendable {
 
     deinit {
         for address in [
-            UnsafeRawPointer(rows.baseAddress), UnsafeRawPointer(squaredNorms.baseAddress), UnsafeRawPointer(codes.baseAddress),
+            UnsafeRawPointer(rows.baseAddress), UnsafeRawPointer(squaredNorms.baseAddress),
+            UnsafeRawPointer(codes.baseAddress),
             UnsafeRawPointer(scales.baseAddress), UnsafeRawPointer(residualNorms.baseAddress),
         ] {
             UnsafeMutableRawPointer(mutating: address)?.deallocate()

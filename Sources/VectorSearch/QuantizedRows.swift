@@ -19,8 +19,12 @@ public struct QuantizedRows: @unchecked Sendable {
     ///   - scales: one per row.
     ///   - residualNorms: one per row.
     /// - Precondition: the buffers are not empty.
-    public init(codes: UnsafeBufferPointer<UInt8>, scales: UnsafeBufferPointer<Float>, residualNorms: UnsafeBufferPointer<Float>) {
-        guard let codes = codes.baseAddress, let scales = scales.baseAddress, let residualNorms = residualNorms.baseAddress else {
+    public init(
+        codes: UnsafeBufferPointer<UInt8>, scales: UnsafeBufferPointer<Float>, residualNorms: UnsafeBufferPointer<Float>
+    ) {
+        guard let codes = codes.baseAddress, let scales = scales.baseAddress,
+            let residualNorms = residualNorms.baseAddress
+        else {
             preconditionFailure("the buffers are empty")
         }
         self.codes = codes

@@ -31,31 +31,34 @@ struct QuantizedScan {
         let dimension = matrix.dimension
         let largest = blocks.lazy.map(\.count).max() ?? 0
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: max(1, largest)) { dots in
-        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: max(1, largest)) { found in
-            guard let dots = dots.baseAddress, let found = found.baseAddress else { return }
-            var isCandidate = [Bool](repeating: false, count: largest)
-            for block in blocks {
-                let first = block.lowerBound
-                var candidates = 0
-                for (query, codes) in quantized.enumerated() {
-                    kernels.table.quantized_dot_products(
-                        codes.codes, rows.codes + first * dimension, dimension, block.count, dimension, dots)
-                    var bound = bounds[query]
-                    let count = kernels.table.select_candidates(
-                        &bound, dots, rows.scales + first, matrix.squaredNorms + first, rows.residualNorms + first, block.count,
-                        best.bound, found)
-                    for index in 0..<count { isCandidate[Int(found[index])] = true }
-                    candidates += count
-                }
-                guard candidates > 0 else { continue }
-                for offset in 0..<block.count where isCandidate[offset] {
-                    isCandidate[offset] = false
-                    let neighbor = Neighbor(row: first + offset, squaredDistance: squaredDistance(to: first + offset))
-                    if let last, !last.precedes(neighbor) { continue }
-                    best.offer(row: neighbor.row, squaredDistance: neighbor.squaredDistance)
+            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: max(1, largest)) { found in
+                guard let dots = dots.baseAddress, let found = found.baseAddress else { return }
+                var isCandidate = [Bool](repeating: false, count: largest)
+                for block in blocks {
+                    let first = block.lowerBound
+                    var candidates = 0
+                    for (query, codes) in quantized.enumerated() {
+                        kernels.table.quantized_dot_products(
+                            codes.codes, rows.codes + first * dimension, dimension, block.count, dimension, dots)
+                        var bound = bounds[query]
+                        let count = kernels.table.select_candidates(
+                            &bound, dots, rows.scales + first, matrix.squaredNorms + first, rows.residualNorms + first,
+                            block.count,
+                            best.bound, found)
+                        for index in 0..<count { isCandidate[Int(found[index])] = true }
+                        candidates += count
+                    }
+                    guard candidates > 0 else { continue }
+                    for offset in 0..<block.count where isCandidate[offset] {
+                        isCandidate[offset] = false
+                        let neighbor = Neighbor(
+                            row: first + offset, squaredDistance: squaredDistance(to: first + offset))
+                        if let last, !last.precedes(neighbor) { continue }
+                        best.offer(row: neighbor.row, squaredDistance: neighbor.squaredDistance)
+                    }
                 }
             }
-        }}
+        }
         return best
     }
 

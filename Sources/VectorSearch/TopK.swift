@@ -36,7 +36,8 @@ struct TopK: Sendable {
             var parent = 0
             while true {
                 var last = parent
-                for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && heap[last].precedes(heap[child]) {
+                for child in [2 * parent + 1, 2 * parent + 2]
+                where child < heap.count && heap[last].precedes(heap[child]) {
                     last = child
                 }
                 guard last != parent else { break }

@@ -21,7 +21,8 @@ struct CatalogFixture {
     func id(_ index: Int) -> String { "sub\(index % 2)/image\(index)" }
 
     func write(_ index: Int, seed: UInt64) throws {
-        try FileManager.default.createDirectory(at: path(index).deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: path(index).deletingLastPathComponent(), withIntermediateDirectories: true)
         try SampleImage.blocks(seed: seed).pngData().write(to: path(index))
     }
 
@@ -45,7 +46,8 @@ struct CatalogFixture {
     static func model(advising change: (inout [String: String]) -> Void) throws -> FeaturePrintModel {
         let data = try FeaturePrintModel.default().fileData
         let length = data.prefix(8).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
-        var header = try #require(try JSONSerialization.jsonObject(with: data.subdata(in: 8..<(8 + length))) as? [String: Any])
+        var header = try #require(
+            try JSONSerialization.jsonObject(with: data.subdata(in: 8..<(8 + length))) as? [String: Any])
         var metadata = try #require(header["__metadata__"] as? [String: String])
         change(&metadata)
         header["__metadata__"] = metadata

@@ -13,14 +13,18 @@ struct CatalogIndexerTests {
         let catalog = try Catalog(at: fixture.catalog)
         #expect(catalog.count == 6)
         for index in 0..<6 {
-            let matches = try await catalog.search(matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2, crops: .whole)
+            let matches = try await catalog.search(
+                matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2, crops: .whole)
             #expect(matches.count == 3)
             #expect(matches.first?.entity.id == fixture.id(index) && matches.first?.distance == 0)
             #expect(matches.map(\.distance) == matches.map(\.distance).sorted())
         }
         #expect(try await catalog.search(matching: SampleImage.blocks(seed: 99), maxDistance: 0).isEmpty)
         #expect(try await catalog.search(matching: SampleImage.blocks(seed: 0), limit: 0).isEmpty)
-        #expect(try catalog.entities(for: [fixture.id(3), "unknown", fixture.id(1)]).map(\.id) == [fixture.id(3), fixture.id(1)])
+        #expect(
+            try catalog.entities(for: [fixture.id(3), "unknown", fixture.id(1)]).map(\.id) == [
+                fixture.id(3), fixture.id(1),
+            ])
         #expect(try catalog.verify().isEmpty)
     }
 
@@ -38,7 +42,8 @@ struct CatalogIndexerTests {
         try fixture.write(3, seed: 3)
         let changed = try fixture.index()
         #expect((changed.added, changed.updated, changed.unchanged) == (1, 2, 4))
-        let found = try await Catalog(at: fixture.catalog).search(matching: SampleImage.blocks(seed: 200), limit: 1, crops: .whole)
+        let found = try await Catalog(at: fixture.catalog).search(
+            matching: SampleImage.blocks(seed: 200), limit: 1, crops: .whole)
         #expect(found.first?.entity.id == fixture.id(2) && found.first?.distance == 0)
     }
 
@@ -107,9 +112,12 @@ struct CatalogIndexerTests {
         let fixture = try CatalogFixture(count: 2)
         let other = try CatalogFixture.otherModel()
         try fixture.index()
-        for attempt in [{ _ = try Catalog(at: fixture.catalog, model: other) }, { try fixture.index(model: other) }] as [() throws -> Void] {
+        for attempt in [{ _ = try Catalog(at: fixture.catalog, model: other) }, { try fixture.index(model: other) }]
+            as [() throws -> Void]
+        {
             let error = #expect(throws: CatalogError.self) { try attempt() }
-            #expect(error?.reason == .otherModel(catalog: try FeaturePrintModel.default().identity, given: other.identity))
+            #expect(
+                error?.reason == .otherModel(catalog: try FeaturePrintModel.default().identity, given: other.identity))
         }
     }
 
@@ -120,7 +128,8 @@ struct CatalogIndexerTests {
         let catalog = try Catalog(at: fixture.catalog)
         #expect(catalog.model.identity == other.identity)
         await #expect(throws: FeaturePrintError.self) {
-            try await catalog.search(matching: try FeaturePrintModel.default().featurePrint(for: SampleImage.blocks(seed: 0)))
+            try await catalog.search(
+                matching: try FeaturePrintModel.default().featurePrint(for: SampleImage.blocks(seed: 0)))
         }
         try FileManager.default.removeItem(at: fixture.catalog.appendingPathComponent("model.safetensors"))
         let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }

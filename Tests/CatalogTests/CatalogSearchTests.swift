@@ -32,8 +32,10 @@ struct ManifestFixture {
 
 struct TextSearchTests {
     static let rows = [
-        ManifestFixture.row(0, #""title": "Slow Meridian", "subtitle": "Ada Fontaine", "type": "album", "labels": ["ambient", "tape"]"#),
-        ManifestFixture.row(1, #""title": "Ambient Works", "subtitle": "Oskar Lind", "type": "album", "labels": ["machines"]"#),
+        ManifestFixture.row(
+            0, #""title": "Slow Meridian", "subtitle": "Ada Fontaine", "type": "album", "labels": ["ambient", "tape"]"#),
+        ManifestFixture.row(
+            1, #""title": "Ambient Works", "subtitle": "Oskar Lind", "type": "album", "labels": ["machines"]"#),
         ManifestFixture.row(2, #""title": "Café Señorita", "subtitle": "Inés", "type": "album", "labels": ["東京"]"#),
         ManifestFixture.row(3, #""title": "Poster of Ambient Works", "type": "poster", "labels": []"#),
     ]
@@ -41,7 +43,9 @@ struct TextSearchTests {
     @Test func findsWordsInAnyFieldTitlesFirst() throws {
         let fixture = try ManifestFixture(Self.rows, count: 4)
         let catalog = try Catalog(at: fixture.catalog)
-        func ids(_ text: String, filter: CatalogFilter = CatalogFilter()) throws -> [String] { try catalog.search(text: text, filter: filter).map(\.id) }
+        func ids(_ text: String, filter: CatalogFilter = CatalogFilter()) throws -> [String] {
+            try catalog.search(text: text, filter: filter).map(\.id)
+        }
         // In a title first (of two, in the shorter text), in labels last.
         #expect(try ids("ambient") == ["e3", "e1", "e0"])
         #expect(try ids("AMBIENT wor") == ["e3", "e1"])
@@ -59,7 +63,10 @@ struct TextSearchTests {
     @Test func noCharacterOfTheTextIsAnOperator() throws {
         let fixture = try ManifestFixture(Self.rows, count: 4)
         let catalog = try Catalog(at: fixture.catalog)
-        for text in ["", "  ", "\"", "\"\"", "*", "(", "-", "^", "title:", "'; DROP TABLE entity; --", "NEAR(", "+", "{title}", "\0", "a\0b", "🎷", "…"] {
+        for text in [
+            "", "  ", "\"", "\"\"", "*", "(", "-", "^", "title:", "'; DROP TABLE entity; --", "NEAR(", "+", "{title}",
+            "\0", "a\0b", "🎷", "…",
+        ] {
             _ = try catalog.search(text: text)
         }
         #expect(try catalog.search(text: "").isEmpty && catalog.search(text: "\"*\"").isEmpty)
@@ -69,7 +76,8 @@ struct TextSearchTests {
         var random = SeededGenerator(seed: 8)
         let alphabet = Array("ab \"'*()-+^:{}|&\\\0é東\n")
         for _ in 0..<300 {
-            let text = String((0..<Int.random(in: 0...12, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
+            let text = String(
+                (0..<Int.random(in: 0...12, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
             _ = try catalog.search(text: text)
         }
     }
@@ -92,7 +100,8 @@ struct RecommendedDistanceTests {
     @Test func theLimitIsTheQuerysOwn() async throws {
         let fixture = try CatalogFixture(count: 3)
         try fixture.index()
-        let usual = try Catalog(at: fixture.catalog, model: CatalogFixture.model { $0["lookalike.recommended_max_distance"] = "2" })
+        let usual = try Catalog(
+            at: fixture.catalog, model: CatalogFixture.model { $0["lookalike.recommended_max_distance"] = "2" })
         let strict = try Catalog(
             at: fixture.catalog,
             model: CatalogFixture.model {
@@ -116,7 +125,8 @@ struct CatalogFilterTests {
     static let rows = (0..<12).map { index in
         ManifestFixture.row(
             index,
-            #""type": "\#(index % 3 == 0 ? "poster" : "album")", "labels": ["all", "l\#(index % 4)"], "year": \#(2000 + index % 5), "maker's \"name\"": "m\#(index % 2)""#)
+            #""type": "\#(index % 3 == 0 ? "poster" : "album")", "labels": ["all", "l\#(index % 4)"], "year": \#(2000 + index % 5), "maker's \"name\"": "m\#(index % 2)""#
+        )
     }
 
     /// Against filtering what a search without a filter gives.
@@ -132,16 +142,26 @@ struct CatalogFilterTests {
             (CatalogFilter(types: ["none"]), { _ in false }),
             (CatalogFilter(labels: ["all", "l1"]), { $0.labels.contains("l1") }),
             (CatalogFilter(labels: ["l1", "l2"]), { _ in false }),
-            (CatalogFilter(attributes: ["year": ["2001", "2003"]]), { ["2001", "2003"].contains($0.attributes["year"]) }),
+            (
+                CatalogFilter(attributes: ["year": ["2001", "2003"]]),
+                { ["2001", "2003"].contains($0.attributes["year"]) }
+            ),
             (CatalogFilter(attributes: ["maker's \"name\"": ["m1"]]), { $0.attributes["maker's \"name\""] == "m1" }),
-            (CatalogFilter(types: ["album"], attributes: ["year": ["2001"]]), { $0.type == "album" && $0.attributes["year"] == "2001" }),
+            (
+                CatalogFilter(types: ["album"], attributes: ["year": ["2001"]]),
+                { $0.type == "album" && $0.attributes["year"] == "2001" }
+            ),
             (CatalogFilter(types: ["album"]).and(CatalogFilter(types: ["poster"])), { _ in false }),
-            (CatalogFilter(types: ["album"]).and(CatalogFilter(labels: ["l2"])), { $0.type == "album" && $0.labels.contains("l2") }),
+            (
+                CatalogFilter(types: ["album"]).and(CatalogFilter(labels: ["l2"])),
+                { $0.type == "album" && $0.labels.contains("l2") }
+            ),
         ]
         for (filter, passes) in filters {
             let expected = all.filter { passes($0.entity) }
             for limit in [1, 2, 12] {
-                let found = try await catalog.search(matching: image, limit: limit, maxDistance: 2, crops: .whole, filter: filter)
+                let found = try await catalog.search(
+                    matching: image, limit: limit, maxDistance: 2, crops: .whole, filter: filter)
                 #expect(found == Array(expected.prefix(limit)), "\(filter), \(limit)")
             }
         }
@@ -152,7 +172,10 @@ struct CatalogFilterTests {
         let catalog = try Catalog(at: fixture.catalog)
         let filter = CatalogFilter(labels: ["l1"])
         func found() async throws -> Set<String> {
-            Set(try await catalog.search(matching: SampleImage.blocks(seed: 5), limit: 20, maxDistance: 2, crops: .whole, filter: filter).map(\.entity.id))
+            Set(
+                try await catalog.search(
+                    matching: SampleImage.blocks(seed: 5), limit: 20, maxDistance: 2, crops: .whole, filter: filter
+                ).map(\.entity.id))
         }
         #expect(try await found() == ["e1", "e5"])
         try fixture.index(Self.rows)
@@ -167,7 +190,10 @@ struct CatalogFilterTests {
         let catalog = try Catalog(at: fixture.catalog)
         let found = try catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001", "1900", "2003"])
         #expect(found.map(\.id) == ["e3", "e8", "e1", "e6", "e11"])
-        #expect(try catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001"], limit: 3).map(\.id) == ["e3", "e8", "e1"])
+        #expect(
+            try catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001"], limit: 3).map(\.id) == [
+                "e3", "e8", "e1",
+            ])
         #expect(try catalog.entities(whereAttribute: "year", isAnyOf: []).isEmpty)
         #expect(try catalog.entities(whereAttribute: "no such", isAnyOf: ["2003"]).isEmpty)
     }
@@ -181,7 +207,8 @@ struct SearchCursorTests {
         let all = try await catalog.search(matching: print, limit: 20, maxDistance: 2)
         var paged: [CatalogMatch] = []
         while true {
-            let page = try await catalog.search(matchingAnyOf: [print], limit: 3, maxDistance: 2, after: paged.last.map { SearchCursor(after: $0) })
+            let page = try await catalog.search(
+                matchingAnyOf: [print], limit: 3, maxDistance: 2, after: paged.last.map { SearchCursor(after: $0) })
             if page.isEmpty { break }
             paged += page
         }
@@ -190,8 +217,12 @@ struct SearchCursorTests {
         // The entity at the cursor goes, others come: nothing is repeated, and what was there is not skipped.
         let cursor = SearchCursor(after: all[3])
         try CatalogIndexer(at: fixture.catalog).remove([all[3].entity.id, all[7].entity.id])
-        try fixture.index((0..<14).filter { "e\($0)" != all[3].entity.id && "e\($0)" != all[7].entity.id }.map { ManifestFixture.row($0, #""title": "t""#) })
-        let rest = try await catalog.search(matchingAnyOf: [print], limit: 20, maxDistance: 2, after: cursor).map(\.entity.id)
+        try fixture.index(
+            (0..<14).filter { "e\($0)" != all[3].entity.id && "e\($0)" != all[7].entity.id }.map {
+                ManifestFixture.row($0, #""title": "t""#)
+            })
+        let rest = try await catalog.search(matchingAnyOf: [print], limit: 20, maxDistance: 2, after: cursor).map(
+            \.entity.id)
         let expected = Set(all[4...].map(\.entity.id)).subtracting([all[7].entity.id])
         #expect(expected.isSubset(of: rest))
         #expect(Set(rest).isDisjoint(with: all[...3].map(\.entity.id)))
@@ -199,14 +230,22 @@ struct SearchCursorTests {
     }
 
     @Test func isTextThatReadsBack() throws {
-        for cursor in [SearchCursor(sortKey: 0, key: 0), SearchCursor(sortKey: 0.1 + 0.2, key: 1 << 40), SearchCursor(sortKey: 4, key: .max)] {
+        for cursor in [
+            SearchCursor(sortKey: 0, key: 0), SearchCursor(sortKey: 0.1 + 0.2, key: 1 << 40),
+            SearchCursor(sortKey: 4, key: .max),
+        ] {
             #expect(SearchCursor(cursor.description) == cursor)
             #expect(try JSONDecoder().decode(SearchCursor.self, from: JSONEncoder().encode(cursor)) == cursor)
         }
-        for text in ["", "-", "1", "1-", "-1", "x-1", "1-2-3", "1--2", "7ff0000000000000-1", "7ff8000000000000-1", "1-ffffffffffffffff"] {
+        for text in [
+            "", "-", "1", "1-", "-1", "x-1", "1-2-3", "1--2", "7ff0000000000000-1", "7ff8000000000000-1",
+            "1-ffffffffffffffff",
+        ] {
             #expect(SearchCursor(text) == nil, "\(text)")
         }
-        #expect(throws: DecodingError.self) { try JSONDecoder().decode(SearchCursor.self, from: Data("\"nonsense\"".utf8)) }
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(SearchCursor.self, from: Data("\"nonsense\"".utf8))
+        }
     }
 }
 
@@ -216,7 +255,8 @@ struct ThumbnailTests {
         try FileManager.default.createDirectory(at: fixture.images, withIntermediateDirectories: true)
         let wide = SampleImage.blocks(seed: 1, width: 700, height: 300)
         try wide.pngData().write(to: fixture.images.appendingPathComponent("wide.png"))
-        try SampleImage.blocks(seed: 2, width: 90, height: 60).pngData().write(to: fixture.images.appendingPathComponent("small.png"))
+        try SampleImage.blocks(seed: 2, width: 90, height: 60).pngData().write(
+            to: fixture.images.appendingPathComponent("small.png"))
         try fixture.index()
         let catalog = try Catalog(at: fixture.catalog)
         func size(_ data: Data?) throws -> [Int] {

@@ -7,7 +7,9 @@ import Testing
 struct CatalogStorageTests {
     private static func answers(_ fixture: CatalogFixture) async throws -> [String] {
         let catalog = try Catalog(at: fixture.catalog)
-        return try await catalog.search(matching: SampleImage.blocks(seed: 3), limit: 10, maxDistance: 2).map { "\($0.entity.id) \($0.distance)" }
+        return try await catalog.search(matching: SampleImage.blocks(seed: 3), limit: 10, maxDistance: 2).map {
+            "\($0.entity.id) \($0.distance)"
+        }
     }
 
     @Test func aMatrixThatIsMissingStaleOrDamagedIsMadeAnew() async throws {
@@ -19,7 +21,9 @@ struct CatalogStorageTests {
         #expect(expected.count == 6)
 
         var damages: [(String, Data?)] = [("missing", nil), ("empty", Data()), ("too long", whole + Data([0]))]
-        for count in [1, 64, 127, 128, 1000, whole.count - 1] { damages.append(("cut to \(count)", whole.prefix(count))) }
+        for count in [1, 64, 127, 128, 1000, whole.count - 1] {
+            damages.append(("cut to \(count)", whole.prefix(count)))
+        }
         for position in 0..<128 {
             var header = whole
             header[position] ^= 0x11
@@ -51,7 +55,10 @@ struct CatalogStorageTests {
         var damaged = try Data(contentsOf: matrix)
         damaged[300] ^= 1
         try damaged.write(to: matrix)
-        #expect(try Catalog(at: fixture.catalog).verify().contains { $0.contains("prints.matrix") && $0.contains("rebuilt") })
+        #expect(
+            try Catalog(at: fixture.catalog).verify().contains {
+                $0.contains("prints.matrix") && $0.contains("rebuilt")
+            })
         #expect(try Catalog(at: fixture.catalog).verify().isEmpty)
     }
 
@@ -77,7 +84,9 @@ struct CatalogStorageTests {
         // A writer that was killed as it made the database.
         try folder.write(Data(), to: "half/catalog.sqlite")
         #expect(reason(folder.file("half")) == .missing)
-        try folder.write("not a database, but long enough to look like one" + String(repeating: "x", count: 4096), to: "junk/catalog.sqlite")
+        try folder.write(
+            "not a database, but long enough to look like one" + String(repeating: "x", count: 4096),
+            to: "junk/catalog.sqlite")
         guard case .damaged = reason(folder.file("junk")) else { Issue.record("junk was opened"); return }
         try folder.write("a file", to: "file")
         #expect(throws: CatalogError.self) { try CatalogIndexer(at: folder.file("file")) }
@@ -89,7 +98,9 @@ struct CatalogStorageTests {
         let catalog = try Catalog(at: fixture.catalog)
         let output = fixture.folder.file("export")
         try catalog.export(to: output)
-        let lines = String(decoding: try Data(contentsOf: output.appendingPathComponent("entities.jsonl")), as: UTF8.self).split(separator: "\n")
+        let lines = String(
+            decoding: try Data(contentsOf: output.appendingPathComponent("entities.jsonl")), as: UTF8.self
+        ).split(separator: "\n")
         let prints = try Data(contentsOf: output.appendingPathComponent("prints.npy"))
         #expect(lines.count == 4)
         #expect(prints.count == 128 + 4 * catalog.model.dimension * 4)

@@ -21,9 +21,13 @@ struct ManifestTests {
         let (items, problems) = try ImageSource.items(at: url)
         #expect(items.map(\.entity.id) == ["a", "b"])
         let a = items[0].entity
-        #expect(a.title == "One, two \"three\"" && a.labels == ["jazz", "blues"] && a.attributes == ["artist": "Anna"] && a.type == "album")
+        #expect(
+            a.title == "One, two \"three\"" && a.labels == ["jazz", "blues"] && a.attributes == ["artist": "Anna"]
+                && a.type == "album")
         #expect(a.image == folder.file("covers/a.png").path)
-        #expect(items[1].entity.image == "/absolute/b.png" && items[1].entity.title == "two\nlines" && items[1].entity.type == nil)
+        #expect(
+            items[1].entity.image == "/absolute/b.png" && items[1].entity.title == "two\nlines"
+                && items[1].entity.type == nil)
         let words = problems.map { $0.description.replacingOccurrences(of: url.path, with: "list.csv") }
         #expect(words.contains("list.csv:6: has 5 fields, but the first line has 6"))
         #expect(words.contains("list.csv:7: has no id"))
@@ -54,13 +58,18 @@ struct ManifestTests {
     @Test func manifestsThatCannotBeUsed() throws {
         let folder = try TemporaryFolder()
         for (name, text, says) in [
-            ("a.csv", "", "is empty"), ("b.csv", "id,title\n", "no column “image”"), ("c.csv", "id,image,id\n", "“id” twice"),
+            ("a.csv", "", "is empty"), ("b.csv", "id,title\n", "no column “image”"),
+            ("c.csv", "id,image,id\n", "“id” twice"),
             ("d.txt", "id,image\n", "neither a folder nor"),
         ] {
-            let error = #expect(throws: ImageSourceError.self) { try ImageSource.items(at: folder.write(text, to: name)) }
+            let error = #expect(throws: ImageSourceError.self) {
+                try ImageSource.items(at: folder.write(text, to: name))
+            }
             #expect(error?.description.contains(says) == true && error?.description.contains(name) == true)
         }
-        #expect(throws: ImageSourceError.self) { try ImageSource.items(at: folder.write(Data([0xFF, 0xFE, 0x80]), to: "e.jsonl")) }
+        #expect(throws: ImageSourceError.self) {
+            try ImageSource.items(at: folder.write(Data([0xFF, 0xFE, 0x80]), to: "e.jsonl"))
+        }
         #expect(throws: ImageSourceError.self) { try ImageSource.items(at: folder.file("missing")) }
     }
 
@@ -80,10 +89,14 @@ struct ManifestTests {
     @Test func foldersAreWalkedOnceAndLinksFollowed() throws {
         let folder = try TemporaryFolder()
         let image = try SampleImage.blocks(seed: 1).pngData()
-        for name in ["b.PNG", "a/c.jpeg", "a/deep/d.jpg", ".hidden.png", "notes.txt", "x.tar.png"] { try folder.write(image, to: name) }
+        for name in ["b.PNG", "a/c.jpeg", "a/deep/d.jpg", ".hidden.png", "notes.txt", "x.tar.png"] {
+            try folder.write(image, to: name)
+        }
         try FileManager.default.createSymbolicLink(at: folder.file("a/up"), withDestinationURL: folder.url)
-        try FileManager.default.createSymbolicLink(at: folder.file("link.png"), withDestinationURL: folder.file("b.PNG"))
-        try FileManager.default.createSymbolicLink(at: folder.file("dead.png"), withDestinationURL: folder.file("gone.png"))
+        try FileManager.default.createSymbolicLink(
+            at: folder.file("link.png"), withDestinationURL: folder.file("b.PNG"))
+        try FileManager.default.createSymbolicLink(
+            at: folder.file("dead.png"), withDestinationURL: folder.file("gone.png"))
         let (items, problems) = try ImageSource.items(at: folder.url)
         #expect(items.map(\.entity.id).sorted() == ["a/c", "a/deep/d", "b", "dead", "link", "x.tar"])
         #expect(problems.isEmpty)

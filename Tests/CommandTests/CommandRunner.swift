@@ -12,7 +12,9 @@ enum Command {
     static let executable = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("lookalike")
 
-    static func start(_ arguments: [String], input: Data? = nil, environment: [String: String] = [:]) throws -> (Process, Pipe, Pipe) {
+    static func start(_ arguments: [String], input: Data? = nil, environment: [String: String] = [:]) throws -> (
+        Process, Pipe, Pipe
+    ) {
         let process = Process()
         let (output, errors) = (Pipe(), Pipe())
         process.executableURL = executable
@@ -38,6 +40,8 @@ enum Command {
         let out = output.fileHandleForReading.readDataToEndOfFile()
         let err = errors.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        return Result(status: process.terminationStatus, output: String(decoding: out, as: UTF8.self), errors: String(decoding: err, as: UTF8.self))
+        return Result(
+            status: process.terminationStatus, output: String(decoding: out, as: UTF8.self),
+            errors: String(decoding: err, as: UTF8.self))
     }
 }

@@ -6,7 +6,9 @@ import Testing
 @Suite(.serialized) struct CommandTests {
     private static func folder(_ count: Int = 5) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        for index in 0..<count { try folder.write(SampleImage.blocks(seed: UInt64(index)).pngData(), to: "images/i\(index).png") }
+        for index in 0..<count {
+            try folder.write(SampleImage.blocks(seed: UInt64(index)).pngData(), to: "images/i\(index).png")
+        }
         return folder
     }
 
@@ -30,7 +32,9 @@ import Testing
         #expect(try Command.run("index", images, "--catalog", catalog).output == "0 added, 0 updated, 5 unchanged\n")
 
         let query = folder.file("images/i2.png")
-        let found = try Command.run("search", "--catalog", catalog, "--json", "--limit", "2", "--max-distance", "2", "--timings", query.path, query.path)
+        let found = try Command.run(
+            "search", "--catalog", catalog, "--json", "--limit", "2", "--max-distance", "2", "--timings", query.path,
+            query.path)
         #expect(found.status == 0 && found.errors.contains("search"))
         let lines = found.output.split(separator: "\n")
         #expect(lines.count == 2)
@@ -45,14 +49,20 @@ import Testing
         let none = try Command.run("search", "--catalog", catalog, "--json", "--max-distance", "0", unknown.path)
         #expect(none.status == 0)
         #expect(try JSONDecoder().decode(Answer.self, from: Data(none.output.utf8)).results.isEmpty)
-        #expect(try Command.run("search", "--catalog", catalog, "--max-distance", "0", unknown.path).output.contains("no match"))
+        #expect(
+            try Command.run("search", "--catalog", catalog, "--max-distance", "0", unknown.path).output.contains(
+                "no match"))
 
         let queries = try folder.write(
-            (0..<5).map { "{\"query\":\"images/i\($0).png\",\"target\":\"i\($0)\"}" }.joined(separator: "\n") + "\n{\"query\":\"unknown.png\",\"target\":null}\n",
+            (0..<5).map { "{\"query\":\"images/i\($0).png\",\"target\":\"i\($0)\"}" }.joined(separator: "\n")
+                + "\n{\"query\":\"unknown.png\",\"target\":null}\n",
             to: "queries.jsonl")
         let figures = try Command.run("evaluate", "--catalog", catalog, "--queries", queries.path)
         #expect(figures.status == 0)
-        for line in ["recall@1                          1.0000", "recall@10                         1.0000", "micro-average precision           1.0000"] {
+        for line in [
+            "recall@1                          1.0000", "recall@10                         1.0000",
+            "micro-average precision           1.0000",
+        ] {
             #expect(figures.output.contains(line), "\(figures.output)")
         }
     }
@@ -66,7 +76,8 @@ import Testing
         let partly = try Command.run("index", images, "--catalog", catalog)
         #expect(partly.status == 3 && partly.errors.contains("broken.jpg: is of no known image format"))
         #expect(partly.output.contains("2 added") && partly.output.contains("1 not indexed"))
-        let unread = try Command.run("search", "--catalog", catalog, "--json", folder.file("images/i0.png").path, "nowhere.png")
+        let unread = try Command.run(
+            "search", "--catalog", catalog, "--json", folder.file("images/i0.png").path, "nowhere.png")
         #expect(unread.status == 3 && unread.errors.contains("nowhere.png: cannot be read"))
         #expect(unread.output.split(separator: "\n").count == 1)
         #expect(try Command.run("search", "--catalog", catalog, "--limit", "-1", "x.png").status == 64)
@@ -94,8 +105,10 @@ import Testing
         struct Line: Decodable { let print: [Float] }
         let lines = try Command.run("embed", a, b).output.split(separator: "\n")
         let prints = try lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)).print }
-        let expected = zip(prints[0], prints[1]).reduce(0.0) { $0 + Double($1.0 - $1.1) * Double($1.0 - $1.1) }.squareRoot()
-        let told = Double(try Command.run("distance", a, b).output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
+        let expected = zip(prints[0], prints[1]).reduce(0.0) { $0 + Double($1.0 - $1.1) * Double($1.0 - $1.1) }
+            .squareRoot()
+        let told =
+            Double(try Command.run("distance", a, b).output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
         #expect(abs(told - expected) < 1e-4)
         let file = folder.file("prints.npy").path
         #expect(try Command.run("print", a, b, "--output", file).status == 0)
@@ -107,7 +120,9 @@ import Testing
     @Test func aSIMDTargetCanBeForced() throws {
         let portable = try Command.run("model", "info", environment: ["LOOKALIKE_SIMD": "portable"])
         #expect(portable.output.contains("SIMD target           portable"))
-        #expect(try Command.run("model", "info", "nowhere.safetensors").errors.contains("nowhere.safetensors: cannot be read"))
+        #expect(
+            try Command.run("model", "info", "nowhere.safetensors").errors.contains(
+                "nowhere.safetensors: cannot be read"))
     }
 
     /// Kills an index run at many moments; whatever is left opens, verifies and is finished by the next run.
@@ -115,7 +130,8 @@ import Testing
         let folder = try TemporaryFolder()
         let count = 60
         for index in 0..<count {
-            try folder.write(SampleImage.blocks(seed: UInt64(index), width: 200, height: 160).pngData(), to: "images/i\(index).png")
+            try folder.write(
+                SampleImage.blocks(seed: UInt64(index), width: 200, height: 160).pngData(), to: "images/i\(index).png")
         }
         let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
         var random = SeededGenerator(seed: 15)
@@ -128,7 +144,9 @@ import Testing
             process.waitUntilExit()
             let verdict = try Command.run("catalog", "verify", catalog)
             // Killed before there was anything to open is the one exception.
-            #expect(verdict.status == 0 || verdict.errors.contains("holds no catalog"), "seed 15: \(verdict.output)\(verdict.errors)")
+            #expect(
+                verdict.status == 0 || verdict.errors.contains("holds no catalog"),
+                "seed 15: \(verdict.output)\(verdict.errors)")
         }
         #expect(kills > 0, "no run was still going when it was to be killed")
         let finished = try Command.run("index", images, "--catalog", catalog)
@@ -145,7 +163,9 @@ import Testing
         #expect(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
         let second = try Command.run("index", images, "--catalog", catalog)
         #expect(second.status == 1 && second.errors.contains("another process is writing"))
-        #expect(try Command.run("search", "--catalog", catalog, images + "/i0.png").status == 0, "readers are not turned away")
+        #expect(
+            try Command.run("search", "--catalog", catalog, images + "/i0.png").status == 0,
+            "readers are not turned away")
         close(lock)
         #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
     }

@@ -8,7 +8,8 @@ import Testing
 struct ModelFileTests {
     @Test func aTinyNetworkComputesWhatItSays() throws {
         let model = try FeaturePrintModel(SafeTensorsBuilder.tiny().data, named: "tiny")
-        let image = try PixelBuffer((0..<16).flatMap { _ in [51, 68, 200] as [UInt8] }, width: 4, height: 4, format: .rgb8)
+        let image = try PixelBuffer(
+            (0..<16).flatMap { _ in [51, 68, 200] as [UInt8] }, width: 4, height: 4, format: .rgb8)
         let print = try model.featurePrint(for: image)
         // Red 0.2 and green 4/15, scaled to length one: 3/5 and 4/5.
         #expect(abs(print.vector[0] - 0.6) < 1e-6 && abs(print.vector[1] - 0.8) < 1e-6)
@@ -18,15 +19,19 @@ struct ModelFileTests {
     }
 
     /// Weights on the diagonal of the projection, as halves, and what they are.
-    @Test(arguments: [
-        (0x3C00, 1), (0xBC00, -1), (0x3555, 0x1.554p-2), (0x7BFF, 65504), (0x0400, 0x1p-14), (0x0001, 0x1p-24), (0x83FF, -0x1.FF8p-15),
-    ] as [(UInt16, Double)])
+    @Test(
+        arguments: [
+            (0x3C00, 1), (0xBC00, -1), (0x3555, 0x1.554p-2), (0x7BFF, 65504), (0x0400, 0x1p-14), (0x0001, 0x1p-24),
+            (0x83FF, -0x1.FF8p-15),
+        ] as [(UInt16, Double)])
     func halfFloatsAreReadExactly(pattern: UInt16, value: Double) throws {
         var builder = SafeTensorsBuilder.tiny()
         // Beside a number of the same size that is a power of two, so that the ratio survives the normalization.
-        let other: (UInt16, Double) = value.magnitude < 0x1p-14 ? (0x0001, 0x1p-24) : value.magnitude > 2 ? (0x7800, 32768) : (0x3C00, 1)
+        let other: (UInt16, Double) =
+            value.magnitude < 0x1p-14 ? (0x0001, 0x1p-24) : value.magnitude > 2 ? (0x7800, 32768) : (0x3C00, 1)
         builder.addHalves("l.weight", [pattern, 0, 0, other.0], shape: [2, 2])
-        let image = try PixelBuffer((0..<16).flatMap { _ in [51, 51, 0] as [UInt8] }, width: 4, height: 4, format: .rgb8)
+        let image = try PixelBuffer(
+            (0..<16).flatMap { _ in [51, 51, 0] as [UInt8] }, width: 4, height: 4, format: .rgb8)
         let print = try FeaturePrintModel(builder.data, named: "halves").featurePrint(for: image)
         #expect(abs(Double(print.vector[0] / print.vector[1]) / (value / other.1) - 1) < 1e-6)
     }
@@ -36,7 +41,8 @@ struct ModelFileTests {
         var builder = SafeTensorsBuilder.tiny()
         builder.addHalves("l.weight", [0x3C00, 0, 0, pattern], shape: [2, 2])
         let error = #expect(throws: ModelError.self) { try FeaturePrintModel(builder.data, named: "halves") }
-        #expect(error?.description.contains("has the value \(says) at position 3") == true, "\(error?.description ?? "")")
+        #expect(
+            error?.description.contains("has the value \(says) at position 3") == true, "\(error?.description ?? "")")
     }
 
     @Test func theRecommendedDistanceIsNoPartOfTheIdentity() throws {
@@ -74,29 +80,41 @@ struct ModelFileTests {
         Damage("a later version", says: "version 2", apply: edit("\"version\":1", "\"version\":2")),
         Damage("no nodes", says: "“nodes” is missing", apply: edit("\"nodes\"", "\"knots\"")),
         Damage("an unknown layer", says: "“swish”", apply: edit("l2_normalize", "swish")),
-        Damage("an input that comes later", says: "reads “l”, which no layer before it makes", apply: edit("\"input\":\"image\"", "\"input\":\"l\"")),
+        Damage(
+            "an input that comes later", says: "reads “l”, which no layer before it makes",
+            apply: edit("\"input\":\"image\"", "\"input\":\"l\"")),
         Damage("two of one name", says: "two layers are called “p”", apply: edit("\"name\":\"l\"", "\"name\":\"p\"")),
         Damage("a layer called image", says: "two layers", apply: edit("\"name\":\"c\"", "\"name\":\"image\"")),
         Damage("a stride of zero", says: "stride 0", apply: edit("\"stride\":1", "\"stride\":0")),
-        Damage("a kernel larger than the image", says: "larger than its input", apply: edit("\"kernel\":1", "\"kernel\":9")),
+        Damage(
+            "a kernel larger than the image", says: "larger than its input", apply: edit("\"kernel\":1", "\"kernel\":9")
+        ),
         Damage("a power of zero", says: "power 0", apply: edit("\"power\":1", "\"power\":0")),
         Damage("an input without pixels", says: "0×4", apply: edit("\"width\":4", "\"width\":0")),
         Damage("an input beyond all bounds", says: "outside", apply: edit("\"width\":4", "\"width\":4000000000000")),
         Damage("a deviation of zero", says: "deviations", apply: edit("[1,1,1]", "[1,0,1]")),
         Damage("a residual of another shape", says: "adds", apply: edit("\"relu\":true", "\"residual\":\"image\"")),
-        Damage("no vector at the end", says: "has to give a vector", apply: edit(",\n{\"name\":\"p\"", "],\"x\":[{\"name\":\"p\"")),
+        Damage(
+            "no vector at the end", says: "has to give a vector",
+            apply: edit(",\n{\"name\":\"p\"", "],\"x\":[{\"name\":\"p\"")),
         Damage("a missing tensor", says: "“l.bias” is named by the graph") { $0.entries["l.bias"] = nil },
         Damage("a tensor of another shape", says: "[2, 3, 1, 1]") { $0.entries["c.weight"]?["shape"] = [3, 2, 1, 1] },
         Damage("an unknown number format", says: "of type F8") { $0.entries["c.bias"]?["dtype"] = "F8" },
         Damage("a negative extent", says: "impossible shape") { $0.entries["c.bias"]?["shape"] = [-2] },
         Damage("an overflowing shape", says: "impossible shape") { $0.entries["c.bias"]?["shape"] = [Int.max, 8] },
-        Damage("offsets outside the file", says: "outside the file") { $0.entries["c.bias"]?["data_offsets"] = [24, 10_000] },
-        Damage("offsets the wrong way round", says: "outside the file") { $0.entries["c.bias"]?["data_offsets"] = [32, 24] },
+        Damage("offsets outside the file", says: "outside the file") {
+            $0.entries["c.bias"]?["data_offsets"] = [24, 10_000]
+        },
+        Damage("offsets the wrong way round", says: "outside the file") {
+            $0.entries["c.bias"]?["data_offsets"] = [32, 24]
+        },
         Damage("too few bytes for the shape", says: "needs 8") { $0.entries["c.bias"]?["data_offsets"] = [24, 28] },
         Damage("overlapping tensors", says: "overlaps") { $0.entries["c.bias"]?["data_offsets"] = [20, 28] },
         Damage("not a number", says: "has the value nan at position 1") { $0.add("c.bias", [0, .nan], shape: [2]) },
         Damage("infinity", says: "has the value inf") { $0.add("l.weight", [1, 0, .infinity, 1], shape: [2, 2]) },
-        Damage("a distance that is none", says: "not a distance") { $0.metadata["lookalike.recommended_max_distance"] = "far" },
+        Damage("a distance that is none", says: "not a distance") {
+            $0.metadata["lookalike.recommended_max_distance"] = "far"
+        },
     ]
 
     @Test(arguments: damages) func saysWhatIsWrong(damage: Damage) {
@@ -110,7 +128,9 @@ struct ModelFileTests {
     @Test func everyTruncationIsAnError() {
         let whole = SafeTensorsBuilder.tiny().data
         for count in 0..<whole.count {
-            #expect(throws: ModelError.self, "\(count) of \(whole.count) bytes") { try FeaturePrintModel(whole.prefix(count), named: "x") }
+            #expect(throws: ModelError.self, "\(count) of \(whole.count) bytes") {
+                try FeaturePrintModel(whole.prefix(count), named: "x")
+            }
         }
     }
 
@@ -127,7 +147,9 @@ struct ModelFileTests {
     }
 
     @Test func aMissingFileIsNamed() {
-        let error = #expect(throws: ModelError.self) { try FeaturePrintModel(contentsOf: URL(fileURLWithPath: "/nowhere/m.safetensors")) }
+        let error = #expect(throws: ModelError.self) {
+            try FeaturePrintModel(contentsOf: URL(fileURLWithPath: "/nowhere/m.safetensors"))
+        }
         #expect(error?.description.hasPrefix("/nowhere/m.safetensors: cannot be read") == true)
     }
 }

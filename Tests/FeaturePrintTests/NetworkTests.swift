@@ -23,7 +23,8 @@ struct NetworkTests {
             return try FeaturePrintModel(
                 contentsOf: fixtures.appendingPathComponent("\(name).safetensors"), precision: precision, simd: simd)
         }
-        return try FeaturePrintModel(FeaturePrintModel.default().fileData, named: name, precision: precision, simd: simd)
+        return try FeaturePrintModel(
+            FeaturePrintModel.default().fileData, named: name, precision: precision, simd: simd)
     }
 
     /// The formula of the recipe's `write_fixture`, at the network's own size, so that nothing is resized.
@@ -38,7 +39,8 @@ struct NetworkTests {
     }
 
     @Test(arguments: ["odd", "wide", "default"]) func agreesWithPyTorch(name: String) throws {
-        let fixture = try JSONDecoder().decode(Fixture.self, from: Data(contentsOf: fixtures.appendingPathComponent("\(name).json")))
+        let fixture = try JSONDecoder().decode(
+            Fixture.self, from: Data(contentsOf: fixtures.appendingPathComponent("\(name).json")))
         for simd in SIMDTarget.available {
             let model = try Self.model(name, simd)
             let image = try Self.image(model.inputSize.width)
@@ -57,7 +59,9 @@ struct NetworkTests {
         }
     }
 
-    @Test(arguments: [("odd", FeaturePrintModel.Precision.float32), ("wide", .float32), ("default", .float32), ("default", .int8)])
+    @Test(arguments: [
+        ("odd", FeaturePrintModel.Precision.float32), ("wide", .float32), ("default", .float32), ("default", .int8),
+    ])
     func batchesAndThreadsChangeNothing(name: String, precision: FeaturePrintModel.Precision) throws {
         let model = try Self.model(name, .selected, precision: precision)
         let images = (0..<23).map { SampleImage.blocks(seed: UInt64($0), width: 40 + Int($0) * 3, height: 70) }
@@ -94,10 +98,13 @@ struct NetworkTests {
             for (index, pair) in zip(floats, bytes).enumerated() {
                 #expect(try pair.0.print.distance(to: pair.1.print) < 0.1, "\(simd.name), image \(index)")
                 let corners = zip(try #require(pair.0.object).corners, try #require(pair.1.object).corners)
-                for (a, b) in corners { #expect(abs(a.x - b.x) < 0.05 && abs(a.y - b.y) < 0.05, "\(simd.name), image \(index)") }
+                for (a, b) in corners {
+                    #expect(abs(a.x - b.x) < 0.05 && abs(a.y - b.y) < 0.05, "\(simd.name), image \(index)")
+                }
             }
             // Integers have no rounding; the floats around them nearly the same one.
-            let portable = try Self.model("default", SIMDTarget.available[0], precision: .int8).featurePrint(for: images[0])
+            let portable = try Self.model("default", SIMDTarget.available[0], precision: .int8).featurePrint(
+                for: images[0])
             #expect(try bytes[0].print.distance(to: portable) < 0.02, "\(simd.name)")
         }
     }
@@ -105,7 +112,9 @@ struct NetworkTests {
     @Test func precisionIsTheFastestThatFileAndProcessorAllow() throws {
         let data = try FeaturePrintModel.default().fileData
         for simd in SIMDTarget.available {
-            #expect(try FeaturePrintModel(data, named: "default", simd: simd).precision == (simd.hasFastInt8DotProduct ? .int8 : .float32))
+            #expect(
+                try FeaturePrintModel(data, named: "default", simd: simd).precision
+                    == (simd.hasFastInt8DotProduct ? .int8 : .float32))
         }
         let odd = fixtures.appendingPathComponent("odd.safetensors")
         #expect(try FeaturePrintModel(contentsOf: odd).precision == .float32)
@@ -117,11 +126,13 @@ struct NetworkTests {
         let model = try Self.model("wide", .selected)
         let image = SampleImage.blocks(seed: 9, width: 300, height: 200)
         let part = Quadrilateral(
-            topLeft: .init(x: 0.1, y: 0.2), topRight: .init(x: 0.7, y: 0.1), bottomRight: .init(x: 0.8, y: 0.9), bottomLeft: .init(x: 0.2, y: 0.8))
+            topLeft: .init(x: 0.1, y: 0.2), topRight: .init(x: 0.7, y: 0.1), bottomRight: .init(x: 0.8, y: 0.9),
+            bottomLeft: .init(x: 0.2, y: 0.8))
         #expect(model.canEmbed(part))
         let (width, height) = model.inputSize
         let straight = Rectifier(width: width, height: height).rectify(part, of: image)
-        let pixels = try PixelBuffer(straight.map { UInt8(($0 * 255).rounded()) }, width: width, height: height, format: .rgb8)
+        let pixels = try PixelBuffer(
+            straight.map { UInt8(($0 * 255).rounded()) }, width: width, height: height, format: .rgb8)
         let both = try model.embed([ImageCrop(image, quadrilateral: part), ImageCrop(pixels)])
         // The one is of floats, the other of bytes.
         #expect(try both[0].print.distance(to: both[1].print) < 0.01)

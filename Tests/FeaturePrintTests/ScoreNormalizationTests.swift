@@ -36,9 +36,13 @@ struct ScoreNormalizationTests {
     @Test(arguments: [1, 2, 7]) func aQueryIsAsNearAsTheNearestOfItsCrops(nearest: Int) throws {
         var random = SeededGenerator(seed: 31)
         for round in 0..<50 {
-            let rows = (0..<Int.random(in: nearest...40, using: &random)).map { _ in Self.unit(.random(in: 0..<(2 * .pi), using: &random)) }
+            let rows = (0..<Int.random(in: nearest...40, using: &random)).map { _ in
+                Self.unit(.random(in: 0..<(2 * .pi), using: &random))
+            }
             let model = try Self.model(Self.builder(rows, nearest: nearest, weight: 0.7, typical: 0.3))
-            let crops = (0..<Int.random(in: 1...4, using: &random)).map { _ in Self.unit(.random(in: 0..<(2 * .pi), using: &random)) }
+            let crops = (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                Self.unit(.random(in: 0..<(2 * .pi), using: &random))
+            }
             let distances = rows.map { row in
                 crops.map { hypot(Double($0[0] - row[0]), Double($0[1] - row[1])) }.min() ?? .infinity
             }.sorted()

@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 struct BoxReducerTests {
-    @Test(arguments: PixelFormat.allCases, [1, 2, 3, 7, 16]) func isTheMeanOfSquares(format: PixelFormat, factor: Int) throws {
+    @Test(arguments: PixelFormat.allCases, [1, 2, 3, 7, 16]) func isTheMeanOfSquares(format: PixelFormat, factor: Int)
+        throws
+    {
         var random = SeededGenerator(seed: UInt64(factor))
         let (width, height, gap) = (67, 41, 9)
         let channels = format.bytesPerPixel
@@ -25,7 +27,10 @@ struct BoxReducerTests {
                         for channel in 0..<channels {
                             var sum = 0
                             for dy in 0..<factor {
-                                for dx in 0..<factor { sum += Int(bytes[(y * factor + dy) * stride + (x * factor + dx) * channels + channel]) }
+                                for dx in 0..<factor {
+                                    sum += Int(
+                                        bytes[(y * factor + dy) * stride + (x * factor + dx) * channels + channel])
+                                }
                             }
                             let mean = Double(sum) / Double(factor * factor)
                             let found = Double(result[y * reduced.bytesPerRow + x * 4 + channel])
@@ -39,7 +44,8 @@ struct BoxReducerTests {
     }
 
     @Test func leavesWhatItCannotMean() throws {
-        let straight = try PixelBuffer([UInt8](repeating: 9, count: 400), width: 10, height: 10, format: .rgba8, alpha: .straight)
+        let straight = try PixelBuffer(
+            [UInt8](repeating: 9, count: 400), width: 10, height: 10, format: .rgba8, alpha: .straight)
         #expect(BoxReducer(factor: 2).reduce(straight).width == 10)
         let narrow = try PixelBuffer([UInt8](repeating: 9, count: 30), width: 10, height: 1, format: .rgb8)
         #expect(BoxReducer(factor: 2).reduce(narrow).width == 10)

@@ -37,7 +37,9 @@ struct DecodingTests {
         #expect(worst <= expected.tolerance)
     }
 
-    @Test(arguments: ["color6-depth16-interlaced.png", "color3-depth4.png", "baseline.jpg", "progressive.jpg", "cmyk.jpg"])
+    @Test(arguments: [
+        "color6-depth16-interlaced.png", "color3-depth4.png", "baseline.jpg", "progressive.jpg", "cmyk.jpg",
+    ])
     func everyTruncationIsAnErrorThatNamesTheFile(name: String) throws {
         let whole = try Data(contentsOf: fixtures.appendingPathComponent(name))
         for count in 0..<whole.count {
@@ -48,7 +50,9 @@ struct DecodingTests {
         }
     }
 
-    @Test(arguments: ["color2-depth8.png", "palette-transparent.png", "subsampled.jpg", "progressive.jpg", "orientation6.jpg"])
+    @Test(arguments: [
+        "color2-depth8.png", "palette-transparent.png", "subsampled.jpg", "progressive.jpg", "orientation6.jpg",
+    ])
     func damageNeverCrashes(name: String) throws {
         let whole = try Data(contentsOf: fixtures.appendingPathComponent(name))
         var random = SeededGenerator(seed: 41)
@@ -56,10 +60,13 @@ struct DecodingTests {
         for _ in 0..<800 {
             var bytes = whole
             for _ in 0..<Int.random(in: 1...8, using: &random) {
-                bytes[bytes.startIndex + Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                bytes[bytes.startIndex + Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(
+                    in: 0...255, using: &random)
             }
             // A damaged header may claim any size; a limit keeps the test small.
-            do { _ = try PixelBuffer(decoding: bytes, options: DecodingOptions(maximumPixelCount: 1 << 20)) } catch { failures += 1 }
+            do { _ = try PixelBuffer(decoding: bytes, options: DecodingOptions(maximumPixelCount: 1 << 20)) } catch {
+                failures += 1
+            }
         }
         #expect(failures > 100, "seed 41: damage goes unnoticed")
     }
@@ -78,9 +85,14 @@ struct DecodingTests {
         #expect(reason(try folder.write("RIFF....WEBPVP8 ", to: "really-a-webp.jpg")) == .unsupported("a WebP"))
         #expect(reason(try folder.write("hello", to: "text.jpg")) == .unsupported("of no known image format"))
         #expect(reason(folder.url) == .notAFile)
-        guard case .unreadable = reason(folder.file("missing.png")) else { Issue.record("a missing file was read"); return }
-        try FileManager.default.createSymbolicLink(at: folder.file("loop.png"), withDestinationURL: folder.file("loop.png"))
-        guard case .unreadable = reason(folder.file("loop.png")) else { Issue.record("a link to itself was read"); return }
+        guard case .unreadable = reason(folder.file("missing.png")) else {
+            Issue.record("a missing file was read"); return
+        }
+        try FileManager.default.createSymbolicLink(
+            at: folder.file("loop.png"), withDestinationURL: folder.file("loop.png"))
+        guard case .unreadable = reason(folder.file("loop.png")) else {
+            Issue.record("a link to itself was read"); return
+        }
         #expect(mkfifo(folder.file("pipe.png").path, 0o600) == 0)
         #expect(reason(folder.file("pipe.png")) == .notAFile, "a pipe nobody writes to would wait for ever")
     }

@@ -5,14 +5,22 @@ import Testing
 struct PixelBufferTests {
     @Test func refusesShapesThatDoNotFit() {
         let bytes = [UInt8](repeating: 0, count: 100)
-        #expect(throws: PixelBufferError.emptyShape(width: 0, height: 3)) { try PixelBuffer(bytes, width: 0, height: 3, format: .gray8) }
-        #expect(throws: PixelBufferError.emptyShape(width: 3, height: -1)) { try PixelBuffer(bytes, width: 3, height: -1, format: .gray8) }
+        #expect(throws: PixelBufferError.emptyShape(width: 0, height: 3)) {
+            try PixelBuffer(bytes, width: 0, height: 3, format: .gray8)
+        }
+        #expect(throws: PixelBufferError.emptyShape(width: 3, height: -1)) {
+            try PixelBuffer(bytes, width: 3, height: -1, format: .gray8)
+        }
         #expect(throws: PixelBufferError.rowTooShort(bytesPerRow: 11, width: 4, format: .rgb8)) {
             try PixelBuffer(bytes, width: 4, height: 2, bytesPerRow: 11, format: .rgb8)
         }
-        #expect(throws: PixelBufferError.tooFewBytes(needed: 104, given: 100)) { try PixelBuffer(bytes, width: 26, height: 1, format: .bgra8) }
+        #expect(throws: PixelBufferError.tooFewBytes(needed: 104, given: 100)) {
+            try PixelBuffer(bytes, width: 26, height: 1, format: .bgra8)
+        }
         #expect(throws: PixelBufferError.self) { try PixelBuffer(bytes, width: .max, height: 2, format: .bgra8) }
-        #expect(throws: PixelBufferError.self) { try PixelBuffer(bytes, width: 1, height: .max, bytesPerRow: .max, format: .gray8) }
+        #expect(throws: PixelBufferError.self) {
+            try PixelBuffer(bytes, width: 1, height: .max, bytesPerRow: .max, format: .gray8)
+        }
         // The last row needs no gap behind it.
         #expect(throws: Never.self) { try PixelBuffer(bytes, width: 10, height: 5, bytesPerRow: 22, format: .gray8) }
     }

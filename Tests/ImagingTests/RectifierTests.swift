@@ -93,13 +93,15 @@ struct RectifierTests {
         var bytes: [UInt8] = []
         for _ in 0..<side { for x in 0..<side { bytes += [UInt8](repeating: x % 2 == 0 ? 255 : 0, count: 3) } }
         let image = try PixelBuffer(bytes, width: side, height: side, format: .rgb8)
-        let pixels = Rectifier(width: 64, height: 64).rectify(quadrilateral([(0.1, 0.12), (0.9, 0.1), (0.88, 0.9), (0.12, 0.86)]), of: image)
+        let pixels = Rectifier(width: 64, height: 64).rectify(
+            quadrilateral([(0.1, 0.12), (0.9, 0.1), (0.88, 0.9), (0.12, 0.86)]), of: image)
         for value in pixels { #expect(abs(value - 0.5) < 0.02) }
     }
 
     @Test func whatLiesOutsideRepeatsTheEdge() throws {
         let image = try PixelBuffer([UInt8](repeating: 77, count: 50 * 40 * 3), width: 50, height: 40, format: .rgb8)
-        let pixels = Rectifier(width: 16, height: 16).rectify(quadrilateral([(-0.5, -0.4), (1.4, -0.3), (1.3, 1.5), (-0.4, 1.2)]), of: image)
+        let pixels = Rectifier(width: 16, height: 16).rectify(
+            quadrilateral([(-0.5, -0.4), (1.4, -0.3), (1.3, 1.5), (-0.4, 1.2)]), of: image)
         for value in pixels { #expect(abs(value - 77 / 255) < 1e-5) }
     }
 
@@ -118,7 +120,9 @@ struct RectifierTests {
         let q = quadrilateral([(0.1, 0.2), (0.7, 0.1), (0.8, 0.9), (0.2, 0.8)])
         let grown = q.scaled(by: 1.5)
         #expect(abs(grown.area - q.area * 2.25) < 1e-12)
-        for (a, b) in zip(grown.corners, q.corners) { #expect(abs(a.x - (0.45 + (b.x - 0.45) * 1.5)) < 1e-12 && abs(a.y - (0.5 + (b.y - 0.5) * 1.5)) < 1e-12) }
+        for (a, b) in zip(grown.corners, q.corners) {
+            #expect(abs(a.x - (0.45 + (b.x - 0.45) * 1.5)) < 1e-12 && abs(a.y - (0.5 + (b.y - 0.5) * 1.5)) < 1e-12)
+        }
     }
 
     @Test func refusesWhatIsNoView() {

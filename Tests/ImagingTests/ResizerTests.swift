@@ -40,7 +40,9 @@ private func reference(_ image: PixelBuffer, width: Int, height: Int) -> [Double
             var sums = [0.0, 0, 0]
             for (row, rowWeight) in rows[y] {
                 for (column, columnWeight) in columns[x] {
-                    for (channel, value) in color(column, row).enumerated() { sums[channel] += value * rowWeight * columnWeight }
+                    for (channel, value) in color(column, row).enumerated() {
+                        sums[channel] += value * rowWeight * columnWeight
+                    }
                 }
             }
             result += sums.map { $0 / 255 }
@@ -62,12 +64,17 @@ struct ResizerTests {
     }
 
     static let cases: [Case] = {
-        let sizes = [(1, 1, 5), (7, 5, 16), (16, 16, 16), (33, 47, 10), (61, 40, 13), (101, 75, 9), (2, 90, 12), (90, 2, 12)]
+        let sizes = [
+            (1, 1, 5), (7, 5, 16), (16, 16, 16), (33, 47, 10), (61, 40, 13), (101, 75, 9), (2, 90, 12), (90, 2, 12),
+        ]
         var cases: [Case] = []
         for (index, size) in sizes.enumerated() {
             for format in PixelFormat.allCases {
                 for alpha in format.hasAlpha ? AlphaMode.allCases : [.ignored] {
-                    cases.append(Case(width: size.0, height: size.1, target: size.2, gap: index * 3 % 7, format: format, alpha: alpha))
+                    cases.append(
+                        Case(
+                            width: size.0, height: size.1, target: size.2, gap: index * 3 % 7, format: format,
+                            alpha: alpha))
                 }
             }
         }
@@ -86,7 +93,8 @@ struct ResizerTests {
                 }
             }
         }
-        return try PixelBuffer(bytes, width: test.width, height: test.height, bytesPerRow: stride, format: test.format, alpha: test.alpha)
+        return try PixelBuffer(
+            bytes, width: test.width, height: test.height, bytesPerRow: stride, format: test.format, alpha: test.alpha)
     }
 
     @Test(arguments: cases) func matchesTheDoublePrecisionReference(test: Case) throws {
@@ -106,13 +114,15 @@ struct ResizerTests {
         let noise = try Self.image(test, seed: 23)
         let edges = SampleImage.blocks(seed: 4, width: width, height: height)
         for (image, limit) in [(noise, 4.5 / 255), (edges, 7.0 / 255)] {
-            let deviation = worst(Resizer(width: target, height: target).resize(image), reference(image, width: target, height: target))
+            let deviation = worst(
+                Resizer(width: target, height: target).resize(image), reference(image, width: target, height: target))
             #expect(deviation <= limit, "\(deviation * 255)/255 off")
         }
     }
 
     @Test func averagesStayExactWithBoxReduction() throws {
-        let flat = try PixelBuffer([UInt8](repeating: 200, count: 4001 * 37 * 3), width: 4001, height: 37, format: .rgb8)
+        let flat = try PixelBuffer(
+            [UInt8](repeating: 200, count: 4001 * 37 * 3), width: 4001, height: 37, format: .rgb8)
         for value in Resizer(width: 8, height: 8).resize(flat) { #expect(abs(value - 200 / 255) < 1e-5) }
     }
 

@@ -24,10 +24,15 @@ struct NetworkGraphTests {
         #expect(
             graph.nodes[0].operation
                 == .convolution(
-                    .init(weight: "c.weight", bias: "c.bias", outputs: 2, kernel: 3, stride: 2, padding: 1, relu: true, residual: "image")))
+                    .init(
+                        weight: "c.weight", bias: "c.bias", outputs: 2, kernel: 3, stride: 2, padding: 1, relu: true,
+                        residual: "image")))
         #expect(
             graph.nodes[1].operation
-                == .convolution(.init(weight: "w", bias: "b", outputs: 2, kernel: 1, stride: 1, padding: 0, relu: false, residual: nil)))
+                == .convolution(
+                    .init(
+                        weight: "w", bias: "b", outputs: 2, kernel: 1, stride: 1, padding: 0, relu: false, residual: nil
+                    )))
         #expect(graph.nodes[2].operation == .cornerVotes(stride: 32))
         #expect(graph.nodes[3].operation == .generalizedMean(power: 3, epsilon: 0.5))
         #expect(graph.nodes[4].operation == .linear(.init(weight: "w", bias: "b", outputs: 2)))

@@ -18,14 +18,17 @@ struct ConvolutionKernelTests {
         var shapes = (0..<40).map { index in
             let isImage = index % 5 == 0
             return Shape(
-                channels: isImage ? 3 : Int.random(in: 1...50, using: &random), outputs: Int.random(in: 1...70, using: &random),
+                channels: isImage ? 3 : Int.random(in: 1...50, using: &random),
+                outputs: Int.random(in: 1...70, using: &random),
                 width: Int.random(in: 1...45, using: &random), height: Int.random(in: 1...9, using: &random),
                 kernel: [1, 3, 5].randomElement(using: &random) ?? 3, stride: Int.random(in: 1...2, using: &random),
                 isImage: isImage, hasResidual: Bool.random(using: &random), relu: Bool.random(using: &random))
         }
         // Every tile width of every simd, and a stride that has no tile of its own.
         shapes += (1...15).map {
-            Shape(channels: 16, outputs: 32, width: $0, height: 2, kernel: 3, stride: 1, isImage: false, hasResidual: false, relu: true)
+            Shape(
+                channels: 16, outputs: 32, width: $0, height: 2, kernel: 3, stride: 1, isImage: false,
+                hasResidual: false, relu: true)
         }
         return shapes
     }()
@@ -48,32 +51,39 @@ struct ConvolutionKernelTests {
             // Poisoned, so that what is not written shows.
             var output = [Float](repeating: .nan, count: count)
             input.withUnsafeBufferPointer { input in
-            weights.withUnsafeBufferPointer { weights in
-            bias.withUnsafeBufferPointer { bias in
-            residual.withUnsafeBufferPointer { residual in
-            output.withUnsafeMutableBufferPointer { output in
-                var convolution = lk_convolution()
-                convolution.input = input.baseAddress
-                convolution.input_block_stride = inputWidth * inputHeight * pixelStride
-                convolution.input_row_stride = inputWidth * pixelStride
-                convolution.input_pixel_stride = Int32(pixelStride)
-                convolution.input_channels = Int32(shape.channels)
-                convolution.weights = weights.baseAddress
-                convolution.bias = bias.baseAddress
-                convolution.residual = shape.hasResidual ? residual.baseAddress : nil
-                convolution.output = output.baseAddress
-                convolution.output_block_stride = shape.width * shape.height * block
-                convolution.output_row_stride = shape.width * block
-                convolution.output_width = Int32(shape.width)
-                (convolution.kernel_height, convolution.kernel_width) = (Int32(shape.kernel), Int32(shape.kernel))
-                convolution.stride = Int32(shape.stride)
-                convolution.relu = shape.relu
-                if let quantizedScale {
-                    convolution.quantized_scale = quantizedScale
-                    convolution.quantized_output = UnsafeMutableRawPointer(output.baseAddress)?.assumingMemoryBound(to: UInt8.self)
+                weights.withUnsafeBufferPointer { weights in
+                    bias.withUnsafeBufferPointer { bias in
+                        residual.withUnsafeBufferPointer { residual in
+                            output.withUnsafeMutableBufferPointer { output in
+                                var convolution = lk_convolution()
+                                convolution.input = input.baseAddress
+                                convolution.input_block_stride = inputWidth * inputHeight * pixelStride
+                                convolution.input_row_stride = inputWidth * pixelStride
+                                convolution.input_pixel_stride = Int32(pixelStride)
+                                convolution.input_channels = Int32(shape.channels)
+                                convolution.weights = weights.baseAddress
+                                convolution.bias = bias.baseAddress
+                                convolution.residual = shape.hasResidual ? residual.baseAddress : nil
+                                convolution.output = output.baseAddress
+                                convolution.output_block_stride = shape.width * shape.height * block
+                                convolution.output_row_stride = shape.width * block
+                                convolution.output_width = Int32(shape.width)
+                                (convolution.kernel_height, convolution.kernel_width) = (
+                                    Int32(shape.kernel), Int32(shape.kernel)
+                                )
+                                convolution.stride = Int32(shape.stride)
+                                convolution.relu = shape.relu
+                                if let quantizedScale {
+                                    convolution.quantized_scale = quantizedScale
+                                    convolution.quantized_output = UnsafeMutableRawPointer(output.baseAddress)?
+                                        .assumingMemoryBound(to: UInt8.self)
+                                }
+                                simd.table.convolve(&convolution, 0, Int32(outputBlocks), 0, Int32(shape.height))
+                            }
+                        }
+                    }
                 }
-                simd.table.convolve(&convolution, 0, Int32(outputBlocks), 0, Int32(shape.height))
-            }}}}}
+            }
             guard quantizedScale != nil else { return output }
             return output.withUnsafeBytes { $0.prefix(count).map { Float($0) } }
         }

@@ -22,10 +22,14 @@ struct GeneralizedMeanKernelTests {
             for channel in 0..<block {
                 var sum = 0.0
                 for y in 0..<height {
-                    for x in 0..<width { sum += pow(Double(max(pixels[y * rowStride + x * block + channel], epsilon)), Double(power)) }
+                    for x in 0..<width {
+                        sum += pow(Double(max(pixels[y * rowStride + x * block + channel], epsilon)), Double(power))
+                    }
                 }
                 let expected = pow(sum / Double(width * height), 1 / Double(power))
-                #expect(abs(Double(means[channel]) / expected - 1) < 2e-5, "\(simd.name), channel \(channel): \(means[channel]), not \(expected)")
+                #expect(
+                    abs(Double(means[channel]) / expected - 1) < 2e-5,
+                    "\(simd.name), channel \(channel): \(means[channel]), not \(expected)")
             }
         }
     }

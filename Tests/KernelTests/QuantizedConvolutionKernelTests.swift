@@ -23,7 +23,8 @@ struct QuantizedConvolutionKernelTests {
                 inputBlocks: Int.random(in: 1...3, using: &random), outputBlocks: Int.random(in: 1...3, using: &random),
                 width: 1 + index % 17, height: Int.random(in: 1...4, using: &random),
                 kernel: [1, 3, 5].randomElement(using: &random) ?? 3, stride: Int.random(in: 1...3, using: &random),
-                residual: Shape.Residual.allCases.randomElement(using: &random) ?? .none, relu: givesBytes || Bool.random(using: &random),
+                residual: Shape.Residual.allCases.randomElement(using: &random) ?? .none,
+                relu: givesBytes || Bool.random(using: &random),
                 givesBytes: givesBytes)
         }
     }()
@@ -31,10 +32,14 @@ struct QuantizedConvolutionKernelTests {
     @Test(arguments: shapes) func agreesWithTheSum(shape: Shape) {
         var random = SeededGenerator(seed: 61)
         let block = Int(LK_CHANNEL_BLOCK)
-        let (columns, rows) = ((shape.width - 1) * shape.stride + shape.kernel, (shape.height - 1) * shape.stride + shape.kernel)
+        let (columns, rows) = (
+            (shape.width - 1) * shape.stride + shape.kernel, (shape.height - 1) * shape.stride + shape.kernel
+        )
         let taps = shape.kernel * shape.kernel
         // The largest there are among them, so that sums which do not fit 16 bits show.
-        let input = (0..<(shape.inputBlocks * columns * rows * block)).map { $0 % 3 == 0 ? 255 : UInt8.random(in: 0...255, using: &random) }
+        let input = (0..<(shape.inputBlocks * columns * rows * block)).map {
+            $0 % 3 == 0 ? 255 : UInt8.random(in: 0...255, using: &random)
+        }
         let weights = (0..<(shape.outputBlocks * shape.inputBlocks * taps * block * block)).map {
             $0 % 5 == 0 ? 127 : Int8.random(in: -127...127, using: &random)
         }
@@ -54,8 +59,11 @@ struct QuantizedConvolutionKernelTests {
                         for tap in 0..<taps {
                             let row = y * shape.stride + tap / shape.kernel
                             let column = x * shape.stride + tap % shape.kernel
-                            let byte = input[((channel / block * rows + row) * columns + column) * block + channel % block]
-                            let quad = ((output / block * shape.inputBlocks + channel / block) * taps + tap) * 4 + channel % block / 4
+                            let byte = input[
+                                ((channel / block * rows + row) * columns + column) * block + channel % block]
+                            let quad =
+                                ((output / block * shape.inputBlocks + channel / block) * taps + tap) * 4 + channel
+                                % block / 4
                             sum += Int(byte) * Int(weights[(quad * block + output % block) * 4 + channel % 4])
                         }
                     }
@@ -77,34 +85,46 @@ struct QuantizedConvolutionKernelTests {
             var bytes = [UInt8](repeating: 0xA5, count: count)
             var floats = [Float](repeating: .nan, count: count)
             input.withUnsafeBufferPointer { input in
-            weights.withUnsafeBufferPointer { weights in
-            scales.withUnsafeBufferPointer { scales in
-            bias.withUnsafeBufferPointer { bias in
-            residual.withUnsafeBufferPointer { residual in
-            residualBytes.withUnsafeBufferPointer { residualBytes in
-            bytes.withUnsafeMutableBufferPointer { bytes in
-            floats.withUnsafeMutableBufferPointer { floats in
-                var convolution = lk_quantized_convolution()
-                convolution.input = input.baseAddress
-                convolution.input_block_stride = columns * rows * block
-                convolution.input_row_stride = columns * block
-                convolution.input_blocks = Int32(shape.inputBlocks)
-                convolution.weights = weights.baseAddress
-                convolution.scales = scales.baseAddress
-                convolution.bias = bias.baseAddress
-                convolution.quantized_residual = shape.residual == .bytes ? residualBytes.baseAddress : nil
-                convolution.residual = shape.residual == .floats ? residual.baseAddress : nil
-                convolution.residual_scale = residualScale
-                convolution.quantized_output = shape.givesBytes ? bytes.baseAddress : nil
-                convolution.output = shape.givesBytes ? nil : floats.baseAddress
-                convolution.output_block_stride = shape.width * shape.height * block
-                convolution.output_row_stride = shape.width * block
-                convolution.output_width = Int32(shape.width)
-                (convolution.kernel_height, convolution.kernel_width) = (Int32(shape.kernel), Int32(shape.kernel))
-                convolution.stride = Int32(shape.stride)
-                convolution.relu = shape.relu
-                simd.table.convolve_quantized(&convolution, 0, Int32(shape.outputBlocks), 0, Int32(shape.height))
-            }}}}}}}}
+                weights.withUnsafeBufferPointer { weights in
+                    scales.withUnsafeBufferPointer { scales in
+                        bias.withUnsafeBufferPointer { bias in
+                            residual.withUnsafeBufferPointer { residual in
+                                residualBytes.withUnsafeBufferPointer { residualBytes in
+                                    bytes.withUnsafeMutableBufferPointer { bytes in
+                                        floats.withUnsafeMutableBufferPointer { floats in
+                                            var convolution = lk_quantized_convolution()
+                                            convolution.input = input.baseAddress
+                                            convolution.input_block_stride = columns * rows * block
+                                            convolution.input_row_stride = columns * block
+                                            convolution.input_blocks = Int32(shape.inputBlocks)
+                                            convolution.weights = weights.baseAddress
+                                            convolution.scales = scales.baseAddress
+                                            convolution.bias = bias.baseAddress
+                                            convolution.quantized_residual =
+                                                shape.residual == .bytes ? residualBytes.baseAddress : nil
+                                            convolution.residual =
+                                                shape.residual == .floats ? residual.baseAddress : nil
+                                            convolution.residual_scale = residualScale
+                                            convolution.quantized_output = shape.givesBytes ? bytes.baseAddress : nil
+                                            convolution.output = shape.givesBytes ? nil : floats.baseAddress
+                                            convolution.output_block_stride = shape.width * shape.height * block
+                                            convolution.output_row_stride = shape.width * block
+                                            convolution.output_width = Int32(shape.width)
+                                            (convolution.kernel_height, convolution.kernel_width) = (
+                                                Int32(shape.kernel), Int32(shape.kernel)
+                                            )
+                                            convolution.stride = Int32(shape.stride)
+                                            convolution.relu = shape.relu
+                                            simd.table.convolve_quantized(
+                                                &convolution, 0, Int32(shape.outputBlocks), 0, Int32(shape.height))
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
             let result = shape.givesBytes ? bytes.map { Float($0) } : floats
             #expect(result == expected, "\(simd.name)")
         }

@@ -25,19 +25,24 @@ struct ResizeKernelTests {
         var random = SeededGenerator(seed: UInt64(channels * 300 + factor))
         let width = 530
         for fits in [false, true] {
-        let line = (0..<(width * channels)).map { _ in UInt16.random(in: 0...(fits ? UInt16(65_535 / factor) : 65_535), using: &random) }
-        let cells = (width + factor - 1) / factor
-        let expected = (0..<cells).flatMap { cell in
-            (0..<4).map { channel -> Float in
-                guard channel < channels else { return 0 }
-                return Float((cell * factor..<min(width, (cell + 1) * factor)).reduce(0) { $0 + Int(line[$1 * channels + channel]) })
+            let line = (0..<(width * channels)).map { _ in
+                UInt16.random(in: 0...(fits ? UInt16(65_535 / factor) : 65_535), using: &random)
             }
-        }
-        for simd in SIMDTarget.available {
-            var out = [Float](repeating: .nan, count: cells * 4)
-            simd.table.sum_columns(line, Int32(channels), Int32(width), Int32(factor), fits, &out)
-            #expect(out == expected, "\(simd.name)")
-        }
+            let cells = (width + factor - 1) / factor
+            let expected = (0..<cells).flatMap { cell in
+                (0..<4).map { channel -> Float in
+                    guard channel < channels else { return 0 }
+                    return Float(
+                        (cell * factor..<min(width, (cell + 1) * factor)).reduce(0) {
+                            $0 + Int(line[$1 * channels + channel])
+                        })
+                }
+            }
+            for simd in SIMDTarget.available {
+                var out = [Float](repeating: .nan, count: cells * 4)
+                simd.table.sum_columns(line, Int32(channels), Int32(width), Int32(factor), fits, &out)
+                #expect(out == expected, "\(simd.name)")
+            }
         }
     }
 
@@ -72,9 +77,11 @@ struct ResizeKernelTests {
         for (index, order) in [LK_ORDER_RGB, LK_ORDER_BGR, LK_ORDER_GRAY].enumerated() {
             for premultiplied in [false, true] {
                 var layout = lk_pixel_layout(
-                    order: order, premultiplied: premultiplied, multiply: (0.01, 0.02, 0.03, 0), add: (1, 2, 3, 0), pixel_stride: 5)
+                    order: order, premultiplied: premultiplied, multiply: (0.01, 0.02, 0.03, 0), add: (1, 2, 3, 0),
+                    pixel_stride: 5)
                 out.withUnsafeMutableBufferPointer {
-                    simd.table.write_pixels(pixels, 40, &layout, $0.baseAddress! + (index * 2 + (premultiplied ? 1 : 0)) * 200)
+                    simd.table.write_pixels(
+                        pixels, 40, &layout, $0.baseAddress! + (index * 2 + (premultiplied ? 1 : 0)) * 200)
                 }
             }
         }
@@ -90,7 +97,9 @@ struct ResizeKernelTests {
         var random = SeededGenerator(seed: 9)
         let cells = random.floats(4 * 90)
         let weights = random.floats(200)
-        let spans = (0..<37).map { (index: Int) -> lk_filter_span in lk_filter_span(first: Int32(index * 2), count: Int32(index % 6), offset: Int32(index * 5)) }
+        let spans = (0..<37).map { (index: Int) -> lk_filter_span in
+            lk_filter_span(first: Int32(index * 2), count: Int32(index % 6), offset: Int32(index * 5))
+        }
         let line = random.floats(101)
         func run(_ simd: SIMDTarget) -> [Float] {
             var filtered = [Float](repeating: .nan, count: 37 * 4)

@@ -23,7 +23,9 @@ struct WinogradKernelTests {
                 for c in 0..<block {
                     var sum = Double(bias[c])
                     for tap in 0..<9 {
-                        sum += Double(filters[tap * block + c]) * Double(input[((y + tap / 3) * columns + x + tap % 3) * block + c])
+                        sum +=
+                            Double(filters[tap * block + c])
+                            * Double(input[((y + tap / 3) * columns + x + tap % 3) * block + c])
                     }
                     if hasResidual { sum += Double(residual[(y * width + x) * block + c]) }
                     expected[(y * width + x) * block + c] = Float(max(0, sum))
@@ -31,10 +33,12 @@ struct WinogradKernelTests {
             }
         }
         let matrix: [[Double]] = [
-            [0.25, 0, 0], [-1 / 6, -1 / 6, -1 / 6], [-1 / 6, 1 / 6, -1 / 6], [1 / 24, 1 / 12, 1 / 6], [1 / 24, -1 / 12, 1 / 6], [0, 0, 1],
+            [0.25, 0, 0], [-1 / 6, -1 / 6, -1 / 6], [-1 / 6, 1 / 6, -1 / 6], [1 / 24, 1 / 12, 1 / 6],
+            [1 / 24, -1 / 12, 1 / 6], [0, 0, 1],
         ]
         var winograd = lk_winograd(
-            width: Int32(width), height: Int32(height), tile_rows: Int32((height + 3) / 4), tile_columns: Int32((width + 3) / 4))
+            width: Int32(width), height: Int32(height), tile_rows: Int32((height + 3) / 4),
+            tile_columns: Int32((width + 3) / 4))
         let tiles = Int(winograd.tile_rows * winograd.tile_columns)
         for simd in SIMDTarget.available {
             var transformed = [Float](repeating: .nan, count: 36 * tiles * block)
@@ -42,14 +46,19 @@ struct WinogradKernelTests {
             for component in 0..<36 {
                 for c in 0..<block {
                     var weight = 0.0
-                    for tap in 0..<9 { weight += matrix[component / 6][tap / 3] * Double(filters[tap * block + c]) * matrix[component % 6][tap % 3] }
+                    for tap in 0..<9 {
+                        weight +=
+                            matrix[component / 6][tap / 3] * Double(filters[tap * block + c])
+                            * matrix[component % 6][tap % 3]
+                    }
                     for tile in 0..<tiles { transformed[(component * tiles + tile) * block + c] *= Float(weight) }
                 }
             }
             var output = [Float](repeating: .nan, count: width * height * block)
             residual.withUnsafeBufferPointer { residual in
                 simd.table.winograd_output(
-                    &winograd, transformed, 1, bias, hasResidual ? residual.baseAddress : nil, &output, width * height * block,
+                    &winograd, transformed, 1, bias, hasResidual ? residual.baseAddress : nil, &output,
+                    width * height * block,
                     width * block, true)
             }
             let worst = zip(output, expected).map { abs($0 - $1) }.max() ?? .infinity

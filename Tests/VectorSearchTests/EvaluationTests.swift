@@ -1,5 +1,5 @@
-import VectorSearch
 import Testing
+import VectorSearch
 
 struct EvaluationTests {
     /// Worked out by hand: answers by distance are right, wrong (absent), right, wrong, right.
@@ -19,7 +19,9 @@ struct EvaluationTests {
         #expect(abs((evaluation.microAveragePrecision ?? 0) - expected) < 1e-12)
         #expect(evaluation.recall(atPrecision: 0.95).map { [$0.recall, $0.distance] } == [0.2, 0.1])
         #expect(evaluation.recall(atPrecision: 0.6).map { [$0.recall, $0.distance] } == [0.6, 0.5])
-        #expect(evaluation.rates(atThreshold: 0.3).recall == 0.4 && evaluation.rates(atThreshold: 0.3).falseAcceptRate == 0.5)
+        #expect(
+            evaluation.rates(atThreshold: 0.3).recall == 0.4
+                && evaluation.rates(atThreshold: 0.3).falseAcceptRate == 0.5)
     }
 
     @Test func eachQueryMayHaveItsOwnLimit() {
@@ -30,7 +32,9 @@ struct EvaluationTests {
         evaluation.add(.init(target: nil, ranking: [("b", 0.5)], matchThreshold: 0.5))
         evaluation.add(.init(target: "c", ranking: [("c", 1.9)]))
         #expect(evaluation.rates().recall == 2.0 / 3 && evaluation.rates().falseAcceptRate == 0.5)
-        #expect(evaluation.rates(atThreshold: 0.45).recall == 1.0 / 3 && evaluation.rates(atThreshold: 0.45).falseAcceptRate == 0)
+        #expect(
+            evaluation.rates(atThreshold: 0.45).recall == 1.0 / 3
+                && evaluation.rates(atThreshold: 0.45).falseAcceptRate == 0)
     }
 
     @Test func nothingToAskGivesNothing() {

@@ -13,7 +13,9 @@ struct ExactSearchTests {
     }
 
     /// Sorted by distance in double precision.
-    private static func bruteForce(_ query: [Float], _ rows: [Float], _ dimension: Int) -> [(row: Int, distance: Double)] {
+    private static func bruteForce(_ query: [Float], _ rows: [Float], _ dimension: Int) -> [(
+        row: Int, distance: Double
+    )] {
         (0..<(rows.count / dimension)).map { row in
             let sum = (0..<dimension).reduce(0.0) { sum, j in
                 let difference = Double(query[j]) - Double(rows[row * dimension + j])
@@ -76,14 +78,21 @@ struct ExactSearchTests {
         }
         let matrix = PrintMatrix(rows, dimension: dimension)
         let queries = (0..<300).map { index in
-            index % 3 == 0 ? Array(rows[(index * dimension)..<((index + 1) * dimension)]) : Self.unitRows(1, dimension, &random)
+            index % 3 == 0
+                ? Array(rows[(index * dimension)..<((index + 1) * dimension)]) : Self.unitRows(1, dimension, &random)
         }
-        let reference = queries.map { ExactSearch(matrix, simd: SIMDTarget.available[0]).nearest(to: $0, k: 12, threads: 1) }
+        let reference = queries.map {
+            ExactSearch(matrix, simd: SIMDTarget.available[0]).nearest(to: $0, k: 12, threads: 1)
+        }
         for simd in SIMDTarget.available {
             for threads in [1, 2, 3] {
                 let search = ExactSearch(matrix, simd: simd)
-                #expect(search.nearest(toEach: queries, k: 12, threads: threads) == reference, "\(simd.name), \(threads) threads")
-                #expect(queries.prefix(20).map { search.nearest(to: $0, k: 12, threads: threads) } == Array(reference.prefix(20)), "\(simd.name), \(threads) threads")
+                #expect(
+                    search.nearest(toEach: queries, k: 12, threads: threads) == reference,
+                    "\(simd.name), \(threads) threads")
+                #expect(
+                    queries.prefix(20).map { search.nearest(to: $0, k: 12, threads: threads) }
+                        == Array(reference.prefix(20)), "\(simd.name), \(threads) threads")
             }
         }
     }

@@ -20,7 +20,8 @@ struct QuantizedScanTests {
             case .clustered: return zip(center, row).map { $0 + $1 * 1e-4 }
             case .huge: return row.map { $0 * 1e17 }
             case .tiny: return row.map { $0 * 1e-17 }
-            case .sparse: return row.enumerated().map { $0.offset == index % dimension ? $0.element * 100 : $0.element * 1e-3 }
+            case .sparse:
+                return row.enumerated().map { $0.offset == index % dimension ? $0.element * 100 : $0.element * 1e-3 }
             case .zeros: return index % 3 == 0 ? row : row.map { _ in 0 }
             case .mixed: return row.map { $0 * powf(10, Float(index % 9) - 4) }
             case .copies: return index % 2 == 0 ? center : row
@@ -42,12 +43,17 @@ struct QuantizedScanTests {
             for k in [1, 10, 300] {
                 for threads in [1, 3] {
                     let expected = queries.map { reference.nearest(to: $0, k: k, threads: 1) }
-                    #expect(queries.map { search.nearest(to: $0, k: k, threads: threads) } == expected, "\(simd.name), k \(k), seed \(seed)")
-                    #expect(search.nearest(toEach: queries, k: k, threads: threads) == expected, "\(simd.name), batch, k \(k), seed \(seed)")
+                    #expect(
+                        queries.map { search.nearest(to: $0, k: k, threads: threads) } == expected,
+                        "\(simd.name), k \(k), seed \(seed)")
+                    #expect(
+                        search.nearest(toEach: queries, k: k, threads: threads) == expected,
+                        "\(simd.name), batch, k \(k), seed \(seed)")
                 }
             }
             #expect(
-                search.nearest(toAnyOf: Array(queries[1...3]), k: 20) == reference.nearest(toAnyOf: Array(queries[1...3]), k: 20),
+                search.nearest(toAnyOf: Array(queries[1...3]), k: 20)
+                    == reference.nearest(toAnyOf: Array(queries[1...3]), k: 20),
                 "\(simd.name), seed \(seed)")
         }
     }
@@ -56,7 +62,9 @@ struct QuantizedScanTests {
         var random = SeededGenerator(seed: 77)
         let dimension = 64
         var rows = Self.rows(.unit, 500, dimension, &random)
-        for (row, value) in [(3, Float.nan), (40, .infinity), (41, -.infinity), (300, .nan)] { rows[row * dimension + row % dimension] = value }
+        for (row, value) in [(3, Float.nan), (40, .infinity), (41, -.infinity), (300, .nan)] {
+            rows[row * dimension + row % dimension] = value
+        }
         let matrix = PrintMatrix(rows, dimension: dimension)
         let query = Self.rows(.unit, 1, dimension, &random)
         let reference = ExactSearch(matrix, simd: SIMDTarget.available[0]).nearest(to: query, k: 20)
@@ -64,7 +72,9 @@ struct QuantizedScanTests {
         for simd in SIMDTarget.available {
             let search = ExactSearch(matrix, simd: simd)
             #expect(search.nearest(to: query, k: 20) == reference, "\(simd.name)")
-            #expect(search.nearest(toEach: Array(repeating: query, count: 5), k: 20) == Array(repeating: reference, count: 5), "\(simd.name)")
+            #expect(
+                search.nearest(toEach: Array(repeating: query, count: 5), k: 20)
+                    == Array(repeating: reference, count: 5), "\(simd.name)")
             #expect(search.nearest(to: [Float](repeating: .nan, count: dimension), k: 3).isEmpty, "\(simd.name)")
         }
     }

@@ -9,7 +9,8 @@ import VisualSearch
 struct EntityCatalogTests {
     @Test func entitiesAreMadeFromRows() async throws {
         let fixture = try EntityFixture([
-            EntityFixture.row(0, title: "Slow Meridian", labels: ["tape", "ambient"], rest: #", "year": 1998, "label": "Ferry""#),
+            EntityFixture.row(
+                0, title: "Slow Meridian", labels: ["tape", "ambient"], rest: #", "year": 1998, "label": "Ferry""#),
             EntityFixture.row(1, type: "poster"),
         ])
         let found = try await fixture.albums.entities(for: ["a1", "nobody", "a0"])
@@ -31,7 +32,8 @@ struct EntityCatalogTests {
 
     @Test func aRowThatMakesNoEntityIsReportedAndTheRestGoesOn() async throws {
         let fixture = try EntityFixture([
-            EntityFixture.row(0), EntityFixture.row(1, rest: ""), EntityFixture.row(2, rest: #", "year": "soon""#), EntityFixture.row(3),
+            EntityFixture.row(0), EntityFixture.row(1, rest: ""), EntityFixture.row(2, rest: #", "year": "soon""#),
+            EntityFixture.row(3),
         ])
         #expect(try await fixture.albums.entities(for: ["a0", "a1", "a2", "a3"]).map(\.id) == ["a0", "a3"])
         let words = fixture.problems.all.map(\.description)
@@ -43,7 +45,8 @@ struct EntityCatalogTests {
     @Test func pixelsFindTheirEntityFirst() async throws {
         let fixture = try EntityFixture((0..<8).map { EntityFixture.row($0) })
         for index in [0, 5] {
-            let found = try await fixture.albums.search(matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2)
+            let found = try await fixture.albums.search(
+                matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2)
             #expect(found.count == 3 && found.first?.id == "a\(index)")
         }
         #expect(try await fixture.albums.search(matching: SampleImage.blocks(seed: 0), limit: 0).isEmpty)
@@ -57,15 +60,18 @@ struct EntityCatalogTests {
     @Test func aQueryTakesTheDistanceThatTheModelRecommendsForIt() async throws {
         let fixture = try EntityFixture([EntityFixture.row(0)])
         let model = fixture.catalog.model
-        let query = try await fixture.albums.query(for: SemanticContentDescriptor(pixelBuffer: SampleImage.blocks(seed: 0)))
-        #expect(query.maxDistance == model.matchThreshold(for: query.prints) && query.maxDistance != model.matchThreshold)
+        let query = try await fixture.albums.query(
+            for: SemanticContentDescriptor(pixelBuffer: SampleImage.blocks(seed: 0)))
+        #expect(
+            query.maxDistance == model.matchThreshold(for: query.prints) && query.maxDistance != model.matchThreshold)
         let words = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"]))
         #expect(words.prints.isEmpty && words.maxDistance == model.matchThreshold)
     }
 
     @Test func textFindsEntitiesOfItsType() async throws {
         let fixture = try EntityFixture([
-            EntityFixture.row(0, title: "Glass Orchard"), EntityFixture.row(1, type: "poster", title: "Glass Poster"), EntityFixture.row(2, title: "Orchard"),
+            EntityFixture.row(0, title: "Glass Orchard"), EntityFixture.row(1, type: "poster", title: "Glass Poster"),
+            EntityFixture.row(2, title: "Orchard"),
         ])
         #expect(try await fixture.albums.entities(matching: "glass").map(\.id) == ["a0"])
         #expect(try await fixture.albums.entities(matching: "orch").map(\.id) == ["a2", "a0"])
@@ -86,9 +92,11 @@ struct EntityCatalogTests {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for index in 0..<48 {
                 group.addTask {
-                    let content = SemanticContentDescriptor(labels: index % 2 == 0 ? ["all"] : [], pixelBuffer: SampleImage.blocks(seed: UInt64(index % 6)))
+                    let content = SemanticContentDescriptor(
+                        labels: index % 2 == 0 ? ["all"] : [], pixelBuffer: SampleImage.blocks(seed: UInt64(index % 6)))
                     let filter = index % 3 == 0 ? CatalogFilter(labels: ["all"]) : CatalogFilter()
-                    return try await fixture.albums.search(matching: content, limit: 2, maxDistance: 2, filter: filter).first?.id == "a\(index % 6)"
+                    return try await fixture.albums.search(matching: content, limit: 2, maxDistance: 2, filter: filter)
+                        .first?.id == "a\(index % 6)"
                 }
             }
             for try await isRight in group { #expect(isRight) }
@@ -98,7 +106,8 @@ struct EntityCatalogTests {
 
 struct SearchQueryTests {
     private static let rows = (0..<12).map { index in
-        EntityFixture.row(index, title: "Album \(index % 3 == 0 ? "moon" : "sun")", labels: index % 2 == 0 ? ["Even Number"] : [])
+        EntityFixture.row(
+            index, title: "Album \(index % 3 == 0 ? "moon" : "sun")", labels: index % 2 == 0 ? ["Even Number"] : [])
     }
 
     private static func ids(_ page: SearchPage<Album>) -> [String] { page.entities.map(\.id) }
@@ -108,7 +117,9 @@ struct SearchQueryTests {
         _ fixture: EntityFixture, _ query: SearchQuery, has: [(Int) -> Bool]
     ) async throws -> [(id: String, score: Double)] {
         let limit = query.maxDistance ?? 2
-        let near = query.prints.isEmpty ? [] : try await fixture.catalog.search(matchingAnyOf: query.prints, limit: 100, maxDistance: limit)
+        let near =
+            query.prints.isEmpty
+            ? [] : try await fixture.catalog.search(matchingAnyOf: query.prints, limit: 100, maxDistance: limit)
         let distances = Dictionary(uniqueKeysWithValues: near.map { ($0.entity.id, $0.distance) })
         return (0..<12).compactMap { index -> (id: String, score: Double, index: Int)? in
             let pixels = distances["a\(index)"].map { 1 - $0 / (2 * limit) } ?? 0
@@ -120,10 +131,16 @@ struct SearchQueryTests {
 
     @Test func pixelsAndLabelsAreMergedByTheStatedRule() async throws {
         let fixture = try EntityFixture(Self.rows)
-        let has: [String: (Int) -> Bool] = ["moon": { $0 % 3 == 0 }, "even number": { $0 % 2 == 0 }, "zebra": { _ in false }]
+        let has: [String: (Int) -> Bool] = [
+            "moon": { $0 % 3 == 0 }, "even number": { $0 % 2 == 0 }, "zebra": { _ in false },
+        ]
         for labels in [[], ["moon"], ["moon", "even number"], ["even number", "zebra"], ["zebra"]] {
-            for (image, maxDistance) in [(nil, 1.0), (SampleImage.blocks(seed: 4), 2.0), (SampleImage.blocks(seed: 4), 0.7), (SampleImage.blocks(seed: 99), 0.9)] {
-                let query = try await fixture.albums.query(for: SemanticContentDescriptor(labels: labels, pixelBuffer: image), maxDistance: maxDistance)
+            for (image, maxDistance) in [
+                (nil, 1.0), (SampleImage.blocks(seed: 4), 2.0), (SampleImage.blocks(seed: 4), 0.7),
+                (SampleImage.blocks(seed: 99), 0.9),
+            ] {
+                let query = try await fixture.albums.query(
+                    for: SemanticContentDescriptor(labels: labels, pixelBuffer: image), maxDistance: maxDistance)
                 let expected = try await Self.expected(fixture, query, has: labels.map { has[$0]! })
                 let page = try await fixture.albums.page(of: query, count: 50)
                 #expect(Self.ids(page) == expected.map(\.id), "\(labels), \(maxDistance)")
@@ -148,30 +165,41 @@ struct SearchQueryTests {
     @Test func whatPixelsFoundComesBeforeWhatLabelsAloneFound() async throws {
         let fixture = try EntityFixture(Self.rows)
         let query = try await fixture.albums.query(
-            for: SemanticContentDescriptor(labels: ["moon"], pixelBuffer: SampleImage.blocks(seed: 4)), maxDistance: 0.2)
+            for: SemanticContentDescriptor(labels: ["moon"], pixelBuffer: SampleImage.blocks(seed: 4)), maxDistance: 0.2
+        )
         let page = try await fixture.albums.page(of: query, count: 50)
         #expect(Self.ids(page) == ["a4", "a0", "a3", "a6", "a9"])
         #expect(page.results.map { $0.distance == nil } == [false, true, true, true, true])
     }
 
     @Test func filtersAndFacets() async throws {
-        let fixture = try EntityFixture(Self.rows + [EntityFixture.row(12, type: "poster", title: "moon", labels: ["Even Number"])])
+        let fixture = try EntityFixture(
+            Self.rows + [EntityFixture.row(12, type: "poster", title: "moon", labels: ["Even Number"])])
         let query = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"]))
         #expect(Self.ids(try await fixture.albums.page(of: query, count: 2)) == ["a0", "a3"])
         let filter = CatalogFilter(labels: ["Even Number"])
         #expect(Self.ids(try await fixture.albums.page(of: query, count: 2, filter: filter)) == ["a0", "a6"])
-        let facets = try await fixture.albums.facets(of: query, by: [.type, .label, .attribute("year"), .attribute("none")])
-        #expect(facets.map { $0.values.map { "\($0.value) \($0.count)" } } == [["album 4"], ["Even Number 2"], ["2001 4"], []])
+        let facets = try await fixture.albums.facets(
+            of: query, by: [.type, .label, .attribute("year"), .attribute("none")])
+        #expect(
+            facets.map { $0.values.map { "\($0.value) \($0.count)" } } == [
+                ["album 4"], ["Even Number 2"], ["2001 4"], [],
+            ])
     }
 
     @Test func aCursorSurvivesAnUpdateOfTheIndex() async throws {
         let fixture = try EntityFixture(Self.rows)
-        let query = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"], pixelBuffer: SampleImage.blocks(seed: 4)), maxDistance: 0.9)
+        let query = try await fixture.albums.query(
+            for: SemanticContentDescriptor(labels: ["moon"], pixelBuffer: SampleImage.blocks(seed: 4)), maxDistance: 0.9
+        )
         let before = Self.ids(try await fixture.albums.page(of: query, count: 50))
         let first = try await fixture.albums.page(of: query, count: 3)
         let cursor = try JSONDecoder().decode(SearchCursor.self, from: JSONEncoder().encode(try #require(first.next)))
         try CatalogIndexer(at: fixture.folder.file("catalog")).remove([before[1], before[4]])
-        try EntityFixture.index(Self.rows.filter { row in ![before[1], before[4]].contains { row.contains("\"\($0)\"") } } + [EntityFixture.row(13, title: "moon moon")], in: fixture.folder)
+        try EntityFixture.index(
+            Self.rows.filter { row in ![before[1], before[4]].contains { row.contains("\"\($0)\"") } } + [
+                EntityFixture.row(13, title: "moon moon")
+            ], in: fixture.folder)
         let rest = Self.ids(try await fixture.albums.page(of: query, count: 50, after: cursor))
         #expect(Set(rest).isDisjoint(with: before.prefix(3)) && Set(rest).count == rest.count)
         #expect(Set(before.dropFirst(3)).subtracting([before[4]]).isSubset(of: rest))
@@ -179,29 +207,46 @@ struct SearchQueryTests {
 
     @Test func canBeKeptAndPassedOn() async throws {
         let fixture = try EntityFixture(Self.rows)
-        let query = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"], pixelBuffer: SampleImage.blocks(seed: 4)))
+        let query = try await fixture.albums.query(
+            for: SemanticContentDescriptor(labels: ["moon"], pixelBuffer: SampleImage.blocks(seed: 4)))
         let copy = try JSONDecoder().decode(SearchQuery.self, from: JSONEncoder().encode(query))
         #expect(copy == query && !copy.isEmpty)
         #expect(Self.ids(try await fixture.albums.page(of: copy)) == Self.ids(try await fixture.albums.page(of: query)))
-        for damaged in [#"{"prints": ["AAA="], "labels": [], "model": {"name": "x", "digest": "y"}}"#, #"{"prints": ["AADAfw=="], "labels": [], "model": {"name": "x", "digest": "y"}}"#, #"{"prints": ["AAAAAA=="], "labels": []}"#, "{}"] {
-            #expect(throws: DecodingError.self, "\(damaged)") { try JSONDecoder().decode(SearchQuery.self, from: Data(damaged.utf8)) }
+        for damaged in [
+            #"{"prints": ["AAA="], "labels": [], "model": {"name": "x", "digest": "y"}}"#,
+            #"{"prints": ["AADAfw=="], "labels": [], "model": {"name": "x", "digest": "y"}}"#,
+            #"{"prints": ["AAAAAA=="], "labels": []}"#, "{}",
+        ] {
+            #expect(throws: DecodingError.self, "\(damaged)") {
+                try JSONDecoder().decode(SearchQuery.self, from: Data(damaged.utf8))
+            }
         }
         // Made with another model.
-        let other = SearchQuery(prints: [FeaturePrint(vector: query.prints[0].vector, model: ModelIdentity(name: "other", digest: "00"))])
+        let other = SearchQuery(prints: [
+            FeaturePrint(vector: query.prints[0].vector, model: ModelIdentity(name: "other", digest: "00"))
+        ])
         await #expect(throws: FeaturePrintError.self) { try await fixture.albums.page(of: other) }
     }
 }
 
 struct RelatedEntitiesTests {
     @Test func areFoundByAJoinKeyInItsOrder() {
-        let index = RelatedEntityIndex(["Ada / Porto", "Oskar / Porto", "ÅDA / Braga"], by: ["artist": { [String($0.prefix { $0 != " " })] }, "city": { [String($0.split(separator: " ").last!)] }])
-        #expect(index.entities(relatedBy: "artist", to: ["oskar", "ada", "nobody", "ADA"]) == ["Oskar / Porto", "Ada / Porto", "ÅDA / Braga"])
+        let index = RelatedEntityIndex(
+            ["Ada / Porto", "Oskar / Porto", "ÅDA / Braga"],
+            by: ["artist": { [String($0.prefix { $0 != " " })] }, "city": { [String($0.split(separator: " ").last!)] }])
+        #expect(
+            index.entities(relatedBy: "artist", to: ["oskar", "ada", "nobody", "ADA"]) == [
+                "Oskar / Porto", "Ada / Porto", "ÅDA / Braga",
+            ])
         #expect(index.entities(relatedBy: "city", to: ["porto"], limit: 1) == ["Ada / Porto"])
         #expect(index.entities(relatedBy: "year", to: ["porto"]).isEmpty)
     }
 
     @Test func aCatalogIsOneQuery() async throws {
-        let fixture = try EntityFixture((0..<6).map { EntityFixture.row($0, type: $0 == 5 ? "poster" : "album", rest: #", "year": \#(2000 + $0 % 3)"#) })
+        let fixture = try EntityFixture(
+            (0..<6).map {
+                EntityFixture.row($0, type: $0 == 5 ? "poster" : "album", rest: #", "year": \#(2000 + $0 % 3)"#)
+            })
         let found = try await fixture.albums.entities(relatedBy: "year", to: ["2002", "2000"], limit: 10)
         #expect(found.map(\.id) == ["a2", "a0", "a3"])
     }

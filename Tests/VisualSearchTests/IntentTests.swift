@@ -10,11 +10,15 @@ private struct Poster: AppEntity {
     var id: Int
     var displayRepresentation: DisplayRepresentation { "Poster \(id)" }
     static let defaultQuery = PosterQuery()
-    static var typeDisplayRepresentation: TypeDisplayRepresentation { TypeDisplayRepresentation(name: "Poster", numericFormat: "\(placeholder: .int) posters") }
+    static var typeDisplayRepresentation: TypeDisplayRepresentation {
+        TypeDisplayRepresentation(name: "Poster", numericFormat: "\(placeholder: .int) posters")
+    }
 }
 
 private struct PosterQuery: EnumerableEntityQuery {
-    func entities(for identifiers: [Int]) async throws -> [Poster] { identifiers.filter { $0 < 10 }.map { Poster(id: $0) } }
+    func entities(for identifiers: [Int]) async throws -> [Poster] {
+        identifiers.filter { $0 < 10 }.map { Poster(id: $0) }
+    }
     func allEntities() async throws -> [Poster] { (0..<10).map { Poster(id: $0) } }
 }
 
@@ -71,7 +75,8 @@ struct IntentTests {
         let result = try await intent.perform()
         #expect((result as? ValueIntentResult<Int>)?.value == 9)
         #expect(!OpenPosterIntent().$target.isSet)
-        #expect(OpenPosterIntent.parameterSummary.text == "Open ${Poster} now" && CountIntent.parameterSummary.text == "")
+        #expect(
+            OpenPosterIntent.parameterSummary.text == "Open ${Poster} now" && CountIntent.parameterSummary.text == "")
     }
 
     @Test func dependenciesAreMadeOnceAndToldApartByTypeAndKey() async {
@@ -79,7 +84,11 @@ struct IntentTests {
         final class Counter: Sendable { let number: Int; init(_ number: Int) { self.number = number } }
         #expect(manager.dependency(of: Counter.self) == nil)
         let counters = Mutex(0)
-        manager.add(dependency: Counter(counters.withLock { $0 += 1; return $0 }))
+        manager.add(
+            dependency: Counter(
+                counters.withLock {
+                    $0 += 1; return $0
+                }))
         manager.add(key: "other", dependency: Counter(100))
         await withTaskGroup(of: Int?.self) { group in
             for _ in 0..<20 { group.addTask { manager.dependency(of: Counter.self)?.number } }
@@ -99,7 +108,9 @@ struct IntentTests {
     @Test func shortcutsArePlainData() {
         struct Provider: AppShortcutsProvider {
             static var appShortcuts: [AppShortcut] {
-                AppShortcut(intent: CountIntent(), phrases: ["Count in \(.applicationName)", "Count"], shortTitle: "Count", systemImageName: "number")
+                AppShortcut(
+                    intent: CountIntent(), phrases: ["Count in \(.applicationName)", "Count"], shortTitle: "Count",
+                    systemImageName: "number")
             }
         }
         let shortcut = Provider.appShortcuts[0]
@@ -109,7 +120,10 @@ struct IntentTests {
 
     @Test func visionsNamesForTheEnginesOwn() async throws {
         let request = GenerateImageFeaturePrintRequest()
-        let (a, b) = (try await request.perform(on: SampleImage.blocks(seed: 1)), try await request.perform(on: SampleImage.blocks(seed: 2)))
+        let (a, b) = (
+            try await request.perform(on: SampleImage.blocks(seed: 1)),
+            try await request.perform(on: SampleImage.blocks(seed: 2))
+        )
         let observation: FeaturePrintObservation = a
         #expect(try observation.distance(to: a) == 0 && observation.distance(to: b) > 0.2)
     }
@@ -117,10 +131,17 @@ struct IntentTests {
 
 struct LocalizedStringResourceTests {
     @Test func fallsBackFromTheMostPreferredLanguageOn() {
-        let text = LocalizedStringResource("Moon", translations: ["ja": "月", "pt-BR": "Lua (BR)", "pt-PT": "Lua (PT)", "zh-Hant": "月亮 (Hant)", "de": "Mond", "es-419": "Luna (419)"])
+        let text = LocalizedStringResource(
+            "Moon",
+            translations: [
+                "ja": "月", "pt-BR": "Lua (BR)", "pt-PT": "Lua (PT)", "zh-Hant": "月亮 (Hant)", "de": "Mond",
+                "es-419": "Luna (419)",
+            ])
         for (languages, expected) in [
-            (["ja"], "月"), (["ja-JP"], "月"), (["JA_jp"], "月"), (["pt-PT"], "Lua (PT)"), (["pt-BR", "de"], "Lua (BR)"), (["pt"], "Lua (BR)"), (["pt-AO"], "Lua (BR)"),
-            (["fr", "de-AT"], "Mond"), (["fr"], "Moon"), ([], "Moon"), (["zh-Hant-TW"], "月亮 (Hant)"), (["zh-Hans-CN", "ja"], "月"), (["es-MX"], "Luna (419)"),
+            (["ja"], "月"), (["ja-JP"], "月"), (["JA_jp"], "月"), (["pt-PT"], "Lua (PT)"), (["pt-BR", "de"], "Lua (BR)"),
+            (["pt"], "Lua (BR)"), (["pt-AO"], "Lua (BR)"),
+            (["fr", "de-AT"], "Mond"), (["fr"], "Moon"), ([], "Moon"), (["zh-Hant-TW"], "月亮 (Hant)"),
+            (["zh-Hans-CN", "ja"], "月"), (["es-MX"], "Luna (419)"),
         ] {
             #expect(text.localized(for: languages) == expected, "\(languages)")
             #expect(String(localized: text, for: languages) == expected)
@@ -130,7 +151,10 @@ struct LocalizedStringResourceTests {
     }
 
     @Test func aRowsTitleHasItsTranslations() {
-        let row = CatalogRow(entity: CatalogEntity(id: "x", title: "Moon", attributes: ["title@ja": "月", "subtitle@ja": "曲", "titles": "no"], image: "x.png"))
+        let row = CatalogRow(
+            entity: CatalogEntity(
+                id: "x", title: "Moon", attributes: ["title@ja": "月", "subtitle@ja": "曲", "titles": "no"],
+                image: "x.png"))
         #expect(row.title?.localized(for: ["ja-JP"]) == "月" && row.title?.localized(for: ["en"]) == "Moon")
         #expect(row.subtitle?.localized(for: ["en"]) == "曲")
         #expect(row.title?.translations == ["ja": "月"])

@@ -39,9 +39,13 @@ struct EntityFixture {
         var all: [EntityProblem] { list.withLock { $0 } }
     }
 
-    static func row(_ index: Int, type: String = "album", title: String? = nil, labels: [String] = [], rest: String = #", "year": 2001"#) -> String {
+    static func row(
+        _ index: Int, type: String = "album", title: String? = nil, labels: [String] = [],
+        rest: String = #", "year": 2001"#
+    ) -> String {
         let list = labels.map { "\"\($0)\"" }.joined(separator: ",")
-        return #"{"id": "a\#(index)", "image": "\#(index).png", "type": "\#(type)", "title": "\#(title ?? "Album \(index)")", "labels": [\#(list)]\#(rest)}"#
+        return
+            #"{"id": "a\#(index)", "image": "\#(index).png", "type": "\#(type)", "title": "\#(title ?? "Album \(index)")", "labels": [\#(list)]\#(rest)}"#
     }
 
     init(_ rows: [String]) throws {
@@ -54,7 +58,9 @@ struct EntityFixture {
     }
 
     static func index(_ rows: [String], in folder: TemporaryFolder) throws {
-        for index in 0..<max(rows.count, 14) { try folder.write(SampleImage.blocks(seed: UInt64(index)).pngData(), to: "\(index).png") }
+        for index in 0..<max(rows.count, 14) {
+            try folder.write(SampleImage.blocks(seed: UInt64(index)).pngData(), to: "\(index).png")
+        }
         let manifest = try folder.write(rows.joined(separator: "\n"), to: "albums.jsonl")
         let (items, problems) = try ImageSource.items(at: manifest)
         precondition(problems.isEmpty, "\(problems)")

@@ -12,7 +12,10 @@ let benchmarks: @Sendable () -> Void = {
     ///   - work: the stage once, in milliseconds.
     func stage(_ name: String, limit: @escaping () -> Double, work: @escaping () throws -> Double) {
         Benchmark(
-            name, configuration: .init(metrics: [.wallClock, ratio, .peakMemoryResident], warmupIterations: 3, maxDuration: .seconds(5), maxIterations: 200)
+            name,
+            configuration: .init(
+                metrics: [.wallClock, ratio, .peakMemoryResident], warmupIterations: 3, maxDuration: .seconds(5),
+                maxIterations: 200)
         ) { benchmark in
             let bound = limit()
             benchmark.startMeasurement()
@@ -30,7 +33,10 @@ let benchmarks: @Sendable () -> Void = {
 
     let crop = QuickInputs.crop()
     for precision in FeaturePrintModel.Precision.allCases {
-        guard let model = try? FeaturePrintModel(FeaturePrintModel.default().fileData, named: "default", precision: precision) else { continue }
+        guard
+            let model = try? FeaturePrintModel(
+                FeaturePrintModel.default().fileData, named: "default", precision: precision)
+        else { continue }
         let multiplyAdds = model.summary.multiplyAdds
         stage("network \(precision.rawValue), to float32 multiply-adds", limit: { Limit.multiplyAdds(multiplyAdds) }) {
             try milliseconds { blackHole(try model.featurePrints(for: [crop], threads: 1)) }.0
@@ -44,7 +50,10 @@ let benchmarks: @Sendable () -> Void = {
         milliseconds { blackHole(search.nearest(to: query, k: 10, threads: 1)) }.0
     }
     let queries = (0..<64).map { Array(rows[($0 * QuickInputs.dimension)..<(($0 + 1) * QuickInputs.dimension)]) }
-    stage("search of 100,000 prints for 64 queries, to float32 multiply-adds", limit: { Limit.multiplyAdds(64 * rows.count) }) {
+    stage(
+        "search of 100,000 prints for 64 queries, to float32 multiply-adds",
+        limit: { Limit.multiplyAdds(64 * rows.count) }
+    ) {
         milliseconds { blackHole(search.nearest(toEach: queries, k: 10, threads: 1)) }.0
     }
 }

@@ -83,9 +83,12 @@ final class LayerStage: Stage {
         let found = try await engine.search(matching: image, limit: 10, maxDistance: 2)
         let alone = elapsed(since: start)
         let again = ContinuousClock.now
-        let items = try await layer.search(matching: SemanticContentDescriptor(pixelBuffer: image), limit: 10, maxDistance: 2)
+        let items = try await layer.search(
+            matching: SemanticContentDescriptor(pixelBuffer: image), limit: 10, maxDistance: 2)
         let whole = elapsed(since: again)
-        guard items.map(\.id) == found.map(\.entity.id), items.count == 10 else { throw StageError("the layer found something else") }
+        guard items.map(\.id) == found.map(\.entity.id), items.count == 10 else {
+            throw StageError("the layer found something else")
+        }
         result = [Float(alone), Float(whole)]
         return whole - alone
     }

@@ -16,7 +16,8 @@ func screenPixels(_ description: StageDescription) throws -> PixelBuffer {
     let memory = try FileBytes(try description.file("pixels"))
     return try PixelBuffer(
         wrapping: UnsafeRawBufferPointer(memory.bytes), width: try description.number("width"),
-        height: try description.number("height"), format: .bgra8, alpha: .ignored, release: { withExtendedLifetime(memory) {} })
+        height: try description.number("height"), format: .bgra8, alpha: .ignored,
+        release: { withExtendedLifetime(memory) {} })
 }
 
 /// A buffer of pixels to the network's input: normalised floats.
@@ -29,7 +30,9 @@ final class ResizeStage: Stage {
 
     func run() -> Double {
         milliseconds {
-            result.withUnsafeMutableBufferPointer { resizer.resize(image, into: $0, layout: normalizedPlanes(inputSide)) }
+            result.withUnsafeMutableBufferPointer {
+                resizer.resize(image, into: $0, layout: normalizedPlanes(inputSide))
+            }
         }.0
     }
 }
@@ -46,7 +49,9 @@ final class DecodeStage: Stage {
     func run() throws -> Double {
         try milliseconds {
             let image = try PixelBuffer(contentsOf: file, options: options)
-            result.withUnsafeMutableBufferPointer { resizer.resize(image, into: $0, layout: normalizedPlanes(inputSide)) }
+            result.withUnsafeMutableBufferPointer {
+                resizer.resize(image, into: $0, layout: normalizedPlanes(inputSide))
+            }
         }.0
     }
 }
@@ -62,7 +67,9 @@ final class NetworkStage: Stage {
         let bytes = try Data(contentsOf: try description.file("images"))
         let size = inputSide * inputSide * 3
         images = try (0..<(try description.number("batch"))).map { index in
-            try PixelBuffer([UInt8](bytes[(index * size)..<((index + 1) * size)]), width: inputSide, height: inputSide, format: .rgb8)
+            try PixelBuffer(
+                [UInt8](bytes[(index * size)..<((index + 1) * size)]), width: inputSide, height: inputSide,
+                format: .rgb8)
         }
         threads = description.threads
         let precision = description.options["precision"].flatMap { FeaturePrintModel.Precision(rawValue: $0) }

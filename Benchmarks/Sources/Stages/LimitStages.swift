@@ -5,7 +5,9 @@ import Foundation
 final class ReadStage: Stage {
     private let memory: FileBytes
 
-    init(_ description: StageDescription) throws { memory = try FileBytes(try description.file("bytes"), largePages: description.options["pages"] == "large") }
+    init(_ description: StageDescription) throws {
+        memory = try FileBytes(try description.file("bytes"), largePages: description.options["pages"] == "large")
+    }
 
     func run() -> Double { milliseconds { limit_read(memory.bytes.baseAddress, memory.bytes.count) }.0 }
 

@@ -30,7 +30,9 @@ final class SearchStage: Stage {
 
     func run() -> Double {
         let (time, found) = milliseconds {
-            queries.count == 1 ? [search.nearest(to: queries[0], k: k, threads: threads)] : search.nearest(toEach: queries, k: k, threads: threads)
+            queries.count == 1
+                ? [search.nearest(to: queries[0], k: k, threads: threads)]
+                : search.nearest(toEach: queries, k: k, threads: threads)
         }
         result = found.flatMap { $0.flatMap { [Float($0.row), $0.squaredDistance] } }
         return time
@@ -55,7 +57,9 @@ private final class FloatRows: @unchecked Sendable {
         }
     }
 
-    var matrix: PrintMatrix { PrintMatrix(rows: rows, squaredNorms: UnsafeBufferPointer(norms), dimension: dimension, owner: self) }
+    var matrix: PrintMatrix {
+        PrintMatrix(rows: rows, squaredNorms: UnsafeBufferPointer(norms), dimension: dimension, owner: self)
+    }
 
     deinit { norms.deallocate() }
 }

@@ -15,7 +15,8 @@ extension Catalog {
                     db, sql: "SELECT entity.*, print.vector FROM entity JOIN print USING (row) ORDER BY row")
                 while let row = try rows.next() {
                     guard let vector = PrintBlob.vector(row["vector"], dimension: model.dimension) else {
-                        throw folder.error(.damaged("the print of “\(row["id"] as String)” is not \(model.dimension) finite floats"))
+                        throw folder.error(
+                            .damaged("the print of “\(row["id"] as String)” is not \(model.dimension) finite floats"))
                     }
                     prints.append(vector)
                     lines += Data((try JSONLine.text(EntityRecord(row: row).entity) + "\n").utf8)
@@ -23,7 +24,8 @@ extension Catalog {
                 return (prints, lines)
             }
         }
-        try NumPyFile.data(prints, columns: model.dimension).write(to: url.appendingPathComponent("prints.npy"), options: .atomic)
+        try NumPyFile.data(prints, columns: model.dimension).write(
+            to: url.appendingPathComponent("prints.npy"), options: .atomic)
         try lines.write(to: url.appendingPathComponent("entities.jsonl"), options: .atomic)
     }
 }

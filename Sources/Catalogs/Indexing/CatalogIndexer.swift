@@ -25,11 +25,13 @@ public final class CatalogIndexer: Sendable {
     /// Opens a catalog for writing, or creates one.
     ///
     /// - Parameters:
-    ///   - model: the model of a new catalog; the default model without it. An existing catalog keeps its model; another
-    ///     one is an error.
+    ///   - model: the model of a new catalog; the default model without it. An existing catalog keeps its model;
+    ///     another one is an error.
     ///   - thumbnailSide: the long side of the thumbnails to store, in pixels; nil for none.
     /// - Throws: ``CatalogError``.
-    public init(at url: URL, model: FeaturePrintModel? = nil, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide) throws {
+    public init(at url: URL, model: FeaturePrintModel? = nil, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide)
+        throws
+    {
         self.thumbnailSide = thumbnailSide.map { max(1, $0) }
         let folder = CatalogFolder(url: url)
         do {
@@ -127,7 +129,8 @@ public final class CatalogIndexer: Sendable {
     private func write(_ thumbnail: Data?, of record: EntityRecord, _ db: Database) throws {
         if let thumbnail, let thumbnailSide {
             try db.execute(
-                sql: "INSERT OR REPLACE INTO thumbnail (row, side, data) VALUES (?, ?, ?)", arguments: [record.row, thumbnailSide, thumbnail])
+                sql: "INSERT OR REPLACE INTO thumbnail (row, side, data) VALUES (?, ?, ?)",
+                arguments: [record.row, thumbnailSide, thumbnail])
         } else {
             try db.execute(sql: "DELETE FROM thumbnail WHERE row = ?", arguments: [record.row])
         }
@@ -159,7 +162,8 @@ public final class CatalogIndexer: Sendable {
             let start = ContinuousClock.now
             let data = try ImageFile.read(path: path, limit: options.maximumByteCount)
             let hash = SHA256.hash(data)
-            var record = EntityRecord(item.entity, file: stamp ?? FileStamp(size: Int64(data.count), modified: 0), contentHash: hash)
+            var record = EntityRecord(
+                item.entity, file: stamp ?? FileStamp(size: Int64(data.count), modified: 0), contentHash: hash)
             record.row = known?.row
             if known?.contentHash == hash { return .metadataChanged(record) }
             let image = try PixelBuffer(decoding: data, named: path, options: options)
@@ -171,7 +175,9 @@ public final class CatalogIndexer: Sendable {
         }
     }
 
-    private func thumbnail(of image: PixelBuffer, named path: String, timings: StageTimings?) throws(ImageError) -> Data? {
+    private func thumbnail(of image: PixelBuffer, named path: String, timings: StageTimings?) throws(ImageError)
+        -> Data?
+    {
         guard let thumbnailSide else { return nil }
         let start = ContinuousClock.now
         defer { timings?.add(ContinuousClock.now - start, to: .thumbnail) }
@@ -201,7 +207,11 @@ public final class CatalogIndexer: Sendable {
     /// Removes the entities whose image no longer exists, and returns their ids. O(entities).
     public func prune() throws(CatalogError) -> [String] {
         let images = try folder.mappingErrors {
-            try database.reader.read { db in try Row.fetchAll(db, sql: "SELECT id, image FROM entity ORDER BY row").map { ($0[0] as String, $0[1] as String) } }
+            try database.reader.read { db in
+                try Row.fetchAll(db, sql: "SELECT id, image FROM entity ORDER BY row").map {
+                    ($0[0] as String, $0[1] as String)
+                }
+            }
         }
         // Only files that do not exist, not those that cannot be read now.
         let gone = images.filter { FileStamp(path: $0.1) == nil && (errno == ENOENT || errno == ENOTDIR) }.map(\.0)

@@ -66,7 +66,8 @@ public enum ImageSource {
         var (items, problems) = ([IndexItem](), found.problems)
         for item in found.items {
             if let other = first[item.entity.id] {
-                problems.append(IndexProblem(origin: item.origin, reason: "has the same id “\(item.entity.id)” as \(other)"))
+                problems.append(
+                    IndexProblem(origin: item.origin, reason: "has the same id “\(item.entity.id)” as \(other)"))
             } else {
                 first[item.entity.id] = item.origin
                 items.append(item)

@@ -1,16 +1,25 @@
 /// Any JSON value, so that attributes can be numbers, Booleans or lists.
 enum JSONValue: Decodable, Equatable {
-    case string(String), integer(Int64), number(Double), bool(Bool), array([JSONValue]), object([String: JSONValue]), null
+    case string(String), integer(Int64), number(Double), bool(Bool), array([JSONValue]), object([String: JSONValue]),
+        null
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        if container.decodeNil() { self = .null }
-        else if let value = try? container.decode(Bool.self) { self = .bool(value) }
-        else if let value = try? container.decode(Int64.self) { self = .integer(value) }
-        else if let value = try? container.decode(Double.self) { self = .number(value) }
-        else if let value = try? container.decode(String.self) { self = .string(value) }
-        else if let value = try? container.decode([JSONValue].self) { self = .array(value) }
-        else { self = .object(try container.decode([String: JSONValue].self)) }
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([JSONValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: JSONValue].self))
+        }
     }
 
     /// The text of an attribute.
@@ -21,7 +30,8 @@ enum JSONValue: Decodable, Equatable {
         case .number(let value): String(value)
         case .bool(let value): String(value)
         case .array(let values): values.map(\.text).joined(separator: ";")
-        case .object(let values): values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }.joined(separator: ";")
+        case .object(let values):
+            values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }.joined(separator: ";")
         case .null: ""
         }
     }

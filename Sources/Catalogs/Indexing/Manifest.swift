@@ -24,7 +24,10 @@ enum Manifest {
                 continue
             }
             guard row.fields.count == columns.count else {
-                problems.append(IndexProblem(origin: origin, reason: "has \(row.fields.count) fields, but the first line has \(columns.count)"))
+                problems.append(
+                    IndexProblem(
+                        origin: origin,
+                        reason: "has \(row.fields.count) fields, but the first line has \(columns.count)"))
                 continue
             }
             let values = Dictionary(uniqueKeysWithValues: zip(columns, row.fields))
@@ -45,11 +48,12 @@ enum Manifest {
                 problems.append(IndexProblem(origin: origin, reason: "is not a JSON object"))
                 continue
             }
-            let labels = switch object["labels"] {
-            case .array(let list)?: list.map(\.text)
-            case .null?, nil: [String]()
-            case let one?: [one.text]
-            }
+            let labels =
+                switch object["labels"] {
+                case .array(let list)?: list.map(\.text)
+                case .null?, nil: [String]()
+                case let one?: [one.text]
+                }
             let values = object.filter { $0.value != .null }.mapValues(\.text)
             add(values, labels: labels, url: url, origin: origin, to: &items, problems: &problems)
         }
@@ -83,7 +87,8 @@ enum Manifest {
             return
         }
         let known: Set = ["id", "image", "type", "title", "subtitle", "labels"]
-        let path = URL(fileURLWithPath: image, relativeTo: url.deletingLastPathComponent().standardizedFileURL).standardizedFileURL.path
+        let path = URL(fileURLWithPath: image, relativeTo: url.deletingLastPathComponent().standardizedFileURL)
+            .standardizedFileURL.path
         items.append(
             IndexItem(
                 entity: CatalogEntity(

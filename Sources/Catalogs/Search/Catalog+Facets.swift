@@ -26,20 +26,22 @@ extension Catalog {
             try database.reader.read { db in
                 try wanted.map { key in
                     let counted = try CatalogDatabase.inParts(of: keys) { part -> [(String, Int)] in
-                        let request: SQLRequest<Row> = switch key {
-                        case .type:
-                            "SELECT type, COUNT(*) FROM entity WHERE row IN \(part) AND type IS NOT NULL GROUP BY 1"
-                        case .label:
-                            """
-                            SELECT one.value, COUNT(DISTINCT entity.row) FROM entity, json_each(entity.labels) AS one \
-                            WHERE entity.row IN \(part) GROUP BY 1
-                            """
-                        case .attribute(let name):
-                            """
-                            SELECT one.value, COUNT(*) FROM entity, json_each(entity.attributes) AS one \
-                            WHERE entity.row IN \(part) AND one.key = \(name) GROUP BY 1
-                            """
-                        }
+                        let request: SQLRequest<Row> =
+                            switch key {
+                            case .type:
+                                "SELECT type, COUNT(*) FROM entity WHERE row IN \(part) AND type IS NOT NULL GROUP BY 1"
+                            case .label:
+                                """
+                                SELECT one.value, COUNT(DISTINCT entity.row) \
+                                FROM entity, json_each(entity.labels) AS one \
+                                WHERE entity.row IN \(part) GROUP BY 1
+                                """
+                            case .attribute(let name):
+                                """
+                                SELECT one.value, COUNT(*) FROM entity, json_each(entity.attributes) AS one \
+                                WHERE entity.row IN \(part) AND one.key = \(name) GROUP BY 1
+                                """
+                            }
                         return try request.fetchAll(db).map { ($0[0], $0[1]) }
                     }
                     let sums = Dictionary(counted, uniquingKeysWith: +)

@@ -6,7 +6,8 @@ extension Catalog {
         guard limit > 0 else { return [] }
         return try folder.mappingErrors {
             try database.reader.read { db in
-                let request: SQLRequest<String> = "SELECT id FROM entity WHERE \(filter.condition) ORDER BY row LIMIT \(limit)"
+                let request: SQLRequest<String> =
+                    "SELECT id FROM entity WHERE \(filter.condition) ORDER BY row LIMIT \(limit)"
                 return try request.fetchAll(db)
             }
         }

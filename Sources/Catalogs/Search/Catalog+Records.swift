@@ -4,13 +4,17 @@ import GRDB
 extension Catalog {
     /// The stored entities of these rows, without those that were removed.
     package func records(for keys: [Int64], withThumbnails: Bool = false) throws -> [Int64: StoredEntity] {
-        try CatalogDatabase.inParts(of: keys) { try stored(where: "entity.row IN \($0)", withThumbnails: withThumbnails) }
-            .reduce(into: [:]) { $0[$1.key] = $1 }
+        try CatalogDatabase.inParts(of: keys) {
+            try stored(where: "entity.row IN \($0)", withThumbnails: withThumbnails)
+        }
+        .reduce(into: [:]) { $0[$1.key] = $1 }
     }
 
     /// The stored entities with these ids, in the order of the ids, without unknown ones.
     package func records(forIDs ids: [String], withThumbnails: Bool = false) throws -> [StoredEntity] {
-        let found = try CatalogDatabase.inParts(of: ids) { try stored(where: "entity.id IN \($0)", withThumbnails: withThumbnails) }
+        let found = try CatalogDatabase.inParts(of: ids) {
+            try stored(where: "entity.id IN \($0)", withThumbnails: withThumbnails)
+        }
         let byID = Dictionary(found.map { ($0.entity.id, $0) }, uniquingKeysWith: { first, _ in first })
         return ids.compactMap { byID[$0] }
     }
@@ -20,9 +24,11 @@ extension Catalog {
         let thumbnail: SQL = withThumbnails ? "(SELECT data FROM thumbnail WHERE thumbnail.row = entity.row)" : "NULL"
         return try folder.mappingErrors {
             try database.reader.read { db in
-                let request: SQLRequest<Row> = "SELECT entity.*, \(thumbnail) AS thumbnail FROM entity WHERE \(condition)"
+                let request: SQLRequest<Row> =
+                    "SELECT entity.*, \(thumbnail) AS thumbnail FROM entity WHERE \(condition)"
                 return try request.fetchAll(db).map { row in
-                    StoredEntity(entity: try EntityRecord(row: row).entity, key: row["row"], thumbnail: row["thumbnail"])
+                    StoredEntity(
+                        entity: try EntityRecord(row: row).entity, key: row["row"], thumbnail: row["thumbnail"])
                 }
             }
         }

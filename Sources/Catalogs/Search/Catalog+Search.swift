@@ -21,7 +21,8 @@ extension Catalog {
     ) async throws -> [CatalogMatch] {
         let query = try QueryEmbedder(model, crops: crops).embed(image, timings: timings)
         try Task.checkCancellation()
-        return try await search(matchingAnyOf: query.prints, limit: limit, maxDistance: maxDistance, filter: filter, timings: timings)
+        return try await search(
+            matchingAnyOf: query.prints, limit: limit, maxDistance: maxDistance, filter: filter, timings: timings)
     }
 
     /// The entities nearest to a print, nearest first.
@@ -31,7 +32,8 @@ extension Catalog {
         matching print: FeaturePrint, limit: Int = 10, maxDistance: Double? = nil,
         filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
     ) async throws -> [CatalogMatch] {
-        try await search(matchingAnyOf: [print], limit: limit, maxDistance: maxDistance, filter: filter, timings: timings)
+        try await search(
+            matchingAnyOf: [print], limit: limit, maxDistance: maxDistance, filter: filter, timings: timings)
     }
 
     /// The entities nearest to any of the prints of a query, nearest first. An entity's distance is its minimum
@@ -51,7 +53,9 @@ extension Catalog {
         let records = try records(for: ranked.map(\.key))
         // An entity that was removed since the matrix was made is left out.
         return ranked.compactMap { found in
-            records[found.key].map { CatalogMatch(entity: $0.entity, squaredDistance: found.squaredDistance, key: found.key) }
+            records[found.key].map {
+                CatalogMatch(entity: $0.entity, squaredDistance: found.squaredDistance, key: found.key)
+            }
         }
     }
 
@@ -63,7 +67,8 @@ extension Catalog {
 
     /// The rows nearest to any of several prints, nearest first.
     package func nearest(
-        toAnyOf prints: [FeaturePrint], limit: Int, maxDistance: Double?, filter: CatalogFilter, after cursor: SearchCursor?
+        toAnyOf prints: [FeaturePrint], limit: Int, maxDistance: Double?, filter: CatalogFilter,
+        after cursor: SearchCursor?
     ) throws -> [NearKey] {
         for print in prints where print.model != model.identity {
             throw FeaturePrintError.differentModels(model.identity, print.model)

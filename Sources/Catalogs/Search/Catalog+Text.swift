@@ -7,7 +7,8 @@ extension Catalog {
     ///
     /// - Returns: an empty array for a text without words.
     /// - Throws: ``CatalogError`` if the catalog cannot be read.
-    public func search(text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()) throws -> [CatalogEntity] {
+    public func search(text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()) throws -> [CatalogEntity]
+    {
         guard let expression = TextQuery(text, lastIsPrefix: true).expression, limit > 0 else { return [] }
         return try folder.mappingErrors {
             try database.reader.read { db in
@@ -22,7 +23,9 @@ extension Catalog {
     }
 
     /// Distinct titles that complete the typed text, best first.
-    public func suggestions(for text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()) throws -> [String] {
+    public func suggestions(for text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()) throws
+        -> [String]
+    {
         var seen: Set<String> = []
         // Several entities may have the same title.
         let found = try search(text: text, limit: limit * 4, filter: filter)
@@ -47,7 +50,8 @@ extension Catalog {
     ///   - keys: only these entities; all of them by default.
     ///   - last: only what follows this one in the ranking.
     package func entities(
-        havingAnyOf phrases: [String], among keys: [Int64]? = nil, after last: PhraseMatch? = nil, limit: Int, filter: CatalogFilter
+        havingAnyOf phrases: [String], among keys: [Int64]? = nil, after last: PhraseMatch? = nil, limit: Int,
+        filter: CatalogFilter
     ) throws -> [PhraseMatch] {
         let expressions = phrases.compactMap { TextQuery($0, lastIsPrefix: false).expression }
         guard !expressions.isEmpty, limit > 0 else { return [] }
@@ -55,7 +59,8 @@ extension Catalog {
             "SELECT rowid AS row FROM entityText WHERE entityText MATCH \(expression)"
         }.joined(separator: " UNION ALL ")
         let among: SQL = keys.map { " AND entity.row IN \($0)" } ?? ""
-        let after: SQL = last.map { " HAVING COUNT(*) < \($0.count) OR (COUNT(*) = \($0.count) AND entity.row > \($0.key))" } ?? ""
+        let after: SQL =
+            last.map { " HAVING COUNT(*) < \($0.count) OR (COUNT(*) = \($0.count) AND entity.row > \($0.key))" } ?? ""
         return try folder.mappingErrors {
             try database.reader.read { db in
                 let request: SQLRequest<Row> = """
@@ -70,19 +75,24 @@ extension Catalog {
     /// The entities whose attribute has one of the values, in the order of the values; ties in the catalog's order. One
     /// query for all values. Case and diacritics matter.
     public func entities(
-        whereAttribute attribute: String, isAnyOf values: [String], limit: Int = 100, filter: CatalogFilter = CatalogFilter()
+        whereAttribute attribute: String, isAnyOf values: [String], limit: Int = 100,
+        filter: CatalogFilter = CatalogFilter()
     ) throws -> [CatalogEntity] {
-        try records(whereAttribute: attribute, isAnyOf: values, limit: limit, filter: filter, withThumbnails: false).map(\.entity)
+        try records(whereAttribute: attribute, isAnyOf: values, limit: limit, filter: filter, withThumbnails: false)
+            .map(\.entity)
     }
 
     package func records(
-        whereAttribute attribute: String, isAnyOf values: [String], limit: Int, filter: CatalogFilter, withThumbnails: Bool
+        whereAttribute attribute: String, isAnyOf values: [String], limit: Int, filter: CatalogFilter,
+        withThumbnails: Bool
     ) throws -> [StoredEntity] {
         guard !values.isEmpty, limit > 0 else { return [] }
         let narrowed = filter.and(CatalogFilter(attributes: [attribute: Set(values)]))
         let found = try stored(where: narrowed.condition, withThumbnails: withThumbnails)
         let place = Dictionary(values.enumerated().map { ($1, $0) }, uniquingKeysWith: min)
-        func rank(_ found: StoredEntity) -> (Int, Int64) { (place[found.entity.attributes[attribute] ?? ""] ?? .max, found.key) }
+        func rank(_ found: StoredEntity) -> (Int, Int64) {
+            (place[found.entity.attributes[attribute] ?? ""] ?? .max, found.key)
+        }
         return Array(found.sorted { rank($0) < rank($1) }.prefix(limit))
     }
 }

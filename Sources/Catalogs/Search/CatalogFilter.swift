@@ -39,7 +39,11 @@ public struct CatalogFilter: Sendable, Hashable, Codable {
         }
         for (key, values) in attributes.sorted(by: { $0.key < $1.key }) {
             parts.append(
-                "EXISTS (SELECT 1 FROM json_each(entity.attributes) AS one WHERE one.key = \(key) AND one.value IN \(values.sorted()))")
+                """
+                EXISTS (SELECT 1 FROM json_each(entity.attributes) AS one \
+                WHERE one.key = \(key) AND one.value IN \(values.sorted()))
+                """
+            )
         }
         return parts.isEmpty ? "1" : parts.joined(separator: " AND ")
     }

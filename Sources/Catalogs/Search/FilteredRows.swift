@@ -16,10 +16,15 @@ extension Catalog {
         let current = try folder.mappingErrors {
             try database.reader.read { db in
                 let metadataRevision = try CatalogDatabase.metadataRevision(db)
-                if let kept, kept.filter == filter, kept.revision == matrix.header.revision, kept.metadataRevision == metadataRevision { return kept }
+                if let kept, kept.filter == filter, kept.revision == matrix.header.revision,
+                    kept.metadataRevision == metadataRevision
+                {
+                    return kept
+                }
                 let request: SQLRequest<Int64> = "SELECT row FROM entity WHERE \(filter.condition) ORDER BY row"
                 let rows = matrix.rows(withKeys: try request.fetchAll(db))
-                return FilteredRows(filter: filter, revision: matrix.header.revision, metadataRevision: metadataRevision, rows: rows)
+                return FilteredRows(
+                    filter: filter, revision: matrix.header.revision, metadataRevision: metadataRevision, rows: rows)
             }
         }
         filtered.withLock { $0 = current }

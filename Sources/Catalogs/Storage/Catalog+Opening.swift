@@ -18,7 +18,9 @@ extension Catalog {
             }
             return kept
         }
-        guard let own = try defaultModel(), own.identity == identity else { throw folder.error(.modelUnavailable(identity)) }
+        guard let own = try defaultModel(), own.identity == identity else {
+            throw folder.error(.modelUnavailable(identity))
+        }
         return own
     }
 
@@ -30,7 +32,8 @@ extension Catalog {
                 try database.reader.read { (try CatalogDatabase.revision($0), try Setting.catalogID.read($0)) }
             }
             guard let file = MappedPrintMatrix(folder.matrix), file.header.revision == revision,
-                file.header.catalogID.uuidString == id, file.header.modelDigest == Data(hexadecimal: model.identity.digest),
+                file.header.catalogID.uuidString == id,
+                file.header.modelDigest == Data(hexadecimal: model.identity.digest),
                 file.header.dimension == model.dimension
             else { return nil }
             return file
@@ -41,7 +44,8 @@ extension Catalog {
         }
         try PrintMatrixWriter(database: database).write()
         // A writer may have committed since; what was just written is complete anyway.
-        guard let file = try usable() ?? MappedPrintMatrix(folder.matrix), file.header.dimension == model.dimension else {
+        guard let file = try usable() ?? MappedPrintMatrix(folder.matrix), file.header.dimension == model.dimension
+        else {
             throw folder.error(.damaged("its print matrix cannot be read back"))
         }
         return file

@@ -58,7 +58,9 @@ struct CatalogDatabase: Sendable {
     ) rethrows -> [Result] {
         let size = 10_000
         guard list.count > size else { return try body(list) }
-        return try stride(from: 0, to: list.count, by: size).flatMap { try body(Array(list[$0..<min($0 + size, list.count)])) }
+        return try stride(from: 0, to: list.count, by: size).flatMap {
+            try body(Array(list[$0..<min($0 + size, list.count)]))
+        }
     }
 
     private static let migrator: DatabaseMigrator = {
@@ -98,7 +100,8 @@ struct CatalogDatabase: Sendable {
                         tokenize='unicode61 remove_diacritics 2', prefix='2 3');
                     INSERT INTO entityText (entityText) VALUES ('rebuild');
                     CREATE TRIGGER entityTextInsert AFTER INSERT ON entity BEGIN
-                        INSERT INTO entityText (rowid, title, subtitle, labels) VALUES (new.row, new.title, new.subtitle, new.labels);
+                        INSERT INTO entityText (rowid, title, subtitle, labels)
+                        VALUES (new.row, new.title, new.subtitle, new.labels);
                     END;
                     CREATE TRIGGER entityTextDelete AFTER DELETE ON entity BEGIN
                         INSERT INTO entityText (entityText, rowid, title, subtitle, labels)
@@ -107,7 +110,8 @@ struct CatalogDatabase: Sendable {
                     CREATE TRIGGER entityTextUpdate AFTER UPDATE OF title, subtitle, labels ON entity BEGIN
                         INSERT INTO entityText (entityText, rowid, title, subtitle, labels)
                         VALUES ('delete', old.row, old.title, old.subtitle, old.labels);
-                        INSERT INTO entityText (rowid, title, subtitle, labels) VALUES (new.row, new.title, new.subtitle, new.labels);
+                        INSERT INTO entityText (rowid, title, subtitle, labels)
+                        VALUES (new.row, new.title, new.subtitle, new.labels);
                     END;
                     """)
             try db.create(table: "thumbnail") { table in
@@ -138,7 +142,9 @@ struct CatalogDatabase: Sendable {
     }
 
     static func model(_ db: Database) throws -> ModelIdentity? {
-        guard let name = try Setting.modelName.read(db), let digest = try Setting.modelDigest.read(db) else { return nil }
+        guard let name = try Setting.modelName.read(db), let digest = try Setting.modelDigest.read(db) else {
+            return nil
+        }
         return ModelIdentity(name: name, digest: digest)
     }
 }

@@ -17,9 +17,9 @@ struct FileStamp: Equatable, Sendable {
         guard stat(path, &status) == 0 else { return nil }
         size = Int64(status.st_size)
         #if canImport(Darwin)
-        let time = status.st_mtimespec
+            let time = status.st_mtimespec
         #else
-        let time = status.st_mtim
+            let time = status.st_mtim
         #endif
         modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }

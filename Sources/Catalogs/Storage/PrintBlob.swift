@@ -12,7 +12,9 @@ enum PrintBlob {
     static func vector(_ data: Data, dimension: Int) -> [Float]? {
         guard data.count == dimension * 4 else { return nil }
         let vector = data.withUnsafeBytes { bytes in
-            (0..<dimension).map { Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self))) }
+            (0..<dimension).map {
+                Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self)))
+            }
         }
         return vector.allSatisfy(\.isFinite) ? vector : nil
     }

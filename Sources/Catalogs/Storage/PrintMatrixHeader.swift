@@ -42,7 +42,9 @@ struct PrintMatrixHeader: Equatable {
 
     var encoded: Data {
         var data = Self.magic
-        func append(_ value: some FixedWidthInteger) { withUnsafeBytes(of: value.littleEndian) { data.append(contentsOf: $0) } }
+        func append(_ value: some FixedWidthInteger) {
+            withUnsafeBytes(of: value.littleEndian) { data.append(contentsOf: $0) }
+        }
         append(Self.version)
         append(UInt32(dimension))
         append(UInt64(rowCount))

@@ -11,11 +11,14 @@ struct PrintMatrixWriter {
     func write() throws(CatalogError) {
         let folder = database.folder
         removeLeftovers()
-        let temporary = folder.url.appendingPathComponent("prints.matrix.\(getpid())-\(UInt32.random(in: 0 ... .max)).part")
+        let temporary = folder.url.appendingPathComponent(
+            "prints.matrix.\(getpid())-\(UInt32.random(in: 0 ... .max)).part")
         do {
             try folder.mappingErrors {
                 try database.reader.read { db in try write(db, to: temporary) }
-                guard rename(temporary.path, folder.matrix.path) == 0 else { throw folder.error(.unwritable(String(cString: strerror(errno)))) }
+                guard rename(temporary.path, folder.matrix.path) == 0 else {
+                    throw folder.error(.unwritable(String(cString: strerror(errno))))
+                }
             }
         } catch {
             unlink(temporary.path)

@@ -8,7 +8,8 @@ final class WriterLock: Sendable {
         let descriptor = open(folder.lock.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw folder.error(.unwritable(String(cString: strerror(errno)))) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let reason: CatalogError.Reason = errno == EWOULDBLOCK ? .busy : .unwritable(String(cString: strerror(errno)))
+            let reason: CatalogError.Reason =
+                errno == EWOULDBLOCK ? .busy : .unwritable(String(cString: strerror(errno)))
             close(descriptor)
             throw folder.error(reason)
         }

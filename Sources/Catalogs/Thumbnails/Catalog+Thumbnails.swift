@@ -12,16 +12,19 @@ extension Catalog {
     public func thumbnail(for id: String, longSide: Int? = nil) throws -> Data? {
         let found = try folder.mappingErrors {
             try database.reader.read { db in
-                try Row.fetchOne(
-                    db, sql: "SELECT entity.image, thumbnail.side, thumbnail.data FROM entity LEFT JOIN thumbnail USING (row) WHERE id = ?",
-                    arguments: [id])
+                let request: SQLRequest<Row> = """
+                    SELECT entity.image, thumbnail.side, thumbnail.data \
+                    FROM entity LEFT JOIN thumbnail USING (row) WHERE id = \(id)
+                    """
+                return try request.fetchOne(db)
             }
         }
         guard let found else { return nil }
         if let stored: Data = found[2], longSide.map({ $0 <= (found[1] as Int) }) ?? true { return stored }
         let side = max(1, longSide ?? CatalogIndexer.defaultThumbnailSide)
         let path: String = found[0]
-        let image = try PixelBuffer(contentsOf: URL(fileURLWithPath: path), options: DecodingOptions(neededSize: (side, side)))
+        let image = try PixelBuffer(
+            contentsOf: URL(fileURLWithPath: path), options: DecodingOptions(neededSize: (side, side)))
         return try Thumbnail.jpeg(of: image, longSide: side, named: path)
     }
 }

@@ -9,7 +9,10 @@ package enum Thumbnail {
     /// The image scaled down to `longSide`, never up. Transparent pixels become white.
     package static func jpeg(of image: PixelBuffer, longSide: Int, named name: String) throws(ImageError) -> Data {
         let scale = min(1, Double(longSide) / Double(max(image.width, image.height)))
-        let size = (max(1, Int((Double(image.width) * scale).rounded())), max(1, Int((Double(image.height) * scale).rounded())))
-        return try Resizer(width: size.0, height: size.1).resizedPixels(of: image).jpegData(quality: quality, named: name)
+        let size = (
+            max(1, Int((Double(image.width) * scale).rounded())), max(1, Int((Double(image.height) * scale).rounded()))
+        )
+        return try Resizer(width: size.0, height: size.1).resizedPixels(of: image).jpegData(
+            quality: quality, named: name)
     }
 }

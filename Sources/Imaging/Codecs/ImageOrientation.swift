@@ -31,7 +31,10 @@ struct ImageOrientation {
                 }
             }
         }
-        guard let result = try? PixelBuffer(turned, width: width, height: height, format: image.format, alpha: image.alpha) else {
+        guard
+            let result = try? PixelBuffer(
+                turned, width: width, height: height, format: image.format, alpha: image.alpha)
+        else {
             preconditionFailure("an image of \(width)×\(height) has the bytes of its transpose")
         }
         return result

@@ -53,7 +53,8 @@ package enum ImageFile {
 enum ImageDecoder {
     typealias Message = UnsafeMutablePointer<CChar>
 
-    static func png(_ bytes: UnsafeRawBufferPointer, options: DecodingOptions) throws(ImageError.Reason) -> PixelBuffer {
+    static func png(_ bytes: UnsafeRawBufferPointer, options: DecodingOptions) throws(ImageError.Reason) -> PixelBuffer
+    {
         let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         var header = lk_image_header()
         try check { lk_png_read_header(base, bytes.count, &header, $0) }
@@ -63,7 +64,8 @@ enum ImageDecoder {
         return try opaque(decoded, header: header)
     }
 
-    static func jpeg(_ bytes: UnsafeRawBufferPointer, options: DecodingOptions) throws(ImageError.Reason) -> PixelBuffer {
+    static func jpeg(_ bytes: UnsafeRawBufferPointer, options: DecodingOptions) throws(ImageError.Reason) -> PixelBuffer
+    {
         let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         var header = lk_image_header()
         try check { lk_jpeg_read_header(base, bytes.count, &header, $0) }
@@ -78,7 +80,8 @@ enum ImageDecoder {
     }
 
     private static func check(_ call: (Message) -> Bool) throws(ImageError.Reason) {
-        let words: String? = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(LK_CODEC_MESSAGE_LENGTH)) { message in
+        let words: String? = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(LK_CODEC_MESSAGE_LENGTH)) {
+            message in
             message.initialize(repeating: 0)
             guard let base = message.baseAddress, !call(base) else { return nil }
             return String(cString: base)
@@ -126,7 +129,9 @@ enum ImageDecoder {
             AlphaCompositing.overWhite(pixels, count: count, colors: Int(header.channels) - 1)
         }
         let address = UInt(bitPattern: memory.baseAddress)
-        let storage = PixelStorage(bytes: UnsafeRawBufferPointer(memory)) { free(UnsafeMutableRawPointer(bitPattern: address)) }
+        let storage = PixelStorage(bytes: UnsafeRawBufferPointer(memory)) {
+            free(UnsafeMutableRawPointer(bitPattern: address))
+        }
         do {
             return try PixelBuffer(
                 storage: storage, width: Int(header.width), height: Int(header.height), bytesPerRow: nil,

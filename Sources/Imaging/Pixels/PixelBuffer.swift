@@ -26,7 +26,8 @@ public struct PixelBuffer: Sendable {
         release: @escaping @Sendable () -> Void = {}
     ) throws(PixelBufferError) {
         let storage = PixelStorage(bytes: bytes, release: release)
-        try self.init(storage: storage, width: width, height: height, bytesPerRow: bytesPerRow, format: format, alpha: alpha)
+        try self.init(
+            storage: storage, width: width, height: height, bytesPerRow: bytesPerRow, format: format, alpha: alpha)
     }
 
     /// Copies `bytes`.

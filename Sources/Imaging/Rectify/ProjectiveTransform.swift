@@ -43,7 +43,8 @@ extension Quadrilateral {
             let (x, y) = transform(corner.x, corner.y)
             return Point(x: x, y: y)
         }
-        let projected = Quadrilateral(topLeft: points[0], topRight: points[1], bottomRight: points[2], bottomLeft: points[3])
+        let projected = Quadrilateral(
+            topLeft: points[0], topRight: points[1], bottomRight: points[2], bottomLeft: points[3])
         return projected.isConvex ? projected : nil
     }
 }

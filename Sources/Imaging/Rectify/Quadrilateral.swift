@@ -44,7 +44,8 @@ public struct Quadrilateral: Sendable, Hashable, Codable {
         let (x, y) = (corners.reduce(0) { $0 + $1.x } / 4, corners.reduce(0) { $0 + $1.y } / 4)
         func moved(_ corner: Point) -> Point { Point(x: x + (corner.x - x) * factor, y: y + (corner.y - y) * factor) }
         return Quadrilateral(
-            topLeft: moved(topLeft), topRight: moved(topRight), bottomRight: moved(bottomRight), bottomLeft: moved(bottomLeft))
+            topLeft: moved(topLeft), topRight: moved(topRight), bottomRight: moved(bottomRight),
+            bottomLeft: moved(bottomLeft))
     }
 
     /// Whether the corners are finite, go clockwise and are those of a convex shape.

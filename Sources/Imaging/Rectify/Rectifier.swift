@@ -42,7 +42,9 @@ public struct Rectifier: Sendable {
     /// - Precondition: ``canRectify(_:)``.
     public func rectify(_ quadrilateral: Quadrilateral, of image: PixelBuffer) -> [Float] {
         var result = [Float](repeating: 0, count: width * height * 3)
-        result.withUnsafeMutableBufferPointer { rectify(quadrilateral, of: image, into: $0, layout: .interleaved(width: width)) }
+        result.withUnsafeMutableBufferPointer {
+            rectify(quadrilateral, of: image, into: $0, layout: .interleaved(width: width))
+        }
         return result
     }
 
@@ -69,13 +71,15 @@ public struct Rectifier: Sendable {
         source.withUnsafeMutableBufferPointer {
             reduced.resize(part, into: $0, layout: FloatImageLayout(rowStride: reduced.width * 4, pixelStride: 4))
         }
-        var projection = projection(to: quadrilateral, of: image, in: surroundings, reduced: (reduced.width, reduced.height))
+        var projection = projection(
+            to: quadrilateral, of: image, in: surroundings, reduced: (reduced.width, reduced.height))
         var pixels = lk_pixel_layout(.rgb8, premultiplied: false, scale: 1, layout: layout)
         guard let out = output.baseAddress else { return }
         withUnsafeTemporaryAllocation(of: Float.self, capacity: width * 4) { line in
             guard let line = line.baseAddress else { return }
             for row in 0..<height {
-                simd.table.sample(source, Int32(reduced.width), Int32(reduced.height), &projection, Int32(row), Int32(width), line)
+                simd.table.sample(
+                    source, Int32(reduced.width), Int32(reduced.height), &projection, Int32(row), Int32(width), line)
                 simd.table.write_pixels(line, Int32(width), &pixels, out + layout.offset + row * layout.rowStride)
             }
         }
@@ -83,10 +87,14 @@ public struct Rectifier: Sendable {
 
     /// From the result's pixels to those of the reduced part, both counted from the center of the first.
     private func projection(
-        to quadrilateral: Quadrilateral, of image: PixelBuffer, in surroundings: PixelRegion, reduced: (width: Int, height: Int)
+        to quadrilateral: Quadrilateral, of image: PixelBuffer, in surroundings: PixelRegion,
+        reduced: (width: Int, height: Int)
     ) -> lk_projection {
         let transform = ProjectiveTransform(unitSquareTo: quadrilateral).rows
-        let scale = (x: Double(reduced.width) / Double(surroundings.width), y: Double(reduced.height) / Double(surroundings.height))
+        let scale = (
+            x: Double(reduced.width) / Double(surroundings.width),
+            y: Double(reduced.height) / Double(surroundings.height)
+        )
         let factor = (x: Double(image.width) * scale.x, y: Double(image.height) * scale.y)
         let shift = (x: -Double(surroundings.x) * scale.x - 0.5, y: -Double(surroundings.y) * scale.y - 0.5)
         // x' = factor x + shift, with x a quotient: the shift is times the divisor.

@@ -30,23 +30,27 @@ public struct BoxReducer: Sendable {
         let alpha = image.format == .rgb8 ? AlphaMode.ignored : image.alpha
         let reduced = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: width * height * 4)
         withUnsafeTemporaryAllocation(of: UInt16.self, capacity: rowBytes) { line in
-        withUnsafeTemporaryAllocation(of: Float.self, capacity: width * 4) { cells in
-            image.withUnsafeBytes { source in
-                guard let first = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-                for row in 0..<height {
-                    let rows = first + row * factor * image.bytesPerRow
-                    kernels.table.sumRowOfCells(
-                        rows, stride: image.bytesPerRow, rows: factor, width: width * factor, channels: channels, factor: factor,
-                        line: line.baseAddress, cells: cells.baseAddress)
-                    kernels.table.write_bytes(
-                        cells.baseAddress, 1 / Float(factor * factor), width * 4, reduced.baseAddress.map { $0 + row * width * 4 })
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: width * 4) { cells in
+                image.withUnsafeBytes { source in
+                    guard let first = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+                    for row in 0..<height {
+                        let rows = first + row * factor * image.bytesPerRow
+                        kernels.table.sumRowOfCells(
+                            rows, stride: image.bytesPerRow, rows: factor, width: width * factor, channels: channels,
+                            factor: factor,
+                            line: line.baseAddress, cells: cells.baseAddress)
+                        kernels.table.write_bytes(
+                            cells.baseAddress, 1 / Float(factor * factor), width * 4,
+                            reduced.baseAddress.map { $0 + row * width * 4 })
+                    }
                 }
             }
-        }}
+        }
         let address = UInt(bitPattern: reduced.baseAddress)
-        guard let result = try? PixelBuffer(
-            wrapping: UnsafeRawBufferPointer(reduced), width: width, height: height, format: format, alpha: alpha,
-            release: { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() })
+        guard
+            let result = try? PixelBuffer(
+                wrapping: UnsafeRawBufferPointer(reduced), width: width, height: height, format: format, alpha: alpha,
+                release: { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() })
         else { preconditionFailure("\(reduced.count) bytes are an image of \(width)×\(height)") }
         return result
     }

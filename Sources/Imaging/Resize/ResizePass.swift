@@ -19,7 +19,8 @@ struct ResizePass {
         let cells = UnsafeMutablePointer<Float>.allocate(capacity: cellsPerRow * 4)
         let filtered = UnsafeMutablePointer<Float>.allocate(capacity: width * 4)
         let rows = UnsafeMutablePointer<Float>.allocate(capacity: depth * width * 4)
-        let opaque = image.alpha == .straight
+        let opaque =
+            image.alpha == .straight
             ? UnsafeMutablePointer<UInt8>.allocate(capacity: rowBytes * vertical.factor) : nil
         defer {
             line.deallocate()
@@ -43,7 +44,8 @@ struct ResizePass {
                     (source, stride) = (UnsafePointer(opaque), rowBytes)
                 }
                 kernels.sumRowOfCells(
-                    source, stride: stride, rows: count, width: image.width, channels: channels, factor: horizontal.factor,
+                    source, stride: stride, rows: count, width: image.width, channels: channels,
+                    factor: horizontal.factor,
                     line: line, cells: cells)
                 horizontal.spans.withUnsafeBufferPointer { spans in
                     horizontal.weights.withUnsafeBufferPointer { weights in
@@ -96,7 +98,8 @@ struct ResizePass {
     private func finish(
         _ row: UnsafePointer<Float>, y: Int, into output: UnsafeMutableBufferPointer<Float>, layout: FloatImageLayout
     ) {
-        var pixels = lk_pixel_layout(image.format, premultiplied: image.alpha == .premultiplied, scale: 255, layout: layout)
+        var pixels = lk_pixel_layout(
+            image.format, premultiplied: image.alpha == .premultiplied, scale: 255, layout: layout)
         guard let out = output.baseAddress else { return }
         kernels.write_pixels(row, Int32(width), &pixels, out + layout.offset + y * layout.rowStride)
     }

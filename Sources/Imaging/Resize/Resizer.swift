@@ -47,9 +47,11 @@ public struct Resizer: Sendable {
         let last = layout.offset + (height - 1) * layout.rowStride + (width - 1) * layout.pixelStride + 2
         precondition(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
         let horizontal = TriangleFilter(
-            source: image.width, target: width, factor: reduction.factor(source: image.width, target: width, isHorizontal: true))
+            source: image.width, target: width,
+            factor: reduction.factor(source: image.width, target: width, isHorizontal: true))
         let vertical = TriangleFilter(
-            source: image.height, target: height, factor: reduction.factor(source: image.height, target: height, isHorizontal: false))
+            source: image.height, target: height,
+            factor: reduction.factor(source: image.height, target: height, isHorizontal: false))
         let pass = ResizePass(
             kernels: kernels.table, image: image, width: width, height: height,
             horizontal: horizontal, vertical: vertical)

@@ -36,7 +36,8 @@ struct TriangleFilter {
             let leading = column.prefix { $0 == 0 }.count
             let trailing = column.reversed().prefix { $0 == 0 }.count
             let used = column[leading..<(column.count - trailing)]
-            spans.append(lk_filter_span(first: Int32(first + leading), count: Int32(used.count), offset: Int32(weights.count)))
+            spans.append(
+                lk_filter_span(first: Int32(first + leading), count: Int32(used.count), offset: Int32(weights.count)))
             weights.append(contentsOf: used.map { Float($0 / total) })
         }
         self.spans = spans

@@ -5,7 +5,8 @@ final class AlignedFloats: @unchecked Sendable {
 
     init(count: Int) {
         self.count = count
-        let bytes = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1) * MemoryLayout<Float>.stride, alignment: 64)
+        let bytes = UnsafeMutableRawPointer.allocate(
+            byteCount: max(count, 1) * MemoryLayout<Float>.stride, alignment: 64)
         pointer = bytes.bindMemory(to: Float.self, capacity: max(count, 1))
         pointer.initialize(repeating: 0, count: max(count, 1))
     }

@@ -17,7 +17,8 @@ struct CornerVotesLayer: Layer {
 
     init(stride: Int, _ description: LayerDescription) throws(ModelError.Reason) {
         guard case .map(3 * Self.corners, _, _) = description.input else {
-            throw description.problem("needs an input of \(3 * Self.corners) channels, not \(description.input.description)")
+            throw description.problem(
+                "needs an input of \(3 * Self.corners) channels, not \(description.input.description)")
         }
         name = description.node.name
         inputs = [description.node.input]
@@ -28,7 +29,10 @@ struct CornerVotesLayer: Layer {
     var multiplyAdds: Int { 0 }
     var summary: String { "votes for corners, stride \(stride)" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
+    func run(
+        _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
+        kernels: SIMDTarget
+    ) {
         let layout = tensors.input.layout
         for image in 0..<batch {
             // Twelve channels are one block.

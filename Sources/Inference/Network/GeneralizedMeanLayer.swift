@@ -29,7 +29,10 @@ struct GeneralizedMeanLayer: Layer {
     var multiplyAdds: Int { 0 }
     var summary: String { "generalized mean, power \(power)" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
+    func run(
+        _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
+        kernels: SIMDTarget
+    ) {
         let layout = tensors.input.layout
         let block = TensorShape.channelBlock
         for image in 0..<batch {
@@ -40,7 +43,9 @@ struct GeneralizedMeanLayer: Layer {
                     kernels.table.generalized_mean(
                         plane, layout.rowStride, Int32(layout.shape.width), Int32(layout.shape.height), power, epsilon,
                         means.baseAddress)
-                    for channel in first..<min(first + block, outputShape.channels) { output[channel] = means[channel - first] }
+                    for channel in first..<min(first + block, outputShape.channels) {
+                        output[channel] = means[channel - first]
+                    }
                 }
             }
         }

@@ -20,7 +20,10 @@ struct L2NormalizationLayer: Layer {
     var multiplyAdds: Int { outputShape.channels }
     var summary: String { "L2 normalization" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
+    func run(
+        _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
+        kernels: SIMDTarget
+    ) {
         for image in 0..<batch {
             let input = tensors.input.floats(image)
             let output = tensors.output.floats(image)

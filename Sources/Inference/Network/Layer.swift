@@ -20,7 +20,9 @@ protocol Layer: Sendable {
     var scratchCount: Int { get }
 
     /// Computes `parts` of the output for every image of the batch.
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
+    func run(
+        _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
+        kernels: SIMDTarget)
 }
 
 extension Layer {

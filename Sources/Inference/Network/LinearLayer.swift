@@ -27,7 +27,10 @@ struct LinearLayer: Layer {
     var multiplyAdds: Int { outputShape.channels * inputLength }
     var summary: String { "linear" }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
+    func run(
+        _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
+        kernels: SIMDTarget
+    ) {
         for image in 0..<batch {
             let output = tensors.output.floats(image)
             kernels.table.dot_products(

@@ -36,7 +36,8 @@ struct MemoryPlan: Sendable {
         for (index, tensor) in tensors.enumerated() {
             let step = index - 1
             let layout = TensorLayout(
-                shape: tensor.shape, border: borders[tensor.name] ?? 0, element: bytes.contains(tensor.name) ? .uint8 : .float32)
+                shape: tensor.shape, border: borders[tensor.name] ?? 0,
+                element: bytes.contains(tensor.name) ? .uint8 : .float32)
             live.removeAll { $0.until < step }
             live.sort { $0.range.lowerBound < $1.range.lowerBound }
             var offset = 0

@@ -20,7 +20,9 @@ package struct Network: Sendable {
         let output: Place
 
         func tensors(in workspace: Workspace) -> LayerTensors {
-            LayerTensors(input: input.slot(in: workspace), residual: residual?.slot(in: workspace), output: output.slot(in: workspace))
+            LayerTensors(
+                input: input.slot(in: workspace), residual: residual?.slot(in: workspace),
+                output: output.slot(in: workspace))
         }
     }
 
@@ -69,7 +71,8 @@ package struct Network: Sendable {
         }
         if let corners = graph.corners {
             guard shapes[corners] == .vector(length: 8), !layers.contains(where: { $0.inputs.contains(corners) }) else {
-                throw .unusableGraph("its “corners” have to be a layer that gives eight numbers and that no other reads")
+                throw .unusableGraph(
+                    "its “corners” have to be a layer that gives eight numbers and that no other reads")
             }
         }
         let plan = MemoryPlan(
@@ -118,7 +121,9 @@ package struct Network: Sendable {
             for step in steps {
                 let tensors = step.tensors(in: workspace)
                 for image in 0..<batch { tensors.output.clearBorder(image) }
-                step.layer.run(0..<step.layer.parts, tensors: tensors, batch: batch, scratch: workspace.scratch(0), kernels: kernels)
+                step.layer.run(
+                    0..<step.layer.parts, tensors: tensors, batch: batch, scratch: workspace.scratch(0),
+                    kernels: kernels)
             }
             return
         }
@@ -129,7 +134,9 @@ package struct Network: Sendable {
             if part == 0 {
                 for image in 0..<batch { tensors.output.clearBorder(image) }
             } else {
-                step.layer.run((part - 1)..<part, tensors: tensors, batch: batch, scratch: workspace.scratch(thread), kernels: kernels)
+                step.layer.run(
+                    (part - 1)..<part, tensors: tensors, batch: batch, scratch: workspace.scratch(thread),
+                    kernels: kernels)
             }
         }
     }

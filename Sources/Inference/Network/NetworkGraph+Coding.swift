@@ -20,25 +20,31 @@ extension NetworkGraph.Node: Codable {
         case .convolution:
             operation = .convolution(
                 NetworkGraph.Convolution(
-                    weight: try values.decode(String.self, forKey: .weight), bias: try values.decode(String.self, forKey: .bias),
-                    outputs: try values.decode(Int.self, forKey: .outputs), kernel: try values.decode(Int.self, forKey: .kernel),
-                    stride: try values.decode(Int.self, forKey: .stride), padding: try values.decode(Int.self, forKey: .padding),
+                    weight: try values.decode(String.self, forKey: .weight),
+                    bias: try values.decode(String.self, forKey: .bias),
+                    outputs: try values.decode(Int.self, forKey: .outputs),
+                    kernel: try values.decode(Int.self, forKey: .kernel),
+                    stride: try values.decode(Int.self, forKey: .stride),
+                    padding: try values.decode(Int.self, forKey: .padding),
                     relu: try values.decodeIfPresent(Bool.self, forKey: .relu) ?? false,
                     residual: try values.decodeIfPresent(String.self, forKey: .residual)))
         case .linear:
             operation = .linear(
                 NetworkGraph.Linear(
-                    weight: try values.decode(String.self, forKey: .weight), bias: try values.decode(String.self, forKey: .bias),
+                    weight: try values.decode(String.self, forKey: .weight),
+                    bias: try values.decode(String.self, forKey: .bias),
                     outputs: try values.decode(Int.self, forKey: .outputs)))
         case .generalizedMean:
             operation = .generalizedMean(
-                power: try values.decode(Float.self, forKey: .power), epsilon: try values.decode(Float.self, forKey: .epsilon))
+                power: try values.decode(Float.self, forKey: .power),
+                epsilon: try values.decode(Float.self, forKey: .epsilon))
         case .l2Normalization: operation = .l2Normalization
         case .cornerVotes: operation = .cornerVotes(stride: try values.decode(Int.self, forKey: .stride))
         case nil:
             let known = Kind.allCases.map(\.rawValue).sorted().joined(separator: ", ")
             throw DecodingError.dataCorruptedError(
-                forKey: .op, in: values, debugDescription: "layer “\(name)” has the unknown type “\(op)”; known are \(known)")
+                forKey: .op, in: values,
+                debugDescription: "layer “\(name)” has the unknown type “\(op)”; known are \(known)")
         }
     }
 

@@ -46,7 +46,8 @@ package struct TensorLayout: Sendable {
             plane.update(repeating: 0, count: origin)
             for row in 0..<shape.height {
                 let end = plane + origin + row * rowStride + inner
-                let gap = row == shape.height - 1 ? blockStride - origin - row * rowStride - inner : 2 * border * pixelStride
+                let gap =
+                    row == shape.height - 1 ? blockStride - origin - row * rowStride - inner : 2 * border * pixelStride
                 end.update(repeating: 0, count: gap)
             }
         }

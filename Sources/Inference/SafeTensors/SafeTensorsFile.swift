@@ -76,15 +76,19 @@ package struct SafeTensorsFile {
             var size = element.byteCount
             for extent in tensor.shape {
                 let (product, overflow) = size.multipliedReportingOverflow(by: extent)
-                guard extent >= 0, !overflow else { throw .unusableTensor(name: name, "has the impossible shape \(tensor.shape)") }
+                guard extent >= 0, !overflow else {
+                    throw .unusableTensor(name: name, "has the impossible shape \(tensor.shape)")
+                }
                 size = product
             }
             let offsets = tensor.data_offsets
             guard offsets.count == 2, offsets[0] >= 0, offsets[0] <= offsets[1], offsets[1] <= byteCount else {
-                throw .unusableTensor(name: name, "lies at \(offsets), outside the file's \(byteCount) bytes of tensors")
+                throw .unusableTensor(
+                    name: name, "lies at \(offsets), outside the file's \(byteCount) bytes of tensors")
             }
             guard offsets[1] - offsets[0] == size else {
-                throw .unusableTensor(name: name, "has \(offsets[1] - offsets[0]) bytes, but its shape \(tensor.shape) needs \(size)")
+                throw .unusableTensor(
+                    name: name, "has \(offsets[1] - offsets[0]) bytes, but its shape \(tensor.shape) needs \(size)")
             }
             elements[name] = element
             if size > 0 { ranges.append((offsets[0]..<offsets[1], name)) }

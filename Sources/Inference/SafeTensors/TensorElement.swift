@@ -15,11 +15,14 @@ enum TensorElement: String, Sendable, Decodable {
             switch self {
             case .float32:
                 for index in 0..<count {
-                    out[index] = Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)))
+                    out[index] = Float(
+                        bitPattern: UInt32(
+                            littleEndian: bytes.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)))
                 }
             case .float16:
                 for index in 0..<count {
-                    out[index] = Self.widened(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)))
+                    out[index] = Self.widened(
+                        UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)))
                 }
             case .bfloat16:
                 for index in 0..<count {

@@ -26,7 +26,8 @@ struct Canvas {
 
     /// Draws an RGB image that lies inside the canvas.
     mutating func draw(_ image: PixelBuffer, x: Int, y: Int) {
-        precondition(image.format == .rgb8 && x >= 0 && y >= 0 && x + image.width <= width && y + image.height <= height)
+        precondition(
+            image.format == .rgb8 && x >= 0 && y >= 0 && x + image.width <= width && y + image.height <= height)
         image.withUnsafeBytes { bytes in
             for row in 0..<image.height {
                 for byte in 0..<(image.width * 3) {
@@ -47,7 +48,8 @@ struct Canvas {
             for (row, bits) in rows.enumerated() {
                 for column in 0..<5 where bits >> (4 - column) & 1 == 1 {
                     fill(
-                        x: x + (index * 6 + column) * Self.dot, y: y + row * Self.dot, width: Self.dot, height: Self.dot,
+                        x: x + (index * 6 + column) * Self.dot, y: y + row * Self.dot, width: Self.dot,
+                        height: Self.dot,
                         color: color)
                 }
             }

@@ -24,7 +24,9 @@ public struct CatalogRow: Sendable {
 
     private func localized(_ name: String, default text: String?) -> LocalizedStringResource? {
         var translations: [String: String] = [:]
-        for (key, value) in entity.attributes where key.hasPrefix(name + "@") { translations[String(key.dropFirst(name.count + 1))] = value }
+        for (key, value) in entity.attributes where key.hasPrefix(name + "@") {
+            translations[String(key.dropFirst(name.count + 1))] = value
+        }
         // A title with translations only: the first is better than none.
         guard let text = text ?? translations.min(by: { $0.key < $1.key })?.value else { return nil }
         return LocalizedStringResource(text, translations: translations)
@@ -58,11 +60,13 @@ public struct EntityProblem: Error, Sendable, Equatable, CustomStringConvertible
     init(id: String, entityType: String, error: any Error) {
         self.id = id
         self.entityType = entityType
-        reason = switch error {
-        case DecodingError.keyNotFound(let key, _): "it has no “\(key.stringValue)”"
-        case DecodingError.valueNotFound(_, let context), DecodingError.typeMismatch(_, let context), DecodingError.dataCorrupted(let context):
-            context.debugDescription
-        default: "\(error)"
-        }
+        reason =
+            switch error {
+            case DecodingError.keyNotFound(let key, _): "it has no “\(key.stringValue)”"
+            case DecodingError.valueNotFound(_, let context), DecodingError.typeMismatch(_, let context),
+                DecodingError.dataCorrupted(let context):
+                context.debugDescription
+            default: "\(error)"
+            }
     }
 }

@@ -35,7 +35,8 @@ struct CatalogRowDecoder: Decoder {
     }
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer {
-        throw DecodingError.typeMismatch(String.self, .init(codingPath: [], debugDescription: "a row is no single value"))
+        throw DecodingError.typeMismatch(
+            String.self, .init(codingPath: [], debugDescription: "a row is no single value"))
     }
 
     private struct Columns<Key: CodingKey>: KeyedDecodingContainerProtocol {
@@ -45,7 +46,8 @@ struct CatalogRowDecoder: Decoder {
 
         private func cell(_ key: Key) throws -> Cell {
             guard let value = values[key.stringValue] else {
-                throw DecodingError.keyNotFound(key, .init(codingPath: [], debugDescription: "there is no “\(key.stringValue)”"))
+                throw DecodingError.keyNotFound(
+                    key, .init(codingPath: [], debugDescription: "there is no “\(key.stringValue)”"))
             }
             return Cell(name: key.stringValue, value: value)
         }
@@ -54,10 +56,14 @@ struct CatalogRowDecoder: Decoder {
         func decodeNil(forKey key: Key) throws -> Bool { values[key.stringValue] == nil }
         func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try cell(key).decode(type) }
 
-        func nestedContainer<Nested: CodingKey>(keyedBy _: Nested.Type, forKey key: Key) throws -> KeyedDecodingContainer<Nested> {
+        func nestedContainer<Nested: CodingKey>(keyedBy _: Nested.Type, forKey key: Key) throws
+            -> KeyedDecodingContainer<Nested>
+        {
             throw try cell(key).mismatch("several values by name")
         }
-        func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { try cell(key).unkeyedContainer() }
+        func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+            try cell(key).unkeyedContainer()
+        }
         func superDecoder() throws -> any Decoder { CatalogRowDecoder(values: values) }
         func superDecoder(forKey key: Key) throws -> any Decoder { try cell(key) }
     }
@@ -72,22 +78,27 @@ struct CatalogRowDecoder: Decoder {
         let userInfo: [CodingUserInfoKey: Any] = [:]
 
         func mismatch(_ wanted: String) -> DecodingError {
-            let found = switch value {
-            case .text(let text): "“\(text)”"
-            case .list: "a list"
-            case .data: "data"
-            }
-            return .typeMismatch(String.self, .init(codingPath: [], debugDescription: "its “\(name)” is \(found), and not \(wanted)"))
+            let found =
+                switch value {
+                case .text(let text): "“\(text)”"
+                case .list: "a list"
+                case .data: "data"
+                }
+            return .typeMismatch(
+                String.self, .init(codingPath: [], debugDescription: "its “\(name)” is \(found), and not \(wanted)"))
         }
 
         func singleValueContainer() -> any SingleValueDecodingContainer { self }
-        func container<Key: CodingKey>(keyedBy _: Key.Type) throws -> KeyedDecodingContainer<Key> { throw mismatch("several values by name") }
+        func container<Key: CodingKey>(keyedBy _: Key.Type) throws -> KeyedDecodingContainer<Key> {
+            throw mismatch("several values by name")
+        }
 
         func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
             switch value {
             case .list(let list): List(name: name, values: list)
             // As in a manifest, where lists are written with semicolons.
-            case .text(let text): List(name: name, values: text.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) })
+            case .text(let text):
+                List(name: name, values: text.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) })
             case .data: throw mismatch("a list")
             }
         }
@@ -99,8 +110,10 @@ struct CatalogRowDecoder: Decoder {
             switch (value, type) {
             case (.data(let data), is Data.Type): decoded = data
             case (.text(let text), is Date.Type): decoded = try? Date(text, strategy: .iso8601)
-            case (.text(let text), is URL.Type): decoded = text.hasPrefix("/") ? URL(fileURLWithPath: text) : URL(string: text)
-            case (.text(let text), let scalar as any (LosslessStringConvertible & Decodable).Type): decoded = scalar.init(text)
+            case (.text(let text), is URL.Type):
+                decoded = text.hasPrefix("/") ? URL(fileURLWithPath: text) : URL(string: text)
+            case (.text(let text), let scalar as any (LosslessStringConvertible & Decodable).Type):
+                decoded = scalar.init(text)
             default: return try T(from: self)
             }
             guard let decoded = decoded as? T else { throw mismatch("a \(T.self)") }
@@ -123,7 +136,8 @@ struct CatalogRowDecoder: Decoder {
 
         private mutating func next() throws -> Cell {
             guard !isAtEnd else {
-                throw DecodingError.valueNotFound(String.self, .init(codingPath: [], debugDescription: "its “\(name)” has no further value"))
+                throw DecodingError.valueNotFound(
+                    String.self, .init(codingPath: [], debugDescription: "its “\(name)” has no further value"))
             }
             defer { currentIndex += 1 }
             return Cell(name: name, value: .text(values[currentIndex]))

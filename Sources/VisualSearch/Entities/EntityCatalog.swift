@@ -51,13 +51,15 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     public func search(
         matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10, maxDistance: Double? = nil
     ) async throws -> [Entity] {
-        try await search(matching: SemanticContentDescriptor(pixelBuffer: pixelBuffer), limit: limit, maxDistance: maxDistance)
+        try await search(
+            matching: SemanticContentDescriptor(pixelBuffer: pixelBuffer), limit: limit, maxDistance: maxDistance)
     }
 
     /// The entities that match the captured content, best first; none for a descriptor with neither pixels nor labels.
     /// ``SearchQuery`` says how both are weighed.
     public func search(
-        matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: Double? = nil, filter: CatalogFilter = CatalogFilter()
+        matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: Double? = nil,
+        filter: CatalogFilter = CatalogFilter()
     ) async throws -> [Entity] {
         let query = try await query(for: content, maxDistance: maxDistance)
         return try await page(of: query, count: limit, filter: filter).entities
@@ -66,14 +68,16 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// Embeds the captured content, for several searches: the first page for the system's sheet, and further pages in
     /// the app. One forward pass per crop.
     public func query(
-        for content: SemanticContentDescriptor, maxDistance: Double? = nil, crops: QueryCrops = .localized, timings: StageTimings? = nil
+        for content: SemanticContentDescriptor, maxDistance: Double? = nil, crops: QueryCrops = .localized,
+        timings: StageTimings? = nil
     ) async throws -> SearchQuery {
         try Task.checkCancellation()
         let embedder = QueryEmbedder(catalog.model, crops: crops)
         let prints = try content.pixelBuffer.map { try embedder.embed($0, timings: timings) }?.prints ?? []
         try Task.checkCancellation()
         return SearchQuery(
-            prints: prints, labels: content.labels, maxDistance: maxDistance ?? catalog.model.matchThreshold(for: prints))
+            prints: prints, labels: content.labels,
+            maxDistance: maxDistance ?? catalog.model.matchThreshold(for: prints))
     }
 
     /// A page of a query's ranking. Only the entities of the page are read from the catalog.
@@ -85,7 +89,8 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     ///   - cursor: the end of the previous page; nil for the first page.
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model, and `CatalogError`.
     public func page(
-        of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor? = nil
+        of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter(),
+        after cursor: SearchCursor? = nil
     ) async throws -> SearchPage<Entity> {
         try Task.checkCancellation()
         let filter = ownFilter.and(filter)
@@ -114,7 +119,8 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 
     /// The entities with these ids, in the order of the ids, without unknown ids and those of another type.
     public func entities(for identifiers: [String]) async throws -> [Entity] {
-        try catalog.records(forIDs: identifiers, withThumbnails: true).filter { type == nil || $0.entity.type == type }.compactMap { entity($0) }
+        try catalog.records(forIDs: identifiers, withThumbnails: true).filter { type == nil || $0.entity.type == type }
+            .compactMap { entity($0) }
     }
 
     /// The entities whose title, subtitle or labels contain all words of a text, best first; see
@@ -139,7 +145,9 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     }
 
     /// A JPEG file of an entity's image; see `Catalog.thumbnail(for:longSide:)`.
-    public func thumbnail(for id: String, longSide: Int? = nil) throws -> Data? { try catalog.thumbnail(for: id, longSide: longSide) }
+    public func thumbnail(for id: String, longSide: Int? = nil) throws -> Data? {
+        try catalog.thumbnail(for: id, longSide: longSide)
+    }
 
     private var ownFilter: CatalogFilter { CatalogFilter(types: type.map { [$0] }) }
 
@@ -156,7 +164,9 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 extension EntityCatalog: RelatedEntitySource {
     /// The entities whose attribute has one of the values, in the order of the values; one query to the catalog.
     public func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity] {
-        try catalog.records(whereAttribute: attribute, isAnyOf: values, limit: limit, filter: ownFilter, withThumbnails: true)
-            .compactMap { entity($0) }
+        try catalog.records(
+            whereAttribute: attribute, isAnyOf: values, limit: limit, filter: ownFilter, withThumbnails: true
+        )
+        .compactMap { entity($0) }
     }
 }

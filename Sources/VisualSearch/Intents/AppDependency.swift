@@ -64,7 +64,9 @@ public struct AppDependency<Value: Sendable>: Sendable {
         guard let value = AppDependencyManager.shared.dependency(of: Value.self, key: key) else {
             let name = key.map { " with the key “\($0)”" } ?? ""
             preconditionFailure(
-                "no \(Value.self)\(name) was registered; call AppDependencyManager.shared.add(dependency:) when the app starts")
+                "no \(Value.self)\(name) was registered; "
+                    + "call AppDependencyManager.shared.add(dependency:) when the app starts"
+            )
         }
         return value
     }

@@ -32,7 +32,9 @@ public struct EntityProperty<Value: Sendable>: Sendable {
 
     public var wrappedValue: Value {
         get {
-            guard let value else { preconditionFailure("a property of type \(Value.self) was read before the entity's initializer set it") }
+            guard let value else {
+                preconditionFailure("a property of type \(Value.self) was read before the entity's initializer set it")
+            }
             return value
         }
         set { value = newValue }

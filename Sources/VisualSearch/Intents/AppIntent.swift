@@ -60,7 +60,9 @@ extension IntentResult where Self == EmptyIntentResult {
 }
 
 extension IntentResult {
-    public static func result<Value>(value: Value) -> Self where Self == ValueIntentResult<Value> { ValueIntentResult(value: value) }
+    public static func result<Value>(value: Value) -> Self where Self == ValueIntentResult<Value> {
+        ValueIntentResult(value: value)
+    }
 }
 
 /// A parameter of an intent, set by its caller. Reading one that is not set is a programming error.
@@ -73,7 +75,8 @@ public struct IntentParameter<Value: Sendable>: Sendable {
     private var value: Value?
 
     public init(
-        title: LocalizedStringResource? = nil, description: LocalizedStringResource? = nil, requestValueDialog: LocalizedStringResource? = nil
+        title: LocalizedStringResource? = nil, description: LocalizedStringResource? = nil,
+        requestValueDialog: LocalizedStringResource? = nil
     ) {
         self.title = title
         self.description = description
@@ -95,7 +98,8 @@ public struct IntentParameter<Value: Sendable>: Sendable {
     public var wrappedValue: Value {
         get {
             guard let value else {
-                preconditionFailure("the parameter “\(title?.defaultValue ?? "\(Value.self)")” was read before it was set")
+                preconditionFailure(
+                    "the parameter “\(title?.defaultValue ?? "\(Value.self)")” was read before it was set")
             }
             return value
         }

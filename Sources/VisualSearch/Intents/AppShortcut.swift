@@ -6,7 +6,8 @@ public struct AppShortcut: Sendable {
     public let systemImageName: String
 
     public init(
-        intent: any AppIntent, phrases: [AppShortcutPhrase], shortTitle: LocalizedStringResource, systemImageName: String
+        intent: any AppIntent, phrases: [AppShortcutPhrase], shortTitle: LocalizedStringResource,
+        systemImageName: String
     ) {
         self.intent = intent
         self.phrases = phrases
@@ -37,7 +38,9 @@ public struct AppShortcutPhrase: Sendable, Hashable, ExpressibleByStringInterpol
     public init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
 
     /// The phrase as people say it.
-    public func spoken(applicationName: String) -> String { text.replacing(Token.applicationName.rawValue, with: applicationName) }
+    public func spoken(applicationName: String) -> String {
+        text.replacing(Token.applicationName.rawValue, with: applicationName)
+    }
 }
 
 /// The shortcuts of an app.

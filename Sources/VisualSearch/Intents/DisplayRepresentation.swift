@@ -27,7 +27,8 @@ public struct DisplayRepresentation: Sendable, Hashable, Codable {
     public var synonyms: [LocalizedStringResource]
 
     public init(
-        title: LocalizedStringResource, subtitle: LocalizedStringResource? = nil, image: Image? = nil, synonyms: [LocalizedStringResource] = []
+        title: LocalizedStringResource, subtitle: LocalizedStringResource? = nil, image: Image? = nil,
+        synonyms: [LocalizedStringResource] = []
     ) {
         self.title = title
         self.subtitle = subtitle
@@ -51,7 +52,10 @@ public struct TypeDisplayRepresentation: Sendable, Hashable, Codable {
     public var numericFormat: LocalizedStringResource?
     public var synonyms: [LocalizedStringResource]
 
-    public init(name: LocalizedStringResource, numericFormat: LocalizedStringResource? = nil, synonyms: [LocalizedStringResource] = []) {
+    public init(
+        name: LocalizedStringResource, numericFormat: LocalizedStringResource? = nil,
+        synonyms: [LocalizedStringResource] = []
+    ) {
         self.name = name
         self.numericFormat = numericFormat
         self.synonyms = synonyms

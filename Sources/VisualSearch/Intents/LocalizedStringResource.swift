@@ -16,7 +16,8 @@ public struct LocalizedStringResource: Sendable, Hashable, Codable {
     public var translations: [String: String]
 
     public init(
-        _ key: String, defaultValue: String? = nil, table: String? = nil, comment: String? = nil, translations: [String: String] = [:]
+        _ key: String, defaultValue: String? = nil, table: String? = nil, comment: String? = nil,
+        translations: [String: String] = [:]
     ) {
         self.key = key
         self.defaultValue = defaultValue ?? key
@@ -30,7 +31,8 @@ public struct LocalizedStringResource: Sendable, Hashable, Codable {
     /// For each in turn: its very translation, then that of a less specific tag (`pt-BR`, `pt`), then that of another
     /// region of the same language and script (`pt-PT`); the default after all of them.
     public func localized(for languages: [String] = Locale.preferredLanguages) -> String {
-        let available = Dictionary(translations.map { (LanguageTag($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+        let available = Dictionary(
+            translations.map { (LanguageTag($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
         for language in languages {
             var tag = LanguageTag(language)
             let wanted = tag
@@ -39,7 +41,9 @@ public struct LocalizedStringResource: Sendable, Hashable, Codable {
                 guard let shorter = tag.lessSpecific else { break }
                 tag = shorter
             }
-            let relatives = available.keys.filter { $0.language == wanted.language && ($0.script == wanted.script || wanted.script == nil) }
+            let relatives = available.keys.filter {
+                $0.language == wanted.language && ($0.script == wanted.script || wanted.script == nil)
+            }
             if let relative = relatives.min(by: { $0.text < $1.text }), let text = available[relative] { return text }
         }
         return defaultValue
@@ -60,7 +64,9 @@ extension LocalizedStringResource: ExpressibleByStringInterpolation {
 
         var text = ""
 
-        public init(literalCapacity: Int, interpolationCount: Int) { text.reserveCapacity(literalCapacity + interpolationCount * 8) }
+        public init(literalCapacity: Int, interpolationCount: Int) {
+            text.reserveCapacity(literalCapacity + interpolationCount * 8)
+        }
 
         public mutating func appendLiteral(_ literal: String) { text += literal }
         public mutating func appendInterpolation(_ value: some CustomStringConvertible) { text += value.description }
@@ -87,7 +93,9 @@ struct LanguageTag: Hashable {
         let parts = text.split { $0 == "-" || $0 == "_" }.map { $0.lowercased() }
         language = parts.first ?? ""
         script = parts.dropFirst().first { $0.count == 4 && $0.allSatisfy(\.isLetter) }
-        region = parts.dropFirst().first { $0.count == 2 && $0.allSatisfy(\.isLetter) || $0.count == 3 && $0.allSatisfy(\.isNumber) }
+        region = parts.dropFirst().first {
+            $0.count == 2 && $0.allSatisfy(\.isLetter) || $0.count == 3 && $0.allSatisfy(\.isNumber)
+        }
     }
 
     private init(language: String, script: String?, region: String?) {

@@ -21,7 +21,8 @@ public final class OpenIntents: Sendable {
         let entry = Entry(
             byID: { id in
                 guard let id = id as? Intent.Value.ID else {
-                    throw OpenIntentError(entityType: "\(Intent.Value.self)", reason: .otherIdentifierType("\(type(of: id))"))
+                    throw OpenIntentError(
+                        entityType: "\(Intent.Value.self)", reason: .otherIdentifierType("\(type(of: id))"))
                 }
                 guard let target = try await Intent.Value.defaultQuery.entities(for: [id]).first else {
                     throw OpenIntentError(entityType: "\(Intent.Value.self)", reason: .gone("\(id)"))

@@ -18,7 +18,9 @@ extension SemanticContentSearchIntent {
 public struct AssistantSchema: Sendable {
     public struct VisualIntelligence: Sendable {
         /// ``SemanticContentSearchIntent``.
-        public var semanticContentSearch: AssistantSchema { AssistantSchema(name: "visualIntelligence.semanticContentSearch") }
+        public var semanticContentSearch: AssistantSchema {
+            AssistantSchema(name: "visualIntelligence.semanticContentSearch")
+        }
     }
 
     public let name: String

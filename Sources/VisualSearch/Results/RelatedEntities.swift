@@ -35,7 +35,8 @@ public struct RelatedEntityIndex<Entity: Sendable>: RelatedEntitySource {
         var seen: Set<Int> = []
         var found: [Entity] = []
         for value in values {
-            for place in places[value.foldedForMatching] ?? [] where found.count < limit && seen.insert(place).inserted {
+            for place in places[value.foldedForMatching] ?? [] where found.count < limit && seen.insert(place).inserted
+            {
                 found.append(entities[place])
             }
         }

@@ -44,7 +44,9 @@ public struct SearchQuery: Sendable, Hashable {
     }
 
     /// The first `count` entities of the ranking, or of what follows `cursor` in it.
-    func ranking(in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?) throws -> [RankedKey] {
+    func ranking(in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?) throws
+        -> [RankedKey]
+    {
         guard !isEmpty, count > 0 else { return [] }
         return labels.isEmpty
             ? try pixelRanking(in: catalog, filter: filter, limit: count, after: cursor)
@@ -55,7 +57,8 @@ public struct SearchQuery: Sendable, Hashable {
     private func pixelRanking(
         in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
     ) throws -> [RankedKey] {
-        try catalog.nearest(toAnyOf: prints, limit: count, maxDistance: limit, filter: filter, after: cursor).map { found in
+        try catalog.nearest(toAnyOf: prints, limit: count, maxDistance: limit, filter: filter, after: cursor).map {
+            found in
             let distance = Double(found.squaredDistance.squareRoot())
             return RankedKey(
                 score: score(distance: distance, labelCount: 0), distance: distance,
@@ -70,18 +73,26 @@ public struct SearchQuery: Sendable, Hashable {
             let score = score(distance: distance, labelCount: labelCount)
             return RankedKey(score: score, distance: distance, cursor: SearchCursor(sortKey: 1 - score, key: key))
         }
-        let near = prints.isEmpty
-            ? [] : try catalog.nearest(toAnyOf: prints, limit: Self.reorderedMatches, maxDistance: limit, filter: filter, after: nil)
+        let near =
+            prints.isEmpty
+            ? []
+            : try catalog.nearest(
+                toAnyOf: prints, limit: Self.reorderedMatches, maxDistance: limit, filter: filter, after: nil)
         try Task.checkCancellation()
-        let labelCounts = try catalog.entities(havingAnyOf: labels, among: near.map(\.key), limit: near.count, filter: filter)
-            .reduce(into: [Int64: Int]()) { $0[$1.key] = $1.count }
+        let labelCounts = try catalog.entities(
+            havingAnyOf: labels, among: near.map(\.key), limit: near.count, filter: filter
+        )
+        .reduce(into: [Int64: Int]()) { $0[$1.key] = $1.count }
         var ranking = near.map { found in
-            ranked(found.key, distance: Double(found.squaredDistance.squareRoot()), labelCount: labelCounts[found.key] ?? 0)
+            ranked(
+                found.key, distance: Double(found.squaredDistance.squareRoot()), labelCount: labelCounts[found.key] ?? 0
+            )
         }
         // Entities that only labels found follow all of these, in an order that the text index can start anywhere.
         let known = Set(near.map(\.key))
         let words = try catalog.entities(
-            havingAnyOf: labels, after: cursor.flatMap { labelPlace(of: $0) }, limit: count + known.count, filter: filter)
+            havingAnyOf: labels, after: cursor.flatMap { labelPlace(of: $0) }, limit: count + known.count,
+            filter: filter)
         ranking += words.filter { !known.contains($0.key) }.map { ranked($0.key, distance: nil, labelCount: $0.count) }
         ranking.sort { ($0.cursor.sortKey, $0.key) < ($1.cursor.sortKey, $1.key) }
         if let cursor { ranking.removeAll { ($0.cursor.sortKey, $0.key) <= (cursor.sortKey, cursor.key) } }
@@ -112,10 +123,14 @@ extension SearchQuery: Codable {
         let model = try container.decodeIfPresent(ModelIdentity.self, forKey: .model)
         let prints = try container.decode([Data].self, forKey: .prints).map { data in
             let floats = stride(from: 0, to: data.count - data.count % 4, by: 4).map { offset in
-                Float(bitPattern: (0..<4).reduce(UInt32(0)) { $0 | UInt32(data[data.startIndex + offset + $1]) << (8 * $1) })
+                Float(
+                    bitPattern: (0..<4).reduce(UInt32(0)) {
+                        $0 | UInt32(data[data.startIndex + offset + $1]) << (8 * $1)
+                    })
             }
             guard let model, data.count % 4 == 0, !floats.isEmpty, floats.allSatisfy(\.isFinite) else {
-                throw DecodingError.dataCorruptedError(forKey: .prints, in: container, debugDescription: "a print is not finite floats of a model")
+                throw DecodingError.dataCorruptedError(
+                    forKey: .prints, in: container, debugDescription: "a print is not finite floats of a model")
             }
             return FeaturePrint(vector: floats, model: model)
         }
@@ -129,7 +144,12 @@ extension SearchQuery: Codable {
         var container = encoder.container(keyedBy: Key.self)
         try container.encodeIfPresent(prints.first?.model, forKey: .model)
         try container.encode(
-            prints.map { print in Data(print.vector.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value.bitPattern >> (8 * $0)) } }) },
+            prints.map { print in
+                Data(
+                    print.vector.flatMap { value in
+                        (0..<4).map { UInt8(truncatingIfNeeded: value.bitPattern >> (8 * $0)) }
+                    })
+            },
             forKey: .prints)
         try container.encode(labels, forKey: .labels)
         try container.encodeIfPresent(maxDistance, forKey: .maxDistance)

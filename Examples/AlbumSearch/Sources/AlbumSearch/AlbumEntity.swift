@@ -1,9 +1,10 @@
+import Foundation
+
 #if canImport(AppIntents)
     import AppIntents
 #else
     import VisualSearchMacros
 #endif
-import Foundation
 
 /// An album, as people see it in results.
 struct AlbumEntity: AppEntity {

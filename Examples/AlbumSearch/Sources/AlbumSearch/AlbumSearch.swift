@@ -31,7 +31,9 @@ struct AlbumSearch: AsyncParsableCommand {
     var image: String
 
     func run() async throws {
-        guard let today = try? Date(today + "T09:00:00Z", strategy: .iso8601) else { throw ValidationError("“\(today)” is not a day such as 2026-11-21.") }
+        guard let today = try? Date(today + "T09:00:00Z", strategy: .iso8601) else {
+            throw ValidationError("“\(today)” is not a day such as 2026-11-21.")
+        }
         let folder = URL(fileURLWithPath: output, isDirectory: true)
         let albums = try AlbumCatalog(makeCatalog(in: folder))
         let concerts = try ConcertFinder(
@@ -85,7 +87,8 @@ struct AlbumSearch: AsyncParsableCommand {
         let copy = folder.appendingPathComponent("calendar")
         try? FileManager.default.removeItem(at: copy)
         try FileManager.default.copyItem(at: URL(fileURLWithPath: data).appendingPathComponent("calendar"), to: copy)
-        let manager = UpcomingConcertManager(calendar: CalendarFolder(copy, timeZone: .gmt), artists: artists, today: today)
+        let manager = UpcomingConcertManager(
+            calendar: CalendarFolder(copy, timeZone: .gmt), artists: artists, today: today)
         let captured = URL(fileURLWithPath: data).appendingPathComponent("captured-event.ics")
         let target = copy.appendingPathComponent("concerts/captured-event.ics")
         print("\nConcerts in the calendar, next 90 days:")
@@ -93,7 +96,9 @@ struct AlbumSearch: AsyncParsableCommand {
         try await manager.observe { concerts in
             let new = await shown.new(concerts.map(\.event))
             for (event, names) in concerts where new.contains(event) {
-                print("  \(event.start.formatted(.iso8601.year().month().day()))  \(event.title)  (\(names.joined(separator: ", ")))")
+                print(
+                    "  \(event.start.formatted(.iso8601.year().month().day()))  \(event.title)  (\(names.joined(separator: ", ")))"
+                )
             }
             if new.contains(where: { $0.file == target.path }) { return false }
             if !FileManager.default.fileExists(atPath: target.path) {

@@ -1,9 +1,10 @@
+import Foundation
+
 #if canImport(AppIntents)
     import AppIntents
 #else
     import VisualSearchMacros
 #endif
-import Foundation
 
 /// A concert of one of the albums' artists.
 struct ConcertEntity: AppEntity {
@@ -13,7 +14,8 @@ struct ConcertEntity: AppEntity {
     @Property var date: Date
 
     var displayRepresentation: DisplayRepresentation {
-        DisplayRepresentation(title: "\(artistName) live", subtitle: "\(venue), \(date.formatted(.iso8601.year().month().day()))")
+        DisplayRepresentation(
+            title: "\(artistName) live", subtitle: "\(venue), \(date.formatted(.iso8601.year().month().day()))")
     }
 
     static let defaultQuery = ConcertEntityQuery()

@@ -5,10 +5,13 @@ import Testing
 struct CalendarFolderTests {
     private static let berlin = TimeZone(identifier: "Europe/Berlin")!
 
-    private static func event(_ lines: String...) -> String { (["BEGIN:VEVENT", "DTSTAMP:20260101T000000Z"] + lines + ["END:VEVENT"]).joined(separator: "\r\n") }
+    private static func event(_ lines: String...) -> String {
+        (["BEGIN:VEVENT", "DTSTAMP:20260101T000000Z"] + lines + ["END:VEVENT"]).joined(separator: "\r\n")
+    }
 
     private static func file(_ components: String...) -> String {
-        (["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN"] + components + ["END:VCALENDAR", ""]).joined(separator: "\r\n")
+        (["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN"] + components + ["END:VCALENDAR", ""]).joined(
+            separator: "\r\n")
     }
 
     private static func date(_ text: String, in zone: TimeZone = .gmt) -> Date {
@@ -19,28 +22,44 @@ struct CalendarFolderTests {
         return formatter.date(from: text)!
     }
 
-    private static func starts(_ text: String, from: String, to: String, zone: TimeZone = .gmt) async throws -> (starts: [Date], contents: StoreContents<CalendarEvent>) {
+    private static func starts(_ text: String, from: String, to: String, zone: TimeZone = .gmt) async throws -> (
+        starts: [Date], contents: StoreContents<CalendarEvent>
+    ) {
         let folder = try TemporaryFolder()
         try folder.write(text, to: "a.ics")
-        let contents = try await CalendarFolder(folder.url, timeZone: zone).items(in: DateInterval(start: date(from), end: date(to)))
+        let contents = try await CalendarFolder(folder.url, timeZone: zone).items(
+            in: DateInterval(start: date(from), end: date(to)))
         return (contents.items.map(\.start), contents)
     }
 
     @Test func readsOneEvent() async throws {
-        let text = Self.file(Self.event("UID:1", "DTSTART:20261205T203000Z", "DTEND:20261205T233000Z", "SUMMARY:Delta Wren\\, live", "LOCATION:Braga", "DESCRIPTION:Doors\\nat eight"))
+        let text = Self.file(
+            Self.event(
+                "UID:1", "DTSTART:20261205T203000Z", "DTEND:20261205T233000Z", "SUMMARY:Delta Wren\\, live",
+                "LOCATION:Braga", "DESCRIPTION:Doors\\nat eight"))
         let (_, contents) = try await Self.starts(text, from: "2026-12-01 00:00", to: "2027-01-01 00:00")
         let event = try #require(contents.items.first)
         #expect(contents.items.count == 1 && contents.problems.isEmpty)
-        #expect(event.uid == "1" && event.title == "Delta Wren, live" && event.location == "Braga" && event.notes == "Doors\nat eight")
-        #expect(event.start == Self.date("2026-12-05 20:30") && event.end == Self.date("2026-12-05 23:30") && !event.isAllDay)
-        for (from, to, count) in [("2026-12-05 23:30", "2026-12-06 00:00", 0), ("2026-12-05 23:00", "2026-12-06 00:00", 1), ("2026-12-05 00:00", "2026-12-05 20:30", 0)] {
+        #expect(
+            event.uid == "1" && event.title == "Delta Wren, live" && event.location == "Braga"
+                && event.notes == "Doors\nat eight")
+        #expect(
+            event.start == Self.date("2026-12-05 20:30") && event.end == Self.date("2026-12-05 23:30")
+                && !event.isAllDay)
+        for (from, to, count) in [
+            ("2026-12-05 23:30", "2026-12-06 00:00", 0), ("2026-12-05 23:00", "2026-12-06 00:00", 1),
+            ("2026-12-05 00:00", "2026-12-05 20:30", 0),
+        ] {
             #expect(try await Self.starts(text, from: from, to: to).starts.count == count, "\(from)")
         }
     }
 
     /// Across the end of summer time: the clock on the wall stays, the moment moves.
     @Test func expandsRulesInTheirTimeZone() async throws {
-        let text = Self.file(Self.event("UID:1", "DTSTART;TZID=Europe/Berlin:20261010T200000", "DTEND;TZID=Europe/Berlin:20261010T220000", "RRULE:FREQ=WEEKLY;COUNT=6", "SUMMARY:x"))
+        let text = Self.file(
+            Self.event(
+                "UID:1", "DTSTART;TZID=Europe/Berlin:20261010T200000", "DTEND;TZID=Europe/Berlin:20261010T220000",
+                "RRULE:FREQ=WEEKLY;COUNT=6", "SUMMARY:x"))
         let (starts, contents) = try await Self.starts(text, from: "2026-10-01 00:00", to: "2027-01-01 00:00")
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = Self.berlin
@@ -52,12 +71,16 @@ struct CalendarFolderTests {
     /// Against Foundation's calendar, for rules of several frequencies with random starts.
     @Test(arguments: 0..<12) func repeatsAsFoundationCounts(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
-        let (name, component) = [("DAILY", Calendar.Component.day), ("WEEKLY", .weekOfYear), ("MONTHLY", .month), ("YEARLY", .year)].randomElement(using: &random)!
+        let (name, component) = [
+            ("DAILY", Calendar.Component.day), ("WEEKLY", .weekOfYear), ("MONTHLY", .month), ("YEARLY", .year),
+        ].randomElement(using: &random)!
         let interval = Int.random(in: 1...4, using: &random)
         let day = Int.random(in: 1...28, using: &random)
         let hour = Int.random(in: 4...23, using: &random)
         let text = Self.file(
-            Self.event("UID:1", String(format: "DTSTART;TZID=Europe/Berlin:202503%02dT%02d1500", day, hour), "DURATION:PT45M", "RRULE:FREQ=\(name);INTERVAL=\(interval)", "SUMMARY:x"))
+            Self.event(
+                "UID:1", String(format: "DTSTART;TZID=Europe/Berlin:202503%02dT%02d1500", day, hour), "DURATION:PT45M",
+                "RRULE:FREQ=\(name);INTERVAL=\(interval)", "SUMMARY:x"))
         let (from, to) = ("2026-02-20 11:00", "2026-06-20 11:00")
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = Self.berlin
@@ -71,22 +94,42 @@ struct CalendarFolderTests {
 
     @Test func exceptionsMovedOccurrencesAndCancelledEvents() async throws {
         let text = Self.file(
-            Self.event("UID:1", "DTSTART:20261201T180000Z", "DTEND:20261201T190000Z", "RRULE:FREQ=DAILY;COUNT=5", "EXDATE:20261202T180000Z", "RDATE:20261220T180000Z", "SUMMARY:daily"),
-            Self.event("UID:1", "RECURRENCE-ID:20261203T180000Z", "DTSTART:20261203T210000Z", "DTEND:20261203T220000Z", "SUMMARY:moved"),
-            Self.event("UID:1", "RECURRENCE-ID:20261204T180000Z", "DTSTART:20261204T180000Z", "STATUS:CANCELLED", "SUMMARY:called off"),
+            Self.event(
+                "UID:1", "DTSTART:20261201T180000Z", "DTEND:20261201T190000Z", "RRULE:FREQ=DAILY;COUNT=5",
+                "EXDATE:20261202T180000Z", "RDATE:20261220T180000Z", "SUMMARY:daily"),
+            Self.event(
+                "UID:1", "RECURRENCE-ID:20261203T180000Z", "DTSTART:20261203T210000Z", "DTEND:20261203T220000Z",
+                "SUMMARY:moved"),
+            Self.event(
+                "UID:1", "RECURRENCE-ID:20261204T180000Z", "DTSTART:20261204T180000Z", "STATUS:CANCELLED",
+                "SUMMARY:called off"),
             Self.event("UID:2", "DTSTART:20261206T180000Z", "STATUS:CANCELLED", "SUMMARY:called off"))
         let (_, contents) = try await Self.starts(text, from: "2026-11-01 00:00", to: "2027-01-01 00:00")
-        #expect(contents.items.map(\.start) == ["2026-12-01 18:00", "2026-12-03 21:00", "2026-12-05 18:00", "2026-12-20 18:00"].map { Self.date($0) })
+        #expect(
+            contents.items.map(\.start)
+                == ["2026-12-01 18:00", "2026-12-03 21:00", "2026-12-05 18:00", "2026-12-20 18:00"].map {
+                    Self.date($0)
+                })
         #expect(contents.items.map(\.title) == ["daily", "moved", "daily", "daily"])
         #expect(contents.problems.isEmpty)
     }
 
     /// Neither has a zone: they are the reader's.
     @Test func wholeDaysAndFloatingTimes() async throws {
-        let text = Self.file(Self.event("UID:1", "DTSTART;VALUE=DATE:20261224", "SUMMARY:day"), Self.event("UID:2", "DTSTART:20261224T200000", "DURATION:PT1H", "SUMMARY:floating"), Self.event("UID:3", "DTSTART;VALUE=DATE:20261228", "DTEND;VALUE=DATE:20261231", "SUMMARY:days"))
-        let (starts, contents) = try await Self.starts(text, from: "2026-12-01 00:00", to: "2027-01-01 00:00", zone: Self.berlin)
-        #expect(starts == [Self.date("2026-12-24 00:00", in: Self.berlin), Self.date("2026-12-24 20:00", in: Self.berlin), Self.date("2026-12-28 00:00", in: Self.berlin)])
-        #expect(contents.items.map(\.isAllDay) == [true, false, true] && contents.items[2].end == Self.date("2026-12-31 00:00", in: Self.berlin))
+        let text = Self.file(
+            Self.event("UID:1", "DTSTART;VALUE=DATE:20261224", "SUMMARY:day"),
+            Self.event("UID:2", "DTSTART:20261224T200000", "DURATION:PT1H", "SUMMARY:floating"),
+            Self.event("UID:3", "DTSTART;VALUE=DATE:20261228", "DTEND;VALUE=DATE:20261231", "SUMMARY:days"))
+        let (starts, contents) = try await Self.starts(
+            text, from: "2026-12-01 00:00", to: "2027-01-01 00:00", zone: Self.berlin)
+        #expect(
+            starts == [
+                Self.date("2026-12-24 00:00", in: Self.berlin), Self.date("2026-12-24 20:00", in: Self.berlin),
+                Self.date("2026-12-28 00:00", in: Self.berlin),
+            ])
+        #expect(
+            contents.items.map(\.isAllDay) == [true, false, true]
+                && contents.items[2].end == Self.date("2026-12-31 00:00", in: Self.berlin))
         #expect(contents.items[0].end == Self.date("2026-12-25 00:00", in: Self.berlin))
     }
 
@@ -102,7 +145,10 @@ struct CalendarFolderTests {
             END:VTIMEZONE
             """
         let text = Self.file(zone, Self.event("UID:1", "DTSTART;TZID=Somewhere:20261205T120000", "SUMMARY:x"))
-        #expect(try await Self.starts(text, from: "2026-12-01 00:00", to: "2027-01-01 00:00").starts == [Self.date("2026-12-05 06:30")])
+        #expect(
+            try await Self.starts(text, from: "2026-12-01 00:00", to: "2027-01-01 00:00").starts == [
+                Self.date("2026-12-05 06:30")
+            ])
     }
 
     @Test func whatCannotBeReadIsReportedByFileAndReason() async throws {
@@ -113,22 +159,41 @@ struct CalendarFolderTests {
             (String(Self.file(good).dropLast(30)), "no END:VCALENDAR", 0),
             (String(Self.file(good).dropLast(15)), "no END:VCALENDAR", 0),
             (Self.file(good, Self.event("UID:2", "SUMMARY:no start")), "“no start” has no start", 1),
-            (Self.file(good, Self.event("UID:2", "DTSTART:99999999T999999", "SUMMARY:bad start")), "“bad start” has no start", 1),
-            (Self.file(good, Self.event("UID:2", "DTSTART;TZID=Mars/Olympus:20261205T120000", "SUMMARY:far")), "“Mars/Olympus”", 1),
-            (Self.file(good, Self.event("UID:2", "DTSTART:19000101T000000Z", "RRULE:FREQ=SECONDLY", "SUMMARY:often")), "more than 24 times a day", 1),
-            (Self.file(good, Self.event("UID:2", "DTSTART:20261201T000000Z", "RRULE:FREQ=DAILY;BYHOUR=1,2,3,4,5,6;BYMINUTE=1,2,3,4,5", "SUMMARY:often")), "more than 24 times a day", 1),
+            (
+                Self.file(good, Self.event("UID:2", "DTSTART:99999999T999999", "SUMMARY:bad start")),
+                "“bad start” has no start", 1
+            ),
+            (
+                Self.file(good, Self.event("UID:2", "DTSTART;TZID=Mars/Olympus:20261205T120000", "SUMMARY:far")),
+                "“Mars/Olympus”", 1
+            ),
+            (
+                Self.file(
+                    good, Self.event("UID:2", "DTSTART:19000101T000000Z", "RRULE:FREQ=SECONDLY", "SUMMARY:often")),
+                "more than 24 times a day", 1
+            ),
+            (
+                Self.file(
+                    good,
+                    Self.event(
+                        "UID:2", "DTSTART:20261201T000000Z", "RRULE:FREQ=DAILY;BYHOUR=1,2,3,4,5,6;BYMINUTE=1,2,3,4,5",
+                        "SUMMARY:often")), "more than 24 times a day", 1
+            ),
         ]
         for (text, reason, count) in cases {
             let (_, contents) = try await Self.starts(text, from: "2026-12-01 00:00", to: "2027-01-01 00:00")
             #expect(contents.items.count == count, "\(reason)")
-            #expect(contents.problems.count == 1 && contents.problems[0].origin.hasSuffix("a.ics") && contents.problems[0].reason.contains(reason), "\(reason): \(contents.problems)")
+            #expect(
+                contents.problems.count == 1 && contents.problems[0].origin.hasSuffix("a.ics")
+                    && contents.problems[0].reason.contains(reason), "\(reason): \(contents.problems)")
         }
         let folder = try TemporaryFolder()
         try folder.write(Data([0x42, 0xFF, 0xFE]), to: "latin.ics")
         try folder.write(Self.file(good), to: "below/good.ICS")
         try folder.write("not read", to: ".hidden.ics")
         try folder.write("not read", to: "notes.txt")
-        let contents = try await CalendarFolder(folder.url).items(in: DateInterval(start: Self.date("2026-12-01 00:00"), duration: 86_400 * 30))
+        let contents = try await CalendarFolder(folder.url).items(
+            in: DateInterval(start: Self.date("2026-12-01 00:00"), duration: 86_400 * 30))
         #expect(contents.items.map(\.title) == ["good"] && contents.problems.map(\.reason) == ["is not UTF-8 text"])
         await #expect(throws: StoreProblem.self) {
             try await CalendarFolder(folder.file("nowhere")).items(in: DateInterval(start: .now, duration: 1))
@@ -143,7 +208,8 @@ struct CalendarFolderTests {
                 Self.event("UID:2", "DTSTART:20261206T120000Z", "SUMMARY:Washington trip"),
                 Self.event("UID:3", "DTSTART:20270301T120000Z", "SUMMARY:Ash\\, too late"),
                 Self.event("UID:4", "DTSTART:20261201T120000Z", "SUMMARY:Ash & Ines Okafor")), to: "a.ics")
-        let found = try await CalendarFolder(folder.url, timeZone: .gmt).upcoming(naming: ["Ash", "Ines Okafor", ""], days: 90, from: Self.date("2026-11-21 00:00"))
+        let found = try await CalendarFolder(folder.url, timeZone: .gmt).upcoming(
+            naming: ["Ash", "Ines Okafor", ""], days: 90, from: Self.date("2026-11-21 00:00"))
         #expect(found.matches.map(\.event.uid) == ["4", "1"])
         #expect(found.matches.map(\.names) == [["Ash", "Ines Okafor"], ["Ines Okafor"]])
     }

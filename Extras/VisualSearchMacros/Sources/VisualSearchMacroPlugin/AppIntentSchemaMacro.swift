@@ -8,7 +8,8 @@ public struct AppIntentSchemaMacro: MemberAttributeMacro, ExtensionMacro {
     private static let content = "semanticContent"
 
     private static func followsContentSearch(_ node: AttributeSyntax) -> Bool {
-        node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression.trimmedDescription.hasSuffix(".visualIntelligence.semanticContentSearch")
+        node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression.trimmedDescription.hasSuffix(
+            ".visualIntelligence.semanticContentSearch")
             ?? false
     }
 
@@ -17,17 +18,20 @@ public struct AppIntentSchemaMacro: MemberAttributeMacro, ExtensionMacro {
     }
 
     public static func expansion(
-        of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax, providingAttributesFor member: some DeclSyntaxProtocol,
+        of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+        providingAttributesFor member: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
-        guard followsContentSearch(node), let variable = member.as(VariableDeclSyntax.self), variable.attributes.isEmpty,
+        guard followsContentSearch(node), let variable = member.as(VariableDeclSyntax.self),
+            variable.attributes.isEmpty,
             name(of: variable) == content
         else { return [] }
         return ["@Parameter"]
     }
 
     public static func expansion(
-        of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax, providingExtensionsOf type: some TypeSyntaxProtocol,
+        of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+        providingExtensionsOf type: some TypeSyntaxProtocol,
         conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
         func refuse(_ message: String, _ name: String) -> [ExtensionDeclSyntax] {

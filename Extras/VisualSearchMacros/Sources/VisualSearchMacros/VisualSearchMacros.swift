@@ -20,4 +20,5 @@ public macro UnionValue() = #externalMacro(module: "VisualSearchMacroPlugin", ty
 /// captured content before the intent is performed.
 @attached(memberAttribute)
 @attached(extension, conformances: SemanticContentSearchIntent)
-public macro AppIntent(schema: AssistantSchema) = #externalMacro(module: "VisualSearchMacroPlugin", type: "AppIntentSchemaMacro")
+public macro AppIntent(schema: AssistantSchema) =
+    #externalMacro(module: "VisualSearchMacroPlugin", type: "AppIntentSchemaMacro")

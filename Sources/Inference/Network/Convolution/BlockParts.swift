@@ -21,6 +21,9 @@ struct BlockParts: Sendable {
     subscript(part: Int) -> (blocks: Range<Int32>, rows: Range<Int32>) {
         let block = part / rowParts * Self.blocksPerPart
         let row = part % rowParts * rowsPerPart
-        return (Int32(block)..<Int32(min(block + Self.blocksPerPart, blocks)), Int32(row)..<Int32(min(row + rowsPerPart, rows)))
+        return (
+            Int32(block)..<Int32(min(block + Self.blocksPerPart, blocks)),
+            Int32(row)..<Int32(min(row + rowsPerPart, rows))
+        )
     }
 }

@@ -60,9 +60,14 @@ struct ConvolutionLayer: Layer {
     var parts: Int { method.parts }
     var scratchCount: Int { method.scratchCount }
 
-    func run(_ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
+    func run(
+        _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
+        kernels: SIMDTarget
+    ) {
         for part in parts {
-            for image in 0..<batch { method.run(part, image: image, tensors: tensors, scratch: scratch, kernels: kernels) }
+            for image in 0..<batch {
+                method.run(part, image: image, tensors: tensors, scratch: scratch, kernels: kernels)
+            }
         }
     }
 }

@@ -32,7 +32,9 @@ struct DirectConvolution: ConvolutionMethod {
                     for input in first..<min(first + block, inputs) {
                         for lane in 0..<block {
                             let output = outputBlock * block + lane
-                            if output < outputs { packed.pointer[to + lane] = flat[(output * inputs + input) * taps + tap] }
+                            if output < outputs {
+                                packed.pointer[to + lane] = flat[(output * inputs + input) * taps + tap]
+                            }
                         }
                         to += block
                     }
@@ -46,7 +48,8 @@ struct DirectConvolution: ConvolutionMethod {
     var parts: Int { blockParts.count }
     var scratchCount: Int { 0 }
 
-    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
+    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
+    {
         let input = tensors.input.layout
         let output = tensors.output.layout
         let (blocks, rows) = blockParts[part]

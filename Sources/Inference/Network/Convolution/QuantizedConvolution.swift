@@ -43,7 +43,9 @@ struct QuantizedConvolution: ConvolutionMethod {
 
     private static let largestWeight: Float = 127
 
-    private static func packed(_ flat: [Float], steps: [Float], geometry: ConvolutionGeometry, taps: Int) -> AlignedBytes {
+    private static func packed(_ flat: [Float], steps: [Float], geometry: ConvolutionGeometry, taps: Int)
+        -> AlignedBytes
+    {
         let block = TensorShape.channelBlock
         let packed = AlignedBytes(count: geometry.outputBlocks * geometry.inputBlocks * taps * block * block)
         var to = 0
@@ -54,7 +56,8 @@ struct QuantizedConvolution: ConvolutionMethod {
                         for output in (outputBlock * block)..<((outputBlock + 1) * block) {
                             for input in quad..<(quad + 4) {
                                 if output < geometry.outputs, input < geometry.inputChannels {
-                                    let value = flat[(output * geometry.inputChannels + input) * taps + tap] / steps[output]
+                                    let value =
+                                        flat[(output * geometry.inputChannels + input) * taps + tap] / steps[output]
                                     packed.pointer[to] = Int8(value.rounded())
                                 }
                                 to += 1
@@ -71,7 +74,8 @@ struct QuantizedConvolution: ConvolutionMethod {
     var parts: Int { blockParts.count }
     var scratchCount: Int { 0 }
 
-    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
+    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
+    {
         let input = tensors.input.layout
         let output = tensors.output.layout
         let (blocks, rows) = blockParts[part]
@@ -103,6 +107,7 @@ struct QuantizedConvolution: ConvolutionMethod {
         convolution.kernel_width = Int32(geometry.kernel)
         convolution.stride = Int32(geometry.stride)
         convolution.relu = geometry.relu
-        kernels.table.convolve_quantized(&convolution, blocks.lowerBound, blocks.upperBound, rows.lowerBound, rows.upperBound)
+        kernels.table.convolve_quantized(
+            &convolution, blocks.lowerBound, blocks.upperBound, rows.lowerBound, rows.upperBound)
     }
 }

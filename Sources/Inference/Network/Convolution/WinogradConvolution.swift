@@ -28,7 +28,8 @@ struct WinogradConvolution: ConvolutionMethod {
     /// Whether the products that are saved outweigh the larger weights: where few outputs share a
     /// weight, reading it takes longer than multiplying with it.
     static func isFaster(for geometry: ConvolutionGeometry) -> Bool {
-        geometry.kernel == 3 && geometry.stride == 1 && geometry.padding == 1 && min(geometry.width, geometry.height) >= 8
+        geometry.kernel == 3 && geometry.stride == 1 && geometry.padding == 1
+            && min(geometry.width, geometry.height) >= 8
             && geometry.inputChannels >= 16 && geometry.outputs >= 16
     }
 
@@ -74,10 +75,12 @@ struct WinogradConvolution: ConvolutionMethod {
     var parts: Int { rowParts * outputParts }
 
     var scratchCount: Int {
-        Self.components * tilesOfPart * TensorShape.channelBlock * (geometry.inputBlocks + min(Self.blocksPerPart, geometry.outputBlocks))
+        Self.components * tilesOfPart * TensorShape.channelBlock
+            * (geometry.inputBlocks + min(Self.blocksPerPart, geometry.outputBlocks))
     }
 
-    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget) {
+    func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
+    {
         let input = tensors.input.layout
         let output = tensors.output.layout
         let block = TensorShape.channelBlock
@@ -87,7 +90,8 @@ struct WinogradConvolution: ConvolutionMethod {
         let left = geometry.height - row
         var winograd = lk_winograd(
             width: Int32(geometry.width), height: Int32(left),
-            tile_rows: Int32(min(tileRowsPerPart, (left + Self.outputSide - 1) / Self.outputSide)), tile_columns: Int32(tileColumns))
+            tile_rows: Int32(min(tileRowsPerPart, (left + Self.outputSide - 1) / Self.outputSide)),
+            tile_columns: Int32(tileColumns))
         let tiles = Int(winograd.tile_rows) * tileColumns
         let inputComponent = geometry.inputBlocks * tiles * block
         let outputComponent = blocks * tiles * block

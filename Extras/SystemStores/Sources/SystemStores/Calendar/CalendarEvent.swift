@@ -15,7 +15,8 @@ public struct CalendarEvent: Sendable, Hashable, Codable {
     public var file: String
 
     public init(
-        uid: String, title: String, start: Date, end: Date, isAllDay: Bool = false, location: String? = nil, notes: String? = nil, file: String
+        uid: String, title: String, start: Date, end: Date, isAllDay: Bool = false, location: String? = nil,
+        notes: String? = nil, file: String
     ) {
         self.uid = uid
         self.title = title

@@ -45,9 +45,12 @@ public struct CalendarFolder: SystemStore {
         let matcher = NameMatcher(names)
         var calendar = Foundation.Calendar(identifier: .gregorian)
         calendar.timeZone = timeZone
-        let end = calendar.date(byAdding: .day, value: max(0, days), to: now) ?? now.addingTimeInterval(Double(days) * 86_400)
+        let end =
+            calendar.date(byAdding: .day, value: max(0, days), to: now) ?? now.addingTimeInterval(Double(days) * 86_400)
         let contents = try await items(in: DateInterval(start: now, end: end))
-        let matches = contents.items.map { (event: $0, names: matcher.names(in: $0.title)) }.filter { !$0.names.isEmpty }
+        let matches = contents.items.map { (event: $0, names: matcher.names(in: $0.title)) }.filter {
+            !$0.names.isEmpty
+        }
         return (matches, contents.problems)
     }
 
@@ -67,14 +70,19 @@ public struct CalendarFolder: SystemStore {
             return true
         }
         let found = (entries?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension.lowercased() == "ics" }
-        if found.isEmpty, let failure { throw StoreProblem(origin: url.path, reason: "cannot be read: \((failure as NSError).localizedDescription)") }
+        if found.isEmpty, let failure {
+            throw StoreProblem(origin: url.path, reason: "cannot be read: \((failure as NSError).localizedDescription)")
+        }
         return found.sorted { $0.path < $1.path }
     }
 
     private func data(of file: URL) throws(StoreProblem) -> Data {
         do {
             let size = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
-            guard size <= Self.largestFile else { throw StoreProblem(origin: file.path, reason: "has \(size) bytes; the largest that is read has \(Self.largestFile)") }
+            guard size <= Self.largestFile else {
+                throw StoreProblem(
+                    origin: file.path, reason: "has \(size) bytes; the largest that is read has \(Self.largestFile)")
+            }
             return try Data(contentsOf: file)
         } catch let problem as StoreProblem {
             throw problem

@@ -17,7 +17,9 @@ struct ICalendarFile {
     init(_ data: Data, path: String, timeZone: TimeZone) throws(StoreProblem) {
         self.path = path
         self.timeZone = timeZone
-        guard let text = String(data: data, encoding: .utf8) else { throw StoreProblem(origin: path, reason: "is not UTF-8 text") }
+        guard let text = String(data: data, encoding: .utf8) else {
+            throw StoreProblem(origin: path, reason: "is not UTF-8 text")
+        }
         self.text = text
     }
 
@@ -37,12 +39,15 @@ struct ICalendarFile {
             throw problem(begins ? "truncated: no END:VCALENDAR" : "is not an iCalendar file")
         }
         defer { icalcomponent_free(root) }
-        guard icalcomponent_isa(root) == ICAL_VCALENDAR_COMPONENT || icalcomponent_isa(root) == ICAL_XROOT_COMPONENT else {
+        guard icalcomponent_isa(root) == ICAL_VCALENDAR_COMPONENT || icalcomponent_isa(root) == ICAL_XROOT_COMPONENT
+        else {
             throw problem("is not an iCalendar file")
         }
         var contents = StoreContents<CalendarEvent>(items: [])
         // libical fills in what is missing at the end of a file, and says nothing.
-        if text.lastLine.uppercased() != "END:VCALENDAR" { contents.problems.append(problem("truncated: no END:VCALENDAR")) }
+        if text.lastLine.uppercased() != "END:VCALENDAR" {
+            contents.problems.append(problem("truncated: no END:VCALENDAR"))
+        }
         let events = Self.events(in: root)
         let moved = movedStarts(of: events)
         for event in events {
@@ -77,7 +82,9 @@ struct ICalendarFile {
         return moved
     }
 
-    private func uid(of event: OpaquePointer) -> String { icalcomponent_get_uid(event).map { String(cString: $0) } ?? "" }
+    private func uid(of event: OpaquePointer) -> String {
+        icalcomponent_get_uid(event).map { String(cString: $0) } ?? ""
+    }
 
     /// Since 1970, of a time without a zone as if it were UTC.
     private func seconds(_ time: icaltimetype) -> Int { Int(icaltime_as_timet_with_zone(time, time.zone)) }
@@ -88,7 +95,9 @@ struct ICalendarFile {
         let title = icalcomponent_get_summary(event).map { String(cString: $0) } ?? ""
         let name = title.isEmpty ? "an event without a title" : "the event “\(title)”"
         let first = icalcomponent_get_dtstart(event)
-        guard icaltime_is_null_time(first) == 0, icaltime_is_valid_time(first) != 0 else { throw problem("\(name) has no start that can be read") }
+        guard icaltime_is_null_time(first) == 0, icaltime_is_valid_time(first) != 0 else {
+            throw problem("\(name) has no start that can be read")
+        }
         if let zone = unknownZone(of: event, start: first) {
             throw problem("\(name) is in the time zone “\(zone)”, which is neither in the file nor one of the system's")
         }
@@ -111,10 +120,14 @@ struct ICalendarFile {
                 }, collector)
         }
         return found.spans.compactMap { occurrence in
-            let start = isFloating ? onWallClock(occurrence.start) : Date(timeIntervalSince1970: Double(occurrence.start))
+            let start =
+                isFloating ? onWallClock(occurrence.start) : Date(timeIntervalSince1970: Double(occurrence.start))
             // libical's spans of whole days end in the last second of the day that they no longer have.
             let length = isDate ? wholeDays(of: event, from: first) : occurrence.end - occurrence.start
-            let end = isFloating ? onWallClock(occurrence.start + length) : Date(timeIntervalSince1970: Double(occurrence.start + length))
+            let end =
+                isFloating
+                ? onWallClock(occurrence.start + length)
+                : Date(timeIntervalSince1970: Double(occurrence.start + length))
             let overlaps = start < span.end && (end > span.start || end == start && start >= span.start)
             guard overlaps else { return nil }
             return CalendarEvent(
@@ -146,7 +159,8 @@ struct ICalendarFile {
     private func onWallClock(_ seconds: Int) -> Date {
         var calendar = Foundation.Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
-        let fields = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: Double(seconds)))
+        let fields = calendar.dateComponents(
+            [.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: Double(seconds)))
         calendar.timeZone = timeZone
         return calendar.date(from: fields) ?? Date(timeIntervalSince1970: Double(seconds))
     }
@@ -165,10 +179,15 @@ struct ICalendarFile {
         var property = icalcomponent_get_first_property(event, ICAL_RRULE_PROPERTY)
         while let one = property {
             var rule = icalproperty_get_rrule(one)
-            let daily = withUnsafeBytes(of: &rule.by_hour) { Self.count($0) } * withUnsafeBytes(of: &rule.by_minute) { Self.count($0) }
+            let daily =
+                withUnsafeBytes(of: &rule.by_hour) { Self.count($0) }
+                * withUnsafeBytes(of: &rule.by_minute) { Self.count($0) }
                 * withUnsafeBytes(of: &rule.by_second) { Self.count($0) }
-            let isOften = [ICAL_SECONDLY_RECURRENCE, ICAL_MINUTELY_RECURRENCE, ICAL_HOURLY_RECURRENCE].contains(rule.freq)
-            if isOften || daily > Self.mostOccurrencesADay { throw problem("\(name) repeats more than \(Self.mostOccurrencesADay) times a day") }
+            let isOften = [ICAL_SECONDLY_RECURRENCE, ICAL_MINUTELY_RECURRENCE, ICAL_HOURLY_RECURRENCE].contains(
+                rule.freq)
+            if isOften || daily > Self.mostOccurrencesADay {
+                throw problem("\(name) repeats more than \(Self.mostOccurrencesADay) times a day")
+            }
             property = icalcomponent_get_next_property(event, ICAL_RRULE_PROPERTY)
         }
     }
@@ -182,6 +201,8 @@ struct ICalendarFile {
 
 extension String {
     fileprivate var lastLine: String {
-        split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }.map { $0.trimmingCharacters(in: .whitespaces) } ?? ""
+        split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }.map {
+            $0.trimmingCharacters(in: .whitespaces)
+        } ?? ""
     }
 }

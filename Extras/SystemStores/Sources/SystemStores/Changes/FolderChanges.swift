@@ -26,12 +26,16 @@ private final class FolderWatch: @unchecked Sendable {
 
     /// Whatever leaves a folder with other contents: a file written and closed, renamed into it or out of it, removed.
     /// Not every write: a file is complete when it is closed.
-    private static let changes = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+    private static let changes = UInt32(
+        IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF
+            | IN_ONLYDIR)
 
     init(_ url: URL) throws(StoreProblem) {
         root = url
         descriptor = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
-        guard descriptor >= 0 else { throw StoreProblem(origin: url.path, reason: "cannot be watched: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else {
+            throw StoreProblem(origin: url.path, reason: "cannot be watched: \(String(cString: strerror(errno)))")
+        }
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         guard add(url) else {
             let words = String(cString: strerror(errno))
@@ -95,7 +99,9 @@ private final class FolderWatch: @unchecked Sendable {
                         folders[event.wd] = nil
                         continue
                     }
-                    if event.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF) != 0, folders[event.wd] == root { rootIsGone = true }
+                    if event.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF) != 0, folders[event.wd] == root {
+                        rootIsGone = true
+                    }
                     // A new file says nothing until it is written and closed.
                     let isEmptyFile = event.mask & UInt32(IN_CREATE) != 0 && !isFolder
                     if !isEmptyFile { changed = true }
