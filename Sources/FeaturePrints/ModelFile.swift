@@ -8,9 +8,9 @@ struct ModelFile {
 
     let tensors: SafeTensorsFile
     let graph: NetworkGraph
-    /// Nil where the file has no activation ranges.
+    /// Nil if the file has no activation ranges.
     let quantization: Quantization?
-    /// Nil where the file has no threshold.
+    /// Nil if the file has no threshold.
     let matchThreshold: Double?
     private let graphText: String
 

@@ -63,7 +63,7 @@ typedef struct {
 // A dense int8 convolution, unsigned input times signed weights: `sum * scales + bias`, plus the residual
 // times `residual_scale`, in float32; then ReLU.
 //
-// Geometry as in lk_convolution, strides in elements, 16 bytes a pixel of a block. `weights` are
+// Geometry as in lk_convolution, strides in elements, 16 bytes per pixel of a block. `weights` are
 // [output block][input block][kernel row][kernel column][4 quads of inputs][16 outputs][4 inputs].
 typedef struct {
     const uint8_t *input;
@@ -159,12 +159,12 @@ typedef struct {
     void (*quantized_dot_products)(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride,
                                    size_t count, size_t dimension, int32_t *out);
 
-    // `count` rows as [group of 16][quad][16][4 components], zeros where there are none.
+    // `count` rows as [group of 16][quad][16][4 components], padded with zeros.
     void (*pack_quantized_rows)(const uint8_t *rows, ptrdiff_t row_stride, size_t count,
                                 size_t dimension, uint8_t *packed);
 
     // out[q * groups * 16 + i]: the dot product of query q and row i of packed rows. A query has
-    // `quads` * 4 components, zeros where the rows have none.
+    // `quads` * 4 components, padded with zeros.
     void (*quantized_products)(const int8_t *queries, size_t query_count, const uint8_t *packed,
                                size_t groups, size_t quads, int32_t *out);
 
@@ -194,14 +194,14 @@ typedef struct {
     void (*sum_cells)(const uint8_t *source, ptrdiff_t stride, int32_t rows, int32_t width,
                       int32_t factor, float *cells);
 
-    // out[x] = sum of weights * cells, four floats a pixel.
+    // out[x] = sum of weights * cells, four floats per pixel.
     void (*filter_columns)(const float *cells, const lk_filter_span *spans, const float *weights,
                            int32_t width, float *out);
 
     // out[i] += weight * line[i]
     void (*accumulate)(const float *line, float weight, size_t count, float *out);
 
-    // Three floats a pixel, `layout->pixel_stride` apart.
+    // Three floats per pixel, `layout->pixel_stride` apart.
     void (*write_pixels)(const float *pixels, int32_t width, const lk_pixel_layout *layout, float *out);
 
     // out[i] = cells[i] * scale, rounded to nearest, even on a tie, and clamped.
@@ -216,10 +216,10 @@ typedef struct {
 // LOOKALIKE_SIMD (portable, neon, avx2, avx512, avx512vnni) if the CPU has that. Chosen once.
 const lk_kernels *lk_kernels_selected(void);
 
-// The table of a SIMD target; NULL where the CPU or the build lacks it.
+// The table of a SIMD target; NULL if the CPU or the build lacks it.
 const lk_kernels *lk_kernels_for(lk_simd_target target);
 
-// The processors that this process may run on; 0 where the system does not say.
+// The processors that this process may run on; 0 if unknown.
 int lk_available_processors(void);
 
 #endif

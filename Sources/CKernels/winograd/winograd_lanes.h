@@ -1,6 +1,6 @@
 // The transforms of Winograd's F(4x4, 3x3): sixteen outputs of a 3x3 convolution from 36 products
 // instead of 144. Lavin, Gray: "Fast Algorithms for Convolutional Neural Networks" (CVPR 2016),
-// section 4.2, whose matrices B and A these are; a lane is a channel.
+// section 4.2, whose matrices B and A these are; a lane is per channel.
 //
 // The including file defines WINOGRAD and sets the target.
 

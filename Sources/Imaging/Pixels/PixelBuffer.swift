@@ -77,7 +77,7 @@ public struct PixelBuffer: Sendable {
 public enum PixelBufferError: Error, Equatable, CustomStringConvertible {
     case emptyShape(width: Int, height: Int)
     case rowTooShort(bytesPerRow: Int, width: Int, format: PixelFormat)
-    /// `needed` is nil where the size overflows an integer.
+    /// `needed` is nil if the size overflows an integer.
     case tooFewBytes(needed: Int?, given: Int)
 
     public var description: String {
@@ -85,7 +85,7 @@ public enum PixelBufferError: Error, Equatable, CustomStringConvertible {
         case .emptyShape(let width, let height):
             "a pixel buffer needs at least one pixel, not \(width)×\(height)"
         case .rowTooShort(let bytesPerRow, let width, let format):
-            "\(bytesPerRow) bytes a row do not hold \(width) pixels of \(format.rawValue)"
+            "\(bytesPerRow) bytes per row do not hold \(width) pixels of \(format.rawValue)"
         case .tooFewBytes(let needed?, let given):
             "the pixels take \(needed) bytes, but the memory has \(given)"
         case .tooFewBytes(nil, let given):

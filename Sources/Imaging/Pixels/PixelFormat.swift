@@ -1,4 +1,4 @@
-/// How the bytes of a pixel are laid out, eight bits a component.
+/// How the bytes of a pixel are laid out, eight bits per component.
 public enum PixelFormat: String, Sendable, CaseIterable {
     /// Blue, green, red, alpha: what a Mac screenshot and most camera frames are.
     case bgra8

@@ -29,7 +29,7 @@ public struct Quadrilateral: Sendable, Hashable, Codable {
     /// The corners, clockwise from the top left.
     public var corners: [Point] { [topLeft, topRight, bottomRight, bottomLeft] }
 
-    /// The area as a share of the image's, positive where the corners go clockwise.
+    /// The area as a share of the image's, positive if the corners go clockwise.
     public var area: Double {
         let corners = corners
         return (0..<4).reduce(0) { sum, index in

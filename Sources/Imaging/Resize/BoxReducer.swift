@@ -25,7 +25,7 @@ public struct BoxReducer: Sendable {
         guard factor > 1, width > 0, height > 0, image.format != .gray8, image.alpha != .straight else { return image }
         let channels = image.format.bytesPerPixel
         let rowBytes = width * factor * channels
-        // A fourth byte where there was none means nothing.
+        // The fourth byte is padding.
         let format = image.format == .rgb8 ? .rgba8 : image.format
         let alpha = image.format == .rgb8 ? AlphaMode.ignored : image.alpha
         let reduced = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: width * height * 4)

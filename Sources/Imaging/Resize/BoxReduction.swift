@@ -9,7 +9,7 @@
 /// 160, 96 and 48: 0.33 / 255 root mean square, 3.6 / 255 at the worst pixel (with `⌊s / 2⌋`, 0.73
 /// and 10.7; with `⌊s / 4⌋`, 0.18 and 2.3).
 public enum BoxReduction: Sendable {
-    /// ⌊scale / 3⌋ pixels a cell where that is at least two, otherwise none; along rows no more than the next
+    /// ⌊scale / 3⌋ pixels per cell where that is at least two, otherwise none; along rows no more than the next
     /// multiple of four below.
     case automatic
     /// The triangle filter alone.

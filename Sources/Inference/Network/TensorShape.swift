@@ -2,7 +2,7 @@ import CKernels
 
 /// The shape of a tensor between layers.
 enum TensorShape: Sendable, Equatable {
-    /// The input image: RGB and a gap, four floats a pixel, inside a border of zeros.
+    /// The input image: RGB and a gap, four floats per pixel, inside a border of zeros.
     case image(width: Int, height: Int)
     /// Channels in blocks of sixteen: [block][row][column][16], inside a border of zeros.
     case map(channels: Int, width: Int, height: Int)

@@ -1,4 +1,4 @@
-/// How an intent and its parameters read as a sentence; plain data, for those who list an app's intents.
+/// An intent and its parameters as a sentence; plain data, to list an app's intents.
 public protocol ParameterSummary: Sendable {
     /// The sentence, parameters as `${name}`.
     var text: String { get }
@@ -37,7 +37,7 @@ extension IntentParameterSummary: ExpressibleByStringInterpolation {
             if !literal.isEmpty { segments.append(.text(literal)) }
         }
 
-        /// A parameter, called by its title or, where it has none, its type.
+        /// A parameter, by its title or, without one, its type.
         public mutating func appendInterpolation<Value>(_ parameter: KeyPath<Intent, IntentParameter<Value>>) {
             let title = Intent()[keyPath: parameter].title?.defaultValue ?? "\(Value.self)"
             segments.append(.parameter(title))

@@ -17,8 +17,8 @@ public struct RelatedEntityIndex<Entity: Sendable>: RelatedEntitySource {
     private let entities: [Entity]
 
     /// - Parameters:
-    ///   - entities: all of them; of one key they are found in this order.
-    ///   - attributes: by name, what of an entity it is looked up by; several values, where it has several.
+    ///   - entities: the entities; those with the same key are returned in this order.
+    ///   - attributes: by name, the values that an entity is looked up by.
     public init(_ entities: [Entity], by attributes: [String: (Entity) -> [String]]) {
         self.entities = entities
         byAttribute = attributes.mapValues { values in

@@ -99,7 +99,7 @@ public struct SearchQuery: Sendable, Hashable {
         return Array(ranking.prefix(count))
     }
 
-    /// Where a cursor is in the order of what labels alone found; nil where it is before its beginning.
+    /// The place of a cursor among the entities that only labels found; nil before the first of them.
     private func labelPlace(of cursor: SearchCursor) -> Catalog.PhraseMatch? {
         (0...labels.count).first { 1 - score(distance: nil, labelCount: $0) == cursor.sortKey }
             .map { Catalog.PhraseMatch(key: cursor.key, count: $0) }
