@@ -3,6 +3,8 @@ OUTPUT = demo-output
 # In release, like the build: the tests run networks and resize large images. Testable imports would compile
 # everything a second time with other flags, and no test needs them.
 TEST_FLAGS = -c release --disable-testable-imports
+# Shared by the macros and the example, so that swift-syntax is built once.
+EXTRAS_BUILD = .build-extras
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
 .PHONY: help build test demo example smoke-training bench bench-quick docs dependencies extra-dependencies clean
@@ -30,13 +32,13 @@ build: dependencies
 
 test: extra-dependencies
 	swift test $(TEST_FLAGS)
-	cd Extras/SystemStores && swift test $(TEST_FLAGS)
-	cd Extras/VisualSearchMacros && swift test $(TEST_FLAGS)
+	swift test $(TEST_FLAGS) --package-path Extras/SystemStores
+	swift test $(TEST_FLAGS) --package-path Extras/VisualSearchMacros --scratch-path $(EXTRAS_BUILD)
 
 # The example app: a visual search from a screenshot to the app's screens.
 example: extra-dependencies
 	@rm -rf $(OUTPUT)/album-search
-	swift run -c release --package-path Examples/AlbumSearch AlbumSearch $(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
+	swift run -c release --package-path Examples/AlbumSearch --scratch-path $(EXTRAS_BUILD) AlbumSearch $(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
 
 demo: build
 	@mkdir -p $(OUTPUT)
@@ -63,4 +65,4 @@ docs: dependencies
 		generate-documentation --target VisualSearch --output-path $(OUTPUT)/docs
 
 clean:
-	rm -rf .build Extras/*/.build Examples/AlbumSearch/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
+	rm -rf .build $(EXTRAS_BUILD) Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
