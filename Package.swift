@@ -44,32 +44,34 @@ let package = Package(
         .target(name: "Imaging", dependencies: ["CImageCodecs", "CKernels", "Compute"]),
         .target(name: "VectorSearch", dependencies: ["CKernels", "Compute", "COpenBLAS"]),
         .target(name: "Inference", dependencies: ["CKernels", "Compute"]),
+        .target(name: "LocalFeatures", dependencies: ["CKernels", "Compute", "Imaging", "Inference"]),
         .target(
             name: "FeaturePrints",
             dependencies: ["Compute", "Imaging", "Inference", "VectorSearch"]),
         .target(
-            name: "DefaultModel", dependencies: ["FeaturePrints", "Inference"], path: "Models",
-            exclude: ["report", "training", "README.md"], sources: ["DefaultModel.swift"],
-            resources: [.copy("default.safetensors")]),
+            name: "DefaultModel", dependencies: ["FeaturePrints", "Inference", "LocalFeatures"], path: "Models",
+            exclude: ["report", "training", "README.md"], sources: ["DefaultModel.swift", "DefaultLocalFeatureModel.swift"],
+            resources: [.copy("default.safetensors"), .copy("local-features.safetensors")]),
         .target(
             name: "Catalogs",
             dependencies: [
-                "Compute", defaultModel, "FeaturePrints", "Imaging", "VectorSearch",
+                "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures", "VectorSearch",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .target(name: "VisualSearch", dependencies: ["Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging"]),
         .target(
             name: "Lookalike",
             dependencies: [
-                "Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "VectorSearch",
+                "Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures",
+                "VectorSearch",
             ]),
         .executableTarget(
             name: "LookalikeCommand",
             // All layers by name, not through Lookalike alone: an incremental build compiles a target
             // anew when a target it names has changed, and not when one behind a re-export has.
             dependencies: [
-                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "Lookalike",
-                "VectorSearch", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "LocalFeatures",
+                "Lookalike", "VectorSearch", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
         .target(name: "TestSupport", dependencies: ["Imaging"], path: "Tests/TestSupport"),
@@ -79,6 +81,9 @@ let package = Package(
             exclude: ["make_fixtures.py"], resources: [.copy("Fixtures")]),
         .testTarget(name: "VectorSearchTests", dependencies: ["Compute", "TestSupport", "VectorSearch"]),
         .testTarget(name: "InferenceTests", dependencies: ["Inference"]),
+        .testTarget(
+            name: "LocalFeatureTests",
+            dependencies: ["CKernels", "Compute", "DefaultModel", "Imaging", "LocalFeatures", "TestSupport"]),
         .testTarget(
             name: "FeaturePrintTests",
             dependencies: ["Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "TestSupport"],

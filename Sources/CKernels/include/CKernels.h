@@ -125,6 +125,49 @@ typedef struct {
     float residual_weight;
 } lk_distance_bound;
 
+// The largest radius of a Gaussian kernel, in pixels.
+enum { LK_LARGEST_BLUR_RADIUS = 32 };
+
+// A grayscale image. `stride` counts floats and is a multiple of 16; at least 16 floats follow the last pixel.
+typedef struct {
+    const float *pixels;
+    ptrdiff_t stride;
+    int32_t width;
+    int32_t height;
+} lk_plane;
+
+typedef struct {
+    int32_t x;
+    int32_t y;
+} lk_pixel;
+
+// Samples a side of the square patch that describes a keypoint, bins of its orientation histogram (10 degrees each),
+// and floats of its descriptor (4 x 4 cells of 8 directions).
+enum { LK_PATCH_SIDE = 16, LK_ORIENTATION_BINS = 36, LK_DESCRIPTOR_LENGTH = 128 };
+
+// A square patch around (x, y), its samples `spacing` pixels apart, turned by the angle with this cosine and sine.
+typedef struct {
+    lk_plane plane;
+    float x;
+    float y;
+    float spacing;
+    float cosine;
+    float sine;
+} lk_patch;
+
+// The largest and the second largest of some values, and the row of the largest.
+typedef struct {
+    float best;
+    float second;
+    int32_t row;
+} lk_best_two;
+
+// A signature's place in its list, and its Hamming distance.
+typedef struct {
+    uint32_t index;
+    uint32_t distance;
+} lk_hamming;
+
 typedef struct {
     lk_simd_target target;
     const char *name;
@@ -210,6 +253,30 @@ typedef struct {
     // A row of `count` pixels of four floats, sampled bilinearly; outside the source its edge is repeated.
     void (*sample)(const float *pixels, int32_t width, int32_t height, const lk_projection *projection,
                    int32_t row, int32_t count, float *out);
+
+    // Separable Gaussian blur with replicated edges: taps[0] at the center, taps[radius] at both ends. `out` has the
+    // source's stride. `difference`, if not NULL, becomes out - source. `line` holds
+    // stride + 2 * LK_LARGEST_BLUR_RADIUS floats.
+    void (*gaussian_blur)(const lk_plane *source, const float *taps, int32_t radius, float *line, float *out,
+                          float *difference);
+
+    // The pixels of planes[1], row by row, at least `border` pixels from every edge, that are above `threshold` and not
+    // below any of their 26 neighbors in the three planes, or the same with the sign changed. Finds at most `capacity`.
+    size_t (*scale_space_extrema)(const float *const planes[3], ptrdiff_t stride, int32_t width, int32_t height,
+                                  int32_t border, float threshold, lk_pixel *found, size_t capacity);
+
+    // LK_ORIENTATION_BINS sums of gradient lengths, times `window` ([16][16]), by the gradients' angles.
+    void (*orientation_histogram)(const lk_patch *patch, const float *window, float *histogram);
+
+    // LK_DESCRIPTOR_LENGTH sums of gradient lengths, times `window`: [row of cells][column of cells][direction].
+    void (*gradient_descriptor)(const lk_patch *patch, const float *window, float *descriptor);
+
+    // The two largest of (dots[i] - offset) * scales[i]; `count` is a positive multiple of 16.
+    void (*best_two)(const int32_t *dots, int32_t offset, const float *scales, size_t count, lk_best_two *out);
+
+    // The signatures within a Hamming distance of `limit`, in order; returns how many. `found` has `count` places.
+    size_t (*hamming_within)(uint64_t signature, const uint64_t *signatures, size_t count, uint32_t limit,
+                             lk_hamming *found);
 } lk_kernels;
 
 // The best SIMD target that this CPU has, or the one named by the environment variable

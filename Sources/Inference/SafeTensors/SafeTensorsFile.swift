@@ -64,6 +64,19 @@ package struct SafeTensorsFile {
         return floats
     }
 
+    /// The numbers of a tensor of type U8, in row-major order.
+    ///
+    /// - Throws: `unusableTensor` if it is missing, or has another type or shape.
+    package func bytes(_ name: String, shape: [Int]) throws(ModelError.Reason) -> [UInt8] {
+        guard let tensor = tensors[name], let range = range(of: name) else {
+            throw .unusableTensor(name: name, "is missing from the file")
+        }
+        guard elements[name] == .uint8, tensor.shape == shape else {
+            throw .unusableTensor(name: name, "is \(tensor.dtype) \(tensor.shape) and not U8 \(shape)")
+        }
+        return Array(data[range])
+    }
+
     private static func checked(
         _ tensors: [String: Tensor], byteCount: Int
     ) throws(ModelError.Reason) -> [String: TensorElement] {
@@ -71,7 +84,7 @@ package struct SafeTensorsFile {
         var ranges: [(range: Range<Int>, name: String)] = []
         for (name, tensor) in tensors.sorted(by: { $0.key < $1.key }) {
             guard let element = TensorElement(rawValue: tensor.dtype) else {
-                throw .unusableTensor(name: name, "is of type \(tensor.dtype); F32, F16 and BF16 are supported")
+                throw .unusableTensor(name: name, "is of type \(tensor.dtype); F32, F16, BF16 and U8 are supported")
             }
             var size = element.byteCount
             for extent in tensor.shape {

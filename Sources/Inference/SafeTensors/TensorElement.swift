@@ -1,10 +1,17 @@
-/// The number formats of stored weights; all are converted to float32.
+/// The number formats of stored tensors. Weights are converted to float32.
 enum TensorElement: String, Sendable, Decodable {
     case float32 = "F32"
     case float16 = "F16"
     case bfloat16 = "BF16"
+    case uint8 = "U8"
 
-    var byteCount: Int { self == .float32 ? 4 : 2 }
+    var byteCount: Int {
+        switch self {
+        case .float32: 4
+        case .float16, .bfloat16: 2
+        case .uint8: 1
+        }
+    }
 
     /// Reads little-endian numbers, which need not be aligned.
     func floats(from bytes: UnsafeRawBufferPointer) -> [Float] {
@@ -29,6 +36,8 @@ enum TensorElement: String, Sendable, Decodable {
                     let high = UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self))
                     out[index] = Float(bitPattern: UInt32(high) << 16)
                 }
+            case .uint8:
+                for index in 0..<count { out[index] = Float(bytes.load(fromByteOffset: index, as: UInt8.self)) }
             }
             initialized = count
         }

@@ -1,0 +1,10 @@
+#if defined(__x86_64__)
+#include "../kernel_tables.h"
+#include "../target_avx2.h"
+
+#define ORIENTATION_HISTOGRAM lk_orientation_histogram_avx2
+#define GRADIENT_DESCRIPTOR lk_gradient_descriptor_avx2
+#include "keypoint_descriptor_lanes.h"
+
+#pragma clang attribute pop
+#endif

@@ -1,0 +1,129 @@
+import CKernels
+import Compute
+import Foundation
+
+/// An image at many scales: Gaussians of growing width, and the differences of neighboring ones, per octave.
+///
+/// Lowe, section 3: three scales per octave, from a standard deviation of 1.6 pixels on. The memory is kept from one image
+/// to the next, since getting it anew costs more than the blurs.
+final class ScaleSpace {
+    /// Scales per octave at which extrema are looked for.
+    static let scalesPerOctave = 3
+    /// The standard deviation of the first Gaussian of an octave, in pixels of that octave.
+    static let baseSigma: Float = 1.6
+    /// The blur that a resized image is taken to have.
+    private static let assumedSigma: Float = 0.5
+    private static let mostOctaves = 5
+    /// Octaves with a shorter side hold no keypoints that are worth having.
+    private static let shortestSide = 16
+
+    /// Planes of one size: half as wide and high as those of the octave before.
+    struct Octave {
+        let width: Int
+        let height: Int
+        let stride: Int
+        let gaussians: [UnsafeMutablePointer<Float>]
+        let differences: [UnsafeMutablePointer<Float>]
+
+        func plane(_ index: Int) -> lk_plane {
+            lk_plane(pixels: UnsafePointer(gaussians[index]), stride: stride, width: Int32(width), height: Int32(height))
+        }
+    }
+
+    private(set) var octaves: [Octave] = []
+    private let kernels: SIMDTarget
+    private var memory: UnsafeMutableBufferPointer<Float>
+    private let first: GaussianKernel
+    private let steps: [GaussianKernel]
+
+    init(kernels: SIMDTarget) {
+        self.kernels = kernels
+        memory = .init(start: nil, count: 0)
+        let base = Self.baseSigma
+        first = GaussianKernel(sigma: (base * base - Self.assumedSigma * Self.assumedSigma).squareRoot())
+        steps = (1..<(Self.scalesPerOctave + 3)).map { scale in
+            let ratio = Float(1) / Float(Self.scalesPerOctave)
+            let (before, after) = (base * exp2(Float(scale - 1) * ratio), base * exp2(Float(scale) * ratio))
+            return GaussianKernel(sigma: (after * after - before * before).squareRoot())
+        }
+    }
+
+    deinit { memory.baseAddress.map { UnsafeMutableRawPointer($0).deallocate() } }
+
+    /// Floats from a row to the next: whole vectors, and one more.
+    static func stride(width: Int) -> Int { (width + 15) / 16 * 16 + 16 }
+
+    /// Builds the scale space of an image that `fill` writes: `height` rows, `stride` floats apart.
+    ///
+    /// O(width · height).
+    func build(width: Int, height: Int, fill: (UnsafeMutablePointer<Float>, _ stride: Int) -> Void) {
+        let (source, line) = layOut(width: width, height: height)
+        fill(source, octaves[0].stride)
+        for (index, octave) in octaves.enumerated() {
+            if index == 0 {
+                blur(lk_plane(pixels: source, stride: octave.stride, width: Int32(width), height: Int32(height)),
+                    by: first, line: line, into: octave.gaussians[0], difference: nil)
+            } else {
+                halve(octaves[index - 1], into: octave)
+            }
+            for (step, kernel) in steps.enumerated() {
+                blur(
+                    octave.plane(step), by: kernel, line: line, into: octave.gaussians[step + 1],
+                    difference: octave.differences[step])
+            }
+        }
+    }
+
+    private func blur(
+        _ plane: lk_plane, by kernel: GaussianKernel, line: UnsafeMutablePointer<Float>,
+        into result: UnsafeMutablePointer<Float>, difference: UnsafeMutablePointer<Float>?
+    ) {
+        var plane = plane
+        kernels.table.gaussian_blur(&plane, kernel.taps, Int32(kernel.radius), line, result, difference)
+    }
+
+    /// Every second pixel of the Gaussian that is twice as wide as the octave's first.
+    private func halve(_ octave: Octave, into half: Octave) {
+        let (source, target) = (octave.gaussians[Self.scalesPerOctave], half.gaussians[0])
+        for y in 0..<half.height {
+            let (from, to) = (source + 2 * y * octave.stride, target + y * half.stride)
+            for x in 0..<half.width { to[x] = from[2 * x] }
+        }
+    }
+
+    /// Octaves for an image of this size, and memory for it and for a line of the blur.
+    private func layOut(width: Int, height: Int) -> (source: UnsafeMutablePointer<Float>, line: UnsafeMutablePointer<Float>) {
+        var sizes: [(width: Int, height: Int)] = []
+        var size = (width: width, height: height)
+        while sizes.isEmpty || sizes.count < Self.mostOctaves && min(size.width, size.height) >= Self.shortestSide {
+            sizes.append(size)
+            size = (size.width / 2, size.height / 2)
+        }
+        func count(_ size: (width: Int, height: Int)) -> Int { Self.stride(width: size.width) * (size.height + 1) }
+        let planes = 2 * Self.scalesPerOctave + 5
+        let lineCount = Self.stride(width: width) + 2 * Int(LK_LARGEST_BLUR_RADIUS)
+        reserve(sizes.reduce(count(sizes[0]) + lineCount) { $0 + planes * count($1) })
+        guard var next = memory.baseAddress else { preconditionFailure("memory was reserved") }
+        func take(_ count: Int) -> UnsafeMutablePointer<Float> {
+            defer { next += (count + 15) / 16 * 16 }
+            return next
+        }
+        octaves = sizes.map { size in
+            Octave(
+                width: size.width, height: size.height, stride: Self.stride(width: size.width),
+                gaussians: (0..<(Self.scalesPerOctave + 3)).map { _ in take(count(size)) },
+                differences: (0..<(Self.scalesPerOctave + 2)).map { _ in take(count(size)) })
+        }
+        return (take(count(sizes[0])), take(lineCount))
+    }
+
+    private func reserve(_ count: Int) {
+        // Each plane starts at a multiple of 16 floats.
+        let count = count + 16 * 64
+        guard memory.count < count else { return }
+        memory.baseAddress.map { UnsafeMutableRawPointer($0).deallocate() }
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<Float>.stride, alignment: 64)
+        memory = .init(start: bytes.bindMemory(to: Float.self, capacity: count), count: count)
+        memory.initialize(repeating: 0)
+    }
+}

@@ -1,0 +1,125 @@
+import Compute
+import Imaging
+import Synchronization
+
+/// Detects and describes the keypoints of images.
+///
+/// An image is resized, its scale space is searched for extrema, and the strongest get an orientation and a descriptor.
+/// The result is the same on every run and for every number of threads. An extractor may be shared between tasks.
+public final class LocalFeatureExtractor: Sendable {
+    /// How large an image is made, and how many keypoints it gets at most.
+    public struct Detail: Sendable, Hashable {
+        /// The longest side that keypoints are detected at, in pixels. Images that are less than half as large are
+        /// enlarged to twice their size, others to this.
+        public var longSide: Int
+        public var keypointCount: Int
+
+        public init(longSide: Int, keypointCount: Int) {
+            precondition((32...4_096).contains(longSide) && (1...10_000).contains(keypointCount))
+            self.longSide = longSide
+            self.keypointCount = keypointCount
+        }
+
+        /// For the images of a catalog: 10.5 KB each with the inverted lists.
+        public static let catalog = Detail(longSide: 384, keypointCount: 200)
+        /// For a query that shows one or two things.
+        public static let query = Detail(longSide: 512, keypointCount: 500)
+        /// For a query that shows many things, or small ones.
+        public static let fineQuery = Detail(longSide: 1_024, keypointCount: 1_600)
+    }
+
+    public let model: LocalFeatureModel
+    private let detector: KeypointDetector
+    private let describer: KeypointDescriber
+    private let simd: SIMDTarget
+    private let free = Mutex<[Workspace]>([])
+
+    /// Memory of one extraction, used by one thread at a time.
+    private struct Workspace: @unchecked Sendable {
+        let space: ScaleSpace
+    }
+
+    public convenience init(_ model: LocalFeatureModel) { self.init(model, simd: .selected) }
+
+    package init(_ model: LocalFeatureModel, simd: SIMDTarget) {
+        self.model = model
+        self.simd = simd
+        detector = KeypointDetector(kernels: simd)
+        describer = KeypointDescriber(kernels: simd)
+    }
+
+    /// Extracts what a catalog keeps of an image.
+    ///
+    /// O(detail.longSide² + keypoints).
+    public func features(of image: PixelBuffer, detail: Detail = .catalog) -> LocalFeatures {
+        let found = queryFeatures(of: image, detail: detail)
+        let dimension = LocalFeatureModel.dimension
+        var codes: [UInt8] = []
+        codes.reserveCapacity(found.count * DescriptorQuantizer.byteCount)
+        let words = found.descriptors.withUnsafeBufferPointer { descriptors in
+            for index in 0..<found.count {
+                let descriptor = UnsafeBufferPointer(rebasing: descriptors[(index * dimension)..<((index + 1) * dimension)])
+                model.quantizer.append(descriptor, to: &codes)
+            }
+            return model.vocabulary.words(of: descriptors, count: 1)
+        }
+        return LocalFeatures(width: found.width, height: found.height, keypoints: found.keypoints, words: words, codes: codes)
+    }
+
+    /// Extracts the features of a query image.
+    ///
+    /// O(detail.longSide² + keypoints).
+    public func queryFeatures(of image: PixelBuffer, detail: Detail = .query) -> QueryFeatures {
+        var descriptors: [Float] = []
+        descriptors.reserveCapacity(detail.keypointCount * LocalFeatureModel.dimension)
+        let (size, keypoints) = withUnsafeTemporaryAllocation(of: Float.self, capacity: LocalFeatureModel.dimension) { projected in
+            extract(image, detail: detail) { raw in
+                model.projection.project(raw, into: projected)
+                descriptors.append(contentsOf: projected)
+            }
+        }
+        return QueryFeatures(width: size.width, height: size.height, keypoints: keypoints, descriptors: descriptors)
+    }
+
+    /// The raw descriptors of an image, 128 components each, one after another: what a vocabulary is trained on.
+    public func rawDescriptors(of image: PixelBuffer, detail: Detail = .catalog) -> [Float] {
+        var descriptors: [Float] = []
+        _ = extract(image, detail: detail) { descriptors.append(contentsOf: $0) }
+        return descriptors
+    }
+
+    /// The size that an image is resized to.
+    static func workingSize(of image: PixelBuffer, detail: Detail) -> (width: Int, height: Int) {
+        let side = max(image.width, image.height)
+        let factor = min(Double(detail.longSide) / Double(side), 2)
+        return (max(1, Int((Double(image.width) * factor).rounded())), max(1, Int((Double(image.height) * factor).rounded())))
+    }
+
+    private func extract(
+        _ image: PixelBuffer, detail: Detail, each: (UnsafeMutableBufferPointer<Float>) -> Void
+    ) -> (size: (width: Int, height: Int), keypoints: [Keypoint]) {
+        let size = Self.workingSize(of: image, detail: detail)
+        let workspace = free.withLock { $0.popLast() } ?? Workspace(space: ScaleSpace(kernels: simd))
+        defer { free.withLock { $0.append(workspace) } }
+        let space = workspace.space
+        space.build(width: size.width, height: size.height) { plane, stride in
+            GrayImage.write(image, width: size.width, height: size.height, into: plane, stride: stride, simd: simd)
+        }
+        var keypoints: [Keypoint] = []
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: KeypointDescriber.length) { raw in
+            for extremum in detector.extrema(of: space, limit: detail.keypointCount) {
+                let octave = space.octaves[extremum.octave]
+                let factor = Float(1 << extremum.octave)
+                for angle in describer.orientations(of: extremum, in: octave) where keypoints.count < detail.keypointCount {
+                    describer.describe(extremum, angle: angle, in: octave, into: raw)
+                    each(raw)
+                    keypoints.append(
+                        Keypoint(
+                            x: extremum.x * factor, y: extremum.y * factor, scale: extremum.sigma * factor, angle: angle))
+                }
+                if keypoints.count == detail.keypointCount { break }
+            }
+        }
+        return (size, keypoints)
+    }
+}

@@ -1,0 +1,33 @@
+import Compute
+
+/// A query's local features, prepared to find and to verify candidates.
+///
+/// The first stage votes through inverted lists; the second matches descriptors and fits a homography.
+public struct LocalFeatureQuery: Sendable {
+    public let features: QueryFeatures
+    private let model: LocalFeatureModel
+    private let kernels: SIMDTarget
+    private let matcher: DescriptorMatcher
+
+    public init(_ features: QueryFeatures, model: LocalFeatureModel) {
+        self.init(features, model: model, simd: .selected)
+    }
+
+    package init(_ features: QueryFeatures, model: LocalFeatureModel, simd: SIMDTarget) {
+        self.features = features
+        self.model = model
+        kernels = simd
+        matcher = DescriptorMatcher(features, model: model, kernels: simd)
+    }
+
+    /// The visual words to vote with. O(features · words compared).
+    public var words: QueryWords { QueryWords(features, model: model, kernels: kernels) }
+
+    /// Where the query shows an image; nil if too few features agree on one homography.
+    ///
+    /// O(query features · image features).
+    public func verify(_ image: LocalFeatures) -> VerifiedOutline? {
+        GeometricVerifier(queryWidth: Float(features.width), queryHeight: Float(features.height))
+            .verify(matcher.matches(with: image), width: image.width, height: image.height)
+    }
+}

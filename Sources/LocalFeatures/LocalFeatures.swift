@@ -1,0 +1,84 @@
+import Foundation
+
+/// The local features of a catalog image: keypoints with quantized descriptors and visual words.
+///
+/// Kept per entity in 40 bytes per feature. See ``init(encoded:)`` for the layout.
+public struct LocalFeatures: Sendable, Equatable {
+    /// The size of the image in which the keypoints were detected, in pixels.
+    public let width: Int
+    public let height: Int
+    public let keypoints: [Keypoint]
+    /// The nearest visual word of each descriptor.
+    public let words: [UInt16]
+    /// The descriptors' codes, 32 bytes each.
+    public let codes: [UInt8]
+
+    public var count: Int { keypoints.count }
+
+    static let bytesPerFeature = 8 + DescriptorQuantizer.byteCount
+    private static let headerByteCount = 8
+    private static let version: UInt8 = 1
+
+    init(width: Int, height: Int, keypoints: [Keypoint], words: [UInt16], codes: [UInt8]) {
+        precondition(words.count == keypoints.count && codes.count == keypoints.count * DescriptorQuantizer.byteCount)
+        self.width = width
+        self.height = height
+        self.keypoints = keypoints
+        self.words = words
+        self.codes = codes
+    }
+}
+
+extension LocalFeatures {
+    /// Positions are stored as 65,536ths of a side, scales as 16ths of an octave, angles as 256ths of a turn.
+    private static let positionSteps: Float = 65_535
+    private static let scaleSteps: Float = 16
+    private static let angleSteps: Float = 256
+
+    /// The bytes to store: see ``init(encoded:)``.
+    public var encoded: Data {
+        var data = Data(capacity: Self.headerByteCount + count * Self.bytesPerFeature)
+        func append(_ value: UInt16) { withUnsafeBytes(of: value.littleEndian) { data.append(contentsOf: $0) } }
+        data.append(contentsOf: [Self.version, 0])
+        append(UInt16(width))
+        append(UInt16(height))
+        append(UInt16(count))
+        for word in words { append(word) }
+        for point in keypoints {
+            append(UInt16(min(max(point.x / Float(width) * Self.positionSteps, 0), Self.positionSteps).rounded()))
+            append(UInt16(min(max(point.y / Float(height) * Self.positionSteps, 0), Self.positionSteps).rounded()))
+            data.append(UInt8(min(max((log2(point.scale) * Self.scaleSteps).rounded(), 0), 255)))
+            data.append(UInt8(truncatingIfNeeded: Int((point.angle / (2 * .pi) * Self.angleSteps).rounded())))
+        }
+        data.append(contentsOf: codes)
+        return data
+    }
+
+    /// Reads stored features; nil for bytes that are not of this form.
+    ///
+    /// Little-endian: a version byte, 1; a zero byte; width, height and count, 16 bits each; a 16-bit word per feature;
+    /// per feature x and y (16 bits), scale and angle (8 bits); then 32 bytes of codes per feature.
+    public init?(encoded data: Data) {
+        let parsed: LocalFeatures? = data.withUnsafeBytes { bytes in
+            func number(_ offset: Int) -> Int { Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))) }
+            guard bytes.count >= Self.headerByteCount, bytes[0] == Self.version else { return nil }
+            let (width, height, count) = (number(2), number(4), number(6))
+            guard width > 0, height > 0, bytes.count == Self.headerByteCount + count * Self.bytesPerFeature else { return nil }
+            let places = Self.headerByteCount + 2 * count
+            return LocalFeatures(
+                width: width, height: height,
+                keypoints: (0..<count).map { index in
+                    let at = places + 6 * index
+                    return Keypoint(
+                        x: Float(number(at)) / Self.positionSteps * Float(width),
+                        y: Float(number(at + 2)) / Self.positionSteps * Float(height),
+                        scale: exp2(Float(bytes[at + 4]) / Self.scaleSteps),
+                        angle: Float(bytes[at + 5]) / Self.angleSteps * 2 * .pi)
+                },
+                words: (0..<count).map { UInt16(number(Self.headerByteCount + 2 * $0)) },
+                codes: Array(bytes[(places + 6 * count)...]))
+        }
+        guard let parsed else { return nil }
+        self = parsed
+    }
+}

@@ -1,0 +1,11 @@
+/// The local features of a query image: keypoints with projected descriptors in float32.
+public struct QueryFeatures: Sendable {
+    /// The size of the image in which the keypoints were detected, in pixels.
+    public let width: Int
+    public let height: Int
+    public let keypoints: [Keypoint]
+    /// Unit vectors of ``LocalFeatureModel/dimension`` components, one after another.
+    let descriptors: [Float]
+
+    public var count: Int { keypoints.count }
+}

@@ -1,0 +1,118 @@
+import CKernels
+import Compute
+import Foundation
+
+/// Inverted lists: for each visual word, the images that show it, with a signature per feature.
+///
+/// A query's features vote for the images whose features have the same words and similar signatures, so the images that a
+/// query shows are found among hundreds of thousands without comparing it with each of them, wherever in the picture they
+/// are and however they are turned. J. Sivic and A. Zisserman, "Video Google", ICCV 2003; for the signatures see
+/// ``Vocabulary/signature(of:word:)``.
+public struct InvertedLists: @unchecked Sendable {
+    /// Where the list of each word starts; one more than there are words.
+    let offsets: UnsafeBufferPointer<UInt64>
+    let signatures: UnsafeBufferPointer<UInt64>
+    /// The image of each signature, by its position.
+    let images: UnsafeBufferPointer<UInt32>
+    /// The number of features of each image.
+    let featureCounts: UnsafeBufferPointer<UInt16>
+    /// What keeps the memory alive. Unchecked: the memory is never written.
+    private let owner: AnyObject
+
+    /// Wraps memory that `owner` keeps and nobody writes.
+    ///
+    /// - Precondition: offsets ascend from 0 to the number of signatures, of which there are as many as of `images`.
+    public init(
+        offsets: UnsafeBufferPointer<UInt64>, signatures: UnsafeBufferPointer<UInt64>, images: UnsafeBufferPointer<UInt32>,
+        featureCounts: UnsafeBufferPointer<UInt16>, owner: AnyObject
+    ) {
+        precondition(signatures.count == images.count && offsets.last.map(Int.init) == signatures.count)
+        self.offsets = offsets
+        self.signatures = signatures
+        self.images = images
+        self.featureCounts = featureCounts
+        self.owner = owner
+    }
+
+    public var imageCount: Int { featureCounts.count }
+
+    /// An image, and how strongly the features of a query vote for it.
+    public struct Candidate: Sendable, Equatable {
+        public let image: Int
+        public let score: Float
+    }
+
+    /// Larger distances of 64-bit signatures say nothing.
+    private static let largestHammingDistance = 22
+    /// The distance at which a vote counts 1/e; half the spread of a Gaussian as Jégou et al. use it in "On the Burstiness
+    /// of Visual Elements" (CVPR 2009).
+    private static let hammingScale: Float = 12
+    /// Images with fewer features are not preferred for it.
+    private static let fewestFeatures = 30
+
+    /// The images with most votes, highest score first; of equal scores the first image first.
+    ///
+    /// A feature of the query votes once for an image, by the most similar signature.
+    /// - Parameters:
+    ///   - limit: candidates at most.
+    ///   - isIncluded: whether an image may be a candidate.
+    /// - Complexity: O(the lists of the query's words + images).
+    public func candidates(
+        for query: QueryWords, limit: Int, where isIncluded: (Int) -> Bool = { _ in true }
+    ) -> [Candidate] {
+        guard imageCount > 0, limit > 0 else { return [] }
+        var scores = [Float](repeating: 0, count: imageCount)
+        let touched = scores.withUnsafeMutableBufferPointer { vote(query, $0) }
+        var best: [Candidate] = []
+        for image in touched {
+            let count = max(Int(featureCounts[image]), Self.fewestFeatures)
+            let candidate = Candidate(image: image, score: scores[image] / Float(count).squareRoot())
+            if best.count == limit, !Self.isBetter(candidate, best[limit - 1]) { continue }
+            guard isIncluded(image) else { continue }
+            if best.count == limit { best.removeLast() }
+            let place = best.firstIndex { Self.isBetter(candidate, $0) } ?? best.count
+            best.insert(candidate, at: place)
+        }
+        return best
+    }
+
+    private static func isBetter(_ a: Candidate, _ b: Candidate) -> Bool { (b.score, a.image) < (a.score, b.image) }
+
+    /// Adds up the votes, and returns the images that got any.
+    private func vote(_ query: QueryWords, _ scores: UnsafeMutableBufferPointer<Float>) -> [Int] {
+        let weights = (0...Self.largestHammingDistance).map { distance in
+            exp(-Float(distance * distance) / (Self.hammingScale * Self.hammingScale))
+        }
+        var touched: [Int] = []
+        // The last feature that voted for an image, and its vote.
+        var voters = [Int32](repeating: -1, count: imageCount)
+        var votes = [Float](repeating: 0, count: imageCount)
+        let kernels = query.kernels.table
+        var found: [lk_hamming] = []
+        for entry in query.entries {
+            let list = Int(offsets[Int(entry.word)])..<Int(offsets[Int(entry.word) + 1])
+            guard !list.isEmpty else { continue }
+            if found.count < list.count { found = Array(repeating: lk_hamming(), count: list.count) }
+            let count = kernels.hamming_within(
+                entry.signature, signatures.baseAddress.map { $0 + list.lowerBound }, list.count,
+                UInt32(Self.largestHammingDistance), &found)
+            guard count > 0 else { continue }
+            // Rare words say more: inverse document frequency.
+            let rarity = log(Float(imageCount) / Float(list.count) + 1)
+            for match in found[..<count] {
+                let image = Int(images[list.lowerBound + Int(match.index)])
+                let vote = weights[Int(match.distance)] * rarity
+                if voters[image] != entry.feature {
+                    if voters[image] < 0 { touched.append(image) }
+                    voters[image] = entry.feature
+                    votes[image] = vote
+                    scores[image] += vote
+                } else if vote > votes[image] {
+                    scores[image] += vote - votes[image]
+                    votes[image] = vote
+                }
+            }
+        }
+        return touched
+    }
+}

@@ -1,0 +1,93 @@
+import CKernels
+import Compute
+
+/// Finds the catalog features that look like those of a query, by int8 dot products and the ratio test.
+///
+/// Lowe, section 7.1. The query's descriptors are quantized once and compared with those of many images.
+struct DescriptorMatcher {
+    /// Matches are kept where the nearest descriptor is this much nearer than the second nearest. Verification is robust
+    /// to wrong matches, so this is more lenient than Lowe's 0.8.
+    private static let largestRatio: Float = 0.9
+    private static let quads = LocalFeatureModel.dimension / 4
+
+    private let query: QueryFeatures
+    private let quantizer: DescriptorQuantizer
+    private let kernels: SIMDTarget
+    /// Components times their step, as int8.
+    private let codes: [Int8]
+    private let units: [Float]
+    /// What the codes' zero point, 7.5, adds to dot products.
+    private let offsets: [Int32]
+
+    init(_ query: QueryFeatures, model: LocalFeatureModel, kernels: SIMDTarget) {
+        self.query = query
+        self.kernels = kernels
+        quantizer = model.quantizer
+        let dimension = LocalFeatureModel.dimension
+        var codes = [Int8](repeating: 0, count: query.count * dimension)
+        var (units, offsets): ([Float], [Int32]) = ([], [])
+        for row in 0..<query.count {
+            var largest: Float = 1e-20
+            for index in 0..<dimension {
+                largest = max(largest, abs(query.descriptors[row * dimension + index] * model.quantizer.steps[index]))
+            }
+            let unit = largest / 127
+            var sum = 0
+            for index in 0..<dimension {
+                let code = Int8((query.descriptors[row * dimension + index] * model.quantizer.steps[index] / unit).rounded())
+                codes[row * dimension + index] = code
+                sum += Int(code)
+            }
+            units.append(unit)
+            offsets.append(Int32((7.5 * Float(sum)).rounded()))
+        }
+        (self.codes, self.units, self.offsets) = (codes, units, offsets)
+    }
+
+    /// The matches with an image, most distinctive first.
+    ///
+    /// O(query features · image features · dimension).
+    func matches(with image: LocalFeatures) -> [FeatureMatch] {
+        guard query.count > 0, image.count > 1 else { return [] }
+        let dimension = LocalFeatureModel.dimension
+        let groups = (image.count + 15) / 16
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * groups * 16 * dimension) { memory in
+            let rows = UnsafeMutableBufferPointer(rebasing: memory[..<(groups * 16 * dimension)])
+            let packed = UnsafeMutableBufferPointer(rebasing: memory[(groups * 16 * dimension)...])
+            image.codes.withUnsafeBufferPointer { DescriptorQuantizer.unpack($0, into: rows) }
+            let scales = inverseNorms(of: rows, count: image.count, padded: groups * 16)
+            kernels.table.pack_quantized_rows(rows.baseAddress, dimension, image.count, dimension, packed.baseAddress)
+            return withUnsafeTemporaryAllocation(of: Int32.self, capacity: query.count * groups * 16) { dots in
+                kernels.table.quantized_products(codes, query.count, packed.baseAddress, groups, Self.quads, dots.baseAddress)
+                var found: [FeatureMatch] = []
+                for row in 0..<query.count {
+                    var two = lk_best_two()
+                    kernels.table.best_two(
+                        dots.baseAddress.map { $0 + row * groups * 16 }, offsets[row], scales, groups * 16, &two)
+                    // Squared distances of unit vectors from their dot products.
+                    let (nearest, second) = (2 - 2 * two.best * units[row], 2 - 2 * two.second * units[row])
+                    guard nearest < Self.largestRatio * Self.largestRatio * second else { continue }
+                    found.append(
+                        FeatureMatch(
+                            query: query.keypoints[row], catalog: image.keypoints[Int(two.row)],
+                            ratio: (max(nearest, 0) / second).squareRoot()))
+                }
+                return found.sorted { $0.ratio < $1.ratio }
+            }
+        }
+    }
+
+    /// Of the vectors that the codes stand for; 0 where there is no row.
+    private func inverseNorms(of rows: UnsafeMutableBufferPointer<UInt8>, count: Int, padded: Int) -> [Float] {
+        let dimension = LocalFeatureModel.dimension
+        return (0..<padded).map { row in
+            guard row < count else { return 0 }
+            var squares: Float = 1e-20
+            for index in 0..<dimension {
+                let value = quantizer.value(rows[row * dimension + index], component: index)
+                squares += value * value
+            }
+            return 1 / squares.squareRoot()
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Imaging
+
+/// Decides whether matches agree on one homography, and where in the query the image lies.
+///
+/// Every match, having a scale and an angle, proposes a similarity; those with most support are refined to an affine map
+/// and then to a homography by least squares over their inliers, with a tolerance that shrinks. There is no chance in
+/// it. J. Philbin et al., "Object retrieval with large vocabularies and fast spatial matching", CVPR 2007; O. Chum,
+/// J. Matas and J. Kittler, "Locally optimized RANSAC", 2003.
+struct GeometricVerifier {
+    /// Tolerances as shares of the query's long side: for similarities, and for the final homography.
+    private static let looseTolerance: Float = 0.03
+    private static let tightTolerance: Float = 0.01
+    /// In pixels; keypoints are not placed better than this in small images.
+    private static let leastTolerance: Float = 3
+    /// Matches that propose a similarity: the most distinctive ones.
+    private static let mostProposals = 200
+    private static let mostRefinements = 4
+    private static let fewestInliers = 4
+    /// An octave of scale in either direction.
+    private static let scaleRange: ClosedRange<Float> = 0.5...2
+
+    /// The size of the query in pixels of its keypoints.
+    let queryWidth: Float
+    let queryHeight: Float
+
+    private var longSide: Float { max(queryWidth, queryHeight) }
+    private var loose: Float { Self.looseTolerance * longSide }
+    private var tight: Float { max(Self.tightTolerance * longSide, Self.leastTolerance) }
+
+    /// The homography with most inliers.
+    ///
+    /// - Parameters:
+    ///   - matches: most distinctive first.
+    ///   - width: of the catalog image, in pixels of its keypoints.
+    /// - Returns: nil if fewer than four matches agree, or only on an impossible shape.
+    /// - Complexity: O(matches²).
+    func verify(_ matches: [FeatureMatch], width: Int, height: Int) -> VerifiedOutline? {
+        guard matches.count >= Self.fewestInliers else { return nil }
+        let table = MatchTable(matches)
+        let proposals = (0..<min(matches.count, Self.mostProposals)).map { index in
+            (index: index, support: table.support(of: table.similarity(of: index), tolerance: loose, scales: Self.scaleRange))
+        }.filter { $0.support >= Self.fewestInliers }.sorted { ($1.support, $0.index) < ($0.support, $1.index) }
+        let frame = Frame(
+            catalog: (Double(width), Double(height)), query: (Double(queryWidth), Double(queryHeight)))
+        var best: VerifiedOutline?
+        var explained: Set<Int> = []
+        var refinements = 0
+        for proposal in proposals where refinements < Self.mostRefinements {
+            // No homography has more inliers than its similarity has supporters, by much.
+            guard proposal.support * 2 > best?.inlierCount ?? 0 else { break }
+            guard !explained.contains(proposal.index) else { continue }
+            refinements += 1
+            let similarity = table.similarity(of: proposal.index)
+            let supporters = table.supporters(of: similarity, tolerance: loose, scales: Self.scaleRange)
+            guard let (homography, inliers) = refine(supporters, of: matches, in: frame) else { continue }
+            explained.formUnion(inliers)
+            guard let outline = frame.outline(homography) else { continue }
+            let count = distinctCount(inliers, of: matches)
+            if count >= Self.fewestInliers, count > best?.inlierCount ?? 0 {
+                best = VerifiedOutline(inlierCount: count, matchCount: matches.count, outline: outline)
+            }
+        }
+        return best
+    }
+
+    private func refine(_ supporters: [Int], of matches: [FeatureMatch], in frame: Frame) -> (Homography, [Int])? {
+        // A wide tolerance first, so that an affine map may leave the similarity, and perspective the affine map.
+        let tolerances = [0.7 * loose, 0.7 * loose, 0.4 * (loose + tight), 0.4 * (loose + tight)] + Array(repeating: tight, count: 4)
+        var inliers = supporters
+        var homography: Homography?
+        for (round, tolerance) in tolerances.enumerated() {
+            let isProjective = round >= 3 && inliers.count >= 7
+            guard let fitted = Homography.fitting(inliers.lazy.map { frame.pair(matches[$0]) }, isProjective: isProjective)
+            else { return nil }
+            homography = fitted
+            inliers = matches.indices.filter { frame.error(of: matches[$0], under: fitted) < Double(max(tolerance, tight)) }
+            guard inliers.count >= Self.fewestInliers else { return nil }
+        }
+        return homography.map { ($0, inliers) }
+    }
+
+    /// Inliers that are at places of their own in both images: a repeated pattern, or one place at two scales, is not
+    /// evidence twice.
+    private func distinctCount(_ inliers: [Int], of matches: [FeatureMatch]) -> Int {
+        var kept: [FeatureMatch] = []
+        for index in inliers {
+            let match = matches[index]
+            func isClose(_ a: Keypoint, _ b: Keypoint) -> Bool { (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y) < 4 }
+            if !kept.contains(where: { isClose($0.query, match.query) || isClose($0.catalog, match.catalog) }) { kept.append(match) }
+        }
+        return kept.count
+    }
+}
+
+/// Both images' coordinates, centered and about as large as 1.
+private struct Frame {
+    let catalog: (width: Double, height: Double)
+    let query: (width: Double, height: Double)
+
+    init(catalog: (Double, Double), query: (Double, Double)) {
+        (self.catalog, self.query) = (catalog, query)
+    }
+
+    private var catalogScale: Double { 2 / max(catalog.width, catalog.height) }
+    private var queryScale: Double { 2 / max(query.width, query.height) }
+
+    private func centered(_ x: Double, _ y: Double) -> SIMD2<Double> {
+        SIMD2((x - catalog.width / 2) * catalogScale, (y - catalog.height / 2) * catalogScale)
+    }
+
+    func pair(_ match: FeatureMatch) -> (from: SIMD2<Double>, to: SIMD2<Double>) {
+        (
+            centered(Double(match.catalog.x), Double(match.catalog.y)),
+            SIMD2(
+                (Double(match.query.x) - query.width / 2) * queryScale, (Double(match.query.y) - query.height / 2) * queryScale)
+        )
+    }
+
+    /// How far from its place in the query a homography puts the catalog's keypoint, in pixels of the query.
+    func error(of match: FeatureMatch, under homography: Homography) -> Double {
+        let (from, to) = pair(match)
+        guard let place = homography.project(from.x, from.y) else { return .infinity }
+        return hypot(place.x - to.x, place.y - to.y) / queryScale
+    }
+
+    /// The catalog image's corners in the query; nil for a shape that no flat object has on a photograph: one that is
+    /// mirrored, folded, tiny, or squeezed.
+    func outline(_ homography: Homography) -> Quadrilateral? {
+        func corner(_ x: Double, _ y: Double) -> Quadrilateral.Point? {
+            let from = centered(x, y)
+            return homography.project(from.x, from.y).map {
+                Quadrilateral.Point(
+                    x: ($0.x / queryScale + query.width / 2) / query.width, y: ($0.y / queryScale + query.height / 2) / query.height)
+            }
+        }
+        guard let topLeft = corner(0, 0), let topRight = corner(catalog.width, 0),
+            let bottomRight = corner(catalog.width, catalog.height), let bottomLeft = corner(0, catalog.height)
+        else { return nil }
+        let outline = Quadrilateral(topLeft: topLeft, topRight: topRight, bottomRight: bottomRight, bottomLeft: bottomLeft)
+        guard outline.isConvex else { return nil }
+        let corners = outline.corners.map { SIMD2($0.x * query.width, $0.y * query.height) }
+        let edges = (0..<4).map { corners[($0 + 1) % 4] - corners[$0] }
+        let turns = (0..<4).map { edges[$0].x * edges[($0 + 1) % 4].y - edges[$0].y * edges[($0 + 1) % 4].x }
+        guard let least = turns.min(), let most = turns.max(), least >= 0.12 * most else { return nil }
+        let area = outline.area * query.width * query.height
+        func length(_ index: Int) -> Double { hypot(edges[index].x, edges[index].y) }
+        let across = (length(0) + length(2)) / catalog.width, down = (length(1) + length(3)) / catalog.height
+        guard area >= 300, across / down > 1 / 3, across / down < 3 else { return nil }
+        return outline
+    }
+}

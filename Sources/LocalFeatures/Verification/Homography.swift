@@ -1,0 +1,73 @@
+/// A projective map of the plane: where the points of one image of a flat object lie in another.
+struct Homography: Sendable, Equatable {
+    /// Row by row; the last is 1.
+    var elements: [Double]
+
+    /// Where a point goes; nil if it lies on or behind the horizon.
+    func project(_ x: Double, _ y: Double) -> (x: Double, y: Double)? {
+        let e = elements
+        let w = e[6] * x + e[7] * y + e[8]
+        guard w > Self.nearestToHorizon else { return nil }
+        return ((e[0] * x + e[1] * y + e[2]) / w, (e[3] * x + e[4] * y + e[5]) / w)
+    }
+
+    /// A camera sees no point of an object ten times as near as its center.
+    private static let nearestToHorizon = 0.1
+}
+
+extension Homography {
+    /// The map of least squares from weighted pairs of points: an affine one, or a projective one.
+    ///
+    /// The direct linear transformation with the last element fixed to 1 (Hartley and Zisserman, "Multiple View
+    /// Geometry", section 4.1.2). Points should be centered, and about as large as 1.
+    /// - Returns: nil if the points do not determine a map.
+    /// - Complexity: O(pairs).
+    static func fitting(
+        _ pairs: some Sequence<(from: SIMD2<Double>, to: SIMD2<Double>)>, isProjective: Bool
+    ) -> Homography? {
+        let size = isProjective ? 8 : 6
+        var matrix = [Double](repeating: 0, count: size * size)
+        var right = [Double](repeating: 0, count: size)
+        for (from, to) in pairs {
+            let rows = (
+                [from.x, from.y, 1, 0, 0, 0, -to.x * from.x, -to.x * from.y],
+                [0, 0, 0, from.x, from.y, 1, -to.y * from.x, -to.y * from.y]
+            )
+            for p in 0..<size {
+                for q in 0..<size { matrix[p * size + q] += rows.0[p] * rows.0[q] + rows.1[p] * rows.1[q] }
+                right[p] += rows.0[p] * to.x + rows.1[p] * to.y
+            }
+        }
+        // A little weight against strong perspective, which few points would otherwise make up.
+        for p in 0..<size { matrix[p * size + p] += p < 6 ? 1e-9 : 1e-3 }
+        guard let solution = solve(matrix, right) else { return nil }
+        return Homography(elements: solution + (isProjective ? [1] : [0, 0, 1]))
+    }
+
+    /// Gaussian elimination with partial pivoting.
+    private static func solve(_ matrix: [Double], _ right: [Double]) -> [Double]? {
+        var (a, b) = (matrix, right)
+        let n = right.count
+        for column in 0..<n {
+            var pivot = column
+            for row in column + 1..<n where abs(a[row * n + column]) > abs(a[pivot * n + column]) { pivot = row }
+            guard abs(a[pivot * n + column]) > 1e-12 else { return nil }
+            if pivot != column {
+                for k in 0..<n { a.swapAt(column * n + k, pivot * n + k) }
+                b.swapAt(column, pivot)
+            }
+            for row in column + 1..<n {
+                let factor = a[row * n + column] / a[column * n + column]
+                guard factor != 0 else { continue }
+                for k in column..<n { a[row * n + k] -= factor * a[column * n + k] }
+                b[row] -= factor * b[column]
+            }
+        }
+        for row in stride(from: n - 1, through: 0, by: -1) {
+            var sum = b[row]
+            for k in row + 1..<n { sum -= a[row * n + k] * b[k] }
+            b[row] = sum / a[row * n + row]
+        }
+        return b
+    }
+}

@@ -1,0 +1,11 @@
+import Imaging
+
+/// Where a query shows an image, and how many features agree on it.
+public struct VerifiedOutline: Sendable, Hashable {
+    /// Features that the homography maps to within the tolerance, each counted once.
+    public let inlierCount: Int
+    /// The features of the image that had a match.
+    public let matchCount: Int
+    /// The image's corners in the query, as fractions of the query's sides.
+    public let outline: Quadrilateral
+}
