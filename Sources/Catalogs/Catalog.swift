@@ -1,5 +1,7 @@
 import FeaturePrints
 import Foundation
+import Imaging
+import LocalFeatures
 import Synchronization
 
 /// A folder of entities with precomputed prints, open for searching.
@@ -13,6 +15,10 @@ public final class Catalog: Sendable {
     let folder: CatalogFolder
     let database: CatalogDatabase
     let mapped: Mutex<MappedPrintMatrix>
+    /// Nil in a catalog without local features.
+    let mappedLists: Mutex<MappedInvertedLists?>
+    /// Extracts the local features of queries; nil in a catalog without local features.
+    let extractor: LocalFeatureExtractor?
     let filtered = Mutex<FilteredRows?>(nil)
 
     /// Opens the catalog in a folder. O(1), or O(prints) if the print matrix is missing, stale or damaged and has to be
@@ -30,6 +36,19 @@ public final class Catalog: Sendable {
         }
         self.model = try Self.model(of: folder, identity: identity, given: model)
         mapped = Mutex(try Self.current(database, model: self.model))
+        let localFeatureModel = try Self.localFeatureModel(of: database)
+        extractor = localFeatureModel.map { LocalFeatureExtractor($0) }
+        mappedLists = Mutex(try localFeatureModel.map { try Self.currentLists(database, model: $0) })
+    }
+
+    /// Whether the catalog has local features. Without them, queries are matched by their prints alone.
+    public var hasLocalFeatures: Bool { extractor != nil }
+
+    /// Decodes no more of a large JPEG query than this catalog needs.
+    public var decodingOptions: DecodingOptions {
+        guard hasLocalFeatures else { return model.decodingOptions }
+        let side = LocalFeatureExtractor.Detail.query.longSide
+        return DecodingOptions(neededSize: (max(model.inputSize.width, side), max(model.inputSize.height, side)))
     }
 
     /// The number of entities.

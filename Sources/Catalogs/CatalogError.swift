@@ -12,6 +12,8 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case otherModel(catalog: ModelIdentity, given: ModelIdentity)
         /// Made with a model that is neither the default model nor stored with the catalog.
         case modelUnavailable(ModelIdentity)
+        /// Its local features were made with another model than the default one.
+        case otherLocalFeatures
         /// A new catalog needs a model: there is no default model without the package's trait `DefaultModel`.
         case noModel
         /// Written by a later version of the package.
@@ -46,6 +48,8 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case .modelUnavailable(let model):
             "\(folder): its prints were made with model \(model), which was not found; "
                 + "pass its file, or index again into another folder"
+        case .otherLocalFeatures:
+            "\(folder): its local features were made by another version of Lookalike; index into another folder"
         case .noModel: "\(folder): a new catalog needs a model; none was given, and the default model is not linked"
         case .laterVersion: "\(folder): was written by a later version of Lookalike"
         case .earlierVersion:

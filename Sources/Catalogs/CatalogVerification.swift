@@ -18,7 +18,22 @@ extension Catalog {
             problems.append("\(folder.matrix.lastPathComponent): is missing or damaged; it was rebuilt")
             try PrintMatrixWriter(database: database).write()
         }
+        problems += try invertedListProblems()
         return problems
+    }
+
+    private func invertedListProblems() throws -> [String] {
+        guard let extractor else { return [] }
+        let name = folder.invertedLists.lastPathComponent
+        let problem: String
+        if let file = MappedInvertedLists(folder.invertedLists) {
+            if file.isIntact { return [] }
+            problem = "\(name): its contents do not match its digest; it was rebuilt"
+        } else {
+            problem = "\(name): is missing or damaged; it was rebuilt"
+        }
+        try InvertedListsWriter(database: database, model: extractor.model).write()
+        return [problem]
     }
 
     private func databaseProblems() throws -> [String] {

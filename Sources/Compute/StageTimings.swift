@@ -3,7 +3,7 @@ import Synchronization
 /// The time that each stage of a job took, summed over images and threads.
 public final class StageTimings: Sendable {
     public enum Stage: String, Sendable, CaseIterable {
-        case decode, thumbnail, resize, network, search
+        case decode, thumbnail, resize, network, features, search, verify
     }
 
     private let totals = Mutex<[Stage: (time: Duration, count: Int)]>([:])

@@ -4,6 +4,7 @@
 @_exported import FeaturePrints
 @_exported import Imaging
 @_exported import Inference
+@_exported import LocalFeatures
 @_exported import VectorSearch
 
 #if DefaultModel

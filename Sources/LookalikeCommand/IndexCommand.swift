@@ -32,6 +32,11 @@ struct IndexCommand: ParsableCommand {
     @Flag(help: "Remove entities whose image no longer exists.")
     var prune = false
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Extract local features, which verify matches. Without them indexing is faster, and matches are less sure.")
+    var localFeatures = true
+
     @OptionGroup var timing: TimingOptions
 
     func validate() throws {
@@ -42,7 +47,8 @@ struct IndexCommand: ParsableCommand {
     func run() throws {
         let (items, problems) = try ImageSource.items(at: URL(fileURLWithPath: input))
         let indexer = try CatalogIndexer(
-            at: catalog.url, model: model.loadIfNamed(), thumbnailSide: thumbnails == 0 ? nil : thumbnails)
+            at: catalog.url, model: model.loadIfNamed(), thumbnailSide: thumbnails == 0 ? nil : thumbnails,
+            localFeatures: localFeatures)
         let timings = timing.makeTimings()
         var bar = ProgressBar(total: items.count)
         var report = try indexer.index(items, jobs: jobs, timings: timings) { bar.show($0.processed) }

@@ -5,13 +5,16 @@ import Lookalike
 struct SearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "Finds the entities that images show, nearest first.",
+        abstract: "Finds the entities that images show, surest first.",
         discussion: """
-            Without --max-distance the threshold is set per query by score normalization; generic images \
-            get a stricter one. An image without a match is not an error.
+            A match has a confidence between 0 and 1. By default those with 0.5 and more are printed; \
+            --min-confidence and --max-distance replace that decision. An image without a match is not \
+            an error.
 
-            With --json, one line per query:
-            {"query":"photo.jpg","results":[{"distance":0.61,"id":"a/b","image":"…","title":"…"}]}
+            With --json, one line per query. The outline is where the query shows the image: four \
+            corners in the query's pixels, clockwise from the image's own top left.
+            {"query":"photo.jpg","results":[{"confidence":0.98,"distance":0.61,"id":"a/b","image":"…", \
+            "inliers":31,"outline":[[12,8],[311,14],[305,322],[9,310]],"title":"…"}]}
             """)
 
     @OptionGroup var catalog: CatalogOption
@@ -20,9 +23,8 @@ struct SearchCommand: AsyncParsableCommand {
     @Option(help: "Maximum number of matches per image.")
     var limit = 10
 
-    @Option(help: ArgumentHelp("Maximum distance of a match, 0…2.", valueName: "d"))
-    var maxDistance: Double?
-
+    @OptionGroup var bounds: BoundOptions
+    @OptionGroup var effort: EffortOption
     @OptionGroup var crops: CropOption
 
     @Flag(help: "Print one line of JSON per query.")
@@ -38,7 +40,6 @@ struct SearchCommand: AsyncParsableCommand {
 
     func validate() throws {
         if limit < 0 { throw ValidationError("--limit cannot be negative.") }
-        if let maxDistance, !(maxDistance >= 0) { throw ValidationError("--max-distance cannot be negative.") }
     }
 
     func run() async throws {
@@ -47,13 +48,14 @@ struct SearchCommand: AsyncParsableCommand {
         var sheetRows: [ContactSheet.Row] = []
         var failures = 0
         for argument in images {
-            let options = catalog.model.decodingOptions
+            let options = catalog.decodingOptions
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
             let matches = try await catalog.search(
-                matching: image, limit: limit, maxDistance: maxDistance, crops: crops.crops, timings: timings)
+                matching: image, limit: limit, bounds: bounds.bounds, effort: effort.effort, crops: crops.crops,
+                timings: timings)
             if json {
-                print(try SearchAnswer(query: argument, matches: matches).line)
+                print(try SearchAnswer(query: argument, image: image, matches: matches).line)
             } else {
                 printMatches(matches, of: argument)
             }
@@ -69,41 +71,8 @@ struct SearchCommand: AsyncParsableCommand {
         if matches.isEmpty { print("      no match") }
         for (index, match) in matches.enumerated() {
             let words = [match.entity.title, match.entity.subtitle].compactMap { $0 }.joined(separator: " — ")
-            print(
-                String(format: "%4d  %.3f  ", index + 1, match.distance) + match.entity.id
-                    + (words.isEmpty ? "" : "  " + words))
-        }
-    }
-}
-
-/// The matches of a query as JSON.
-struct SearchAnswer: Encodable {
-    struct Result: Encodable {
-        let id: String
-        let distance: Double
-        let type: String?
-        let title: String?
-        let subtitle: String?
-        let image: String
-    }
-
-    let query: String
-    let matchThreshold: Double?
-    let results: [Result]
-
-    init(query: String, matches: [CatalogMatch], matchThreshold: Double? = nil) {
-        self.query = query
-        self.matchThreshold = matchThreshold
-        results = matches.map {
-            Result(
-                id: $0.entity.id, distance: $0.distance, type: $0.entity.type, title: $0.entity.title,
-                subtitle: $0.entity.subtitle, image: $0.entity.image)
-        }
-    }
-
-    var line: String {
-        get throws {
-            try JSONLine.text(self)
+            let figures = String(format: "%4d  %3.0f %%  %.3f  ", index + 1, 100 * match.confidence, match.distance)
+            print(figures + match.entity.id + (words.isEmpty ? "" : "  " + words))
         }
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 import Lookalike
 
 struct TimingOptions: ParsableArguments {
-    @Flag(help: "Print the time of each stage (decode, thumbnail, resize, network, search) to standard error.")
+    @Flag(help: "Print the time of each stage (decode, thumbnail, resize, network, features, search, verify) to standard error.")
     var timings = false
 
     /// Nil without the flag.
@@ -55,6 +55,39 @@ struct CatalogOption: ParsableArguments {
 
     var url: URL { URL(fileURLWithPath: folder, isDirectory: true) }
 }
+
+struct EffortOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            Quality for time: “prints” compares prints alone; “standard” verifies candidates by local features; \
+            “thorough” looks at every query more closely and verifies more candidates.
+            """,
+            valueName: "effort"))
+    var effort = SearchEffort.standard
+}
+
+struct BoundOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Minimum confidence of a match, 0…1.", valueName: "p"))
+    var minConfidence: Double?
+
+    @Option(help: ArgumentHelp("Maximum distance of a match, 0…2.", valueName: "d"))
+    var maxDistance: Double?
+
+    var bounds: MatchBounds {
+        minConfidence == nil && maxDistance == nil
+            ? .accepted : MatchBounds(minConfidence: minConfidence, maxDistance: maxDistance)
+    }
+
+    func validate() throws {
+        if let minConfidence, !(0...1).contains(minConfidence) {
+            throw ValidationError("--min-confidence must be between 0 and 1.")
+        }
+        if let maxDistance, !(maxDistance >= 0) { throw ValidationError("--max-distance cannot be negative.") }
+    }
+}
+
+extension SearchEffort: ExpressibleByArgument {}
 
 struct CropOption: ParsableArguments {
     @Option(

@@ -1,22 +1,33 @@
 import Foundation
 
-/// Retrieval metrics over labeled queries: recall@k, micro-average precision, and the false accept rate at a threshold.
+/// Retrieval metrics over labeled queries: recall@k, micro-average precision, and what the default decision accepts.
 public struct Evaluation: Sendable {
     public struct Outcome: Sendable {
-        /// The id of the correct entity; nil for an absent query, which shows nothing of the catalog.
-        public let target: String?
-        /// Ids and distances, nearest first.
-        public let ranking: [(id: String, distance: Double)]
-        /// The match threshold for this query; nil if there is none.
-        public let matchThreshold: Double?
+        /// The ids of the correct entities; empty for an absent query, which shows nothing of the catalog.
+        public let targets: Set<String>
+        /// Ids and confidences, surest first, whether accepted or not.
+        public let ranking: [(id: String, confidence: Double)]
+        /// How many matches of the ranking were accepted.
+        public let acceptedCount: Int
+        /// The ids of the first stage's candidates, most likely first.
+        public let candidates: [String]
 
-        public init(target: String?, ranking: [(id: String, distance: Double)], matchThreshold: Double? = nil) {
-            self.target = target
+        public init(
+            targets: Set<String>, ranking: [(id: String, confidence: Double)], acceptedCount: Int = 0,
+            candidates: [String] = []
+        ) {
+            self.targets = targets
             self.ranking = ranking
-            self.matchThreshold = matchThreshold
+            self.acceptedCount = acceptedCount
+            self.candidates = candidates
         }
 
-        func isRight(at rank: Int) -> Bool { target != nil && ranking.prefix(rank).contains { $0.id == target } }
+        func isRight(at rank: Int) -> Bool { ranking.prefix(rank).contains { targets.contains($0.id) } }
+
+        /// The share of the targets among as many first matches.
+        fileprivate var targetShare: Double {
+            Double(ranking.prefix(targets.count).count { targets.contains($0.id) }) / Double(targets.count)
+        }
     }
 
     public private(set) var outcomes: [Outcome] = []
@@ -25,56 +36,65 @@ public struct Evaluation: Sendable {
 
     public mutating func add(_ outcome: Outcome) { outcomes.append(outcome) }
 
-    public var presentCount: Int { outcomes.count { $0.target != nil } }
-    public var absentCount: Int { outcomes.count - presentCount }
+    private var present: [Outcome] { outcomes.filter { !$0.targets.isEmpty } }
+    private var absent: [Outcome] { outcomes.filter { $0.targets.isEmpty } }
 
-    /// recall@rank: the share of present queries whose target is among the first `rank` matches; nil without any.
-    public func recall(at rank: Int) -> Double? {
-        presentCount == 0 ? nil : Double(outcomes.count { $0.isRight(at: rank) }) / Double(presentCount)
+    public var presentCount: Int { present.count }
+    public var absentCount: Int { absent.count }
+
+    private static func share(_ outcomes: [Outcome], where condition: (Outcome) -> Bool) -> Double? {
+        outcomes.isEmpty ? nil : Double(outcomes.count(where: condition)) / Double(outcomes.count)
     }
 
-    /// The first matches of all queries, including absent ones, nearest first, with the recall and the precision up to
+    /// recall@rank: the share of present queries with a target among the first `rank` matches; nil without any.
+    public func recall(at rank: Int) -> Double? { Self.share(present) { $0.isRight(at: rank) } }
+
+    /// The recall@rank of the first stage: the ceiling of the second.
+    public func candidateRecall(at rank: Int) -> Double? {
+        Self.share(present) { outcome in outcome.candidates.prefix(rank).contains { outcome.targets.contains($0) } }
+    }
+
+    /// The mean, over present queries, of the share of their targets among as many first matches.
+    public var targetShare: Double? {
+        let present = present
+        return present.isEmpty ? nil : present.reduce(0) { $0 + $1.targetShare } / Double(present.count)
+    }
+
+    /// The share of present queries whose first match is right and accepted.
+    public var acceptedRight: Double? { Self.share(present) { $0.acceptedCount > 0 && $0.isRight(at: 1) } }
+
+    /// The share of present queries whose first match is wrong and accepted.
+    public var acceptedWrong: Double? { Self.share(present) { $0.acceptedCount > 0 && !$0.isRight(at: 1) } }
+
+    /// The share of absent queries with an accepted match.
+    public var falseAcceptRate: Double? { Self.share(absent) { $0.acceptedCount > 0 } }
+
+    /// The first matches of all queries, including absent ones, surest first, with the recall and the precision up to
     /// each.
-    private var curve: [(distance: Double, recall: Double, precision: Double, isRight: Bool)] {
+    private var curve: [(confidence: Double, recall: Double, precision: Double, isRight: Bool)] {
         let firsts = outcomes.compactMap { outcome in
-            outcome.ranking.first.map { (distance: $0.distance, isRight: outcome.isRight(at: 1)) }
-        }.sorted { ($0.distance, $0.isRight ? 1 : 0) < ($1.distance, $1.isRight ? 1 : 0) }
+            outcome.ranking.first.map { (confidence: $0.confidence, isRight: outcome.isRight(at: 1)) }
+        }.sorted { ($1.confidence, $0.isRight ? 1 : 0) < ($0.confidence, $1.isRight ? 1 : 0) }
+        let presentCount = presentCount
         var right = 0
         return firsts.enumerated().map { index, first in
             if first.isRight { right += 1 }
             return (
-                first.distance, Double(right) / Double(max(presentCount, 1)), Double(right) / Double(index + 1),
+                first.confidence, Double(right) / Double(max(presentCount, 1)), Double(right) / Double(index + 1),
                 first.isRight
             )
         }
     }
 
     /// Micro-average precision: the area under the precision-recall curve of the first matches of all queries, ranked
-    /// together by distance, with one threshold for all (Perronnin et al., "A family of contextual measures of
+    /// together by confidence, with one threshold for all (Perronnin et al., "A family of contextual measures of
     /// similarity", 2009; the measure of the Image Similarity Challenge, Douze et al., 2021).
     public var microAveragePrecision: Double? {
         presentCount == 0 ? nil : curve.filter(\.isRight).reduce(0) { $0 + $1.precision } / Double(presentCount)
     }
 
-    /// The largest recall at which the precision of first matches is at least `precision`, with the distance there.
-    public func recall(atPrecision precision: Double) -> (recall: Double, distance: Double)? {
-        curve.last { $0.precision >= precision && $0.isRight }.map { ($0.recall, $0.distance) }
-    }
-
-    /// Recall and false accept rate if matches beyond a threshold are rejected.
-    ///
-    /// - Parameter threshold: one distance for all queries; the match threshold of each query by default.
-    /// - Returns: the share of present queries whose first match is correct and accepted, and the share of absent
-    ///   queries with an accepted match; nil without such queries.
-    public func rates(atThreshold threshold: Double? = nil) -> (recall: Double?, falseAcceptRate: Double?) {
-        func isAccepted(_ outcome: Outcome) -> Bool {
-            outcome.ranking.first.map { $0.distance <= threshold ?? outcome.matchThreshold ?? .infinity } ?? false
-        }
-        let right = outcomes.count { $0.isRight(at: 1) && isAccepted($0) }
-        let wrong = outcomes.count { $0.target == nil && isAccepted($0) }
-        return (
-            presentCount == 0 ? nil : Double(right) / Double(presentCount),
-            absentCount == 0 ? nil : Double(wrong) / Double(absentCount)
-        )
+    /// The largest recall at which the precision of first matches is at least `precision`, with the confidence there.
+    public func recall(atPrecision precision: Double) -> (recall: Double, confidence: Double)? {
+        curve.last { $0.precision >= precision && $0.isRight }.map { ($0.recall, $0.confidence) }
     }
 }

@@ -3,6 +3,7 @@ import FeaturePrints
 import Foundation
 import GRDB
 import Imaging
+import LocalFeatures
 
 /// Writes to a catalog: creates it, indexes images, removes entities.
 ///
@@ -16,6 +17,8 @@ public final class CatalogIndexer: Sendable {
     private let writer: DatabasePool
     private let lock: WriterLock
     private let thumbnailSide: Int?
+    /// Nil where no local features are wanted.
+    private let extractor: LocalFeatureExtractor?
 
     /// The default long side of thumbnails, in pixels.
     public static let defaultThumbnailSide = 256
@@ -28,10 +31,13 @@ public final class CatalogIndexer: Sendable {
     ///   - model: the model of a new catalog; the default model without it. An existing catalog keeps its model;
     ///     another one is an error.
     ///   - thumbnailSide: the long side of the thumbnails to store, in pixels; nil for none.
+    ///   - localFeatures: whether to extract local features, which verify matches. Indexing is faster without them, and
+    ///     the images that are indexed then are found by their prints alone.
     /// - Throws: ``CatalogError``.
-    public init(at url: URL, model: FeaturePrintModel? = nil, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide)
-        throws
-    {
+    public init(
+        at url: URL, model: FeaturePrintModel? = nil, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide,
+        localFeatures: Bool = true
+    ) throws {
         self.thumbnailSide = thumbnailSide.map { max(1, $0) }
         let folder = CatalogFolder(url: url)
         do {
@@ -59,12 +65,21 @@ public final class CatalogIndexer: Sendable {
             }
             self.model = chosen
         }
+        extractor = try localFeatures ? Self.localFeatureModel(of: database, writer).map { LocalFeatureExtractor($0) } : nil
         self.folder = folder
         self.database = database
         self.writer = writer
     }
 
-    /// Indexes items: new ones, and those whose image or metadata changed.
+    /// The model of the catalog's local features; a catalog without any gets the default one.
+    private static func localFeatureModel(of database: CatalogDatabase, _ writer: DatabasePool) throws -> LocalFeatureModel? {
+        if let model = try Catalog.localFeatureModel(of: database) { return model }
+        guard let model = try Catalog.defaultLocalFeatureModel() else { return nil }
+        try database.folder.mappingErrors { try writer.write { try Setting.localFeatureModel.write(model.digest, $0) } }
+        return model
+    }
+
+    /// Indexes items: new ones, those whose image or metadata changed, and those that lack local features.
     ///
     /// An image that cannot be read is reported, and the others are indexed; its entity stays as it was.
     /// - Parameters:
@@ -85,7 +100,7 @@ public final class CatalogIndexer: Sendable {
             try index(chunk: chunk, jobs: jobs, timings: timings, report: &report)
             progress(report)
         }
-        try refreshMatrix()
+        try refreshDerivedFiles()
         return report
     }
 
@@ -96,13 +111,13 @@ public final class CatalogIndexer: Sendable {
         let readings = concurrentMap(chunk.count, threads: jobs) { index in
             read(chunk[index], known: known[chunk[index].entity.id], timings: timings)
         }
-        var new: [(record: EntityRecord, image: PixelBuffer, thumbnail: Data?)] = []
+        var new: [NewImage] = []
         var metadataChanges: [EntityRecord] = []
         for (item, reading) in zip(chunk, readings) {
             switch reading {
             case .unchanged: report.unchanged += 1
             case .metadataChanged(let record): metadataChanges.append(record)
-            case .image(let record, let image, let thumbnail): new.append((record, image, thumbnail))
+            case .image(let image): new.append(image)
             case .failed(let reason): report.problems.append(IndexProblem(origin: item.origin, reason: reason))
             }
         }
@@ -111,12 +126,14 @@ public final class CatalogIndexer: Sendable {
             try writer.write { db in
                 for record in metadataChanges { try record.update(db) }
                 if !metadataChanges.isEmpty { try CatalogDatabase.raiseMetadataRevision(db) }
-                for ((var record, _, thumbnail), print) in zip(new, prints) {
+                for (image, print) in zip(new, prints) {
+                    var record = image.record
                     try record.save(db)
                     try db.execute(
                         sql: "INSERT OR REPLACE INTO print (row, vector) VALUES (?, ?)",
                         arguments: [record.row, PrintBlob.data(print.vector)])
-                    try write(thumbnail, of: record, db)
+                    try write(image.thumbnail, of: record, db)
+                    try write(image.features, of: record, db)
                 }
                 if !new.isEmpty { try CatalogDatabase.raiseRevision(db) }
             }
@@ -136,43 +153,80 @@ public final class CatalogIndexer: Sendable {
         }
     }
 
+    /// Replaces the local features of an entity.
+    private func write(_ features: LocalFeatures?, of record: EntityRecord, _ db: Database) throws {
+        if let features {
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO localFeatures (row, data) VALUES (?, ?)",
+                arguments: [record.row, features.encoded])
+        } else {
+            try db.execute(sql: "DELETE FROM localFeatures WHERE row = ?", arguments: [record.row])
+        }
+    }
+
+    /// A decoded image with all that is stored of it except its print.
+    private struct NewImage: Sendable {
+        let record: EntityRecord
+        let image: PixelBuffer
+        let thumbnail: Data?
+        let features: LocalFeatures?
+    }
+
+    /// An entity as stored.
+    private struct Known {
+        let record: EntityRecord
+        /// Whether everything that this indexer extracts is there.
+        let isComplete: Bool
+    }
+
     /// The state of an item before it is embedded.
     private enum Reading: Sendable {
         case unchanged
         /// The print stays; the entity's metadata or its file stamp changes.
         case metadataChanged(EntityRecord)
-        case image(EntityRecord, PixelBuffer, thumbnail: Data?)
+        case image(NewImage)
         case failed(String)
     }
 
-    private func read(_ item: IndexItem, known: EntityRecord?, timings: StageTimings?) -> Reading {
+    private func read(_ item: IndexItem, known entity: Known?, timings: StageTimings?) -> Reading {
         let path = item.entity.image
         let stamp = FileStamp(path: path)
-        if let known, let stamp, known.file == stamp, known.image == path {
+        let (known, isComplete) = (entity?.record, entity?.isComplete ?? false)
+        if let known, let stamp, isComplete, known.file == stamp, known.image == path {
             if known.entity == item.entity { return .unchanged }
             var record = EntityRecord(item.entity, file: stamp, contentHash: known.contentHash)
             record.row = known.row
             return .metadataChanged(record)
         }
         do throws(ImageError) {
-            var options = model.decodingOptions
-            if let side = thumbnailSide, let needed = options.neededSize {
-                options.neededSize = (max(needed.width, side), max(needed.height, side))
-            }
+            let options = decodingOptions
             let start = ContinuousClock.now
             let data = try ImageFile.read(path: path, limit: options.maximumByteCount)
             let hash = SHA256.hash(data)
             var record = EntityRecord(
                 item.entity, file: stamp ?? FileStamp(size: Int64(data.count), modified: 0), contentHash: hash)
             record.row = known?.row
-            if known?.contentHash == hash { return .metadataChanged(record) }
+            if isComplete, known?.contentHash == hash { return .metadataChanged(record) }
             let image = try PixelBuffer(decoding: data, named: path, options: options)
             timings?.add(ContinuousClock.now - start, to: .decode)
-            return .image(record, image, thumbnail: try thumbnail(of: image, named: path, timings: timings))
+            let thumbnail = try thumbnail(of: image, named: path, timings: timings)
+            let featureStart = ContinuousClock.now
+            let features = extractor.map { $0.features(of: image) }
+            if features != nil { timings?.add(ContinuousClock.now - featureStart, to: .features) }
+            return .image(NewImage(record: record, image: image, thumbnail: thumbnail, features: features))
         } catch {
             // The origin names the path already, unless it is a line of a manifest.
             return .failed(item.origin == path ? error.reason.description : error.description)
         }
+    }
+
+    /// Decodes no more of a large JPEG file than the print, the thumbnail and the local features need.
+    private var decodingOptions: DecodingOptions {
+        var options = model.decodingOptions
+        // Features are detected in larger images than this; 1.5 times as many pixels are decoded anyway.
+        let side = max(thumbnailSide ?? 0, extractor == nil ? 0 : LocalFeatureExtractor.Detail.catalog.longSide * 2 / 3)
+        if let needed = options.neededSize { options.neededSize = (max(needed.width, side), max(needed.height, side)) }
+        return options
     }
 
     private func thumbnail(of image: PixelBuffer, named path: String, timings: StageTimings?) throws(ImageError)
@@ -184,28 +238,36 @@ public final class CatalogIndexer: Sendable {
         return try Thumbnail.jpeg(of: image, longSide: thumbnailSide, named: path)
     }
 
-    private func records(of ids: [String]) throws(CatalogError) -> [String: EntityRecord] {
+    private func records(of ids: [String]) throws(CatalogError) -> [String: Known] {
         try folder.mappingErrors {
             let found = try database.reader.read { db in
-                try CatalogDatabase.inParts(of: ids) { try EntityRecord.filter($0.contains(Column("id"))).fetchAll(db) }
+                try CatalogDatabase.inParts(of: ids) { ids in
+                    let request: SQLRequest<Row> = """
+                        SELECT entity.*, localFeatures.row IS NOT NULL AS hasFeatures \
+                        FROM entity LEFT JOIN localFeatures USING (row) WHERE entity.id IN \(ids)
+                        """
+                    return try request.fetchAll(db).map { row in
+                        Known(record: try EntityRecord(row: row), isComplete: extractor == nil || row["hasFeatures"])
+                    }
+                }
             }
-            return Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
+            return Dictionary(uniqueKeysWithValues: found.map { ($0.record.id, $0) })
         }
     }
 
     /// Removes entities.
     ///
     /// - Throws: ``CatalogError``. If an id is unknown, nothing is removed.
-    public func remove(_ ids: [String]) throws(CatalogError) {
+    public func remove(_ ids: [String]) throws {
         let known = try records(of: ids)
         let unknown = ids.filter { known[$0] == nil }
         guard unknown.isEmpty else { throw folder.error(.unknownEntities(unknown)) }
         try drop(ids)
-        try refreshMatrix()
+        try refreshDerivedFiles()
     }
 
     /// Removes the entities whose image no longer exists, and returns their ids. O(entities).
-    public func prune() throws(CatalogError) -> [String] {
+    public func prune() throws -> [String] {
         let images = try folder.mappingErrors {
             try database.reader.read { db in
                 try Row.fetchAll(db, sql: "SELECT id, image FROM entity ORDER BY row").map {
@@ -217,7 +279,7 @@ public final class CatalogIndexer: Sendable {
         let gone = images.filter { FileStamp(path: $0.1) == nil && (errno == ENOENT || errno == ENOTDIR) }.map(\.0)
         if !gone.isEmpty {
             try drop(gone)
-            try refreshMatrix()
+            try refreshDerivedFiles()
         }
         return gone
     }
@@ -231,10 +293,16 @@ public final class CatalogIndexer: Sendable {
         }
     }
 
-    /// Rebuilds the matrix file if it is of another revision.
-    private func refreshMatrix() throws(CatalogError) {
+    /// Rebuilds the derived files that are of another revision.
+    private func refreshDerivedFiles() throws {
         let revision = try folder.mappingErrors { try database.reader.read(CatalogDatabase.revision) }
-        if let file = MappedPrintMatrix(folder.matrix), file.header.revision == revision { return }
-        try PrintMatrixWriter(database: database).write()
+        if MappedPrintMatrix(folder.matrix)?.header.revision != revision {
+            try PrintMatrixWriter(database: database).write()
+        }
+        if let model = try Catalog.localFeatureModel(of: database),
+            MappedInvertedLists(folder.invertedLists)?.header.revision != revision
+        {
+            try InvertedListsWriter(database: database, model: model).write()
+        }
     }
 }

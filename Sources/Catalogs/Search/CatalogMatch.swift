@@ -1,11 +1,32 @@
-/// An entity that a search found, with its distance.
+import Imaging
+
+/// An entity that a search found: how sure it is, and where the query shows it.
 public struct CatalogMatch: Sendable, Hashable {
     public let entity: CatalogEntity
+    /// The probability that the query shows the entity, 0...1, calibrated on real photographs. Comparable between
+    /// queries; the default decision accepts ½ and more.
+    public let confidence: Double
+    /// Where the query shows the entity's image, as fractions of the query's sides, clockwise from the image's own top
+    /// left. Nil if local features did not verify the match.
+    public let outline: Quadrilateral?
+    /// The number of local features that agree on ``outline``; 0 without one.
+    public let inlierCount: Int
     /// The minimum distance between the query's prints and the entity's, 0...2.
     public var distance: Double { Double(squaredDistance.squareRoot()) }
 
-    /// As computed. The ranking and cursors use it, to lose no precision.
     let squaredDistance: Float
+    /// The place in the ranking, and in cursors.
+    let sortKey: Double
     /// The entity's row in the database.
     let key: Int64
+
+    init(entity: CatalogEntity, place: RankedEntity) {
+        self.entity = entity
+        confidence = place.confidence
+        outline = place.verified?.outline
+        inlierCount = place.verified?.inlierCount ?? 0
+        squaredDistance = place.squaredDistance
+        sortKey = place.sortKey
+        key = place.key
+    }
 }

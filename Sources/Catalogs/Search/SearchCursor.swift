@@ -16,7 +16,7 @@ public struct SearchCursor: Sendable, Hashable {
 
     /// The place after a match of an image search.
     public init(after match: CatalogMatch) {
-        self.init(sortKey: Double(match.squaredDistance), key: match.key)
+        self.init(sortKey: match.sortKey, key: match.key)
     }
 }
 

@@ -120,6 +120,13 @@ struct CatalogDatabase: Sendable {
                 table.column("data", .blob).notNull()
             }
         }
+        // Local features are the truth here, not derived: images may be gone when the inverted lists are rebuilt.
+        migrator.registerMigration("3") { db in
+            try db.create(table: "localFeatures") { table in
+                table.primaryKey("row", .integer).references("entity", onDelete: .cascade)
+                table.column("data", .blob).notNull()
+            }
+        }
         return migrator
     }()
 

@@ -9,6 +9,8 @@ struct CatalogFolder: Sendable {
     var database: URL { url.appendingPathComponent("catalog.sqlite") }
     /// Derived from the database: the prints as a matrix.
     var matrix: URL { url.appendingPathComponent("prints.matrix") }
+    /// Derived from the database: the inverted lists of the local features.
+    var invertedLists: URL { url.appendingPathComponent("features.lists") }
     /// A copy of the model, unless it is the default model.
     var model: URL { url.appendingPathComponent("model.safetensors") }
     /// Locked by the one writer.

@@ -1,37 +1,22 @@
-import Compute
 import Foundation
 import VectorSearch
 
 /// A matrix file, mapped into memory.
-final class MappedPrintMatrix: @unchecked Sendable {
+final class MappedPrintMatrix: Sendable {
     let header: PrintMatrixHeader
-    /// The inode: whether the file at the path is still this one.
-    let fileNumber: UInt64
-    private let bytes: UnsafeRawBufferPointer
+    private let file: MappedFile
 
     /// Maps the file; nil if it is missing, or its header or its size is invalid. O(1): pages are read on demand.
     init?(_ url: URL) {
-        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size >= PrintMatrixHeader.byteCount else { return nil }
-        let count = Int(status.st_size)
-        guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED else { return nil }
-        bytes = UnsafeRawBufferPointer(start: base, count: count)
-        guard let header = PrintMatrixHeader(bytes), header.fileByteCount == count else {
-            munmap(base, count)
-            return nil
-        }
+        guard let file = MappedFile(url), let header = PrintMatrixHeader(file.bytes),
+            header.fileByteCount == file.bytes.count
+        else { return nil }
         self.header = header
-        fileNumber = UInt64(status.st_ino)
+        self.file = file
     }
 
-    deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
-
-    private func section<Element>(_ offset: Int, count: Int, of _: Element.Type) -> UnsafeBufferPointer<Element> {
-        UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count * MemoryLayout<Element>.stride)])
-            .assumingMemoryBound(to: Element.self)
+    private func section<Element>(_ offset: Int, count: Int, of type: Element.Type) -> UnsafeBufferPointer<Element> {
+        file.section(offset, count: count, of: type)
     }
 
     var matrix: PrintMatrix {
@@ -83,15 +68,8 @@ final class MappedPrintMatrix: @unchecked Sendable {
     }
 
     /// Whether the contents match the digest. O(file).
-    var isIntact: Bool {
-        var hash = SHA256()
-        hash.update(UnsafeRawBufferPointer(rebasing: bytes[PrintMatrixHeader.byteCount...]))
-        return hash.finalize() == header.contentDigest
-    }
+    var isIntact: Bool { file.digest(from: PrintMatrixHeader.byteCount) == header.contentDigest }
 
     /// Whether another file is at the path now.
-    func isReplaced(at url: URL) -> Bool {
-        var status = stat()
-        return stat(url.path, &status) == 0 && UInt64(status.st_ino) != fileNumber
-    }
+    func isReplaced(at url: URL) -> Bool { file.isReplaced(at: url) }
 }

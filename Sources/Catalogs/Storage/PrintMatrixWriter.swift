@@ -2,40 +2,13 @@ import Foundation
 import GRDB
 import VectorSearch
 
-/// Writes a new matrix file beside the old one and renames it, so that there is a complete file at the path at any
-/// time.
+/// Writes the matrix file from the database.
 struct PrintMatrixWriter {
     let database: CatalogDatabase
 
     /// O(prints) time, 20 bytes of memory per print: prints are read twice instead of kept.
     func write() throws(CatalogError) {
-        let folder = database.folder
-        removeLeftovers()
-        let temporary = folder.url.appendingPathComponent(
-            "prints.matrix.\(getpid())-\(UInt32.random(in: 0 ... .max)).part")
-        do {
-            try folder.mappingErrors {
-                try database.reader.read { db in try write(db, to: temporary) }
-                guard rename(temporary.path, folder.matrix.path) == 0 else {
-                    throw folder.error(.unwritable(String(cString: strerror(errno))))
-                }
-            }
-        } catch {
-            unlink(temporary.path)
-            throw error
-        }
-    }
-
-    /// Removes the files of processes that were killed.
-    private func removeLeftovers() {
-        let folder = database.folder.url
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
-            guard name.hasPrefix("prints.matrix."), name.hasSuffix(".part"),
-                let process = name.dropFirst("prints.matrix.".count).split(separator: "-").first.flatMap({ Int32($0) }),
-                kill(process, 0) != 0, errno == ESRCH
-            else { continue }
-            unlink(folder.appendingPathComponent(name).path)
-        }
+        try DerivedFile(database.folder.matrix, of: database).replace(write)
     }
 
     private func write(_ db: Database, to url: URL) throws {
@@ -93,18 +66,6 @@ struct PrintMatrixWriter {
                 throw database.folder.error(.damaged("the print of row \(row) is not \(dimension) finite floats"))
             }
             try body(row, blob, vector)
-        }
-    }
-}
-
-extension Data {
-    /// Bytes from hexadecimal digits; an invalid pair is zero.
-    init(hexadecimal text: String) {
-        self.init(capacity: text.utf8.count / 2)
-        var digits = text[...]
-        while digits.count >= 2 {
-            append(UInt8(digits.prefix(2), radix: 16) ?? 0)
-            digits = digits.dropFirst(2)
         }
     }
 }

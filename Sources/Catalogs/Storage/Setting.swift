@@ -3,6 +3,8 @@ import GRDB
 /// The rows of the table of settings. Raw values are the stored names.
 enum Setting: String {
     case catalogID, revision, modelName, modelDigest
+    /// SHA-256 of the local-feature model; absent from a catalog without local features.
+    case localFeatureModel
     case metadataRevision = "descriptions"
     case dimension = "printLength"
 

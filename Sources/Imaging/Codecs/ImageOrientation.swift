@@ -1,7 +1,8 @@
 /// How to turn a stored image upright: the eight values of EXIF's Orientation tag
 /// (EXIF 2.32, section 4.6.4).
 struct ImageOrientation {
-    private let swapsAxes: Bool
+    /// Whether width and height are exchanged.
+    let swapsAxes: Bool
     private let flipsX: Bool
     private let flipsY: Bool
 

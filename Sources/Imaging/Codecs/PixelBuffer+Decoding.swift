@@ -70,13 +70,17 @@ enum ImageDecoder {
         var header = lk_image_header()
         try check { lk_jpeg_read_header(base, bytes.count, &header, $0) }
         try checkLimit(header, options: options)
+        let full = (width: Int(header.width), height: Int(header.height))
         let eighths = options.eighths(width: Int(header.width), height: Int(header.height))
         if eighths != 8 { try check { lk_jpeg_scaled_header(base, bytes.count, eighths, &header, $0) } }
         let decoded = try pixels(of: header, options: options) { pixels, stride, message in
             lk_jpeg_decode(base, bytes.count, eighths, &header, pixels, stride, message)
         }
         let opaque = try opaque(decoded, header: header)
-        return ImageOrientation(exif: header.orientation).upright(opaque)
+        let orientation = ImageOrientation(exif: header.orientation)
+        var image = orientation.upright(opaque)
+        image.sourceSize = orientation.swapsAxes ? (full.height, full.width) : full
+        return image
     }
 
     private static func check(_ call: (Message) -> Bool) throws(ImageError.Reason) {

@@ -11,6 +11,9 @@ public struct PixelBuffer: Sendable {
     public let format: PixelFormat
     public let alpha: AlphaMode
 
+    /// The size of the image in its file, which is larger after a reduced-size decode; else that of the buffer.
+    public internal(set) var sourceSize: (width: Int, height: Int)
+
     let storage: PixelStorage
 
     /// Wraps memory of the caller without a copy.
@@ -59,6 +62,7 @@ public struct PixelBuffer: Sendable {
         }
         self.width = width
         self.height = height
+        sourceSize = (width, height)
         self.bytesPerRow = stride
         self.format = format
         self.alpha = format.hasAlpha ? alpha : .ignored

@@ -72,12 +72,10 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         timings: StageTimings? = nil
     ) async throws -> SearchQuery {
         try Task.checkCancellation()
-        let embedder = QueryEmbedder(catalog.model, crops: crops)
-        let prints = try content.pixelBuffer.map { try embedder.embed($0, timings: timings) }?.prints ?? []
+        let query = try content.pixelBuffer.map { try catalog.query(for: $0, crops: crops, filter: ownFilter, timings: timings) }
         try Task.checkCancellation()
-        return SearchQuery(
-            prints: prints, labels: content.labels,
-            maxDistance: maxDistance ?? catalog.model.matchThreshold(for: prints))
+        return query.map { SearchQuery($0, labels: content.labels, maxDistance: maxDistance) }
+            ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance ?? catalog.model.matchThreshold)
     }
 
     /// A page of a query's ranking. Only the entities of the page are read from the catalog.

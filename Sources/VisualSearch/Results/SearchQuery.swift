@@ -20,12 +20,31 @@ public struct SearchQuery: Sendable, Hashable {
     public let labels: [String]
     /// The maximum distance of a match; nil for 2, the largest possible distance.
     public let maxDistance: Double?
+    /// The entities whose local features were found in the pixels.
+    let verified: [VerifiedEntity]
+    /// Whether local features were compared.
+    let isVerified: Bool
 
     /// Pixel matches that labels may reorder; beyond them the ranking is that of the distance.
     private static let reorderedMatches = 1000
 
     public init(prints: [FeaturePrint], labels: [String] = [], maxDistance: Double? = nil) {
+        self.init(prints: prints, labels: labels, maxDistance: maxDistance, verified: [], isVerified: false)
+    }
+
+    /// The query of an image that a catalog analyzed; verified entities keep their place on all pages.
+    init(_ query: CatalogQuery, labels: [String], maxDistance: Double?) {
+        self.init(
+            prints: query.prints, labels: labels, maxDistance: maxDistance ?? query.matchThreshold,
+            verified: query.verified, isVerified: query.isVerified)
+    }
+
+    private init(
+        prints: [FeaturePrint], labels: [String], maxDistance: Double?, verified: [VerifiedEntity], isVerified: Bool
+    ) {
         self.prints = prints
+        self.verified = verified
+        self.isVerified = isVerified
         // A label without a word matches nothing, and must not lower the score of the others.
         self.labels = labels.filter { $0.contains { $0.isLetter || $0.isNumber } }
         self.maxDistance = maxDistance
@@ -38,7 +57,7 @@ public struct SearchQuery: Sendable, Hashable {
     private var limit: Double { min(max(maxDistance ?? 2, 0), 2) }
 
     func score(distance: Double?, labelCount: Int) -> Double {
-        let pixels = distance.map { limit > 0 ? 1 - min(1, $0 / limit) / 2 : 1 } ?? 0
+        let pixels = distance.map { limit > 0 ? 1 - min(max(0, $0 / limit), 1) / 2 : 1 } ?? 0
         let words = labels.isEmpty ? 0 : Double(labelCount) / Double(labels.count)
         return 1 - (1 - pixels) * (1 - words / 2)
     }
@@ -57,43 +76,48 @@ public struct SearchQuery: Sendable, Hashable {
     private func pixelRanking(
         in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
     ) throws -> [RankedKey] {
-        try catalog.nearest(toAnyOf: prints, limit: count, maxDistance: limit, filter: filter, after: cursor).map {
-            found in
-            let distance = Double(found.squaredDistance.squareRoot())
-            return RankedKey(
-                score: score(distance: distance, labelCount: 0), distance: distance,
-                cursor: SearchCursor(sortKey: Double(found.squaredDistance), key: found.key))
+        try found(in: catalog, filter: filter, limit: count, after: cursor).map { place in
+            RankedKey(
+                score: score(distance: place.effectiveDistance, labelCount: 0),
+                distance: Double(place.squaredDistance.squareRoot()),
+                cursor: SearchCursor(sortKey: place.sortKey, key: place.key))
         }
+    }
+
+    /// What the pixels found within the limit, surest first.
+    private func found(
+        in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
+    ) throws -> [RankedEntity] {
+        try catalog.checkModel(of: prints)
+        let query = CatalogQuery(
+            prints: prints, matchThreshold: catalog.model.matchThreshold(for: prints), verified: verified,
+            isVerified: isVerified, candidates: [])
+        let ranked = try catalog.ranking(of: query, limit: count, bounds: .none, filter: filter, after: cursor)
+        return Array(ranked.prefix { $0.effectiveDistance <= limit })
     }
 
     private func fusedRanking(
         in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
     ) throws -> [RankedKey] {
-        func ranked(_ key: Int64, distance: Double?, labelCount: Int) -> RankedKey {
-            let score = score(distance: distance, labelCount: labelCount)
-            return RankedKey(score: score, distance: distance, cursor: SearchCursor(sortKey: 1 - score, key: key))
+        func ranked(_ key: Int64, place: RankedEntity?, labelCount: Int) -> RankedKey {
+            let score = score(distance: place?.effectiveDistance, labelCount: labelCount)
+            return RankedKey(
+                score: score, distance: place.map { Double($0.squaredDistance.squareRoot()) },
+                cursor: SearchCursor(sortKey: 1 - score, key: key))
         }
-        let near =
-            prints.isEmpty
-            ? []
-            : try catalog.nearest(
-                toAnyOf: prints, limit: Self.reorderedMatches, maxDistance: limit, filter: filter, after: nil)
+        let near = try found(in: catalog, filter: filter, limit: Self.reorderedMatches, after: nil)
         try Task.checkCancellation()
         let labelCounts = try catalog.entities(
             havingAnyOf: labels, among: near.map(\.key), limit: near.count, filter: filter
         )
         .reduce(into: [Int64: Int]()) { $0[$1.key] = $1.count }
-        var ranking = near.map { found in
-            ranked(
-                found.key, distance: Double(found.squaredDistance.squareRoot()), labelCount: labelCounts[found.key] ?? 0
-            )
-        }
+        var ranking = near.map { ranked($0.key, place: $0, labelCount: labelCounts[$0.key] ?? 0) }
         // Entities that only labels found follow all of these, in an order that the text index can start anywhere.
         let known = Set(near.map(\.key))
         let words = try catalog.entities(
             havingAnyOf: labels, after: cursor.flatMap { labelPlace(of: $0) }, limit: count + known.count,
             filter: filter)
-        ranking += words.filter { !known.contains($0.key) }.map { ranked($0.key, distance: nil, labelCount: $0.count) }
+        ranking += words.filter { !known.contains($0.key) }.map { ranked($0.key, place: nil, labelCount: $0.count) }
         ranking.sort { ($0.cursor.sortKey, $0.key) < ($1.cursor.sortKey, $1.key) }
         if let cursor { ranking.removeAll { ($0.cursor.sortKey, $0.key) <= (cursor.sortKey, cursor.key) } }
         return Array(ranking.prefix(count))
@@ -116,7 +140,7 @@ struct RankedKey: Sendable {
 }
 
 extension SearchQuery: Codable {
-    private enum Key: String, CodingKey { case prints, model, labels, maxDistance }
+    private enum Key: String, CodingKey { case prints, model, labels, maxDistance, verified, isVerified }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
@@ -136,7 +160,9 @@ extension SearchQuery: Codable {
         }
         self.init(
             prints: prints, labels: try container.decode([String].self, forKey: .labels),
-            maxDistance: try container.decodeIfPresent(Double.self, forKey: .maxDistance))
+            maxDistance: try container.decodeIfPresent(Double.self, forKey: .maxDistance),
+            verified: try container.decodeIfPresent([VerifiedEntity].self, forKey: .verified) ?? [],
+            isVerified: try container.decodeIfPresent(Bool.self, forKey: .isVerified) ?? false)
     }
 
     /// Prints as little-endian floats.
@@ -153,5 +179,7 @@ extension SearchQuery: Codable {
             forKey: .prints)
         try container.encode(labels, forKey: .labels)
         try container.encodeIfPresent(maxDistance, forKey: .maxDistance)
+        try container.encode(verified, forKey: .verified)
+        try container.encode(isVerified, forKey: .isVerified)
     }
 }

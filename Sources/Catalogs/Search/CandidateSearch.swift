@@ -1,0 +1,98 @@
+import Compute
+import FeaturePrints
+import Foundation
+import GRDB
+import LocalFeatures
+import VectorSearch
+
+/// The two stages of a search by local features: candidates by prints and by visual words, then their verification.
+struct CandidateSearch {
+    let catalog: Catalog
+    let lists: MappedInvertedLists
+    let matrix: MappedPrintMatrix
+    let prints: [FeaturePrint]
+    let threshold: Double?
+    let filter: CatalogFilter
+    let excluded: Set<Int64>
+    let effort: SearchEffort
+
+    /// A query of which verified entities cover less than this share may show more of them.
+    private static let wellCovered = 0.4
+    /// With this many inliers an entity counts as found when that is decided.
+    private static let surelyFound = 12
+
+    /// The rows with the nearest prints, nearest first.
+    func byPrints() throws -> [Int64] {
+        let allowed = try catalog.rows(of: matrix, passing: filter)
+        return ExactSearch(matrix.matrix)
+            .nearest(toAnyOf: prints.map(\.vector), k: effort.printCandidates + excluded.count, among: allowed, after: nil)
+            .map { matrix.key($0.row) }.filter { !excluded.contains($0) }
+    }
+
+    /// Whether more could be found at a finer scale: nothing is found yet, or it covers little of the image.
+    func needsCloserLook(_ verified: [Int64: VerifiedEntity]) -> Bool {
+        let found = verified.values.filter { $0.inlierCount >= Self.surelyFound }
+        return found.reduce(0) { $0 + $1.outline.area } < Self.wellCovered
+    }
+
+    /// Votes, joins both kinds of candidates in turn, and verifies them.
+    func verify(
+        _ query: LocalFeatureQuery, with printCandidates: [Int64], timings: StageTimings?
+    ) throws -> (verified: [Int64: VerifiedEntity], candidates: [Int64]) {
+        let voted = try measured(timings, .search) { try byVotes(query) }
+        try Task.checkCancellation()
+        var candidates: [Int64] = []
+        var known: Set<Int64> = []
+        for rank in 0..<max(voted.count, printCandidates.count) {
+            for list in [voted, printCandidates] where rank < list.count && known.insert(list[rank]).inserted {
+                candidates.append(list[rank])
+            }
+        }
+        let images = try features(of: candidates)
+        let outlines = measured(timings, .verify, count: images.count) {
+            concurrentMap(images.count, threads: availableProcessorCount) { query.verify(images[$0].features) }
+        }
+        let found = zip(images, outlines).compactMap { image, outline in outline.map { (image.key, $0) } }
+        let distances = squaredDistances(of: found.map(\.0))
+        var verified: [Int64: VerifiedEntity] = [:]
+        for (key, outline) in found {
+            guard let distance = distances[key] else { continue }
+            verified[key] = VerifiedEntity(
+                key: key, inlierCount: outline.inlierCount, outline: outline.outline, squaredDistance: distance)
+        }
+        return (verified, candidates)
+    }
+
+    private func byVotes(_ query: LocalFeatureQuery) throws -> [Int64] {
+        let allowed = try catalog.rows(of: matrix, passing: filter)
+        func isIncluded(_ position: Int) -> Bool {
+            let key = lists.key(position)
+            guard !excluded.contains(key) else { return false }
+            guard let allowed else { return true }
+            let row = matrix.lastRow(upTo: key)
+            return row >= 0 && matrix.key(row) == key && allowed.contains { $0.contains(row) }
+        }
+        return lists.lists.candidates(for: query.words, limit: effort.featureCandidates, where: isIncluded)
+            .map { lists.key($0.image) }
+    }
+
+    private func features(of keys: [Int64]) throws -> [(key: Int64, features: LocalFeatures)] {
+        try catalog.folder.mappingErrors {
+            try catalog.database.reader.read { db in
+                let request: SQLRequest<Row> = "SELECT row, data FROM localFeatures WHERE row IN \(keys)"
+                return try request.fetchAll(db).compactMap { row in
+                    LocalFeatures(encoded: row["data"]).map { (key: row["row"], features: $0) }
+                }
+            }
+        }
+    }
+
+    /// Of the prints of entities to the query's; without those that the matrix does not have.
+    private func squaredDistances(of keys: [Int64]) -> [Int64: Float] {
+        let rows = matrix.rows(withKeys: keys.sorted())
+        guard !rows.isEmpty else { return [:] }
+        return ExactSearch(matrix.matrix)
+            .nearest(toAnyOf: prints.map(\.vector), k: keys.count, among: rows, after: nil)
+            .reduce(into: [:]) { $0[matrix.key($1.row)] = $1.squaredDistance }
+    }
+}

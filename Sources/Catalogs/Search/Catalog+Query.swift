@@ -1,0 +1,87 @@
+import Compute
+import FeaturePrints
+import Foundation
+import GRDB
+import Imaging
+import LocalFeatures
+import VectorSearch
+
+/// An image with everything that is computed of it before a catalog is read.
+package struct AnalyzedImage: Sendable {
+    let image: PixelBuffer
+    let effort: SearchEffort
+    package let embedded: EmbeddedQuery
+    let features: LocalFeatureQuery?
+}
+
+extension Catalog {
+    /// Embeds an image, finds candidates by prints and local features, and verifies them: all of a search that reads the
+    /// pixels. Pages of the ranking follow from the result.
+    ///
+    /// - Parameters:
+    ///   - effort: quality for time.
+    ///   - crops: the crops of the image to embed; one forward pass per crop.
+    ///   - filter: the entities to search.
+    /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, and `CancellationError`.
+    /// - Complexity: O(crops · entities · dimension + entities with common visual words), besides forward passes and
+    ///   the extraction of features.
+    public func query(
+        for image: PixelBuffer, effort: SearchEffort = .standard, crops: QueryCrops = .localized,
+        filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
+    ) throws -> CatalogQuery {
+        try query(for: analyze(image, effort: effort, crops: crops, timings: timings), filter: filter, timings: timings)
+    }
+
+    package func analyze(
+        _ image: PixelBuffer, effort: SearchEffort, crops: QueryCrops, timings: StageTimings?
+    ) throws -> AnalyzedImage {
+        let embedded = try QueryEmbedder(model, crops: crops).embed(image, timings: timings)
+        try Task.checkCancellation()
+        let features = effort == .prints ? nil : extractor.map { extractor in
+            measured(timings, .features) {
+                LocalFeatureQuery(extractor.queryFeatures(of: image, detail: .query), model: extractor.model)
+            }
+        }
+        try Task.checkCancellation()
+        return AnalyzedImage(image: image, effort: effort, embedded: embedded, features: features)
+    }
+
+    /// - Parameter excluded: entities that are treated as if the catalog did not have them.
+    package func query(
+        for analyzed: AnalyzedImage, filter: CatalogFilter, excluding excluded: Set<Int64> = [],
+        timings: StageTimings?
+    ) throws -> CatalogQuery {
+        let embedded = analyzed.embedded
+        guard let features = analyzed.features, let lists = currentLists(), let extractor else {
+            return CatalogQuery(prints: embedded.prints, matchThreshold: embedded.matchThreshold)
+        }
+        let search = CandidateSearch(
+            catalog: self, lists: lists, matrix: currentMatrix(), prints: embedded.prints,
+            threshold: embedded.matchThreshold, filter: filter, excluded: excluded, effort: analyzed.effort)
+        let printCandidates = try measured(timings, .search) { try search.byPrints() }
+        let first = try search.verify(features, with: printCandidates, timings: timings)
+        var verified = first.verified
+        var candidates = first.candidates
+        if analyzed.effort == .thorough || search.needsCloserLook(verified), analyzed.image.isLargerThan(features) {
+            try Task.checkCancellation()
+            let fine = measured(timings, .features) {
+                LocalFeatureQuery(
+                    extractor.queryFeatures(of: analyzed.image, detail: .fineQuery), model: extractor.model)
+            }
+            let second = try search.verify(fine, with: printCandidates, timings: timings)
+            verified.merge(second.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
+            candidates = second.candidates
+        }
+        return CatalogQuery(
+            prints: embedded.prints, matchThreshold: embedded.matchThreshold,
+            verified: verified.values.sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }, isVerified: true,
+            candidates: candidates)
+    }
+}
+
+extension PixelBuffer {
+    /// Whether the image shows more than the features that were extracted of it: it has a quarter more pixels a side.
+    fileprivate func isLargerThan(_ query: LocalFeatureQuery) -> Bool {
+        max(width, height) * 4 > max(query.features.width, query.features.height) * 5
+    }
+}

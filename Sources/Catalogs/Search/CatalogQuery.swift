@@ -1,0 +1,42 @@
+import FeaturePrints
+import Imaging
+
+/// A query image, embedded and verified: what a ranking is made from, and its pages.
+///
+/// Made by ``Catalog/query(for:effort:crops:filter:timings:)``. It holds no pixels.
+public struct CatalogQuery: Sendable {
+    /// A print per crop. An entity's distance is its minimum distance over them.
+    public let prints: [FeaturePrint]
+    /// The match threshold of the prints, 0...2; nil for a model without one.
+    public let matchThreshold: Double?
+    /// The entities whose local features were found in the query.
+    package let verified: [VerifiedEntity]
+    /// Whether local features were compared: entities that are not among ``verified`` are less likely then.
+    package let isVerified: Bool
+    /// The candidates of the first stage, most likely first.
+    package let candidates: [Int64]
+
+    /// A query without verification.
+    package init(prints: [FeaturePrint], matchThreshold: Double?) {
+        self.init(prints: prints, matchThreshold: matchThreshold, verified: [], isVerified: false, candidates: [])
+    }
+
+    package init(
+        prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity], isVerified: Bool, candidates: [Int64]
+    ) {
+        self.prints = prints
+        self.matchThreshold = matchThreshold
+        self.verified = verified
+        self.isVerified = isVerified
+        self.candidates = candidates
+    }
+}
+
+/// An entity whose local features agree on a place in the query.
+package struct VerifiedEntity: Sendable, Hashable, Codable {
+    /// The entity's row in the database.
+    package let key: Int64
+    package let inlierCount: Int
+    package let outline: Quadrilateral
+    package let squaredDistance: Float
+}

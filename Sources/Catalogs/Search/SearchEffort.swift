@@ -1,0 +1,15 @@
+/// How much work a search by image does: quality for time.
+public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Compares prints alone. Fast, and enough for images that are shown upright and alone.
+    case prints
+    /// Verifies the best candidates by their local features; looks more closely at a query that shows several things, or
+    /// in which nothing is found at first.
+    case standard
+    /// Looks closely at every query and verifies more candidates.
+    case thorough
+
+    /// Candidates to verify that the prints propose.
+    var printCandidates: Int { self == .thorough ? 50 : 20 }
+    /// Candidates to verify that the local features propose, for each detail they are extracted in.
+    var featureCandidates: Int { self == .thorough ? 100 : 30 }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import Foundation
+
+/// A query with the ids of the entities that it shows, and what it is grouped by.
+struct LabeledQuery: Decodable {
+    let path: String
+    /// Empty if the query shows nothing of the catalog.
+    let targets: Set<String>
+    /// What recall is printed for; the kind of a query without a group.
+    let group: String?
+
+    private enum Key: String, CodingKey { case query, target, targets, group, kind }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        path = try container.decode(String.self, forKey: .query)
+        let target = try container.decodeIfPresent(String.self, forKey: .target)
+        let targets = try container.decodeIfPresent([String].self, forKey: .targets)
+        self.targets = Set(targets ?? target.map { [$0] } ?? [])
+        group =
+            try container.decodeIfPresent(String.self, forKey: .group)
+            ?? container.decodeIfPresent(String.self, forKey: .kind)
+    }
+
+    /// Reads a file of JSON lines, with their line numbers.
+    static func read(_ file: URL) throws -> [(line: Int, query: LabeledQuery)] {
+        let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+        var queries: [(Int, LabeledQuery)] = []
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated()
+        where !line.allSatisfy(\.isWhitespace) {
+            guard let query = try? JSONDecoder().decode(LabeledQuery.self, from: Data(line.utf8)) else {
+                throw ValidationError(
+                    "\(file.path):\(index + 1): not a query such as {\"query\": \"a.jpg\", \"target\": \"id\"}")
+            }
+            queries.append((index + 1, query))
+        }
+        return queries
+    }
+}
