@@ -17,7 +17,7 @@ struct CandidateSearch {
     let effort: SearchEffort
 
     /// A query of which verified entities cover less than this share may show more of them.
-    private static let wellCovered = 0.4
+    private static let wellCovered = 0.2
     /// With this many inliers an entity counts as found when that is decided.
     private static let surelyFound = 12
 

@@ -13,7 +13,8 @@ struct MatchConfidence {
     /// Log odds per inlier, up to the largest count that adds any.
     private static let perInlier = 0.9
     private static let mostInliers = 40
-    /// Log odds per unit of distance within the threshold.
+    /// Log odds per unit of distance within the threshold, with inliers and without.
+    private static let perVerifiedDistance = 3.0
     private static let perDistance = 8.0
     private static let verifiedBias = -7.5
     /// How far within the threshold the print of an entity has to be that was not verified.
@@ -26,7 +27,7 @@ struct MatchConfidence {
 
     /// The log odds of an entity that was verified.
     func logOdds(inlierCount: Int, distance: Double) -> Double {
-        Self.verifiedBias + Self.perInlier * Double(min(inlierCount, Self.mostInliers)) + Self.perDistance * (threshold - distance)
+        Self.verifiedBias + Self.perInlier * Double(min(inlierCount, Self.mostInliers)) + Self.perVerifiedDistance * (threshold - distance)
     }
 
     /// The log odds of an entity that was not.

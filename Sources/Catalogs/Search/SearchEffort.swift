@@ -9,7 +9,7 @@ public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
     case thorough
 
     /// Candidates to verify that the prints propose.
-    var printCandidates: Int { self == .thorough ? 50 : 20 }
+    var printCandidates: Int { self == .thorough ? 50 : 10 }
     /// Candidates to verify that the local features propose, for each detail they are extracted in.
-    var featureCandidates: Int { self == .thorough ? 100 : 30 }
+    var featureCandidates: Int { self == .thorough ? 100 : 20 }
 }

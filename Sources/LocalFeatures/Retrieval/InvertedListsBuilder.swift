@@ -41,7 +41,8 @@ public struct InvertedListsBuilder {
                 let codes = features.codes[(index * DescriptorQuantizer.byteCount)..<((index + 1) * DescriptorQuantizer.byteCount)]
                 model.quantizer.restore(codes, into: descriptor)
                 let position = Int(next[Int(word)])
-                signatures[position] = model.vocabulary.signature(of: UnsafeBufferPointer(descriptor), word: word)
+                signatures[position] = model.vocabulary.signature(
+                    of: model.vocabulary.signatureSource(UnsafeBufferPointer(descriptor)), word: word)
                 images[position] = UInt32(image)
                 next[Int(word)] += 1
             }

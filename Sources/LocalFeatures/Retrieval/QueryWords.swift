@@ -10,7 +10,7 @@ public struct QueryWords: Sendable {
 
     /// Words per feature: what a capture changes can move a descriptor into a neighboring word (J. Philbin et al., "Lost
     /// in Quantization", CVPR 2008).
-    private static let wordsPerFeature = 6
+    private static let wordsPerFeature = 5
 
     let entries: [Entry]
     let kernels: SIMDTarget
@@ -18,14 +18,21 @@ public struct QueryWords: Sendable {
     init(_ query: QueryFeatures, model: LocalFeatureModel, kernels: SIMDTarget) {
         self.kernels = kernels
         let (dimension, count) = (LocalFeatureModel.dimension, Self.wordsPerFeature)
-        entries = query.descriptors.withUnsafeBufferPointer { descriptors in
-            model.vocabulary.words(of: descriptors, count: count).enumerated().map { index, word in
-                let feature = index / count
-                let descriptor = UnsafeBufferPointer(
-                    rebasing: descriptors[(feature * dimension)..<((feature + 1) * dimension)])
-                return Entry(
-                    feature: Int32(feature), word: word, signature: model.vocabulary.signature(of: descriptor, word: word))
+        var entries: [Entry] = []
+        entries.reserveCapacity(query.count * count)
+        query.descriptors.withUnsafeBufferPointer { descriptors in
+            let words = model.vocabulary.words(of: descriptors, count: count)
+            for feature in 0..<query.count {
+                let source = model.vocabulary.signatureSource(
+                    UnsafeBufferPointer(rebasing: descriptors[(feature * dimension)..<((feature + 1) * dimension)]))
+                for word in words[(feature * count)..<((feature + 1) * count)] {
+                    entries.append(
+                        Entry(
+                            feature: Int32(feature), word: word,
+                            signature: model.vocabulary.signature(of: source, word: word)))
+                }
             }
         }
+        self.entries = entries
     }
 }

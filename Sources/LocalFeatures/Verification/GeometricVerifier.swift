@@ -17,6 +17,8 @@ struct GeometricVerifier {
     private static let mostProposals = 200
     private static let mostRefinements = 4
     private static let fewestInliers = 4
+    private static let cellsPerSide = 5
+    private static let mostPerCell = 2
     /// An octave of scale in either direction.
     private static let scaleRange: ClosedRange<Float> = 0.5...2
 
@@ -56,7 +58,7 @@ struct GeometricVerifier {
             guard let (homography, inliers) = refine(supporters, of: matches, in: frame) else { continue }
             explained.formUnion(inliers)
             guard let outline = frame.outline(homography) else { continue }
-            let count = distinctCount(inliers, of: matches)
+            let count = spreadCount(inliers, of: matches, width: Float(width), height: Float(height))
             if count >= Self.fewestInliers, count > best?.inlierCount ?? 0 {
                 best = VerifiedOutline(inlierCount: count, matchCount: matches.count, outline: outline)
             }
@@ -74,20 +76,29 @@ struct GeometricVerifier {
             guard let fitted = Homography.fitting(inliers.lazy.map { frame.pair(matches[$0]) }, isProjective: isProjective)
             else { return nil }
             homography = fitted
-            inliers = matches.indices.filter { frame.error(of: matches[$0], under: fitted) < Double(max(tolerance, tight)) }
+            let limit = Double(max(tolerance, tight))
+            inliers = matches.indices.filter { frame.squaredError(of: matches[$0], under: fitted) < limit * limit }
             guard inliers.count >= Self.fewestInliers else { return nil }
         }
         return homography.map { ($0, inliers) }
     }
 
-    /// Inliers that are at places of their own in both images: a repeated pattern, or one place at two scales, is not
-    /// evidence twice.
-    private func distinctCount(_ inliers: [Int], of matches: [FeatureMatch]) -> Int {
+    /// Inliers at places of their own in both images, and at most two per cell of a grid on the catalog image: a repeated
+    /// pattern, or one place at two scales, is not evidence twice; a logo in a corner is little evidence for the rest.
+    private func spreadCount(_ inliers: [Int], of matches: [FeatureMatch], width: Float, height: Float) -> Int {
         var kept: [FeatureMatch] = []
+        var cells = [Int](repeating: 0, count: Self.cellsPerSide * Self.cellsPerSide)
         for index in inliers {
             let match = matches[index]
+            func cell(_ position: Float, _ side: Float) -> Int {
+                min(max(Int(position / side * Float(Self.cellsPerSide)), 0), Self.cellsPerSide - 1)
+            }
+            let place = cell(match.catalog.y, height) * Self.cellsPerSide + cell(match.catalog.x, width)
+            guard cells[place] < Self.mostPerCell else { continue }
             func isClose(_ a: Keypoint, _ b: Keypoint) -> Bool { (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y) < 4 }
-            if !kept.contains(where: { isClose($0.query, match.query) || isClose($0.catalog, match.catalog) }) { kept.append(match) }
+            if kept.contains(where: { isClose($0.query, match.query) || isClose($0.catalog, match.catalog) }) { continue }
+            kept.append(match)
+            cells[place] += 1
         }
         return kept.count
     }
@@ -117,11 +128,12 @@ private struct Frame {
         )
     }
 
-    /// How far from its place in the query a homography puts the catalog's keypoint, in pixels of the query.
-    func error(of match: FeatureMatch, under homography: Homography) -> Double {
+    /// How far from its place in the query a homography puts the catalog's keypoint: the square, in pixels of the query.
+    func squaredError(of match: FeatureMatch, under homography: Homography) -> Double {
         let (from, to) = pair(match)
         guard let place = homography.project(from.x, from.y) else { return .infinity }
-        return hypot(place.x - to.x, place.y - to.y) / queryScale
+        let (x, y) = ((place.x - to.x) / queryScale, (place.y - to.y) / queryScale)
+        return x * x + y * y
     }
 
     /// The catalog image's corners in the query; nil for a shape that no flat object has on a photograph: one that is

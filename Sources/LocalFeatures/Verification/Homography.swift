@@ -26,18 +26,17 @@ extension Homography {
         _ pairs: some Sequence<(from: SIMD2<Double>, to: SIMD2<Double>)>, isProjective: Bool
     ) -> Homography? {
         let size = isProjective ? 8 : 6
-        var matrix = [Double](repeating: 0, count: size * size)
-        var right = [Double](repeating: 0, count: size)
+        var products = [SIMD8<Double>](repeating: .zero, count: 8)
+        var sums = SIMD8<Double>.zero
         for (from, to) in pairs {
-            let rows = (
-                [from.x, from.y, 1, 0, 0, 0, -to.x * from.x, -to.x * from.y],
-                [0, 0, 0, from.x, from.y, 1, -to.y * from.x, -to.y * from.y]
-            )
-            for p in 0..<size {
-                for q in 0..<size { matrix[p * size + q] += rows.0[p] * rows.0[q] + rows.1[p] * rows.1[q] }
-                right[p] += rows.0[p] * to.x + rows.1[p] * to.y
-            }
+            let across = SIMD8(from.x, from.y, 1, 0, 0, 0, -to.x * from.x, -to.x * from.y)
+            let down = SIMD8(0, 0, 0, from.x, from.y, 1, -to.y * from.x, -to.y * from.y)
+            for row in 0..<size { products[row] += across[row] * across + down[row] * down }
+            sums += to.x * across + to.y * down
         }
+        var matrix = [Double](repeating: 0, count: size * size)
+        for row in 0..<size { for column in 0..<size { matrix[row * size + column] = products[row][column] } }
+        let right = (0..<size).map { sums[$0] }
         // A little weight against strong perspective, which few points would otherwise make up.
         for p in 0..<size { matrix[p * size + p] += p < 6 ? 1e-9 : 1e-3 }
         guard let solution = solve(matrix, right) else { return nil }

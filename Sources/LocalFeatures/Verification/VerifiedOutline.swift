@@ -2,7 +2,7 @@ import Imaging
 
 /// Where a query shows an image, and how many features agree on it.
 public struct VerifiedOutline: Sendable, Hashable {
-    /// Features that the homography maps to within the tolerance, each counted once.
+    /// Features that the homography maps to within the tolerance, at most two per 25th of the image.
     public let inlierCount: Int
     /// The features of the image that had a match.
     public let matchCount: Int

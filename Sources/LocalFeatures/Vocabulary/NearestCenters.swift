@@ -15,10 +15,14 @@ struct NearestCenters {
         scores.removeAll(keepingCapacity: true)
     }
 
-    @inline(__always)
-    mutating func offer(_ index: Int, _ score: Float) {
+    /// The score that another center has to exceed.
+    var lowestScore: Float { scores.count == count ? scores[count - 1] : -.infinity }
+
+    /// Inserts a center.
+    ///
+    /// - Precondition: its score exceeds ``lowestScore``.
+    mutating func insert(_ index: Int, _ score: Float) {
         if scores.count == count {
-            guard score > scores[count - 1] else { return }
             scores.removeLast()
             indices.removeLast()
         }

@@ -33,8 +33,14 @@ struct PackedCenters: Sendable {
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: halfSquaredNorms.count) { dots in
             kernels.table.quantized_products(query.codes, 1, packed, groupCount, quads, dots.baseAddress)
             let scale = query.unit * unit
-            for index in halfSquaredNorms.indices {
-                nearest.offer(first + index, Float(dots[index] - query.offset) * scale - halfSquaredNorms[index])
+            var lowest = nearest.lowestScore
+            halfSquaredNorms.withUnsafeBufferPointer { halves in
+                for index in halves.indices {
+                    let score = Float(dots[index] - query.offset) * scale - halves[index]
+                    guard score > lowest else { continue }
+                    nearest.insert(first + index, score)
+                    lowest = nearest.lowestScore
+                }
             }
         }
     }

@@ -9,7 +9,7 @@ import Inference
 /// sixteen of them are compared at a time.
 struct Vocabulary: Sendable {
     /// Coarse centers whose words are looked at. More find the nearest words more often and cost more.
-    private static let groupsLookedAt = 6
+    private static let groupsLookedAt = 5
 
     let groupCount: Int
     let wordsPerGroup: Int
@@ -46,7 +46,7 @@ struct Vocabulary: Sendable {
 
     /// The `count` nearest words of each of several descriptors, nearest first.
     ///
-    /// O(descriptors · (groups + 6 · words per group) · d).
+    /// O(descriptors · (groups + 5 · words per group) · d).
     func words(of descriptors: UnsafeBufferPointer<Float>, count: Int) -> [UInt16] {
         let dimension = LocalFeatureModel.dimension
         var nearest: [UInt16] = []
@@ -67,20 +67,34 @@ struct Vocabulary: Sendable {
         return nearest
     }
 
-    /// On which side of a word's center each component of a descriptor lies, a bit each: the Hamming embedding.
+    /// On which side of a word's center each component of a descriptor lies, one bit each: the Hamming embedding.
     ///
     /// H. Jégou, M. Douze and C. Schmid, "Hamming Embedding and Weak Geometric Consistency", ECCV 2008, without their
     /// random rotation: the components are uncorrelated already. Components beyond a center's are compared with zero.
-    func signature(of descriptor: UnsafeBufferPointer<Float>, word: UInt16) -> UInt64 {
+    func signature(of descriptor: SignatureSource, word: UInt16) -> UInt64 {
         var bits: UInt64 = 0
         let center = Int(word) * depth
         centers.withUnsafeBufferPointer { centers in
-            for index in 0..<depth {
-                let isAbove = descriptor[index] > Float(Int(centers[center + index]) - zero) * unit
-                bits |= isAbove ? 1 << UInt64(index) : 0
+            descriptor.limits.withUnsafeBufferPointer { limits in
+                for index in 0..<depth { bits |= (limits[index] > centers[center + index] ? 1 : 0) << UInt64(index) }
             }
         }
+        return bits | descriptor.fixedBits
+    }
+
+    /// What signatures of a descriptor are made of, for any word.
+    struct SignatureSource {
+        /// A center with a smaller code is below the descriptor.
+        fileprivate let limits: [UInt8]
+        /// The bits of components that centers do not have.
+        fileprivate let fixedBits: UInt64
+    }
+
+    func signatureSource(_ descriptor: UnsafeBufferPointer<Float>) -> SignatureSource {
+        var bits: UInt64 = 0
         for index in depth..<LocalFeatureModel.dimension where descriptor[index] > 0 { bits |= 1 << UInt64(index) }
-        return bits
+        return SignatureSource(
+            limits: (0..<depth).map { UInt8(min(max((descriptor[$0] / unit + Float(zero)).rounded(.up), 0), 255)) },
+            fixedBits: bits)
     }
 }
