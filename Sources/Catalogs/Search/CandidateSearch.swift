@@ -2,6 +2,7 @@ import Compute
 import FeaturePrints
 import Foundation
 import GRDB
+import Imaging
 import LocalFeatures
 import VectorSearch
 
@@ -18,6 +19,10 @@ struct CandidateSearch {
 
     /// A query of which verified entities cover less than this share may show more of them.
     private static let wellCovered = 0.2
+    /// Less evidence does not make a match, however near the print of the rectified crop.
+    private static let leastEvidence = 5.5
+    /// With fewer inliers an outline may be chance, and claims no keypoints.
+    private static let fewestClaimed = 7
     /// With this many inliers an entity counts as found when that is decided.
     private static let surelyFound = 12
 
@@ -55,12 +60,51 @@ struct CandidateSearch {
         let found = zip(images, outlines).compactMap { image, outline in outline.map { (image.key, $0) } }
         let distances = squaredDistances(of: found.map(\.0))
         var verified: [Int64: VerifiedEntity] = [:]
+        let claims = Self.claims(found.map(\.1))
         for (key, outline) in found {
             guard let distance = distances[key] else { continue }
             verified[key] = VerifiedEntity(
-                key: key, inlierCount: outline.inlierCount, outline: outline.outline, squaredDistance: distance)
+                key: key, inlierCount: outline.inlierCount,
+                evidence: outline.inliers.reduce(0) { $0 + 1 / Double(max(claims[$1, default: 1], 1)) },
+                outline: outline.outline, squaredDistance: distance,
+                rectifiedDistance: nil)
         }
         return (verified, candidates)
+    }
+
+    /// Embeds what the outlines of the best verified entities rectify, and compares it with the entities' prints: a logo
+    /// or a frame that many images share has inliers, but the print of the rectified crop tells the images apart.
+    func compareRectified(
+        _ verified: [VerifiedEntity], in image: PixelBuffer, timings: StageTimings?
+    ) throws -> [VerifiedEntity] {
+        var verified = verified
+        let model = catalog.model
+        let chosen = verified.indices
+            .filter { verified[$0].evidence >= Self.leastEvidence && model.canEmbed(verified[$0].outline) }
+            .sorted { (verified[$1].evidence, $0) < (verified[$0].evidence, $1) }
+            .prefix(effort.rectifiedCrops)
+        guard !chosen.isEmpty else { return verified }
+        let crops = chosen.map { ImageCrop(image, quadrilateral: verified[$0].outline) }
+        let prints = try model.embed(crops, timings: timings).map(\.print)
+        for (index, print) in zip(chosen, prints) {
+            let rows = matrix.rows(withKeys: [verified[index].key])
+            guard let found = ExactSearch(matrix.matrix).nearest(toAnyOf: [print.vector], k: 1, among: rows).first else { continue }
+            verified[index].rectifiedDistance = Double(found.squaredDistance.squareRoot())
+            verified[index].squaredDistance = min(verified[index].squaredDistance, found.squaredDistance)
+        }
+        return verified
+    }
+
+    /// How many entities have each of the query's keypoints among their inliers.
+    ///
+    /// A logo, a frame or a sticker that many images of a catalog share is found in all of them: each gets its share of
+    /// such a keypoint, and what only one image explains counts in full.
+    private static func claims(_ outlines: [VerifiedOutline]) -> [Int: Int] {
+        var claims: [Int: Int] = [:]
+        for outline in outlines where outline.inlierCount >= fewestClaimed {
+            for keypoint in outline.inliers { claims[keypoint, default: 0] += 1 }
+        }
+        return claims
     }
 
     private func byVotes(_ query: LocalFeatureQuery) throws -> [Int64] {

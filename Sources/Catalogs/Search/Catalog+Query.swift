@@ -69,12 +69,14 @@ extension Catalog {
                     extractor.queryFeatures(of: analyzed.image, detail: .fineQuery), model: extractor.model)
             }
             let second = try search.verify(fine, with: printCandidates, timings: timings)
-            verified.merge(second.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
+            verified.merge(second.verified) { $0.evidence >= $1.evidence ? $0 : $1 }
             candidates = second.candidates
         }
+        try Task.checkCancellation()
+        let compared = try search.compareRectified(
+            verified.values.sorted { $0.key < $1.key }, in: analyzed.image, timings: timings)
         return CatalogQuery(
-            prints: embedded.prints, matchThreshold: embedded.matchThreshold,
-            verified: verified.values.sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }, isVerified: true,
+            prints: embedded.prints, matchThreshold: embedded.matchThreshold, verified: compared, isVerified: true,
             candidates: candidates)
     }
 }

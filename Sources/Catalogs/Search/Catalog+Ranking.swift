@@ -65,7 +65,8 @@ extension MatchConfidence {
     func place(_ entity: VerifiedEntity) -> RankedEntity {
         let distance = Double(entity.squaredDistance.squareRoot())
         let odds = max(
-            logOdds(inlierCount: entity.inlierCount, distance: distance), logOdds(distance: distance))
+            logOdds(evidence: entity.evidence, rectifiedDistance: entity.rectifiedDistance),
+            logOdds(distance: distance))
         let asPrint = self.distance(logOdds: odds)
         // As a float, like the squared distances that it is sorted among, so that cursors are exact.
         let sortKey = Double(Float(asPrint * abs(asPrint)))

@@ -37,6 +37,12 @@ package struct VerifiedEntity: Sendable, Hashable, Codable {
     /// The entity's row in the database.
     package let key: Int64
     package let inlierCount: Int
+    /// Inliers, those that other entities have too counted in part.
+    package let evidence: Double
     package let outline: Quadrilateral
-    package let squaredDistance: Float
+    /// The minimum over the query's crops and, if it was embedded, the crop that the outline rectifies.
+    package var squaredDistance: Float
+    /// The distance of the crop that the outline rectifies, which shows the entity's image alone and upright; nil if it
+    /// was not embedded.
+    package var rectifiedDistance: Double?
 }

@@ -1,44 +1,50 @@
 import Foundation
 
-/// The confidence of matches: the probability that an entity is what a query shows, by logistic regression on the number
-/// of inliers and on how far the prints are within the match threshold.
+/// The confidence of matches: the probability that the query shows the entity, by logistic regression.
 ///
-/// The coefficients are calibrated on real photographs; the model card says how.
+/// A verified entity is judged by the inliers that it alone explains and by the print of the crop that its outline
+/// rectifies; any other by how far its print is within the match threshold. The coefficients were fitted to real
+/// photographs and simulated captures, with and without their targets in the catalog; the model card has the data and the
+/// cross-validation.
 struct MatchConfidence {
     /// The match threshold of the query.
     let threshold: Double
     /// Whether the local features of the query were compared.
     let isVerified: Bool
 
-    /// Log odds per inlier, up to the largest count that adds any.
-    private static let perInlier = 0.9
-    private static let mostInliers = 40
-    /// Log odds per unit of distance within the threshold, with inliers and without.
-    private static let perVerifiedDistance = 3.0
+    /// Log odds per inlier, up to the largest count that adds any, and per unit of distance.
+    private static let perInlier = 0.93
+    private static let mostInliers = 25.0
+    private static let perRectifiedDistance = -10.9
+    private static let verifiedBias = -4.8
+    /// Larger distances say no more: windows over a wallpaper, or a thumb on a cover, make any distance large. Also stands
+    /// for the distance of a crop that was not embedded.
+    private static let largestDistance = 0.75
+
+    /// Log odds per unit of distance within the match threshold.
     private static let perDistance = 8.0
-    private static let verifiedBias = -7.5
-    /// How far within the threshold the print of an entity has to be that was not verified.
-    private static let unverifiedMargin = 0.15
+    /// How much nearer a print has to be if its entity was not verified although local features were compared.
+    private static let unverifiedMargin = 0.3
 
     init(_ query: CatalogQuery) {
         threshold = query.matchThreshold ?? 2
         isVerified = query.isVerified
     }
 
-    /// The log odds of an entity that was verified.
-    func logOdds(inlierCount: Int, distance: Double) -> Double {
-        Self.verifiedBias + Self.perInlier * Double(min(inlierCount, Self.mostInliers)) + Self.perVerifiedDistance * (threshold - distance)
+    /// The log odds of a verified entity.
+    func logOdds(evidence: Double, rectifiedDistance: Double?) -> Double {
+        Self.verifiedBias + Self.perInlier * min(evidence, Self.mostInliers)
+            + Self.perRectifiedDistance * min(rectifiedDistance ?? .infinity, Self.largestDistance)
     }
 
-    /// The log odds of an entity that was not.
+    /// The log odds of an entity by its print alone.
     func logOdds(distance: Double) -> Double { Self.perDistance * (threshold - distance - margin) }
 
-    /// The distance at which an entity that was not verified has these log odds; negative if there is none.
+    /// The distance at which a print alone has these log odds; negative if none has.
     func distance(logOdds: Double) -> Double { threshold - margin - logOdds / Self.perDistance }
 
     var margin: Double { isVerified ? Self.unverifiedMargin : 0 }
 
     /// 0...1.
     static func probability(_ logOdds: Double) -> Double { 1 / (1 + exp(-logOdds)) }
-    static func logOdds(_ probability: Double) -> Double { log(probability / (1 - probability)) }
 }

@@ -10,6 +10,8 @@ public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
 
     /// Candidates to verify that the prints propose.
     var printCandidates: Int { self == .thorough ? 50 : 10 }
+    /// The maximum number of verified entities whose rectified crop is embedded; one forward pass each.
+    var rectifiedCrops: Int { self == .thorough ? 32 : 16 }
     /// Candidates to verify that the local features propose, for each detail they are extracted in.
     var featureCandidates: Int { self == .thorough ? 100 : 20 }
 }

@@ -69,7 +69,7 @@ struct DescriptorMatcher {
                     guard nearest < Self.largestRatio * Self.largestRatio * second else { continue }
                     found.append(
                         FeatureMatch(
-                            query: query.keypoints[row], catalog: image.keypoints[Int(two.row)],
+                            query: query.keypoints[row], queryIndex: row, catalog: image.keypoints[Int(two.row)],
                             ratio: (max(nearest, 0) / second).squareRoot()))
                 }
                 return found.sorted { $0.ratio < $1.ratio }

@@ -58,9 +58,9 @@ struct GeometricVerifier {
             guard let (homography, inliers) = refine(supporters, of: matches, in: frame) else { continue }
             explained.formUnion(inliers)
             guard let outline = frame.outline(homography) else { continue }
-            let count = spreadCount(inliers, of: matches, width: Float(width), height: Float(height))
-            if count >= Self.fewestInliers, count > best?.inlierCount ?? 0 {
-                best = VerifiedOutline(inlierCount: count, matchCount: matches.count, outline: outline)
+            let spread = spread(inliers, of: matches, width: Float(width), height: Float(height))
+            if spread.count >= Self.fewestInliers, spread.count > best?.inlierCount ?? 0 {
+                best = VerifiedOutline(inliers: spread, matchCount: matches.count, outline: outline)
             }
         }
         return best
@@ -85,7 +85,7 @@ struct GeometricVerifier {
 
     /// Inliers at places of their own in both images, and at most two per cell of a grid on the catalog image: a repeated
     /// pattern, or one place at two scales, is not evidence twice; a logo in a corner is little evidence for the rest.
-    private func spreadCount(_ inliers: [Int], of matches: [FeatureMatch], width: Float, height: Float) -> Int {
+    private func spread(_ inliers: [Int], of matches: [FeatureMatch], width: Float, height: Float) -> [Int] {
         var kept: [FeatureMatch] = []
         var cells = [Int](repeating: 0, count: Self.cellsPerSide * Self.cellsPerSide)
         for index in inliers {
@@ -100,7 +100,7 @@ struct GeometricVerifier {
             kept.append(match)
             cells[place] += 1
         }
-        return kept.count
+        return kept.map(\.queryIndex)
     }
 }
 
