@@ -20,9 +20,7 @@ struct CandidateSearch {
     /// A query of which verified entities cover less than this share may show more of them.
     private static let wellCovered = 0.2
     /// Less evidence does not make a match, however near the print of the rectified crop.
-    private static let leastEvidence = 5.5
-    /// With fewer inliers an outline may be chance, and claims no keypoints.
-    private static let fewestClaimed = 7
+    private static let leastEvidence = 7.0
     /// With this many inliers an entity counts as found when that is decided.
     private static let surelyFound = 12
 
@@ -101,7 +99,7 @@ struct CandidateSearch {
     /// such a keypoint, and what only one image explains counts in full.
     private static func claims(_ outlines: [VerifiedOutline]) -> [Int: Int] {
         var claims: [Int: Int] = [:]
-        for outline in outlines where outline.inlierCount >= fewestClaimed {
+        for outline in outlines {
             for keypoint in outline.inliers { claims[keypoint, default: 0] += 1 }
         }
         return claims

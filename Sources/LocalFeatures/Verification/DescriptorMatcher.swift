@@ -11,18 +11,18 @@ struct DescriptorMatcher {
     private static let quads = LocalFeatureModel.dimension / 4
 
     private let query: QueryFeatures
-    private let quantizer: DescriptorQuantizer
     private let kernels: SIMDTarget
     /// Components times their step, as int8.
     private let codes: [Int8]
     private let units: [Float]
+    /// The squares of what the sixteen codes of each component stand for.
+    private let squares: [Float]
     /// What the codes' zero point, 7.5, adds to dot products.
     private let offsets: [Int32]
 
     init(_ query: QueryFeatures, model: LocalFeatureModel, kernels: SIMDTarget) {
         self.query = query
         self.kernels = kernels
-        quantizer = model.quantizer
         let dimension = LocalFeatureModel.dimension
         var codes = [Int8](repeating: 0, count: query.count * dimension)
         var (units, offsets): ([Float], [Int32]) = ([], [])
@@ -42,6 +42,11 @@ struct DescriptorMatcher {
             offsets.append(Int32((7.5 * Float(sum)).rounded()))
         }
         (self.codes, self.units, self.offsets) = (codes, units, offsets)
+        let quantizer = model.quantizer
+        squares = (0..<dimension * 16).map { index in
+            let value = quantizer.value(UInt8(index % 16), component: index / 16)
+            return value * value
+        }
     }
 
     /// The matches with an image, most distinctive first.
@@ -80,14 +85,13 @@ struct DescriptorMatcher {
     /// Of the vectors that the codes stand for; 0 where there is no row.
     private func inverseNorms(of rows: UnsafeMutableBufferPointer<UInt8>, count: Int, padded: Int) -> [Float] {
         let dimension = LocalFeatureModel.dimension
-        return (0..<padded).map { row in
-            guard row < count else { return 0 }
-            var squares: Float = 1e-20
-            for index in 0..<dimension {
-                let value = quantizer.value(rows[row * dimension + index], component: index)
-                squares += value * value
+        return squares.withUnsafeBufferPointer { squares in
+            (0..<padded).map { row in
+                guard row < count else { return 0 }
+                var sum: Float = 1e-20
+                for index in 0..<dimension { sum += squares[index * 16 + Int(rows[row * dimension + index])] }
+                return 1 / sum.squareRoot()
             }
-            return 1 / squares.squareRoot()
         }
     }
 }

@@ -16,7 +16,8 @@ struct GeometricVerifier {
     /// Matches that propose a similarity: the most distinctive ones.
     private static let mostProposals = 200
     private static let mostRefinements = 4
-    private static let fewestInliers = 4
+    /// Fewer inliers agree by chance in most pairs of images.
+    private static let fewestInliers = 6
     private static let cellsPerSide = 5
     private static let mostPerCell = 2
     /// An octave of scale in either direction.
@@ -35,7 +36,7 @@ struct GeometricVerifier {
     /// - Parameters:
     ///   - matches: most distinctive first.
     ///   - width: of the catalog image, in pixels of its keypoints.
-    /// - Returns: nil if fewer than four matches agree, or only on an impossible shape.
+    /// - Returns: nil if fewer than six matches agree, or only on an impossible shape.
     /// - Complexity: O(matches²).
     func verify(_ matches: [FeatureMatch], width: Int, height: Int) -> VerifiedOutline? {
         guard matches.count >= Self.fewestInliers else { return nil }

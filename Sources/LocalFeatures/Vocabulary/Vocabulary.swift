@@ -8,8 +8,9 @@ import Inference
 /// D. Nistér and H. Stewénius, "Scalable Recognition with a Vocabulary Tree", CVPR 2006. Centers are int8, so that
 /// sixteen of them are compared at a time.
 struct Vocabulary: Sendable {
-    /// Coarse centers whose words are looked at. More find the nearest words more often and cost more.
-    private static let groupsLookedAt = 5
+    /// Coarse centers whose words are compared. More find the nearest words more often and cost more; the nearest word
+    /// alone is in one of the first three groups in most cases.
+    private static func groupsCompared(count: Int) -> Int { count == 1 ? 3 : 5 }
 
     let groupCount: Int
     let wordsPerGroup: Int
@@ -51,7 +52,7 @@ struct Vocabulary: Sendable {
         let dimension = LocalFeatureModel.dimension
         var nearest: [UInt16] = []
         nearest.reserveCapacity(descriptors.count / dimension * count)
-        var groupsFound = NearestCenters(count: Self.groupsLookedAt)
+        var groupsFound = NearestCenters(count: Self.groupsCompared(count: count))
         var wordsFound = NearestCenters(count: count)
         var query = QuantizedComponents(count: depth)
         for start in stride(from: 0, to: descriptors.count, by: dimension) {
