@@ -95,11 +95,12 @@ struct CropOption: ParsableArguments {
             """
             The crops of a query to embed, one forward pass each: “whole”; “center” (also the center 72 %); \
             “localized” (also two rectified crops of the detected object); “centers” (also the center 86, 72 and \
-            52 %); or a list such as 1,0.8,localized of center fractions and localized crops.
+            52 %); or a list such as 1,0.8,localized of center fractions and localized crops. By default “localized”, or \
+            1,localized with the standard effort.
             """,
             valueName: "crops"),
         transform: Self.parse)
-    var crops = QueryCrops.localized
+    var crops: QueryCrops?
 
     private static func parse(_ text: String) throws -> QueryCrops {
         switch text {

@@ -22,7 +22,7 @@ extension Catalog {
     /// - Throws: as ``search(matching:limit:bounds:effort:crops:filter:timings:)``.
     public func evaluate(
         _ image: PixelBuffer, targets: Set<String>, limit: Int = 10, effort: SearchEffort = .standard,
-        crops: QueryCrops = .localized, leaveOut: Bool = false, timings: StageTimings? = nil
+        crops: QueryCrops? = nil, leaveOut: Bool = false, timings: StageTimings? = nil
     ) async throws -> EvaluatedQuery {
         let analyzed = try analyze(image, effort: effort, crops: crops, timings: timings)
         func outcome(_ targets: Set<String>, excluding excluded: Set<Int64>) throws -> ([CatalogMatch], Evaluation.Outcome) {

@@ -20,22 +20,22 @@ extension Catalog {
     ///
     /// - Parameters:
     ///   - effort: quality for time.
-    ///   - crops: the crops of the image to embed; one forward pass per crop.
+    ///   - crops: the crops of the image to embed, one forward pass per crop; those of the effort by default.
     ///   - filter: the entities to search.
     /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, and `CancellationError`.
     /// - Complexity: O(crops · entities · dimension + entities with common visual words), besides forward passes and
     ///   the extraction of features.
     public func query(
-        for image: PixelBuffer, effort: SearchEffort = .standard, crops: QueryCrops = .localized,
+        for image: PixelBuffer, effort: SearchEffort = .standard, crops: QueryCrops? = nil,
         filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
     ) throws -> CatalogQuery {
         try query(for: analyze(image, effort: effort, crops: crops, timings: timings), filter: filter, timings: timings)
     }
 
     package func analyze(
-        _ image: PixelBuffer, effort: SearchEffort, crops: QueryCrops, timings: StageTimings?
+        _ image: PixelBuffer, effort: SearchEffort, crops: QueryCrops?, timings: StageTimings?
     ) throws -> AnalyzedImage {
-        let embedded = try QueryEmbedder(model, crops: crops).embed(image, timings: timings)
+        let embedded = try QueryEmbedder(model, crops: crops ?? effort.crops).embed(image, timings: timings)
         try Task.checkCancellation()
         let features = effort == .prints ? nil : extractor.map { extractor in
             measured(timings, .features) {

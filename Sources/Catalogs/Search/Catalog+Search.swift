@@ -10,14 +10,14 @@ extension Catalog {
     ///   - limit: the maximum number of matches.
     ///   - bounds: which entities count as matches; by default those with a confidence of ½ and more.
     ///   - effort: quality for time.
-    ///   - crops: the crops of the image to embed; one forward pass per crop.
+    ///   - crops: the crops of the image to embed, one forward pass per crop; those of the effort by default.
     ///   - filter: the entities to search.
     /// - Returns: an empty array if no entity is within the bounds.
     /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, and `CancellationError`.
     /// - Complexity: see ``query(for:effort:crops:filter:timings:)``.
     public func search(
         matching image: PixelBuffer, limit: Int = 10, bounds: MatchBounds = .accepted, effort: SearchEffort = .standard,
-        crops: QueryCrops = .localized, filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
+        crops: QueryCrops? = nil, filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
     ) async throws -> [CatalogMatch] {
         let query = try query(for: image, effort: effort, crops: crops, filter: filter, timings: timings)
         try Task.checkCancellation()

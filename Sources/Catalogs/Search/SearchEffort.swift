@@ -1,3 +1,5 @@
+import FeaturePrints
+
 /// How much work a search by image does: quality for time.
 public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
     /// Compares prints alone. Fast, and enough for images that are shown upright and alone.
@@ -7,6 +9,11 @@ public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
     case standard
     /// Looks closely at every query and verifies more candidates.
     case thorough
+
+    /// The crops of a query to embed. Verification makes up for two of four.
+    public var crops: QueryCrops {
+        self == .standard ? QueryCrops(centerFractions: [1], localizedCrops: 1) : .localized
+    }
 
     /// Candidates to verify that the prints propose.
     var printCandidates: Int { self == .thorough ? 50 : 10 }

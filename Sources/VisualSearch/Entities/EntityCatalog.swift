@@ -68,11 +68,13 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// Embeds the captured content, for several searches: the first page for the system's sheet, and further pages in
     /// the app. One forward pass per crop.
     public func query(
-        for content: SemanticContentDescriptor, maxDistance: Double? = nil, crops: QueryCrops = .localized,
+        for content: SemanticContentDescriptor, maxDistance: Double? = nil, crops: QueryCrops? = nil,
         timings: StageTimings? = nil
     ) async throws -> SearchQuery {
         try Task.checkCancellation()
-        let query = try content.pixelBuffer.map { try catalog.query(for: $0, crops: crops, filter: ownFilter, timings: timings) }
+        let query = try content.pixelBuffer.map {
+            try catalog.query(for: $0, crops: crops, filter: ownFilter, timings: timings)
+        }
         try Task.checkCancellation()
         return query.map { SearchQuery($0, labels: content.labels, maxDistance: maxDistance) }
             ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance ?? catalog.model.matchThreshold)
