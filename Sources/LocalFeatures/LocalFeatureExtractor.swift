@@ -28,6 +28,9 @@ public final class LocalFeatureExtractor: Sendable {
         public static let fineQuery = Detail(longSide: 1_024, keypointCount: 1_600)
     }
 
+    /// The components of a raw descriptor.
+    public static let descriptorLength = KeypointDescriber.length
+
     public let model: LocalFeatureModel
     private let detector: KeypointDetector
     private let describer: KeypointDescriber
@@ -81,7 +84,8 @@ public final class LocalFeatureExtractor: Sendable {
         return QueryFeatures(width: size.width, height: size.height, keypoints: keypoints, descriptors: descriptors)
     }
 
-    /// The raw descriptors of an image, 128 components each, one after another: what a vocabulary is trained on.
+    /// The raw descriptors of an image, ``descriptorLength`` components each, one after another: what a vocabulary is
+    /// trained on.
     public func rawDescriptors(of image: PixelBuffer, detail: Detail = .catalog) -> [Float] {
         var descriptors: [Float] = []
         _ = extract(image, detail: detail) { descriptors.append(contentsOf: $0) }

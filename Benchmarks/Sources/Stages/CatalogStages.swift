@@ -35,7 +35,7 @@ final class WholeStage: Stage {
 
     func run() async throws -> Double {
         let start = ContinuousClock.now
-        let found = try await catalog.search(matching: image, limit: 10, maxDistance: .infinity, crops: crops)
+        let found = try await catalog.search(matching: image, limit: 10, bounds: .none, effort: .prints, crops: crops)
         let time = elapsed(since: start)
         result = found.flatMap { [Self.mark($0.entity.id), Float($0.distance)] }
         return time
@@ -80,7 +80,7 @@ final class LayerStage: Stage {
 
     func run() async throws -> Double {
         let start = ContinuousClock.now
-        let found = try await engine.search(matching: image, limit: 10, maxDistance: 2)
+        let found = try await engine.search(matching: image, limit: 10, bounds: MatchBounds(maxDistance: 2))
         let alone = elapsed(since: start)
         let again = ContinuousClock.now
         let items = try await layer.search(

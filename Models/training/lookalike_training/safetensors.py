@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-KINDS = {"float32": "F32", "float16": "F16"}
+KINDS = {"float32": "F32", "float16": "F16", "uint8": "U8"}
 
 
 def read_safetensors(path):
@@ -27,7 +27,7 @@ def read_safetensors(path):
 
 
 def save_safetensors(path, arrays, metadata):
-    """`arrays`: float32 or float16, by name."""
+    """`arrays`: float32, float16 or uint8, by name."""
     header, blobs, offset = {"__metadata__": metadata}, [], 0
     for name, array in arrays.items():
         blob = np.ascontiguousarray(array).tobytes()

@@ -1,0 +1,58 @@
+import ArgumentParser
+import Foundation
+import Lookalike
+
+/// Writes raw local descriptors, which the projection and the vocabulary of local features are trained on.
+struct DescriptorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "descriptors",
+        abstract: "Writes the raw local descriptors of images as a NumPy file.",
+        discussion: """
+            Float32, 128 components per descriptor, image after image. Models/training/train_local_features.py makes a \
+            local-feature model of them. All descriptors are held in memory.
+            """)
+
+    @Argument(help: "Folders of images, searched recursively.")
+    var folders: [String]
+
+    @Option(help: ArgumentHelp("The .npy file to write.", valueName: "file"))
+    var output: String
+
+    @Option(help: "Maximum number of descriptors per image.")
+    var perImage = 300
+
+    @Option(help: "Use every n-th image.")
+    var every = 1
+
+    @OptionGroup var timing: TimingOptions
+
+    func validate() throws {
+        if !(1...10_000).contains(perImage) { throw ValidationError("--per-image must be between 1 and 10,000.") }
+        if every < 1 { throw ValidationError("--every must be at least 1.") }
+    }
+
+    func run() throws { try timing.measuringAll(perform) }
+
+    private func perform() throws {
+        let extractor = LocalFeatureExtractor(try LocalFeatureModel.default())
+        let detail = LocalFeatureExtractor.Detail(longSide: 384, keypointCount: perImage)
+        var rows: [[Float]] = []
+        var failures = 0
+        for folder in folders {
+            let items = try ImageSource.items(at: URL(fileURLWithPath: folder)).items
+            for (index, item) in items.enumerated() where index % every == 0 {
+                let image = QueryImage.readOrReport(
+                    item.entity.image, options: DecodingOptions(), timings: nil, failures: &failures)
+                guard let image else { continue }
+                let values = extractor.rawDescriptors(of: image, detail: detail)
+                for start in stride(from: 0, to: values.count, by: LocalFeatureExtractor.descriptorLength) {
+                    rows.append(Array(values[start..<(start + LocalFeatureExtractor.descriptorLength)]))
+                }
+            }
+        }
+        try NumPyFile.data(rows, columns: LocalFeatureExtractor.descriptorLength)
+            .write(to: URL(fileURLWithPath: output), options: .atomic)
+        print("\(rows.count) descriptors written to \(output)")
+        if failures > 0 { throw ExitCode.someFailed }
+    }
+}
