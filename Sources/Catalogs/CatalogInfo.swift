@@ -11,8 +11,12 @@ public struct CatalogInfo: Sendable {
     public let model: ModelIdentity
     /// Entities per type; an empty name for those without one.
     public let typeCounts: [(type: String, count: Int)]
+    /// Entities with local features; the others are found by their prints alone.
+    public let entitiesWithLocalFeatures: Int
     public let databaseBytes: Int64
     public let matrixBytes: Int64
+    /// The file of inverted lists; 0 in a catalog without local features.
+    public let invertedListBytes: Int64
 }
 
 extension Catalog {
@@ -30,8 +34,10 @@ extension Catalog {
                             sql:
                                 "SELECT COALESCE(type, '') AS type, COUNT(*) AS count FROM entity GROUP BY 1 ORDER BY 1"
                         ).map { ($0["type"], $0["count"]) },
+                        entitiesWithLocalFeatures: try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM localFeatures") ?? 0,
                         databaseBytes: FileStamp(path: folder.database.path)?.size ?? 0,
-                        matrixBytes: FileStamp(path: folder.matrix.path)?.size ?? 0)
+                        matrixBytes: FileStamp(path: folder.matrix.path)?.size ?? 0,
+                        invertedListBytes: FileStamp(path: folder.invertedLists.path)?.size ?? 0)
                 }
             }
         }

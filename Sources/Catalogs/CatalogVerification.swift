@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LocalFeatures
 
 extension Catalog {
     /// Reads everything that the catalog stores, and returns a description of each problem; an empty array for an
@@ -56,6 +57,14 @@ extension Catalog {
                 }
                 let norm = vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
                 if abs(norm - 1) > 1e-3 { problems.append("\(name): its print has the norm \(norm), not 1") }
+            }
+            let features = try Row.fetchCursor(
+                db, sql: "SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) ORDER BY row")
+            while let row = try features.next() {
+                let (id, data): (String, Data) = (row[0], row[1])
+                if LocalFeatures(encoded: data) == nil {
+                    problems.append("entity “\(id)”: its local features cannot be read")
+                }
             }
             return problems
         }

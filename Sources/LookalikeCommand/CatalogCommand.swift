@@ -27,15 +27,17 @@ struct CatalogCommand: ParsableCommand {
 
         private func perform() throws {
             let info = try folder.open().info
-            print("entities      \(info.entityCount)")
+            print("entities        \(info.entityCount)")
             for (type, count) in info.typeCounts where info.typeCounts.count > 1 || !type.isEmpty {
-                print("              \(count) \(type.isEmpty ? "without a type" : "of type “\(type)”")")
+                print("                \(count) \(type.isEmpty ? "without a type" : "of type “\(type)”")")
             }
-            print("model         \(info.model)")
-            print("dimension     \(info.dimension)")
-            print("revision      \(info.revision)")
-            print("database      \(megabytes(info.databaseBytes))")
-            print("print matrix  \(megabytes(info.matrixBytes))")
+            print("local features  \(info.entitiesWithLocalFeatures) entities")
+            print("model           \(info.model)")
+            print("dimension       \(info.dimension)")
+            print("revision        \(info.revision)")
+            print("database        \(megabytes(info.databaseBytes))")
+            print("print matrix    \(megabytes(info.matrixBytes))")
+            print("inverted lists  \(megabytes(info.invertedListBytes))")
         }
 
         private func megabytes(_ bytes: Int64) -> String { String(format: "%.2f MB", Double(bytes) / 1e6) }
@@ -95,7 +97,7 @@ struct CatalogCommand: ParsableCommand {
 
     struct Export: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Writes the prints as prints.npy and the entities as entities.jsonl.")
+            abstract: "Writes the prints as prints.npy, the local features as features.jsonl, the entities as entities.jsonl.")
         @OptionGroup var folder: Folder
 
         @Option(help: ArgumentHelp("The folder to write to.", valueName: "dir"))

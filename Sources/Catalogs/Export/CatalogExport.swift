@@ -1,10 +1,16 @@
 import FeaturePrints
 import Foundation
 import GRDB
+import LocalFeatures
 
 extension Catalog {
-    /// Writes `prints.npy`, a float32 matrix with one row per entity, and `entities.jsonl`, one line per entity in the
-    /// same order, into a folder. Creates the folder if it is missing. O(entities) memory.
+    /// Writes `prints.npy`, a float32 matrix with one row per entity; `entities.jsonl`, one line per entity in the same
+    /// order; and `features.jsonl`, one line per entity with local features, into a folder. Creates the folder if it is
+    /// missing. O(entities) memory.
+    ///
+    /// A line of `features.jsonl` has the entity's `id`, the `width` and `height` of the image in which the keypoints
+    /// were detected, `keypoints` as [x, y, scale, angle], their visual `words`, and their `codes` in Base64, 32 bytes
+    /// each.
     public func export(to url: URL) throws {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         let (prints, lines) = try folder.mappingErrors {
@@ -27,5 +33,42 @@ extension Catalog {
         try NumPyFile.data(prints, columns: model.dimension).write(
             to: url.appendingPathComponent("prints.npy"), options: .atomic)
         try lines.write(to: url.appendingPathComponent("entities.jsonl"), options: .atomic)
+        try exportedFeatures().write(to: url.appendingPathComponent("features.jsonl"), options: .atomic)
+    }
+
+    private func exportedFeatures() throws -> Data {
+        try folder.mappingErrors {
+            try database.reader.read { db in
+                var lines = Data()
+                let rows = try Row.fetchCursor(
+                    db, sql: "SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) ORDER BY row")
+                while let row = try rows.next() {
+                    let (id, data): (String, Data) = (row[0], row[1])
+                    guard let features = LocalFeatures(encoded: data) else {
+                        throw folder.error(.damaged("the local features of “\(id)” cannot be read"))
+                    }
+                    lines += Data((try JSONLine.text(ExportedFeatures(id, features)) + "\n").utf8)
+                }
+                return lines
+            }
+        }
+    }
+}
+
+/// A line of `features.jsonl`.
+private struct ExportedFeatures: Encodable {
+    let id: String
+    let width: Int
+    let height: Int
+    let keypoints: [[Float]]
+    let words: [UInt16]
+    let codes: Data
+
+    init(_ id: String, _ features: LocalFeatures) {
+        self.id = id
+        (width, height) = (features.width, features.height)
+        keypoints = features.keypoints.map { [$0.x, $0.y, $0.scale, $0.angle] }
+        words = features.words
+        codes = Data(features.codes)
     }
 }
