@@ -59,7 +59,10 @@ struct SearchCommand: AsyncParsableCommand {
             } else {
                 printMatches(matches, of: argument)
             }
-            if sheet != nil { sheetRows.append(ContactSheet.Row(query: image, matches: matches)) }
+            if sheet != nil {
+                let name = URL(fileURLWithPath: argument).deletingPathExtension().lastPathComponent
+                sheetRows.append(ContactSheet.Row(name: name, query: image, matches: matches))
+            }
         }
         if let sheet { try ContactSheet(rows: sheetRows).write(to: URL(fileURLWithPath: sheet)) }
         timings?.printReport()

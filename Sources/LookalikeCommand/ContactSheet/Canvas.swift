@@ -3,6 +3,20 @@ import Lookalike
 /// An RGB picture to draw on.
 struct Canvas {
     typealias Color = (red: UInt8, green: UInt8, blue: UInt8)
+    typealias Point = (x: Double, y: Double)
+
+    /// A rectangle of whole pixels.
+    struct Area {
+        var x: Int
+        var y: Int
+        var width: Int
+        var height: Int
+
+        /// The area with `margin` pixels less on each side; more if it is negative.
+        func inset(by margin: Int) -> Area {
+            Area(x: x + margin, y: y + margin, width: width - 2 * margin, height: height - 2 * margin)
+        }
+    }
 
     let width: Int
     let height: Int
@@ -12,13 +26,13 @@ struct Canvas {
         self.width = width
         self.height = height
         pixels = [UInt8](repeating: 0, count: width * height * 3)
-        fill(x: 0, y: 0, width: width, height: height, color: color)
+        fill(Area(x: 0, y: 0, width: width, height: height), color: color)
     }
 
-    mutating func fill(x: Int, y: Int, width: Int, height: Int, color: Color) {
-        for row in max(0, y)..<min(self.height, y + height) {
-            for column in max(0, x)..<min(self.width, x + width) {
-                let at = (row * self.width + column) * 3
+    mutating func fill(_ area: Area, color: Color) {
+        for row in rows(of: area) {
+            for column in columns(of: area) {
+                let at = (row * width + column) * 3
                 (pixels[at], pixels[at + 1], pixels[at + 2]) = color
             }
         }
@@ -37,19 +51,72 @@ struct Canvas {
         }
     }
 
-    private static let dot = 2
+    /// Draws an antialiased line through points, in pixels from the top left corner of the canvas, with round ends.
+    ///
+    /// Each pixel is covered by its distance to the nearest segment, so that joints have no gaps and no overlaps.
+    ///
+    /// - Parameters:
+    ///   - isClosed: whether the last point is joined to the first.
+    ///   - lineWidth: in pixels.
+    ///   - clip: nothing is drawn outside of it.
+    mutating func stroke(_ points: [Point], isClosed: Bool = false, lineWidth: Double, color: Color, clip: Area) {
+        guard let first = points.first else { return }
+        let ends = points.dropFirst() + (isClosed || points.count == 1 ? [first] : [])
+        let reach = lineWidth / 2 + 0.5
+        for row in rows(of: clip) {
+            for column in columns(of: clip) {
+                let center = (x: Double(column) + 0.5, y: Double(row) + 0.5)
+                let distance = zip(points, ends).map { Self.distance(from: center, to: $0, $1) }.min() ?? .infinity
+                blend(color, over: (row * width + column) * 3, share: min(max(reach - distance, 0), 1))
+            }
+        }
+    }
 
-    static func textWidth(_ text: String) -> Int { text.count * 6 * dot }
+    private static func distance(from point: Point, to start: Point, _ end: Point) -> Double {
+        let (x, y) = (end.x - start.x, end.y - start.y)
+        let squares = x * x + y * y
+        let along = squares > 0 ? ((point.x - start.x) * x + (point.y - start.y) * y) / squares : 0
+        let part = min(max(along, 0), 1)
+        let (dx, dy) = (point.x - start.x - part * x, point.y - start.y - part * y)
+        return (dx * dx + dy * dy).squareRoot()
+    }
 
-    /// Capital letters, digits and full stops, each a grid of 5 × 7 dots.
-    mutating func write(_ text: String, x: Int, y: Int, color: Color) {
+    private mutating func blend(_ color: Color, over at: Int, share: Double) {
+        guard share > 0 else { return }
+        func mixed(_ below: UInt8, _ above: UInt8) -> UInt8 {
+            UInt8((Double(below) + (Double(above) - Double(below)) * share).rounded())
+        }
+        pixels[at] = mixed(pixels[at], color.red)
+        pixels[at + 1] = mixed(pixels[at + 1], color.green)
+        pixels[at + 2] = mixed(pixels[at + 2], color.blue)
+    }
+
+    private func rows(of area: Area) -> Range<Int> {
+        let first = min(max(0, area.y), height)
+        return first..<max(first, min(height, area.y + area.height))
+    }
+
+    private func columns(of area: Area) -> Range<Int> {
+        let first = min(max(0, area.x), width)
+        return first..<max(first, min(width, area.x + area.width))
+    }
+
+    /// The pixels between the start of a character and the start of the next, for each pixel of a dot.
+    static let characterStep = 6
+
+    static func textWidth(_ text: String, dot: Int) -> Int { (text.count * characterStep - 1) * dot }
+
+    static func textHeight(dot: Int) -> Int { DotFont.rowCount * dot }
+
+    /// Writes text in ``DotFont``, each dot a square of `dot` pixels.
+    mutating func write(_ text: String, x: Int, y: Int, dot: Int, color: Color) {
         for (index, character) in text.enumerated() {
-            let rows = DotFont.rows(of: character)
-            for (row, bits) in rows.enumerated() {
+            for (row, bits) in DotFont.rows(of: character).enumerated() {
                 for column in 0..<5 where bits >> (4 - column) & 1 == 1 {
                     fill(
-                        x: x + (index * 6 + column) * Self.dot, y: y + row * Self.dot, width: Self.dot,
-                        height: Self.dot,
+                        Area(
+                            x: x + (index * Self.characterStep + column) * dot, y: y + row * dot, width: dot,
+                            height: dot),
                         color: color)
                 }
             }
@@ -57,21 +124,4 @@ struct Canvas {
     }
 
     func image() throws -> PixelBuffer { try PixelBuffer(pixels, width: width, height: height, format: .rgb8) }
-}
-
-/// The few characters that captions need, so that no font has to be installed.
-enum DotFont {
-    /// Seven rows of five bits, the leftmost dot first; a space for what is unknown.
-    static func rows(of character: Character) -> [UInt8] { glyphs[character] ?? [0, 0, 0, 0, 0, 0, 0] }
-
-    private static let glyphs: [Character: [UInt8]] = [
-        "0": [14, 17, 19, 21, 25, 17, 14], "1": [4, 12, 4, 4, 4, 4, 14], "2": [14, 17, 1, 6, 8, 16, 31],
-        "3": [30, 1, 1, 14, 1, 1, 30], "4": [2, 6, 10, 18, 31, 2, 2], "5": [31, 16, 30, 1, 1, 17, 14],
-        "6": [6, 8, 16, 30, 17, 17, 14], "7": [31, 1, 2, 4, 8, 8, 8], "8": [14, 17, 17, 14, 17, 17, 14],
-        "9": [14, 17, 17, 15, 1, 2, 12], ".": [0, 0, 0, 0, 0, 12, 12],
-        "A": [14, 17, 17, 31, 17, 17, 17], "C": [14, 17, 16, 16, 16, 17, 14], "E": [31, 16, 16, 30, 16, 16, 31],
-        "H": [17, 17, 17, 31, 17, 17, 17], "M": [17, 27, 21, 21, 17, 17, 17], "N": [17, 25, 21, 19, 17, 17, 17],
-        "O": [14, 17, 17, 17, 17, 17, 14], "Q": [14, 17, 17, 17, 21, 18, 13], "R": [30, 17, 17, 30, 20, 18, 17],
-        "T": [31, 4, 4, 4, 4, 4, 4], "U": [17, 17, 17, 17, 17, 17, 14], "Y": [17, 17, 10, 4, 4, 4, 4],
-    ]
 }
