@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from .capture import chance, frame_grid, per_image, uniform
+from .sampling import chance, frame_grid, per_image, uniform
 
 
 def editions(textures, others):

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from .capture import quad_homography
+from .warp import quad_homography
 from .network import cell_centres, voted_corners
 
 
@@ -45,18 +45,31 @@ def entropy(prints, groups, memory, memory_groups):
 
 
 def corner_errors(votes, stride, size, true):
-    """How far found corners are from the true ones (fractions of the frame), in units of the object's own
-    size, the root of its area: (n,) of the weighed votes, and the mean of all votes from inside the object."""
+    """How far found corners are from the true ones (fractions of the frame), in units of the object's own size, the
+    root of its area. Returns (n,) errors of the weighed votes, the mean error of all votes from inside the object, and
+    (n,) errors of the outline alone, whichever of its corners is called the first.
+
+    Half of an error is the outline's. Without that half a locator in doubt about which way up a thing is would find all
+    four corners in its middle, which is wrong by less than an upside-down answer and of no use.
+    """
     n, _, h, w = votes.shape
     corners, weights = voted_corners(votes, stride)
     pixels = true * size
     x, y = pixels[..., 0], pixels[..., 1]
     area = 0.5 * ((x * y.roll(-1, 1)).sum(1) - (y * x.roll(-1, 1)).sum(1)).abs()
     unit = area.clamp(min=0.03 * size * size).sqrt()
-    found = (corners * weights.unsqueeze(2)).sum(-1)
-    errors = (found - pixels).square().sum(-1).add(1e-3).sqrt().mean(1) / unit
+    found = (corners * weights.unsqueeze(2)).sum(-1, keepdim=True)
+    errors, outline = turned_errors(found, pixels, unit)
     centres = (cell_centres(h, w, votes.device) * stride + 0.5) / size * 2 - 1
     mapped = torch.cat([centres.T, torch.ones(h * w, 1, device=votes.device)], 1) @ quad_homography(true * 2 - 1).transpose(1, 2)
     inside = ((mapped[..., :2] / mapped[..., 2:]).abs().amax(-1) < 1) & (mapped[..., 2] > 0)
-    each = (corners - pixels.unsqueeze(-1)).square().sum(2).add(1e-3).sqrt().mean(1) / unit.view(-1, 1)
-    return errors, (each * inside).sum() / inside.sum().clamp(min=1)
+    each, _ = turned_errors(corners, pixels, unit)
+    return errors.squeeze(1), (each * inside).sum() / inside.sum().clamp(min=1), outline.squeeze(1)
+
+
+def turned_errors(corners, pixels, unit):
+    """(n, 4, 2, k) corners against (n, 4, 2) true ones: two (n, k) errors, half that of the order given and half that of
+    the best of the four turns, and that of the best alone."""
+    turns = [(corners - pixels.roll(k, 1).unsqueeze(-1)).square().sum(2).add(1e-3).sqrt().mean(1) for k in range(4)]
+    best = torch.stack(turns).amin(0) / unit.view(-1, 1)
+    return (turns[0] / unit.view(-1, 1) + best) / 2, best
