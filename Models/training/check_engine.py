@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the prints that the command makes with those of the exported network in PyTorch.
 
-    python check_engine.py --command lookalike --model model.safetensors --fixture fixture.json
+python check_engine.py --command lookalike --model model.safetensors --fixture fixture.json
 """
 
 import argparse
@@ -21,13 +21,20 @@ def main():
     parser.add_argument("--command", required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--fixture", type=Path, required=True)
-    parser.add_argument("--tolerance", type=float, default=1e-4, help="how far a component may be off; bytes are further off than floats")
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=1e-4,
+        help="how far a component may be off; bytes are further off than floats",
+    )
     options = parser.parse_args()
     fixture = json.loads(options.fixture.read_text())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "image.png"
         Image.fromarray(fixture_pixels(fixture["size"]).permute(1, 2, 0).contiguous().byte().numpy()).save(path)
-        line = subprocess.run([options.command, "print", "--model", options.model, str(path)], check=True, capture_output=True, text=True).stdout
+        line = subprocess.run(
+            [options.command, "print", "--model", options.model, str(path)], check=True, capture_output=True, text=True
+        ).stdout
     made = torch.tensor(json.loads(line)["print"])
     worst = (made - torch.tensor(fixture["print"])).abs().max().item()
     print(f"engine and PyTorch: {worst:.1e} apart at most")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a checkpoint's averaged network as a model file, and fixtures for the tests.
 
-    python export.py run/checkpoint.pt --output ../default.safetensors --name lookalike-1 --max-distance 0.9 --data covers
+python export.py run/checkpoint.pt --output ../default.safetensors --name lookalike-1 --max-distance 0.9 --data covers
 """
 
 import argparse
@@ -13,7 +13,7 @@ import torch
 from lookalike_training.capture import CaptureSimulator
 from lookalike_training.export import export, run
 from lookalike_training.images import files_in, square
-from lookalike_training.network import Architecture, FeaturePrintNetwork, normalised
+from lookalike_training.network import Architecture, FeaturePrintNetwork, normalized
 
 
 def main():
@@ -21,13 +21,21 @@ def main():
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--name", required=True, help="what the model calls itself")
-    parser.add_argument("--input-size", type=int, help="the side that images are resized to, by default the last of training")
+    parser.add_argument(
+        "--input-size", type=int, help="the side that images are resized to, by default the last of training"
+    )
     parser.add_argument("--max-distance", type=float, help="the recommended maximum distance")
-    parser.add_argument("--data", action="append", default=[], metavar="FOLDER", help="training images on which the ranges of activations are found, so that the model can run in bytes")
+    parser.add_argument(
+        "--data",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="training images on which the ranges of activations are found, so that the model can run in bytes",
+    )
     parser.add_argument("--fixture", type=Path, help="also write inputs and outputs of this network as JSON")
     options = parser.parse_args()
     state = torch.load(options.checkpoint, map_location="cpu")
-    architecture = Architecture(**state["architecture"])
+    architecture = Architecture.from_dict(state["architecture"])
     if options.input_size:
         # The network is convolutional up to its pooling. A somewhat larger input than in training
         # shows objects at the size that training showed them (Touvron et al., "Fixing the train-test
@@ -35,13 +43,19 @@ def main():
         architecture.input_size = options.input_size
     network = FeaturePrintNetwork(architecture)
     network.load_state_dict(state["average"])
-    graph, tensors = export(network, options.output, options.name, options.max_distance, calibration_images(options.data, architecture.input_size))
+    graph, tensors = export(
+        network,
+        options.output,
+        options.name,
+        options.max_distance,
+        calibration_images(options.data, architecture.input_size),
+    )
     if options.fixture:
         write_fixture(graph, tensors, options.fixture)
 
 
 def calibration_images(folders, size, count=192):
-    """Images spread over the folders, half of them as a camera or a screen would show them, normalised."""
+    """Images spread over the folders, half of them as a camera or a screen would show them, normalized."""
     files = [path for folder in folders for path in files_in(folder)]
     if not files:
         return None
@@ -51,7 +65,7 @@ def calibration_images(folders, size, count=192):
     aspects = torch.tensor([aspect for _, aspect in squares], dtype=torch.float32).clamp(0.3, 3.3)
     torch.manual_seed(0)
     captures, _ = CaptureSimulator()(images, aspects, images.roll(1, 0), size, 1.0)
-    return normalised(torch.cat([images, captures]))
+    return normalized(torch.cat([images, captures]))
 
 
 def fixture_pixels(size):
@@ -68,7 +82,11 @@ def write_fixture(graph, tensors, path):
     mean, std = (torch.tensor(graph["input"][key]).view(3, 1, 1) for key in ("mean", "std"))
     with torch.no_grad():
         prints, corners = run(graph, tensors, ((fixture_pixels(size).float() / 255 - mean) / std).unsqueeze(0))
-    made = {"size": size, "pixels": "(x * (3 + c) + y * (5 - c) + x * y / (7 + c)) % 256", "print": [round(v, 7) for v in prints[0].tolist()]}
+    made = {
+        "size": size,
+        "pixels": "(x * (3 + c) + y * (5 - c) + x * y / (7 + c)) % 256",
+        "print": [round(v, 7) for v in prints[0].tolist()],
+    }
     if corners is not None:
         made["corners"] = [round(v / size, 7) for v in corners[0].tolist()]
     path.write_text(json.dumps(made))

@@ -3,7 +3,7 @@
 
     python export_onnx.py ../default.safetensors --output default.onnx
 
-Input `image`: float32 (batch, 3, height, width), RGB in 0...1, not yet normalised; output `print`:
+Input `image`: float32 (batch, 3, height, width), RGB in 0...1, not yet normalized; output `print`:
 float32 (batch, length), unit vectors. A network that tells where the object is also has `found_corners`: float32
 (batch, 8), x and y in pixels of the input, clockwise from the object's top left.
 """
@@ -38,8 +38,8 @@ def corner_votes(add, constant, name, votes, stride, size):
     weighted = add("Mul", [places, weights], f"{name}.weighted")
     mean = add("ReduceSum", [weighted, numbers("last", [-1])], f"{name}.mean", keepdims=0)
     pixels = add("Mul", [mean, constant(f"{name}.stride", stride)], f"{name}.pixels")
-    centred = add("Add", [pixels, constant(f"{name}.half", 0.5)], f"{name}.centred")
-    return add("Reshape", [centred, numbers("eight", [0, 8])], f"{name}.corners")
+    centered = add("Add", [pixels, constant(f"{name}.half", 0.5)], f"{name}.centered")
+    return add("Reshape", [centered, numbers("eight", [0, 8])], f"{name}.corners")
 
 
 def model(metadata, tensors):
@@ -55,15 +55,24 @@ def model(metadata, tensors):
         nodes.append(helper.make_node(op, inputs, [output], **attributes))
         return output
 
-    centred = add("Sub", ["image", constant("mean", np.reshape(size["mean"], (1, 3, 1, 1)))], "centred")
-    add("Div", [centred, constant("std", np.reshape(size["std"], (1, 3, 1, 1)))], "normalised")
-    named = {"image": "normalised"}
+    centered = add("Sub", ["image", constant("mean", np.reshape(size["mean"], (1, 3, 1, 1)))], "centered")
+    add("Div", [centered, constant("std", np.reshape(size["std"], (1, 3, 1, 1)))], "normalized")
+    named = {"image": "normalized"}
     for node in graph["nodes"]:
         name, x = node["name"], named[node["input"]]
         if node["op"] == "convolution":
-            weight, bias = constant(node["weight"], tensors[node["weight"]]), constant(node["bias"], tensors[node["bias"]])
-            x = add("Conv", [x, weight, bias], f"{name}.sum", kernel_shape=[node["kernel"]] * 2,
-                    strides=[node["stride"]] * 2, pads=[node["padding"]] * 4)
+            weight, bias = (
+                constant(node["weight"], tensors[node["weight"]]),
+                constant(node["bias"], tensors[node["bias"]]),
+            )
+            x = add(
+                "Conv",
+                [x, weight, bias],
+                f"{name}.sum",
+                kernel_shape=[node["kernel"]] * 2,
+                strides=[node["stride"]] * 2,
+                pads=[node["padding"]] * 4,
+            )
             if "residual" in node:
                 x = add("Add", [x, named[node["residual"]]], f"{name}.added")
             if node["relu"]:
@@ -75,8 +84,12 @@ def model(metadata, tensors):
             x = add("Pow", [x, constant(f"{name}.root", 1 / node["power"])], f"{name}.rooted")
             x = add("Flatten", [x], f"{name}.flat")
         elif node["op"] == "linear":
-            x = add("Gemm", [x, constant(node["weight"], tensors[node["weight"]]), constant(node["bias"], tensors[node["bias"]])],
-                    f"{name}.linear", transB=1)
+            x = add(
+                "Gemm",
+                [x, constant(node["weight"], tensors[node["weight"]]), constant(node["bias"], tensors[node["bias"]])],
+                f"{name}.linear",
+                transB=1,
+            )
         elif node["op"] == "corner_votes":
             x = corner_votes(add, constant, name, x, node["stride"], size)
         elif node["op"] == "l2_normalize":
@@ -91,9 +104,12 @@ def model(metadata, tensors):
         nodes.append(helper.make_node("Identity", [named[graph["corners"]]], ["found_corners"]))
         outputs.append(helper.make_tensor_value_info("found_corners", TensorProto.FLOAT, ["batch", 8]))
     body = helper.make_graph(
-        nodes, graph["name"],
+        nodes,
+        graph["name"],
         [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 3, size["height"], size["width"]])],
-        outputs, constants)
+        outputs,
+        constants,
+    )
     made = helper.make_model(body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
     onnx.checker.check_model(made, full_check=True)
     return made

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the small networks that the tests run: random weights, awkward sizes, and what PyTorch makes of them.
 
-    python fixtures.py ../../Tests/FeaturePrintTests/Fixtures
+python fixtures.py ../../Tests/FeaturePrintTests/Fixtures
 """
 
 import json
@@ -16,8 +16,19 @@ from lookalike_training.network import Architecture, FeaturePrintNetwork, corner
 
 # Channel counts that are no multiple of any vector's width, and maps that become odd.
 SMALL = {
-    "odd": Architecture(stem=(5,), widths=(12, 20), blocks=(2, 1), strides=(1, 2), print_length=19, locator=0, input_size=37),
-    "wide": Architecture(stem=(16, 48), widths=(33, 64, 7), blocks=(1, 1, 1), strides=(2, 1, 2), print_length=8, locator=21, located_after=1, input_size=64),
+    "odd": Architecture(
+        stem=(5,), widths=(12, 20), blocks=(2, 1), strides=(1, 2), dimension=19, locator=0, input_size=37
+    ),
+    "wide": Architecture(
+        stem=(16, 48),
+        widths=(33, 64, 7),
+        blocks=(1, 1, 1),
+        strides=(2, 1, 2),
+        dimension=8,
+        locator=21,
+        located_after=1,
+        input_size=64,
+    ),
 }
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws a contact sheet of simulated captures, with the corners that the locator is to find (red: top left).
 
-    python preview_captures.py --data COVERS --data PHOTOS --difficulty 1 --output captures.png
+python preview_captures.py --data COVERS --data PHOTOS --difficulty 1 --output captures.png
 """
 
 import argparse
@@ -33,7 +33,9 @@ def main():
     images = torch.from_numpy(np.stack([pixels for pixels, _ in squares])).permute(0, 3, 1, 2).float() / 255
     aspects = torch.tensor([aspect for _, aspect in squares], dtype=torch.float32).clamp(0.3, 3.3)
     backgrounds = images[torch.randperm(len(images))]
-    captures, corners = CaptureSimulator(options.rectified)(images, aspects, backgrounds, options.size, options.difficulty)
+    captures, corners = CaptureSimulator(options.rectified)(
+        images, aspects, backgrounds, options.size, options.difficulty
+    )
     rows = -(-len(captures) // options.columns)
     sheet = Image.new("RGB", (options.columns * (options.size + 4), rows * (options.size + 4)))
     for index, (capture, quad) in enumerate(zip(captures, corners)):
@@ -41,7 +43,9 @@ def main():
         draw = ImageDraw.Draw(image)
         for corner, (x, y) in enumerate((quad * options.size).tolist()):
             draw.ellipse([x - 3, y - 3, x + 3, y + 3], fill="red" if corner == 0 else "lime")
-        sheet.paste(image, (index % options.columns * (options.size + 4), index // options.columns * (options.size + 4)))
+        sheet.paste(
+            image, (index % options.columns * (options.size + 4), index // options.columns * (options.size + 4))
+        )
     sheet.save(options.output)
 
 

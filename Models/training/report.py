@@ -32,7 +32,9 @@ def arguments():
     parser.add_argument("--command", required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--images", type=Path, required=True)
-    parser.add_argument("--backgrounds", type=Path, required=True, help="images that are in no catalog, to stand behind the objects")
+    parser.add_argument(
+        "--backgrounds", type=Path, required=True, help="images that are in no catalog, to stand behind the objects"
+    )
     parser.add_argument("--sheet-images", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=7)
@@ -46,7 +48,9 @@ def textures_of(files):
         with Image.open(file) as image:
             aspects.append(image.width / image.height)
             pixels = image.convert("RGB").resize((TEXTURE, TEXTURE), Image.BICUBIC)
-        textures.append(torch.frombuffer(bytearray(pixels.tobytes()), dtype=torch.uint8).view(TEXTURE, TEXTURE, 3).permute(2, 0, 1))
+        textures.append(
+            torch.frombuffer(bytearray(pixels.tobytes()), dtype=torch.uint8).view(TEXTURE, TEXTURE, 3).permute(2, 0, 1)
+        )
     return torch.stack(textures).float() / 255, torch.tensor(aspects)
 
 
@@ -77,7 +81,18 @@ def run(*words):
 def measured(command, catalog, folder, regions):
     """(recall@1, queries) of the captures in a folder."""
     answers = folder / f"answers-{regions}.jsonl"
-    run(command, "evaluate", "--catalog", catalog, "--queries", folder / "queries.jsonl", "--regions", regions, "--answers", answers)
+    run(
+        command,
+        "evaluate",
+        "--catalog",
+        catalog,
+        "--queries",
+        folder / "queries.jsonl",
+        "--regions",
+        regions,
+        "--answers",
+        answers,
+    )
     targets = [json.loads(line)["target"] for line in (folder / "queries.jsonl").read_text().splitlines()]
     results = [json.loads(line)["results"] for line in answers.read_text().splitlines()]
     right = [bool(found) and found[0]["id"] == target for found, target in zip(results, targets)]
@@ -86,9 +101,9 @@ def measured(command, catalog, folder, regions):
 
 def interval(share, count, z=1.96):
     """Wilson (1927): the 95 % interval of a share."""
-    centre = (share + z * z / (2 * count)) / (1 + z * z / count)
+    center = (share + z * z / (2 * count)) / (1 + z * z / count)
     half = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count)) / (1 + z * z / count)
-    return centre - half, centre + half
+    return center - half, center + half
 
 
 def main():
@@ -118,10 +133,12 @@ def plot(curves, count, path):
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 3.6), dpi=120)
-    for (regions, curve), (colour, name) in zip(curves.items(), [("#1565c0", "object found and looked at straight (default)"), ("#9e9e9e", "whole image alone")]):
+    for (regions, curve), (color, name) in zip(
+        curves.items(), [("#1565c0", "object found and looked at straight (default)"), ("#9e9e9e", "whole image alone")]
+    ):
         low, high = zip(*(interval(share, count) for share in curve))
-        axes.fill_between(STRENGTHS, low, high, color=colour, alpha=0.2, linewidth=0)
-        axes.plot(STRENGTHS, curve, color=colour, marker="o", markersize=4, label=name)
+        axes.fill_between(STRENGTHS, low, high, color=color, alpha=0.2, linewidth=0)
+        axes.plot(STRENGTHS, curve, color=color, marker="o", markersize=4, label=name)
     axes.axvline(1, color="#bdbdbd", linewidth=1, linestyle=":")
     axes.text(1.01, 0.02, "hardest of training", transform=axes.get_xaxis_transform(), fontsize=8, color="#757575")
     axes.set_xlabel("strength of the simulated capture")
@@ -152,7 +169,19 @@ def failures(options, rounds=24, shown=8):
     print(f"sheet: {len(failed)} of {asked} captures at strength 1.25 failed")
     if failed:
         sheet = options.output / "failures.png"
-        run(options.command, "search", "--catalog", catalog, "--limit", 3, "--max-distance", 2, "--sheet", sheet, *failed[:shown])
+        run(
+            options.command,
+            "search",
+            "--catalog",
+            catalog,
+            "--limit",
+            3,
+            "--max-distance",
+            2,
+            "--sheet",
+            sheet,
+            *failed[:shown],
+        )
         # A fifth of the size, and nothing that one would see.
         Image.open(sheet).convert("RGB").quantize(256).save(sheet, optimize=True)
 

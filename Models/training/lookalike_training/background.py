@@ -1,40 +1,45 @@
-"""Prints of images that are in nobody's catalog, which tell how much a query resembles things in general."""
+"""The background set: prints of images in no catalog, which show how generic a query is."""
 
 import numpy as np
 import torch
 
 from .export import run
 from .images import files_in, resembles, signature, signatures_of, square
-from .network import normalised
+from .network import normalized
 
-# How many of the nearest background prints are averaged over, and how much of the difference to what is typical goes into
-# the limit (score normalisation, as in Pizzi et al., "A Self-Supervised Descriptor for Image Copy Detection", CVPR 2022).
-# Any weight from 0.5 to 1 and any count from 3 to 30 is nearly as good: see the model card.
+# Score normalization, as in Pizzi et al., "A Self-Supervised Descriptor for Image Copy Detection" (CVPR 2022): how many
+# of the nearest background prints are averaged, and the weight of their mean distance in the match threshold. Weights
+# from 0.5 to 1 and counts from 3 to 30 are nearly as good: see the model card.
 NEAREST = 10
 WEIGHT = 0.75
 
 
 def background_prints(graph, tensors, entries, exclude):
-    """(description, (n, length) half floats) of `FOLDER=COUNT` entries: images of each folder that resemble
-    nothing in the folders of `exclude`."""
+    """(description, (n, dimension) float16) of `FOLDER=COUNT` entries: images of each folder that resemble nothing in
+    the folders of `exclude`."""
     size = graph["input"]["width"]
     excluded = signatures_of(exclude)
     images = []
     for entry in entries:
         folder, _, count = entry.rpartition("=")
         if not count.isdigit() or not folder:
-            raise SystemExit(f"{entry}: is no FOLDER=COUNT")
+            raise SystemExit(f"{entry}: expected FOLDER=COUNT")
         images += some_of(folder, int(count), size, excluded)
     if len(images) <= NEAREST:
         raise SystemExit(f"{len(images)} background images are too few, the nearest {NEAREST} are averaged over")
     prints = []
     with torch.no_grad():
         for part in torch.from_numpy(np.stack(images)).split(64):
-            prints.append(run(graph, tensors, normalised(part.permute(0, 3, 1, 2).float() / 255))[0])
+            prints.append(run(graph, tensors, normalized(part.permute(0, 3, 1, 2).float() / 255))[0])
     prints = torch.cat(prints)
     between = torch.cdist(prints, prints).fill_diagonal_(torch.inf)
     typical = between.topk(NEAREST, 1, largest=False).values.mean().item()
-    return {"tensor": "background", "nearest": NEAREST, "weight": WEIGHT, "typical_distance": round(typical, 4)}, prints.half()
+    return {
+        "tensor": "background",
+        "nearest": NEAREST,
+        "weight": WEIGHT,
+        "typical_distance": round(typical, 4),
+    }, prints.half()
 
 
 def some_of(folder, count, size, excluded):

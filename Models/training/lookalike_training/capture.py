@@ -75,10 +75,14 @@ class CaptureSimulator:
         mask = coverage(grid, visible, extent, rounding)
         ground, ringed = rings.drawn(ground, grid, visible, aspects)
         ground = self.shadow(ground, torch.maximum(mask, ringed), wallpaper)
-        thing = stickered(sampled(textures, grid, extent), grid, mask, self.text, camera & chance(n, chances.stickered, device))
+        thing = stickered(
+            sampled(textures, grid, extent), grid, mask, self.text, camera & chance(n, chances.stickered, device)
+        )
         frame = ground * (1 - mask) + thing * mask
 
-        frame = clutter.overlapping(frame, backgrounds, quads, camera & ~rectified & chance(n, chances.overlapped, device))
+        frame = clutter.overlapping(
+            frame, backgrounds, quads, camera & ~rectified & chance(n, chances.overlapped, device)
+        )
         frame = self.interface.titles(frame, quads, page)
         frame = self.interface.windows(frame, wallpaper)
         frame = self.interface.bars(frame, designed)
@@ -111,7 +115,7 @@ class CaptureSimulator:
         frame = torch.where(camera, frame, near.clamp(0.4, 2.2))
         area = torch.exp(uniform(n, math.log(0.5 - 0.38 * difficulty), math.log(1.02), device))
         angle = rotation.angles(n, math.radians(5 + 11 * difficulty), turned, device) * camera
-        # The object in frame heights: w * h = area * frame, w / h = aspect; shrunk where it would not fit as it is turned.
+        # The object in frame heights: w * h = area * frame and w / h = aspect; shrunk to fit as it is turned.
         h = (area * frame / aspects).sqrt()
         w = h * aspects
         cos, sin = angle.cos().abs(), angle.sin().abs()
@@ -146,10 +150,16 @@ class CaptureSimulator:
         first = torch.where(light, 0.9 + 0.1 * first, first)
         angle = uniform(n, 0, 2 * math.pi, device)
         ramp = (per_image(angle.cos()) * x + per_image(angle.sin()) * y) * 0.5 + 0.5
-        flat = torch.where(per_image(chance(n, 0.5, device)), first.expand(-1, -1, size, size), first * (1 - ramp) + second * ramp)
+        flat = torch.where(
+            per_image(chance(n, 0.5, device)), first.expand(-1, -1, size, size), first * (1 - ramp) + second * ramp
+        )
         pick = torch.rand(n, device=device)
         # Camera: sharp scene, defocused scene, plain. Screenshot: plain, its own blur, another's blur, sharp.
-        edges = torch.where(camera.view(-1, 1), torch.tensor([[0.45, 0.65, 0.65]], device=device), torch.tensor([[0.12, 0.3, 0.55]], device=device))
+        edges = torch.where(
+            camera.view(-1, 1),
+            torch.tensor([[0.45, 0.65, 0.65]], device=device),
+            torch.tensor([[0.12, 0.3, 0.55]], device=device),
+        )
         choice = per_image((pick.view(-1, 1) > edges).sum(1))
         ground = torch.where(choice == 0, other, torch.where(choice == 1, soft, torch.where(choice == 2, own, flat)))
         return ground.clamp(0, 1)
@@ -166,6 +176,7 @@ class CaptureSimulator:
         """Captions, badges and fingers over the frame, the object included."""
         n, size, device = len(frame), frame.shape[-1], frame.device
         for _ in range(3):
+
             def captioned(rows):
                 mask = self.text.masks(len(rows), size, device)
                 dark = per_image(chance(len(rows), 0.5, device))
@@ -175,12 +186,15 @@ class CaptureSimulator:
             frame = changed(frame, chance(n, 0.75, device) & ~camera & ~designed, captioned)
         x, y = frame_grid(size, device)
         for _ in range(2):
+
             def blotted(rows):
                 count = len(rows)
                 cx, cy = per_image(uniform(count, -1, 1, device)), per_image(uniform(count, -1, 1, device))
                 rx, ry = per_image(uniform(count, 0.05, 0.35, device)), per_image(uniform(count, 0.05, 0.35, device))
                 dx, dy = ((x - cx) / rx).abs(), ((y - cy) / ry).abs()
-                inside = torch.where(per_image(chance(count, 0.5, device)), dx * dx + dy * dy, torch.maximum(dx, dy)) < 1
+                inside = (
+                    torch.where(per_image(chance(count, 0.5, device)), dx * dx + dy * dy, torch.maximum(dx, dy)) < 1
+                )
                 mask = inside.float() * per_image(uniform(count, 0.6, 1, device))
                 return frame[rows] * (1 - mask) + color(count, device) * mask
 

@@ -73,7 +73,7 @@ def laid(ground, rows, covers, quads):
 
 def overlapping(frame, others, quads, wanted):
     """A cover that lies over an edge of the object and hides up to a quarter of it."""
-    n, size, device = len(frame), frame.shape[-1], frame.device
+    n, device = len(frame), frame.device
     rows = wanted.nonzero().squeeze(1)
     if not len(rows):
         return frame

@@ -10,7 +10,7 @@ from .safetensors import save_safetensors
 
 
 def folded(conv_bn):
-    """Convolution weights and biases with batch normalisation folded in."""
+    """Convolution weights and biases with batch normalization folded in."""
     conv, norm = conv_bn[0], conv_bn[1]
     scale = (norm.weight / torch.sqrt(norm.running_var + norm.eps)).double()
     weight = conv.weight.double() * scale.view(-1, 1, 1, 1)
@@ -26,9 +26,18 @@ def described(network, name):
         weight, bias = folded(conv_bn)
         tensors[f"{node}.weight"], tensors[f"{node}.bias"] = weight.half(), bias
         conv = conv_bn[0]
-        entry = {"name": node, "op": "convolution", "input": source, "weight": f"{node}.weight", "bias": f"{node}.bias",
-                 "outputs": conv.out_channels, "kernel": conv.kernel_size[0], "stride": conv.stride[0],
-                 "padding": conv.padding[0], "relu": relu}
+        entry = {
+            "name": node,
+            "op": "convolution",
+            "input": source,
+            "weight": f"{node}.weight",
+            "bias": f"{node}.bias",
+            "outputs": conv.out_channels,
+            "kernel": conv.kernel_size[0],
+            "stride": conv.stride[0],
+            "padding": conv.padding[0],
+            "relu": relu,
+        }
         if residual:
             entry["residual"] = residual
         nodes.append(entry)
@@ -40,7 +49,9 @@ def described(network, name):
     for s, stage in enumerate(network.stages):
         for b, block in enumerate(stage):
             base, source = f"stages.{s}.{b}", last
-            shortcut = source if block.shortcut is None else convolution(f"{base}.shortcut", source, block.shortcut, False)
+            shortcut = (
+                source if block.shortcut is None else convolution(f"{base}.shortcut", source, block.shortcut, False)
+            )
             first = convolution(f"{base}.first", source, block.first, True)
             last = convolution(f"{base}.second", first, block.second, True, residual=shortcut)
         if s == network.architecture.located_after:
@@ -51,17 +62,49 @@ def described(network, name):
         for index, conv_bn in enumerate(network.locator.hidden):
             hidden = convolution(f"locator.{index}", hidden, conv_bn, True)
         votes = network.locator.votes
-        tensors["locator.votes.weight"], tensors["locator.votes.bias"] = votes.weight.detach().half(), votes.bias.detach().float()
-        nodes.append({"name": "locator.votes", "op": "convolution", "input": hidden, "weight": "locator.votes.weight",
-                      "bias": "locator.votes.bias", "outputs": votes.out_channels, "kernel": 1, "stride": 1, "padding": 0, "relu": False})
-        nodes.append({"name": "corners", "op": "corner_votes", "input": "locator.votes", "stride": network.locator.stride})
+        tensors["locator.votes.weight"], tensors["locator.votes.bias"] = (
+            votes.weight.detach().half(),
+            votes.bias.detach().float(),
+        )
+        nodes.append(
+            {
+                "name": "locator.votes",
+                "op": "convolution",
+                "input": hidden,
+                "weight": "locator.votes.weight",
+                "bias": "locator.votes.bias",
+                "outputs": votes.out_channels,
+                "kernel": 1,
+                "stride": 1,
+                "padding": 0,
+                "relu": False,
+            }
+        )
+        nodes.append(
+            {"name": "corners", "op": "corner_votes", "input": "locator.votes", "stride": network.locator.stride}
+        )
         graph["corners"] = "corners"
-    nodes.append({"name": "pool", "op": "generalized_mean", "input": last,
-                  "power": network.pool.power.item(), "epsilon": network.pool.epsilon})
+    nodes.append(
+        {
+            "name": "pool",
+            "op": "generalized_mean",
+            "input": last,
+            "power": network.pool.power.item(),
+            "epsilon": network.pool.epsilon,
+        }
+    )
     tensors["projection.weight"] = network.projection.weight.detach().half()
     tensors["projection.bias"] = network.projection.bias.detach().float()
-    nodes.append({"name": "projection", "op": "linear", "input": "pool", "weight": "projection.weight",
-                  "bias": "projection.bias", "outputs": network.projection.out_features})
+    nodes.append(
+        {
+            "name": "projection",
+            "op": "linear",
+            "input": "pool",
+            "weight": "projection.weight",
+            "bias": "projection.bias",
+            "outputs": network.projection.out_features,
+        }
+    )
     nodes.append({"name": "print", "op": "l2_normalize", "input": "projection"})
     size = network.architecture.input_size
     graph |= {"input": {"width": size, "height": size, "mean": MEAN, "std": STD}, "nodes": nodes}
@@ -69,7 +112,7 @@ def described(network, name):
 
 
 def run(graph, tensors, images, observe=None):
-    """The graph in PyTorch, float32, on normalised images: the reference for every other executor.
+    """The graph in PyTorch, float32, on normalized images: the reference for every other executor.
 
     Prints, and the corners in pixels of the input if the graph tells them. `observe` is called with each
     node and what it makes."""
@@ -133,11 +176,13 @@ def export(network, path, name, recommended_max_distance=None, images=None):
 
 
 def save_model(graph, tensors, path, recommended_max_distance=None, images=None):
-    """`images`, normalised, are what the ranges of activations are found on; without, the model runs in floats alone."""
+    """Activation ranges are found on `images` (normalized); without them the model runs in float32 only."""
     metadata = {"lookalike.graph": json.dumps(graph, separators=(",", ":"))}
     if recommended_max_distance is not None:
         metadata["lookalike.recommended_max_distance"] = f"{recommended_max_distance:.4f}"
     if images is not None:
         ranges = activation_ranges(graph, tensors, images)
-        metadata["lookalike.activation_ranges"] = json.dumps({k: float(f"{v:.5g}") for k, v in ranges.items()}, separators=(",", ":"))
+        metadata["lookalike.activation_ranges"] = json.dumps(
+            {k: float(f"{v:.5g}") for k, v in ranges.items()}, separators=(",", ":")
+        )
     save_safetensors(path, {name: tensor.numpy() for name, tensor in tensors.items()}, metadata)

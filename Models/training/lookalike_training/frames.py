@@ -30,7 +30,11 @@ class Rings:
         molding = torch.where(per_image(chance(n, 0.5, device)), wood, color(n, device))
         molding = torch.where(per_image(chance(n, 0.3, device) | case), dark, molding)
         paper = color(n, device, 0.8, 1.0)
-        self.colors = [torch.where(per_image(chance(n, 0.85, device)), paper, color(n, device)), molding, color(n, device, 0.0, 1.0)]
+        self.colors = [
+            torch.where(per_image(chance(n, 0.85, device)), paper, color(n, device)),
+            molding,
+            color(n, device, 0.0, 1.0),
+        ]
         self.wanted, self.lit = wanted, uniform(n, 0.0, 0.45, device)
         self.ribs = uniform(n, 10, 60, device)
 
@@ -51,7 +55,9 @@ class Rings:
         distance, axis = distance.unsqueeze(1), axis.unsqueeze(1)
         side = torch.where(axis == 0, grid[rows][..., 0].unsqueeze(1), grid[rows][..., 1].unsqueeze(1)).sign()
         # Moldings are lit from one side and have ribs; the mat is flat.
-        relief = 1 + per_image(self.lit[rows]) * (side * torch.where(axis == 0, -0.5, -1.0) + 0.5 * torch.sin(distance * per_image(self.ribs[rows])))
+        relief = 1 + per_image(self.lit[rows]) * (
+            side * torch.where(axis == 0, -0.5, -1.0) + 0.5 * torch.sin(distance * per_image(self.ribs[rows]))
+        )
         part, seen = ground[rows], visible[rows]
         soft = 24.0
         for ring in (2, 1, 0):

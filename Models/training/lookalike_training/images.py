@@ -63,7 +63,9 @@ class TextureSet:
         files = files_in(folder)
         if not files:
             raise SystemExit(f"{folder}: no images")
-        key = hashlib.sha256(json.dumps([str(Path(folder).resolve()), size, len(files), len(excluded), near_duplicate, SAME]).encode())
+        key = hashlib.sha256(
+            json.dumps([str(Path(folder).resolve()), size, len(files), len(excluded), near_duplicate, SAME]).encode()
+        )
         base = Path(cache) / f"{Path(folder).name}-{key.hexdigest()[:12]}"
         if not base.with_suffix(".json").exists():
             cls._pack(files, size, base, excluded, near_duplicate, log)
@@ -100,8 +102,13 @@ class TextureSet:
                 if a != b:
                     groups[start + row] = groups[col] = min(a, b)
         np.savez(f"{base}.npz", aspects=np.array(aspects, np.float32), groups=groups)
-        base.with_suffix(".json").write_text(json.dumps({"count": len(aspects), "leftOut": left_out, "unreadable": unreadable}))
-        log(f"{base.name}: {len(aspects)} images, {left_out} near-duplicates of excluded ones left out, {unreadable} unreadable")
+        base.with_suffix(".json").write_text(
+            json.dumps({"count": len(aspects), "leftOut": left_out, "unreadable": unreadable})
+        )
+        log(
+            f"{base.name}: {len(aspects)} images; {left_out} near-duplicates of excluded images left out, "
+            f"{unreadable} unreadable"
+        )
 
 
 def signatures_of(folders, size=96):

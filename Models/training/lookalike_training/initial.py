@@ -1,4 +1,4 @@
-"""Weights to begin a run with: a checkpoint's, or those of an exported model."""
+"""Initial weights of a run: a checkpoint's, or those of an exported model."""
 
 import json
 
@@ -10,8 +10,8 @@ from .safetensors import read_safetensors
 
 
 def load_initial(network, path, images):
-    """How many of the network's tensors `path` gave: a checkpoint's averaged weights where their shapes fit, or the
-    weights of a safetensors file, in which batch normalisation is folded; `images`, normalised, tell how to unfold it."""
+    """Loads a checkpoint's averaged weights where shapes fit, or the weights of a safetensors file. Batch normalization
+    is folded in the latter; it is unfolded with the statistics of `images` (normalized). Returns how many tensors."""
     if str(path).endswith(".safetensors"):
         return unfold(network, *read_safetensors(path), images)
     shapes = {name: tensor.shape for name, tensor in network.state_dict().items()}
@@ -23,8 +23,8 @@ def load_initial(network, path, images):
 
 @torch.no_grad()
 def unfold(network, metadata, arrays, images):
-    """A folded filter w with bias b is the unit filter w / |w| and a normalisation whose statistics are what that filter
-    makes of `images`: the same function in evaluation, and one that goes on learning in training."""
+    """Recovers batch normalization. A folded filter w with bias b becomes the unit filter w / |w| and a normalization
+    with the statistics of that filter on `images`: the same function in evaluation, and one that trains further."""
     tensors = {name: torch.tensor(array).float() for name, array in arrays.items()}
     graph = json.loads(metadata["lookalike.graph"])
     network.pool.power.fill_(next(node["power"] for node in graph["nodes"] if node["op"] == "generalized_mean"))

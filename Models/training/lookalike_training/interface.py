@@ -66,7 +66,7 @@ class Interface:
 
     def page(self, ground, quads, wanted):
         """A page of text under the pictures; every third one is a window on a wallpaper."""
-        n, device = len(ground), ground.device
+        device = ground.device
 
         def drawn(rows):
             count = len(rows)
@@ -77,7 +77,11 @@ class Interface:
             full = torch.tensor([0.0, 0.0, 1.02, 1.02], device=device).expand(count, 4)
             boxes = torch.where(window.view(-1, 1), around, full)
             theme, one = Theme(count, device), torch.ones(count, device=device)
-            bare = changed(ground[rows], ~window & chance(count, 0.5, device), lambda some: theme.base[some].expand(-1, -1, *ground.shape[2:]))
+            bare = changed(
+                ground[rows],
+                ~window & chance(count, 0.5, device),
+                lambda some: theme.base[some].expand(-1, -1, *ground.shape[2:]),
+            )
             withpage = self.pasted(bare, boxes, theme, one, 0.04 * one)
             return torch.where(per_image(~window & chance(count, 0.25, device)), theme.base, withpage)
 
@@ -87,15 +91,26 @@ class Interface:
         """Windows over a picture, opaque or nearly, that leave a third of it in sight or more."""
         n, device = len(frame), frame.device
         for index in range(most):
+
             def drawn(rows):
                 count = len(rows)
                 extent = torch.rand(count, 2, device=device) * 0.38 + 0.14
                 boxes = torch.cat([(torch.rand(count, 2, device=device) * 2 - 1) * (1 - extent * 0.6), extent], 1)
-                opacity = torch.where(chance(count, 0.7, device), torch.ones(count, device=device), uniform(count, 0.7, 1, device))
+                opacity = torch.where(
+                    chance(count, 0.7, device), torch.ones(count, device=device), uniform(count, 0.7, 1, device)
+                )
                 rounding = 0.08 * torch.rand(count, device=device) * chance(count, 0.5, device)
                 theme = Theme(count, device)
                 part = self.pasted(frame[rows], boxes, theme, opacity, rounding)
-                bars = torch.cat([boxes[:, :1], boxes[:, 1:2] - boxes[:, 3:] + 0.03, boxes[:, 2:3], torch.full_like(boxes[:, 3:], 0.03)], 1)
+                bars = torch.cat(
+                    [
+                        boxes[:, :1],
+                        boxes[:, 1:2] - boxes[:, 3:] + 0.03,
+                        boxes[:, 2:3],
+                        torch.full_like(boxes[:, 3:], 0.03),
+                    ],
+                    1,
+                )
                 titled = self.pasted(part, bars, Theme(count, device), opacity, rounding)
                 return torch.where(per_image(chance(count, 0.6, device)), titled, part)
 
@@ -106,13 +121,16 @@ class Interface:
         """Bars of a system or an application along the edges."""
         n, device = len(frame), frame.device
         for side in range(4):
+
             def drawn(rows):
                 count = len(rows)
                 thick = uniform(count, 0.02, 0.1 if side < 2 else 0.2, device)
                 place, along = (1 - thick) * (1 if side % 2 else -1), torch.ones(count, device=device) * 1.02
                 zero = torch.zeros(count, device=device)
                 boxes = torch.stack([zero, place, along, thick] if side < 2 else [place, zero, thick, along], 1)
-                return self.pasted(frame[rows], boxes, Theme(count, device), uniform(count, 0.75, 1.2, device).clamp(max=1), zero)
+                return self.pasted(
+                    frame[rows], boxes, Theme(count, device), uniform(count, 0.75, 1.2, device).clamp(max=1), zero
+                )
 
             frame = changed(frame, wanted & chance(n, (0.55, 0.4, 0.15, 0.08)[side], device), drawn)
         return frame
@@ -126,6 +144,7 @@ class Interface:
         dark = per_image(chance(n, 0.5, device))
         ink = torch.where(dark, color(n, device, 0.0, 0.3), color(n, device, 0.7, 1.0))
         for line in range(2):
+
             def drawn(rows):
                 count = len(rows)
                 half = (high[rows, 0] - low[rows, 0]) / 2 * uniform(count, 0.5, 1.1, device)

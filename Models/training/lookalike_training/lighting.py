@@ -44,11 +44,15 @@ def disc(n, smallest, largest, size, device):
 def cast(frame, wanted):
     """The light of tubes, bulbs and shade: a strong tint, often green or yellow, and paler colors."""
     device = frame.device
-    lights = torch.tensor([[0.72, 1.0, 0.75], [0.8, 1.0, 0.55], [1.0, 0.8, 0.45], [1.0, 0.7, 0.6], [0.65, 0.85, 1.0]], device=device)
+    lights = torch.tensor(
+        [[0.72, 1.0, 0.75], [0.8, 1.0, 0.55], [1.0, 0.8, 0.45], [1.0, 0.7, 0.6], [0.65, 0.85, 1.0]], device=device
+    )
 
     def lit(rows):
         tint = lights[torch.randint(len(lights), (len(rows),), device=device)].view(-1, 3, 1, 1)
-        tint = tint ** per_image(uniform(len(rows), 0.3, 1.3, device)) * torch.exp(torch.randn(len(rows), 3, 1, 1, device=device) * 0.1)
+        tint = tint ** per_image(uniform(len(rows), 0.3, 1.3, device)) * torch.exp(
+            torch.randn(len(rows), 3, 1, 1, device=device) * 0.1
+        )
         pale = saturated(frame[rows], uniform(len(rows), 0.35, 1, device))
         haze = per_image(uniform(len(rows), 0, 0.25, device))
         return (pale * (1 - haze) + 0.6 * haze) * tint
@@ -100,6 +104,8 @@ def dimmed(frame, wanted):
         n = len(rows)
         level = per_image(torch.exp(uniform(n, math.log(0.35), math.log(0.8), device)))
         pale = saturated(frame[rows], uniform(n, 0.5, 1, device))
-        return pale.clamp(0, 1) ** per_image(uniform(n, 0.7, 1.2, device)) * level + per_image(uniform(n, 0, 0.08, device))
+        return pale.clamp(0, 1) ** per_image(uniform(n, 0.7, 1.2, device)) * level + per_image(
+            uniform(n, 0, 0.08, device)
+        )
 
     return changed(frame, wanted, dark)

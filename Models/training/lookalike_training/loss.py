@@ -3,13 +3,13 @@
 import torch
 from torch.nn import functional as F
 
+from .network import cell_centers, voted_corners
 from .warp import quad_homography
-from .network import cell_centres, voted_corners
 
 
 def contrastive(captures, flats, groups, memory, memory_groups, temperature):
     """InfoNCE both ways, and the same over all pairs of queries; prints of near-duplicates are neither positives nor
-    negatives. Returns the two.
+    negatives. Returns (contrast, cross-query contrast).
 
     `memory` holds flat prints of past steps (Wang et al., "Cross-Batch Memory", 2020).
     """
@@ -25,16 +25,16 @@ def contrastive(captures, flats, groups, memory, memory_groups, temperature):
     logits = torch.cat([across, past, beside], 1) / temperature
     forward = F.cross_entropy(logits, target)
     backward = F.cross_entropy(across.T / temperature, target)
-    # One distance has to serve all queries: what resembles one query most must be further than the right image of any
-    # other. The softmax over a query's own negatives, softplus(negatives - positive), taken for every pair of queries.
+    # One threshold has to serve all queries: the nearest negatives of one query must be further away than the positive
+    # of any other. The softmax over a query's own negatives, softplus(negatives - positive), for every pair of queries.
     positives = logits.diagonal()
     negatives = logits.masked_fill(F.pad(diagonal, (0, logits.shape[1] - n)), -torch.inf).logsumexp(1)
-    threshold = F.softplus(negatives[None, :] - positives[:, None]).mean()
-    return (forward + backward) / 2, threshold
+    cross_query = F.softplus(negatives[None, :] - positives[:, None]).mean()
+    return (forward + backward) / 2, cross_query
 
 
-def entropy(prints, groups, memory, memory_groups):
-    """Kozachenko-Leonenko: minus the log distance to the nearest print of another image, past ones included."""
+def koleo(prints, groups, memory, memory_groups):
+    """Kozachenko-Leonenko entropy: minus the mean log distance to the nearest print of another image, past ones too."""
     everything, all_groups = torch.cat([prints, memory]), torch.cat([groups, memory_groups])
     with torch.no_grad():
         cosine = prints @ everything.T
@@ -60,16 +60,18 @@ def corner_errors(votes, stride, size, true):
     unit = area.clamp(min=0.03 * size * size).sqrt()
     found = (corners * weights.unsqueeze(2)).sum(-1, keepdim=True)
     errors, outline = turned_errors(found, pixels, unit)
-    centres = (cell_centres(h, w, votes.device) * stride + 0.5) / size * 2 - 1
-    mapped = torch.cat([centres.T, torch.ones(h * w, 1, device=votes.device)], 1) @ quad_homography(true * 2 - 1).transpose(1, 2)
+    centers = (cell_centers(h, w, votes.device) * stride + 0.5) / size * 2 - 1
+    mapped = torch.cat([centers.T, torch.ones(h * w, 1, device=votes.device)], 1) @ quad_homography(
+        true * 2 - 1
+    ).transpose(1, 2)
     inside = ((mapped[..., :2] / mapped[..., 2:]).abs().amax(-1) < 1) & (mapped[..., 2] > 0)
     each, _ = turned_errors(corners, pixels, unit)
     return errors.squeeze(1), (each * inside).sum() / inside.sum().clamp(min=1), outline.squeeze(1)
 
 
 def turned_errors(corners, pixels, unit):
-    """(n, 4, 2, k) corners against (n, 4, 2) true ones: two (n, k) errors, half that of the order given and half that of
-    the best of the four turns, and that of the best alone."""
+    """(n, 4, 2, k) corners against (n, 4, 2) true ones. Returns two (n, k) errors: the mean of the error in the given
+    order and that in the best of four turns, and the latter alone."""
     turns = [(corners - pixels.roll(k, 1).unsqueeze(-1)).square().sum(2).add(1e-3).sqrt().mean(1) for k in range(4)]
     best = torch.stack(turns).amin(0) / unit.view(-1, 1)
     return (turns[0] / unit.view(-1, 1) + best) / 2, best

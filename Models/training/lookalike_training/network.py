@@ -20,13 +20,21 @@ class Architecture:
     widths: tuple = (32, 64, 128, 256, 512)
     blocks: tuple = (1, 2, 2, 2, 1)
     strides: tuple = (1, 2, 2, 2, 1)
-    print_length: int = 256
+    dimension: int = 256
     locator: int = 160
     located_after: int = 2
     input_size: int = 160
 
     def as_dict(self):
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values):
+        """Older checkpoints call the dimension `print_length`."""
+        values = dict(values)
+        if "print_length" in values:
+            values["dimension"] = values.pop("print_length")
+        return cls(**values)
 
 
 class ConvBN(nn.Sequential):
@@ -80,7 +88,9 @@ class Locator(nn.Module):
     def __init__(self, inputs, width, stride):
         super().__init__()
         self.stride = stride * 2
-        self.hidden = nn.ModuleList([ConvBN(inputs, width, 3, 2), ConvBN(width, width, 3, 1), ConvBN(width, width, 3, 1)])
+        self.hidden = nn.ModuleList(
+            [ConvBN(inputs, width, 3, 2), ConvBN(width, width, 3, 1), ConvBN(width, width, 3, 1)]
+        )
         self.votes = nn.Conv2d(width, 12, 1)
         nn.init.zeros_(self.votes.weight)
         nn.init.zeros_(self.votes.bias)
@@ -91,8 +101,8 @@ class Locator(nn.Module):
         return self.votes(x).float()
 
 
-def cell_centres(h, w, device):
-    """A 3x3 convolution of stride 2 with padding 1 centres cell i on pixel 2i of its input."""
+def cell_centers(h, w, device):
+    """A 3x3 convolution of stride 2 with padding 1 centers cell i on pixel 2i of its input."""
     x = torch.arange(w, device=device).repeat(h)
     y = torch.arange(h, device=device).repeat_interleave(w)
     return torch.stack([x, y]).float()
@@ -104,7 +114,7 @@ def voted_corners(votes, stride):
     n, _, h, w = votes.shape
     weights = votes[:, :4].reshape(n, 4, h * w).softmax(-1)
     offsets = votes[:, 4:].reshape(n, 4, 2, h * w)
-    return (cell_centres(h, w, votes.device) + offsets) * stride + 0.5, weights
+    return (cell_centers(h, w, votes.device) + offsets) * stride + 0.5, weights
 
 
 def corners_of(votes, stride):
@@ -114,7 +124,7 @@ def corners_of(votes, stride):
 
 
 class FeaturePrintNetwork(nn.Module):
-    """(n, 3, s, s) normalised RGB to (n, print_length) unit vectors and (n, 12, h, w) votes for corners."""
+    """(n, 3, s, s) normalized RGB to (n, dimension) unit vectors and (n, 12, h, w) votes for corners."""
 
     def __init__(self, architecture=Architecture()):
         super().__init__()
@@ -132,7 +142,7 @@ class FeaturePrintNetwork(nn.Module):
                 inputs = width
             self.stages.append(stage)
         self.pool = GeneralizedMeanPool()
-        self.projection = nn.Linear(inputs, architecture.print_length)
+        self.projection = nn.Linear(inputs, architecture.dimension)
         self.locator = None
         if architecture.locator:
             after = architecture.located_after + 1
@@ -153,7 +163,13 @@ class FeaturePrintNetwork(nn.Module):
             return F.normalize(self.projection(pooled.float()), dim=1), votes
 
 
-def normalised(images):
+def mixed_precision(device):
+    """bfloat16 where the device computes in it. A CPU that has to emulate it is twice as fast in float32."""
+    native = device.type != "cpu" or torch.cpu._is_avx512_bf16_supported()
+    return torch.autocast(device.type, torch.bfloat16, enabled=native)
+
+
+def normalized(images):
     """[0, 1] RGB to the network's input."""
     mean = torch.tensor(MEAN, device=images.device).view(1, 3, 1, 1)
     std = torch.tensor(STD, device=images.device).view(1, 3, 1, 1)

@@ -31,7 +31,11 @@ def save_safetensors(path, arrays, metadata):
     header, blobs, offset = {"__metadata__": metadata}, [], 0
     for name, array in arrays.items():
         blob = np.ascontiguousarray(array).tobytes()
-        header[name] = {"dtype": KINDS[array.dtype.name], "shape": list(array.shape), "data_offsets": [offset, offset + len(blob)]}
+        header[name] = {
+            "dtype": KINDS[array.dtype.name],
+            "shape": list(array.shape),
+            "data_offsets": [offset, offset + len(blob)],
+        }
         blobs.append(blob)
         offset += len(blob)
     text = json.dumps(header, separators=(",", ":")).encode()

@@ -21,7 +21,9 @@ def blurred(frame, camera, difficulty):
         kernel[3 + int(round(float(step) * math.sin(angle))), 3 + int(round(float(step) * math.cos(angle)))] += 1
     kernel = (kernel / kernel.sum()).expand(3, 1, 7, 7)
     moved = chance(n, 0.15, device) & camera
-    return changed(frame, moved, lambda rows: F.conv2d(F.pad(frame[rows], (3, 3, 3, 3), mode="replicate"), kernel, groups=3))
+    return changed(
+        frame, moved, lambda rows: F.conv2d(F.pad(frame[rows], (3, 3, 3, 3), mode="replicate"), kernel, groups=3)
+    )
 
 
 def moire(frame):

@@ -22,10 +22,14 @@ class TextBank:
         generator = torch.Generator().manual_seed(seed)
         strips = []
         for _ in range(count):
-            picked = torch.randint(0, len(LETTERS), (int(torch.randint(6, 26, (1,), generator=generator)),), generator=generator)
+            picked = torch.randint(
+                0, len(LETTERS), (int(torch.randint(6, 26, (1,), generator=generator)),), generator=generator
+            )
             size = int(torch.randint(9, 34, (1,), generator=generator))
             strip = Image.new("L", (width, height))
-            ImageDraw.Draw(strip).text((2, 2), "".join(LETTERS[i] for i in picked), fill=255, font=ImageFont.load_default(size))
+            ImageDraw.Draw(strip).text(
+                (2, 2), "".join(LETTERS[i] for i in picked), fill=255, font=ImageFont.load_default(size)
+            )
             strips.append(as_tensor(strip))
         self.strips = torch.stack(strips)
 
@@ -50,7 +54,9 @@ class PageBank:
 
     def __init__(self, count=96, side=256, seed=12):
         chooser = random.Random(seed)
-        self.pages = torch.stack([torch.cat([as_tensor(layer) for layer in self.page(chooser, side)]) for _ in range(count)])
+        self.pages = torch.stack(
+            [torch.cat([as_tensor(layer) for layer in self.page(chooser, side)]) for _ in range(count)]
+        )
 
     def some(self, n, device):
         """(n, 2, side, side) in [0, 1]."""
@@ -76,7 +82,9 @@ class PageBank:
                 if chooser.random() < 0.06:
                     accent.rounded_rectangle([x, y, x + room // 3, y + height + 6], height // 3, fill=255)
                     continue
-                words = "".join(chooser.choice(LETTERS) for _ in range(chooser.randint(4, max(5, room // max(3, height // 2)))))
+                words = "".join(
+                    chooser.choice(LETTERS) for _ in range(chooser.randint(4, max(5, room // max(3, height // 2))))
+                )
                 draw.text((x, y), words, fill=chooser.randint(120, 255), font=font)
             if chooser.random() < 0.08:
                 draw.line([0, y + height + 2, side, y + height + 2], fill=110)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Averages the weights of models that were trained from one another, and writes the average as a model file.
+"""Averages the weights of related models and writes the result as a model file.
 
-    python average.py first.safetensors=0.25 second.safetensors=0.75 --output both.safetensors --name both --data covers
+    python average_weights.py a.safetensors=0.25 b.safetensors=0.75 --output both.safetensors --name both --data covers
 
-Networks that share a part of their training lie in one valley of the loss, and a point between them is often better than
-either on images that neither has seen (Wortsman et al., "Model soups", 2022). `advise.py` gives the file its advice.
+Models that were trained from one another lie in one valley of the loss. A point between them often generalizes better
+than either (Wortsman et al., "Model soups", 2022). `calibrate.py` then sets the match threshold.
 """
 
 import argparse
@@ -23,7 +23,13 @@ def main():
     parser.add_argument("models", nargs="+", metavar="FILE=WEIGHT")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--name", required=True, help="what the model calls itself")
-    parser.add_argument("--data", action="append", default=[], metavar="FOLDER", help="training images on which the ranges of activations are found, so that the model can run in bytes")
+    parser.add_argument(
+        "--data",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="training images on which the ranges of activations are found, so that the model can run in bytes",
+    )
     parser.add_argument("--fixture", type=Path, help="also write inputs and outputs of this network as JSON")
     options = parser.parse_args()
     graph, tensors = averaged([weighted(entry) for entry in options.models])

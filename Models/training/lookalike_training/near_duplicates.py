@@ -1,4 +1,4 @@
-"""Other editions of an image: what a publisher changes of a cover and keeps of its picture."""
+"""Synthetic near-duplicates: what a publisher changes of a cover in another edition that keeps its picture."""
 
 import torch
 from torch.nn import functional as F
@@ -6,12 +6,12 @@ from torch.nn import functional as F
 from .sampling import chance, frame_grid, per_image, uniform
 
 
-def editions(textures, others):
-    """Altered copies that are images of their own: each has a sticker, a frame or a band of another, often more than
-    one of these, and some have other inks. textures, others: (n, 3, t, t) in [0, 1].
+def near_duplicates(textures, others):
+    """Altered copies that count as images of their own. Each has a sticker, a frame or a band of another, often several
+    of these, and some have other inks. textures, others: (n, 3, t, t) in [0, 1].
 
-    Photographs differ from what they show in all the ways that `CaptureSimulator` knows. What these differ in is
-    printed, so that a network which is to tell them apart has to look at the whole picture and where its parts are.
+    Unlike the changes that `CaptureSimulator` makes, these are printed. A network that has to tell near-duplicates
+    apart must look at the whole picture and at where its parts are.
     """
     n, device = len(textures), textures.device
     kind = torch.rand(n, device=device)
@@ -19,11 +19,11 @@ def editions(textures, others):
     images = torch.where(per_image((kind > 0.7) | chance(n, 0.25, device)), banded(images, others), images)
     images = torch.where(per_image((kind < 0.45) | chance(n, 0.3, device)), stickered(images, others), images)
     inks = torch.exp(torch.randn(n, 3, 1, 1, device=device) * 0.35)
-    return torch.where(per_image(chance(n, 0.2, device)), images ** inks, images).clamp(0, 1)
+    return torch.where(per_image(chance(n, 0.2, device)), images**inks, images).clamp(0, 1)
 
 
 def paint(others):
-    """(n, 3, t, t) of one colour, or of what another image has."""
+    """(n, 3, t, t) of one color, or of another image."""
     flat = torch.rand(len(others), 3, 1, 1, device=others.device).expand_as(others)
     return torch.where(per_image(chance(len(others), 0.6, others.device)), flat, others.flip(3))
 
@@ -45,7 +45,9 @@ def banded(textures, others):
     """A band along one side."""
     n, size, device = len(textures), textures.shape[-1], textures.device
     x, y = frame_grid(size, device)
-    across = per_image(torch.where(chance(n, 0.5, device), 1.0, -1.0)) * torch.where(per_image(chance(n, 0.75, device)), y, x)
+    across = per_image(torch.where(chance(n, 0.5, device), 1.0, -1.0)) * torch.where(
+        per_image(chance(n, 0.75, device)), y, x
+    )
     return torch.where(across > per_image(1 - 2 * uniform(n, 0.08, 0.25, device)), paint(others), textures)
 
 

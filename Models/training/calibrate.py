@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Sets a model file's advice: the recommended distance, and the background prints that make it each query's own.
+"""Sets a model file's match threshold, and the background set that adjusts it per query (score normalization).
 
-    python advise.py ../default.safetensors --background PHOTOS=768 --background COVERS=512 --exclude VALIDATION --max-distance 0.55
+    python calibrate.py ../default.safetensors --background PHOTOS=768 --background COVERS=512 \\
+        --exclude VALIDATION --max-distance 0.55
 
-The network stays as it is, so that catalogs made with it stay valid. Background images are of the kinds that queries may
-show, and in nobody's catalog.
+The network and its identity do not change, so catalogs made with it stay valid. The background set holds images of the
+kinds that queries show; none of them should be in a catalog.
 """
 
 import argparse
@@ -20,10 +21,18 @@ from lookalike_training.safetensors import read_safetensors, save_safetensors
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
-    parser.add_argument("--background", action="append", default=[], metavar="FOLDER=COUNT", help="so many images of a folder")
-    parser.add_argument("--exclude", action="append", default=[], metavar="FOLDER", help="no background image resembles one of these")
-    parser.add_argument("--max-distance", type=float, help="the recommended distance of a typical query")
-    parser.add_argument("--output", type=Path, help="by default the model file itself")
+    parser.add_argument(
+        "--background", action="append", default=[], metavar="FOLDER=COUNT", help="take COUNT images of a folder"
+    )
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="leave out near-duplicates of the images in this folder",
+    )
+    parser.add_argument("--max-distance", type=float, help="match threshold of a typical query")
+    parser.add_argument("--output", type=Path, help="default: the model file itself")
     options = parser.parse_args()
     metadata, arrays = read_safetensors(options.model)
     if options.max_distance is not None:
@@ -35,7 +44,7 @@ def main():
         metadata["lookalike.background"] = json.dumps(description, separators=(",", ":"))
         arrays = {name: array for name, array in arrays.items() if name != description["tensor"]}
         arrays = {description["tensor"]: prints.numpy(), **arrays}
-        print(f"{len(prints)} background prints, {description['typical_distance']} from the nearest of each other")
+        print(f"{len(prints)} background prints, typical distance {description['typical_distance']}")
     part = (options.output or options.model).with_suffix(".part")
     save_safetensors(part, arrays, metadata)
     part.replace(options.output or options.model)
