@@ -7,11 +7,12 @@
 A folder of queries holds `queries.jsonl`: one query per line with `query` (a path), `target` (a path below a catalog
 folder, without its extension) and, optionally, `targets` and `group`. The crops are those of the engine: the whole
 image, its center 72 %, and two rectified crops of the detected object, the first of them 10 % wider. With `--rotations
-4` each query is also searched turned by right angles, and the nearest distance counts. `--half 0` and `--half 1` are
-the queries of either half of the objects: choose on one, report on the other.
+4` each query is also searched turned by right angles, and the nearest distance counts. `--halves` also reports either
+half of the objects: choose on one, report on the other.
 """
 
 import argparse
+import functools
 import hashlib
 import json
 from pathlib import Path
@@ -120,7 +121,9 @@ def query_prints(model, images, wholes, centers):
     return torch.stack([wholes, centers, first, second], 1)
 
 
+@functools.cache
 def catalog_of(folders, size):
+    """The ids of the images in these folders, and the images at a model's size."""
     names, images = [], []
     for folder in folders:
         for path in files_in(folder):
@@ -143,8 +146,15 @@ def ranks_of(distances, rows, names):
     return np.array(ranks)
 
 
-def report(label, ranks, rows):
+def report(label, ranks, rows, halves):
     groups = np.array([row.get("group") or row.get("kind", "all") for row in rows])
+    half = np.array([half_of(row) for row in rows])
+    print_line(label, ranks, groups)
+    for part in (0, 1) if halves else ():
+        print_line(f"  half {part}", ranks[half == part], groups[half == part])
+
+
+def print_line(label, ranks, groups):
     cells = []
     for group in [*dict.fromkeys(groups), "all"]:
         own = ranks[groups == group] if group != "all" else ranks
@@ -159,14 +169,14 @@ def main():
     parser.add_argument("--catalog", action="append", type=Path, required=True, help="folder of catalog images")
     parser.add_argument("--queries", type=Path, required=True, help="folder with queries.jsonl")
     parser.add_argument("--rotations", type=int, choices=(1, 4), default=1)
-    parser.add_argument("--half", type=int, choices=(0, 1), help="queries of one half of the objects only")
+    parser.add_argument("--halves", action="store_true", help="also report either half of the objects")
     options = parser.parse_args()
     rows = [json.loads(line) for line in (options.queries / "queries.jsonl").read_text().splitlines()]
-    rows = [row for row in rows if row["target"] and options.half in (None, half_of(row))]
+    rows = [row for row in rows if row["target"]]
     images = [pixels(options.queries / row["query"]) for row in rows]
     for path in options.models:
         model = Model(path)
-        names, flats = catalog_of(options.catalog, model.size)
+        names, flats = catalog_of(tuple(options.catalog), model.size)
         catalog, _ = model(flats)
         wholes = torch.cat([resized(image, model.size) for image in images])
         centers = torch.cat([resized(center(image), model.size) for image in images])
@@ -180,12 +190,12 @@ def main():
                 prints.append(query_prints(model, turned, *squares))
             distances.append((2 - 2 * torch.cat(prints) @ catalog.T).clamp(min=0).sqrt().numpy())
         upright = distances[0]
-        report(f"{path.stem}, whole", ranks_of(upright[:, 0], rows, names), rows)
-        report(f"{path.stem}, second rectified", ranks_of(upright[:, 3], rows, names), rows)
-        report(f"{path.stem}, all crops", ranks_of(upright.min(1), rows, names), rows)
+        report(f"{path.stem}, whole", ranks_of(upright[:, 0], rows, names), rows, options.halves)
+        report(f"{path.stem}, second rectified", ranks_of(upright[:, 3], rows, names), rows, options.halves)
+        report(f"{path.stem}, all crops", ranks_of(upright.min(1), rows, names), rows, options.halves)
         if options.rotations == 4:
             turned = np.stack([part.min(1) for part in distances]).min(0)
-            report(f"{path.stem}, all crops, 4 rotations", ranks_of(turned, rows, names), rows)
+            report(f"{path.stem}, all crops, 4 rotations", ranks_of(turned, rows, names), rows, options.halves)
 
 
 if __name__ == "__main__":

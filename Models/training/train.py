@@ -63,12 +63,8 @@ def arguments():
         default=0.0,
     )
     add("--corners", "weight of the locator's loss", type=float, default=1.0)
-    add(
-        "--difficulty",
-        "initial difficulty of the captures, 0 to 1; it reaches 1 at half time",
-        type=float,
-        default=0.15,
-    )
+    add("--difficulty", "initial difficulty of the captures, 0 to 1", type=float, default=0.15)
+    add("--hardest", "difficulty of the captures from half time on", type=float, default=1.0)
     add("--rectified", "share of the captures that fill the frame, as rectified crops do", type=float, default=0.35)
     add("--hard-negatives", "fill batches with images that the initial network finds similar", action="store_true")
     add(
@@ -205,7 +201,7 @@ class Trainer:
         """One step at `progress` of the run, 0 to 1. Returns a function that describes it."""
         options = self.options
         size = options.sizes[min(int(progress * len(options.sizes)), len(options.sizes) - 1)]
-        difficulty = min(1.0, options.difficulty + progress * 2 * (1 - options.difficulty))
+        difficulty = options.difficulty + min(1.0, 2 * progress) * (options.hardest - options.difficulty)
         learning_rate = self.schedule(progress)
         textures, aspects, groups = self.images()
         backgrounds = textures[torch.randperm(len(textures), device=self.device)]

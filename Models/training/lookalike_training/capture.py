@@ -29,7 +29,7 @@ class Chances:
     flashed: float = 0.12
     dimmed: float = 0.15
     old_phone: float = 0.2
-    interface: float = 0.75
+    interface: float = 0.8
 
     def at(self, difficulty):
         return Chances(**{field.name: getattr(self, field.name) * min(difficulty, 1) for field in fields(self)})
@@ -56,7 +56,7 @@ class CaptureSimulator:
         chances = self.chances.at(difficulty)
         camera = chance(n, 0.68, device)
         designed = ~camera & chance(n, chances.interface, device)
-        wallpaper = designed & chance(n, 0.4, device)
+        wallpaper = designed & chance(n, 0.55, device)
         page = designed & ~wallpaper
         quads, rectified = self.quads(aspects, camera, page, wallpaper, difficulty, chances)
         rings = Rings(camera & chance(n, chances.framed, device), device)

@@ -65,12 +65,12 @@ class Interface:
         return torch.nn.functional.grid_sample(pages, grid, padding_mode="border", align_corners=False)
 
     def page(self, ground, quads, wanted):
-        """A page of text under the pictures; every third one is a window on a wallpaper."""
+        """A page of text under the pictures. Few are windows on a wallpaper, since that may be the object itself."""
         device = ground.device
 
         def drawn(rows):
             count = len(rows)
-            window = chance(count, 0.35, device)
+            window = chance(count, 0.15, device)
             around = torch.cat([quads[rows].mean(1), (quads[rows].amax(1) - quads[rows].amin(1)) / 2], 1)
             around[:, 2:] = (around[:, 2:] * uniform(count, 1.1, 2.2, device).view(-1, 1)).clamp(max=0.98)
             around[:, :2] += torch.randn(count, 2, device=device) * 0.08
