@@ -62,7 +62,7 @@ extension Catalog {
         let first = try search.verify(features, with: printCandidates, timings: timings)
         var verified = first.verified
         var candidates = first.candidates
-        if analyzed.effort == .thorough || search.needsCloserLook(verified), analyzed.image.isLargerThan(features) {
+        if analyzed.effort == .thorough || search.needsCloserLook(verified) {
             try Task.checkCancellation()
             let fine = measured(timings, .features) {
                 LocalFeatureQuery(
@@ -78,12 +78,5 @@ extension Catalog {
         return CatalogQuery(
             prints: embedded.prints, matchThreshold: embedded.matchThreshold, verified: compared, isVerified: true,
             candidates: candidates)
-    }
-}
-
-extension PixelBuffer {
-    /// Whether the image shows more than the features that were extracted of it: it has a quarter more pixels a side.
-    fileprivate func isLargerThan(_ query: LocalFeatureQuery) -> Bool {
-        max(width, height) * 4 > max(query.features.width, query.features.height) * 5
     }
 }

@@ -1,0 +1,60 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Rendered scenes of the demo's covers: turned, among other covers, framed, under glare, in interfaces, on a wall.
+/// `Examples/Demo/make_renderings.py` draws them.
+@Suite(.serialized) struct RenderingTests {
+    private static let demo = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().appendingPathComponent("../../Examples/Demo").standardizedFileURL
+
+    private struct Query: Decodable {
+        let query: String
+        let target: String?
+        let targets: [String]?
+        let group: String
+    }
+
+    private struct Answer: Decodable {
+        struct Result: Decodable {
+            let id: String
+            let confidence: Double
+            let outline: [[Double]]?
+        }
+        let query: String
+        let results: [Result]
+    }
+
+    @Test func findsCoversInRenderedScenes() throws {
+        let folder = try TemporaryFolder()
+        let catalog = folder.file("catalog").path
+        let albums = Self.demo.appendingPathComponent("covers/albums.csv").path
+        #expect(try Command.run("index", albums, "--catalog", catalog, "--thumbnails", "0").status == 0)
+        let scenes = Self.demo.appendingPathComponent("renderings")
+        let answers = folder.file("answers.jsonl")
+        let report = try Command.run(
+            "evaluate", "--catalog", catalog, "--queries", scenes.path, "--leave-out", "--answers", answers.path)
+        #expect(report.status == 0)
+        #expect(report.output.contains("false accept rate           0.000"), "\(report.output)")
+
+        func lines<Line: Decodable>(_ url: URL) throws -> [Line] {
+            try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
+                .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+        }
+        let queries: [Query] = try lines(scenes.appendingPathComponent("queries.jsonl"))
+        let found: [String: Answer] = Dictionary(
+            uniqueKeysWithValues: try lines(answers).map { (answer: Answer) in (answer.query, answer) })
+        var right = 0
+        for query in queries {
+            let targets = Set(query.targets ?? query.target.map { [$0] } ?? [])
+            let first = try #require(found[query.query]).results.first
+            if let first, targets.contains(first.id) { right += 1 }
+            // What has no texture may be missed; a scene with one of these is not.
+            guard ["rotation", "clutter", "glare", "wall"].contains(query.group) else { continue }
+            let match = try #require(first)
+            #expect(targets.contains(match.id) && match.confidence >= 0.5, "\(query.query): \(match.id)")
+            #expect(match.outline?.count == 4, "\(query.query)")
+        }
+        #expect(right >= 10, "\(report.output)")
+    }
+}
