@@ -55,11 +55,13 @@ struct MatchCard {
 
     private func drawMatch(_ match: CatalogMatch, rank: Int, in tile: Canvas.Area, on canvas: inout Canvas) {
         let color = color(rank, match)
+        let inner = tile.inset(by: 2 * Self.frameWidth)
         if let image = try? PixelBuffer(contentsOf: URL(fileURLWithPath: match.entity.image)) {
-            let picture = draw(image, in: tile.inset(by: 2 * Self.frameWidth), on: &canvas)
-            drawFrame(around: picture, color: color, on: &canvas)
+            drawFrame(around: draw(image, in: inner, on: &canvas), color: color, on: &canvas)
         } else {
-            write("NO IMAGE", below: tile, lift: lift(of: tile), dot: dot(for: tile), color: color, on: &canvas)
+            // The catalog's image has been moved or deleted since it was indexed.
+            drawFrame(around: inner, color: color, on: &canvas)
+            write("GONE", below: tile, lift: lift(of: tile), dot: dot(for: tile), color: Self.gray, on: &canvas)
         }
         let caption = String(format: "%d. %.0f%%", rank + 1, 100 * match.confidence)
         write(caption, below: tile, dot: dot(for: tile), color: Self.ink, on: &canvas)
