@@ -23,9 +23,10 @@ struct SearchAnswer: Encodable {
         self.query = query
         let size = image.sourceSize
         func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
+        func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
         results = matches.map { match in
             Result(
-                id: match.entity.id, confidence: match.confidence, distance: match.distance, inliers: match.inlierCount,
+                id: match.entity.id, confidence: rounded(match.confidence), distance: rounded(match.distance), inliers: match.inlierCount,
                 outline: match.outline?.corners.map {
                     [tenths($0.x * Double(size.width)), tenths($0.y * Double(size.height))]
                 },

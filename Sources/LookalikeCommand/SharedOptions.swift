@@ -61,7 +61,7 @@ struct EffortOption: ParsableArguments {
         help: ArgumentHelp(
             """
             Quality for time: “prints” compares prints alone; “standard” verifies candidates by local features; \
-            “thorough” looks at every query more closely and verifies more candidates.
+            “thorough” extracts finer keypoints of every query and verifies more candidates.
             """,
             valueName: "effort"))
     var effort = SearchEffort.standard

@@ -17,8 +17,10 @@ struct CandidateSearch {
     let excluded: Set<Int64>
     let effort: SearchEffort
 
-    /// A query of which verified entities cover less than this share may show more of them.
-    private static let wellCovered = 0.2
+    /// A single entity that covers less of the query than this may be one of many small ones.
+    private static let largeEntity = 0.08
+    /// A query of which several entities cover less than this shows more of them in most cases.
+    private static let wellCovered = 0.6
     /// Less evidence does not make a match, however near the print of the rectified crop.
     private static let leastEvidence = 7.0
     /// With this many inliers an entity counts as found when that is decided.
@@ -32,10 +34,11 @@ struct CandidateSearch {
             .map { matrix.key($0.row) }.filter { !excluded.contains($0) }
     }
 
-    /// Whether more could be found at a finer scale: nothing is found yet, or it covers little of the image.
-    func needsCloserLook(_ verified: [Int64: VerifiedEntity]) -> Bool {
+    /// Whether finer keypoints could find more: nothing is found yet, or what is found covers little of the image.
+    func needsFinerKeypoints(_ verified: [Int64: VerifiedEntity]) -> Bool {
         let found = verified.values.filter { $0.inlierCount >= Self.surelyFound }
-        return found.reduce(0) { $0 + $1.outline.area } < Self.wellCovered
+        let covered = found.reduce(0) { $0 + $1.outline.area }
+        return covered < (found.count < 2 ? Self.largeEntity : Self.wellCovered)
     }
 
     /// Votes, joins both kinds of candidates in turn, and verifies them.

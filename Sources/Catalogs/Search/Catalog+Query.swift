@@ -35,7 +35,7 @@ extension Catalog {
     package func analyze(
         _ image: PixelBuffer, effort: SearchEffort, crops: QueryCrops?, timings: StageTimings?
     ) throws -> AnalyzedImage {
-        let embedded = try QueryEmbedder(model, crops: crops ?? effort.crops).embed(image, timings: timings)
+        let embedded = try QueryEmbedder(model, crops: crops ?? (hasLocalFeatures ? effort : .prints).crops).embed(image, timings: timings)
         try Task.checkCancellation()
         let features = effort == .prints ? nil : extractor.map { extractor in
             measured(timings, .features) {
@@ -62,7 +62,7 @@ extension Catalog {
         let first = try search.verify(features, with: printCandidates, timings: timings)
         var verified = first.verified
         var candidates = first.candidates
-        if analyzed.effort == .thorough || search.needsCloserLook(verified) {
+        if analyzed.effort == .thorough || search.needsFinerKeypoints(verified) {
             try Task.checkCancellation()
             let fine = measured(timings, .features) {
                 LocalFeatureQuery(

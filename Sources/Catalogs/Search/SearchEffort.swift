@@ -4,10 +4,10 @@ import FeaturePrints
 public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
     /// Compares prints alone. Fast, and enough for images that are shown upright and alone.
     case prints
-    /// Verifies the best candidates by their local features; looks more closely at a query that shows several things, or
-    /// in which nothing is found at first.
+    /// Verifies the best candidates by their local features. Extracts finer keypoints of a query that shows several
+    /// things, or in which nothing is found at first.
     case standard
-    /// Looks closely at every query and verifies more candidates.
+    /// Extracts finer keypoints of every query and verifies more candidates.
     case thorough
 
     /// The crops of a query to embed. Verification makes up for two of four.
