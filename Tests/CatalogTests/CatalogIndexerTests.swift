@@ -14,12 +14,15 @@ struct CatalogIndexerTests {
         #expect(catalog.count == 6)
         for index in 0..<6 {
             let matches = try await catalog.search(
-                matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2, crops: .whole)
+                matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, bounds: MatchBounds(maxDistance: 2),
+                effort: .prints, crops: .whole)
             #expect(matches.count == 3)
             #expect(matches.first?.entity.id == fixture.id(index) && matches.first?.distance == 0)
             #expect(matches.map(\.distance) == matches.map(\.distance).sorted())
         }
-        #expect(try await catalog.search(matching: SampleImage.blocks(seed: 99), maxDistance: 0).isEmpty)
+        #expect(
+            try await catalog.search(matching: SampleImage.blocks(seed: 99), bounds: MatchBounds(maxDistance: 0))
+                .isEmpty)
         #expect(try await catalog.search(matching: SampleImage.blocks(seed: 0), limit: 0).isEmpty)
         #expect(
             try catalog.entities(for: [fixture.id(3), "unknown", fixture.id(1)]).map(\.id) == [
@@ -84,7 +87,9 @@ struct CatalogIndexerTests {
         #expect(try CatalogIndexer(at: folder.url).index([]).processed == 0)
         let catalog = try Catalog(at: folder.url)
         #expect(catalog.count == 0)
-        #expect(try await catalog.search(matching: SampleImage.blocks(seed: 1), maxDistance: 2).isEmpty)
+        #expect(
+            try await catalog.search(matching: SampleImage.blocks(seed: 1), bounds: MatchBounds(maxDistance: 2)).isEmpty
+        )
         #expect(try catalog.verify().isEmpty)
     }
 

@@ -112,11 +112,15 @@ struct RecommendedDistanceTests {
         let prints = try QueryEmbedder(strict.model, crops: .whole).embed(image).prints
         #expect(strict.model.matchThreshold == 0.1 && strict.model.matchThreshold(for: prints) == 0)
         // The image itself is at distance 0, and whatever else there is farther.
-        #expect(try await strict.search(matching: image, crops: .whole).map(\.entity.id) == [fixture.id(1)])
+        #expect(
+            try await strict.search(matching: image, effort: .prints, crops: .whole).map(\.entity.id) == [fixture.id(1)]
+        )
         #expect(try await strict.search(matching: prints[0]).map(\.entity.id) == [fixture.id(1)])
-        #expect(try await strict.search(matching: SampleImage.blocks(seed: 77)).isEmpty)
-        #expect(try await strict.search(matching: SampleImage.blocks(seed: 77), maxDistance: 2).count == 3)
-        #expect(try await usual.search(matching: SampleImage.blocks(seed: 77)).count == 3)
+        #expect(try await strict.search(matching: SampleImage.blocks(seed: 77), effort: .prints).isEmpty)
+        #expect(
+            try await strict.search(matching: SampleImage.blocks(seed: 77), bounds: MatchBounds(maxDistance: 2)).count
+                == 3)
+        #expect(try await usual.search(matching: SampleImage.blocks(seed: 77), effort: .prints).count == 3)
         #expect(try await strict.search(matchingAnyOf: []).isEmpty)
     }
 }
@@ -134,7 +138,8 @@ struct CatalogFilterTests {
         let fixture = try ManifestFixture(Self.rows, count: 12)
         let catalog = try Catalog(at: fixture.catalog)
         let image = SampleImage.blocks(seed: 5)
-        let all = try await catalog.search(matching: image, limit: 12, maxDistance: 2, crops: .whole)
+        let all = try await catalog.search(
+            matching: image, limit: 12, bounds: MatchBounds(maxDistance: 2), crops: .whole)
         #expect(all.count == 12)
         let filters: [(CatalogFilter, (CatalogEntity) -> Bool)] = [
             (CatalogFilter(types: ["poster"]), { $0.type == "poster" }),
@@ -161,7 +166,7 @@ struct CatalogFilterTests {
             let expected = all.filter { passes($0.entity) }
             for limit in [1, 2, 12] {
                 let found = try await catalog.search(
-                    matching: image, limit: limit, maxDistance: 2, crops: .whole, filter: filter)
+                    matching: image, limit: limit, bounds: MatchBounds(maxDistance: 2), crops: .whole, filter: filter)
                 #expect(found == Array(expected.prefix(limit)), "\(filter), \(limit)")
             }
         }
@@ -174,7 +179,8 @@ struct CatalogFilterTests {
         func found() async throws -> Set<String> {
             Set(
                 try await catalog.search(
-                    matching: SampleImage.blocks(seed: 5), limit: 20, maxDistance: 2, crops: .whole, filter: filter
+                    matching: SampleImage.blocks(seed: 5), limit: 20, bounds: MatchBounds(maxDistance: 2),
+                    crops: .whole, filter: filter
                 ).map(\.entity.id))
         }
         #expect(try await found() == ["e1", "e5"])
@@ -204,11 +210,12 @@ struct SearchCursorTests {
         let fixture = try ManifestFixture((0..<10).map { ManifestFixture.row($0, #""title": "t""#) }, count: 14)
         let catalog = try Catalog(at: fixture.catalog)
         let print = try catalog.model.featurePrint(for: SampleImage.blocks(seed: 77))
-        let all = try await catalog.search(matching: print, limit: 20, maxDistance: 2)
+        let all = try await catalog.search(matching: print, limit: 20, bounds: MatchBounds(maxDistance: 2))
         var paged: [CatalogMatch] = []
         while true {
             let page = try await catalog.search(
-                matchingAnyOf: [print], limit: 3, maxDistance: 2, after: paged.last.map { SearchCursor(after: $0) })
+                matchingAnyOf: [print], limit: 3, bounds: MatchBounds(maxDistance: 2),
+                after: paged.last.map { SearchCursor(after: $0) })
             if page.isEmpty { break }
             paged += page
         }
@@ -221,7 +228,9 @@ struct SearchCursorTests {
             (0..<14).filter { "e\($0)" != all[3].entity.id && "e\($0)" != all[7].entity.id }.map {
                 ManifestFixture.row($0, #""title": "t""#)
             })
-        let rest = try await catalog.search(matchingAnyOf: [print], limit: 20, maxDistance: 2, after: cursor).map(
+        let rest = try await catalog.search(
+            matchingAnyOf: [print], limit: 20, bounds: MatchBounds(maxDistance: 2), after: cursor
+        ).map(
             \.entity.id)
         let expected = Set(all[4...].map(\.entity.id)).subtracting([all[7].entity.id])
         #expect(expected.isSubset(of: rest))

@@ -7,7 +7,9 @@ import Testing
 struct CatalogStorageTests {
     private static func answers(_ fixture: CatalogFixture) async throws -> [String] {
         let catalog = try Catalog(at: fixture.catalog)
-        return try await catalog.search(matching: SampleImage.blocks(seed: 3), limit: 10, maxDistance: 2).map {
+        return try await catalog.search(
+            matching: SampleImage.blocks(seed: 3), limit: 10, bounds: MatchBounds(maxDistance: 2)
+        ).map {
             "\($0.entity.id) \($0.distance)"
         }
     }

@@ -119,7 +119,9 @@ struct SearchQueryTests {
         let limit = query.maxDistance ?? 2
         let near =
             query.prints.isEmpty
-            ? [] : try await fixture.catalog.search(matchingAnyOf: query.prints, limit: 100, maxDistance: limit)
+            ? []
+            : try await fixture.catalog.search(
+                matchingAnyOf: query.prints, limit: 100, bounds: MatchBounds(maxDistance: limit))
         let distances = Dictionary(uniqueKeysWithValues: near.map { ($0.entity.id, $0.distance) })
         return (0..<12).compactMap { index -> (id: String, score: Double, index: Int)? in
             let pixels = distances["a\(index)"].map { 1 - $0 / (2 * limit) } ?? 0

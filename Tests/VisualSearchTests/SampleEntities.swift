@@ -27,6 +27,8 @@ struct AlbumQuery: EntityQuery {
 }
 
 /// A catalog of albums and a poster over generated images; image `n` is that of `SampleImage.blocks(seed: n)`.
+///
+/// Without local features unless a test asks for them: what it ranks by is then the distance alone.
 struct EntityFixture {
     let folder: TemporaryFolder
     let catalog: Catalog
@@ -48,22 +50,22 @@ struct EntityFixture {
             #"{"id": "a\#(index)", "image": "\#(index).png", "type": "\#(type)", "title": "\#(title ?? "Album \(index)")", "labels": [\#(list)]\#(rest)}"#
     }
 
-    init(_ rows: [String]) throws {
+    init(_ rows: [String], localFeatures: Bool = false) throws {
         folder = try TemporaryFolder()
-        try Self.index(rows, in: folder)
+        try Self.index(rows, in: folder, localFeatures: localFeatures)
         catalog = try Catalog(at: folder.file("catalog"))
         let problems = ProblemList()
         self.problems = problems
         albums = EntityCatalog(catalog, type: "album") { problems.add($0) }
     }
 
-    static func index(_ rows: [String], in folder: TemporaryFolder) throws {
+    static func index(_ rows: [String], in folder: TemporaryFolder, localFeatures: Bool = false) throws {
         for index in 0..<max(rows.count, 14) {
             try folder.write(SampleImage.blocks(seed: UInt64(index)).pngData(), to: "\(index).png")
         }
         let manifest = try folder.write(rows.joined(separator: "\n"), to: "albums.jsonl")
         let (items, problems) = try ImageSource.items(at: manifest)
         precondition(problems.isEmpty, "\(problems)")
-        _ = try CatalogIndexer(at: folder.file("catalog")).index(items)
+        _ = try CatalogIndexer(at: folder.file("catalog"), localFeatures: localFeatures).index(items)
     }
 }
