@@ -1,0 +1,98 @@
+import CKernels
+import Compute
+import TestSupport
+import Testing
+
+struct BestTwoKernelTests {
+    /// Exact: a product of a small integer and a float has one rounding.
+    private static func expected(_ dots: [Int32], offset: Int32, scales: [Float]) -> (Float, Float, Int32) {
+        let values = zip(dots, scales).map { Float(Double($0 - offset) * Double($1)) }
+        let order = values.indices.sorted { (values[$1], $0) < (values[$0], $1) }
+        return (values[order[0]], values[order[1]], Int32(order[0]))
+    }
+
+    private static func found(
+        _ dots: [Int32], offset: Int32, scales: [Float], with simd: SIMDTarget
+    ) -> (Float, Float, Int32) {
+        var two = lk_best_two()
+        simd.table.best_two(dots, offset, scales, dots.count, &two)
+        return (two.best, two.second, two.row)
+    }
+
+    @Test(arguments: [16, 32, 48, 64, 208, 1008]) func agreesWithSorting(count: Int) {
+        for seed in 0..<60 {
+            var random = SeededGenerator(seed: UInt64(seed * 2000 + count))
+            // Few values make ties; scales of zero are the padding behind the last row.
+            let largest: Int32 = seed % 3 == 0 ? 2 : 100_000
+            let dots = (0..<count).map { _ in Int32.random(in: -largest...largest, using: &random) }
+            let isEven = seed % 2 == 0
+            let padding = Int.random(in: 0..<16, using: &random)
+            let scales = (0..<count).map { index in
+                index >= count - padding ? 0 : isEven ? 0.5 : Float.random(in: 0.1...1, using: &random)
+            }
+            let offset = Int32.random(in: -largest...largest, using: &random)
+            let expected = Self.expected(dots, offset: offset, scales: scales)
+            for simd in SIMDTarget.available {
+                let found = Self.found(dots, offset: offset, scales: scales, with: simd)
+                #expect(found == expected, "\(simd.name), seed \(seed)")
+            }
+        }
+    }
+
+    /// The two largest in every pair of places, in equal lanes and in different ones.
+    @Test func ofEqualValuesTheFirstRowWins() {
+        for first in 0..<48 {
+            for second in (first + 1)..<48 {
+                var dots = [Int32](repeating: -3, count: 48)
+                (dots[first], dots[second]) = (9, 9)
+                for simd in SIMDTarget.available {
+                    let found = Self.found(dots, offset: 1, scales: Array(repeating: 2, count: 48), with: simd)
+                    #expect(found == (16, 16, Int32(first)), "\(simd.name), rows \(first) and \(second)")
+                }
+            }
+        }
+    }
+
+    @Test func negativeValuesAreComparedToo() {
+        let dots = (0..<16).map { Int32(-100 - $0 * 3 % 16) }
+        for simd in SIMDTarget.available {
+            let found = Self.found(dots, offset: 0, scales: Array(repeating: 1, count: 16), with: simd)
+            #expect(found == Self.expected(dots, offset: 0, scales: Array(repeating: 1, count: 16)), "\(simd.name)")
+            #expect(found == (-100, -101, 0), "\(simd.name)")
+        }
+    }
+}
+
+struct HammingKernelTests {
+    private struct Hit: Hashable {
+        let index: Int
+        let distance: Int
+    }
+
+    @Test(arguments: [0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 250], [0, 1, 22, 31, 32, 63, 64])
+    func findsWhatCountingFinds(count: Int, limit: Int) {
+        let seed = UInt64(count * 100 + limit)
+        var random = SeededGenerator(seed: seed)
+        let signature = random.next()
+        // Of all distances, equal and opposite signatures among them.
+        let signatures = (0..<count).map { index -> UInt64 in
+            if index % 11 == 3 { return signature }
+            if index % 11 == 7 { return ~signature }
+            return (0..<Int.random(in: 0...40, using: &random)).reduce(signature) { bits, _ in
+                bits ^ (1 << UInt64.random(in: 0..<64, using: &random))
+            }
+        }
+        let expected = signatures.indices.compactMap { index -> Hit? in
+            let distance = (0..<64).count { (signature ^ signatures[index]) >> UInt64($0) & 1 == 1 }
+            return distance <= limit ? Hit(index: index, distance: distance) : nil
+        }
+        for simd in SIMDTarget.available {
+            var found = [lk_hamming](repeating: lk_hamming(index: 77, distance: 77), count: count + 1)
+            let kept = simd.table.hamming_within(signature, signatures, count, UInt32(limit), &found)
+            #expect(
+                found[..<min(kept, count)].map { Hit(index: Int($0.index), distance: Int($0.distance)) } == expected,
+                "\(simd.name), seed \(seed)")
+            #expect(found[count].index == 77, "\(simd.name) wrote behind the last place")
+        }
+    }
+}

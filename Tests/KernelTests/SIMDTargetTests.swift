@@ -1,0 +1,22 @@
+import Compute
+import Foundation
+import Testing
+
+/// The other tests compare what is available. That is more than the portable target where the CPU has more.
+struct SIMDTargetTests {
+    @Test func everyTargetOfThisProcessorIsCompared() throws {
+        let names = SIMDTarget.available.map(\.name)
+        #expect(names.first == "portable")
+        #if arch(arm64)
+            #expect(names == ["portable", "neon"])
+        #elseif arch(x86_64)
+            let text = try String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)
+            let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("flags") })
+            let flags = Set(line.split(separator: " "))
+            #expect(names.contains("avx2") == flags.isSuperset(of: ["avx2", "fma"]))
+            if flags.isSuperset(of: ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"]) {
+                #expect(names.contains("avx512") && names.contains("avx512vnni"))
+            }
+        #endif
+    }
+}
