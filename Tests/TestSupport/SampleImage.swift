@@ -1,3 +1,4 @@
+import Foundation
 import Imaging
 
 /// Generated images that a network tells apart.
@@ -23,6 +24,55 @@ public enum SampleImage {
             }
         }
         guard let image = try? PixelBuffer(pixels, width: width, height: height, format: .rgb8) else {
+            preconditionFailure("the pixels fit their shape")
+        }
+        return image
+    }
+}
+
+extension SampleImage {
+    /// Discs and turned rectangles of many sizes with smooth edges, set by the seed: an image with local features.
+    public static func shapes(
+        seed: UInt64, width: Int = 320, height: Int = 320, count: Int = 110
+    ) -> PixelBuffer {
+        var random = SeededGenerator(seed: seed &* 1009 &+ 17)
+        func color() -> SIMD3<Float> {
+            SIMD3(
+                .random(in: 0...255, using: &random), .random(in: 0...255, using: &random),
+                .random(in: 0...255, using: &random))
+        }
+        var pixels = [SIMD3<Float>](repeating: color(), count: width * height)
+        for index in 0..<count {
+            let isDisc = Bool.random(using: &random)
+            let fill = color()
+            // Large ones first, small ones on top.
+            let size = Float(max(width, height)) * 0.22 * (1 - 0.85 * Float(index) / Float(count))
+            let half = SIMD2(
+                Float.random(in: 0.3...1, using: &random) * size, Float.random(in: 0.3...1, using: &random) * size)
+            let center = SIMD2(
+                Float.random(in: 0...Float(width), using: &random), Float.random(in: 0...Float(height), using: &random))
+            let turn = Float.random(in: 0...(2 * .pi), using: &random)
+            let (cosine, sine) = (cos(turn), sin(turn))
+            let reach = (half.x + half.y) + 2
+            let rows = max(0, Int(center.y - reach))..<max(0, min(height, Int(center.y + reach)))
+            let columns = max(0, Int(center.x - reach))..<max(0, min(width, Int(center.x + reach)))
+            for y in rows {
+                for x in columns {
+                    let d = SIMD2(Float(x) + 0.5, Float(y) + 0.5) - center
+                    let distance: Float
+                    if isDisc {
+                        distance = (d * d).sum().squareRoot() - half.x
+                    } else {
+                        let across = abs(cosine * d.x + sine * d.y) - half.x
+                        distance = max(across, abs(cosine * d.y - sine * d.x) - half.y)
+                    }
+                    let share = min(max(0.5 - distance, 0), 1)
+                    pixels[y * width + x] = pixels[y * width + x] * (1 - share) + fill * share
+                }
+            }
+        }
+        let bytes = pixels.flatMap { [UInt8($0.x), UInt8($0.y), UInt8($0.z)] }
+        guard let image = try? PixelBuffer(bytes, width: width, height: height, format: .rgb8) else {
             preconditionFailure("the pixels fit their shape")
         }
         return image
