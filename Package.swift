@@ -83,7 +83,9 @@ let package = Package(
         .testTarget(name: "InferenceTests", dependencies: ["Inference"]),
         .testTarget(
             name: "LocalFeatureTests",
-            dependencies: ["CKernels", "Compute", "DefaultModel", "Imaging", "LocalFeatures", "TestSupport"]),
+            dependencies: [
+                "CKernels", "Compute", "DefaultModel", "Imaging", "Inference", "LocalFeatures", "TestSupport",
+            ]),
         .testTarget(
             name: "FeaturePrintTests",
             dependencies: ["Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "TestSupport"],

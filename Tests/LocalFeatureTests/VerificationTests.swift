@@ -1,0 +1,151 @@
+import Foundation
+import Imaging
+import LocalFeatures
+import TestSupport
+import Testing
+
+struct VerificationTests {
+    private static func query(_ image: PixelBuffer) throws -> LocalFeatureQuery {
+        let extractor = try FeatureFixture.extractor()
+        return LocalFeatureQuery(extractor.queryFeatures(of: image), model: extractor.model)
+    }
+
+    /// The largest distance of a corner from its true place, as a share of the query's sides.
+    private static func error(_ outline: Quadrilateral, _ corners: [SIMD2<Double>]) -> Double {
+        zip(outline.corners, corners).map { hypot($0.x - $1.x, $0.y - $1.y) }.max() ?? .infinity
+    }
+
+    @Test(arguments: [
+        (0.0, 1.0), (90, 1), (180, 1), (270, 1), (33, 1), (0, 0.6), (0, 1.5), (200, 0.8), (315, 0.5),
+    ]) func anOutlineIsWhereTheImageIs(degrees: Double, scale: Double) throws {
+        let (image, placement) = try FeatureFixture.placed(degrees: degrees, scale: scale, side: 540)
+        let features = try FeatureFixture.extractor().features(of: FeatureFixture.image)
+        let query = try Self.query(image)
+        let found = try #require(query.verify(features))
+        let error = Self.error(found.outline, placement.corners(width: 540, height: 540))
+        #expect(error < 0.02 && found.inlierCount >= 12, "\(error), \(found.inlierCount) inliers")
+        #expect(found.inlierCount <= found.matchCount && found.inlierCount <= 50, "two per 25th of the image at most")
+        // Each keypoint of the query once, and inside what it is said to show.
+        #expect(Set(found.inliers).count == found.inlierCount)
+        #expect(found.inliers.allSatisfy { (0..<query.features.count).contains($0) })
+    }
+
+    @Test func aPartOfTheImageIsEnough() throws {
+        // The lower right quarter is beyond the query's edges.
+        let placement = Placement(of: FeatureFixture.image, degrees: 15, center: SIMD2(300, 300))
+        let image = try FeatureFixture.gray(width: 340, height: 340).drawing(FeatureFixture.image, at: placement)
+        let features = try FeatureFixture.extractor().features(of: FeatureFixture.image)
+        let found = try #require(try Self.query(image).verify(features))
+        #expect(Self.error(found.outline, placement.corners(width: 340, height: 340)) < 0.04)
+    }
+
+    @Test func anotherImageIsNotVerified() throws {
+        let extractor = try FeatureFixture.extractor()
+        let others = (20..<28).map { extractor.features(of: SampleImage.shapes(seed: UInt64($0))) }
+        for seed: UInt64 in [1, 2, 3] {
+            let query = try Self.query(SampleImage.shapes(seed: seed))
+            for (index, other) in others.enumerated() {
+                let count = query.verify(other)?.inlierCount ?? 0
+                #expect(count < 7, "seed \(seed) against \(20 + index)")
+            }
+        }
+    }
+
+    /// No photograph of a flat object is mirrored.
+    @Test func aMirroredImageIsNotVerified() throws {
+        let image = FeatureFixture.image
+        let mirrored = image.withUnsafeBytes { bytes in
+            (0..<image.height).flatMap { y in
+                (0..<image.width).reversed().flatMap { x in
+                    (0..<3).map { bytes[y * image.bytesPerRow + x * 3 + $0] }
+                }
+            }
+        }
+        let query = try Self.query(
+            PixelBuffer(mirrored, width: image.width, height: image.height, format: .rgb8))
+        let found = query.verify(try FeatureFixture.extractor().features(of: image))
+        #expect((found?.inlierCount ?? 0) < 7)
+    }
+
+    @Test func nothingIsVerifiedWithoutFeatures() throws {
+        let extractor = try FeatureFixture.extractor()
+        let none = extractor.features(of: try FeatureFixture.gray(width: 100, height: 100))
+        #expect(try Self.query(FeatureFixture.image).verify(none) == nil)
+        let empty = try Self.query(FeatureFixture.gray(width: 100, height: 100))
+        #expect(empty.features.count == 0 && empty.verify(extractor.features(of: FeatureFixture.image)) == nil)
+    }
+
+    /// Exact pairs: the query's own features, moved by the inverse of a known map. Perspective included.
+    @Test(
+        arguments: [
+            [1, 0, 0, 0, 1, 0, 0, 0], [0.7, -0.5, 180, 0.5, 0.7, -20, 0, 0], [0.9, 0.25, 10, -0.1, 0.7, 60, 0, 0],
+            [0.8, 0.1, 30, 0.05, 0.9, 20, 0.0006, 0], [0.9, -0.2, 80, 0.2, 0.8, 0, 0.0004, -0.0005],
+        ] as [[Double]]) func aKnownMapIsRecovered(map: [Double]) throws
+    {
+        let extractor = try FeatureFixture.extractor()
+        let detail = LocalFeatureExtractor.Detail(longSide: 400, keypointCount: 300)
+        let image = SampleImage.shapes(seed: 8, width: 400, height: 400, count: 160)
+        let query = LocalFeatureQuery(
+            extractor.queryFeatures(of: image, detail: detail), model: extractor.model)
+        func project(_ x: Double, _ y: Double) -> SIMD2<Double> {
+            let w = map[6] * x + map[7] * y + 1
+            return SIMD2(map[0] * x + map[1] * y + map[2], map[3] * x + map[4] * y + map[5]) / w
+        }
+        /// Newton's method, from a start in the middle.
+        func origin(_ x: Double, _ y: Double) -> SIMD2<Double> {
+            var at = SIMD2(150.0, 150.0)
+            for _ in 0..<60 {
+                let here = project(at.x, at.y)
+                let across = (project(at.x + 0.01, at.y) - here) / 0.01
+                let down = (project(at.x, at.y + 0.01) - here) / 0.01
+                let d = SIMD2(x, y) - here
+                let determinant = across.x * down.y - down.x * across.y
+                at += SIMD2(down.y * d.x - down.x * d.y, across.x * d.y - across.y * d.x) / determinant
+            }
+            return at
+        }
+        let features = extractor.features(of: image, detail: detail)
+        var stored = StoredFeatures(features)
+        (stored.width, stored.height) = (300, 300)
+        var kept: [Int] = []
+        for (index, point) in features.keypoints.enumerated() {
+            let at = origin(Double(point.x), Double(point.y))
+            guard (0...300).contains(at.x), (0...300).contains(at.y) else { continue }
+            kept.append(index)
+            let angle = Double(point.angle)
+            let ahead = origin(Double(point.x) + 0.1 * cos(angle), Double(point.y) + 0.1 * sin(angle)) - at
+            let ratio = (ahead * ahead).sum().squareRoot() / 0.1
+            stored.keypoints[index] = Keypoint(
+                x: Float(at.x), y: Float(at.y), scale: point.scale * Float(ratio),
+                angle: Float(atan2(ahead.y, ahead.x)))
+        }
+        #expect(kept.count > 30)
+        stored.keypoints = kept.map { stored.keypoints[$0] }
+        stored.words = kept.map { stored.words[$0] }
+        stored.codes = kept.flatMap { features.codes[(32 * $0)..<(32 * $0 + 32)] }
+        let moved = try #require(LocalFeatures(encoded: stored.data))
+        let found = try #require(query.verify(moved))
+        let corners = [(0, 0), (300, 0), (300, 300), (0, 300)].map { project($0.0, $0.1) / 400 }
+        let error = Self.error(found.outline, corners)
+        #expect(error < 0.01 && found.inlierCount > 15, "\(error), \(found.inlierCount) inliers")
+    }
+
+    /// Fifteen features of one kind, a sixteenth that is not there, and a query that has their opposite.
+    @Test func featuresThatAreUnlikeAllOfTheQueryAreNoMatches() async {
+        await #expect(processExitsWith: .success) {
+            let extractor = try FeatureFixture.extractor()
+            let detail = LocalFeatureExtractor.Detail(longSide: 384, keypointCount: 200)
+            let features = extractor.features(of: FeatureFixture.image, detail: detail)
+            var stored = StoredFeatures(features)
+            stored.keypoints = Array(features.keypoints.prefix(15))
+            stored.words = Array(features.words.prefix(15))
+            // A code c and its complement 15 − c stand for opposite components.
+            let opposite = features.codes[..<32].map { ~$0 }
+            stored.codes = (0..<15).flatMap { _ in opposite }
+            guard let image = LocalFeatures(encoded: stored.data) else { exit(2) }
+            let query = LocalFeatureQuery(
+                extractor.queryFeatures(of: FeatureFixture.image, detail: detail), model: extractor.model)
+            guard query.verify(image) == nil else { exit(3) }
+        }
+    }
+}
