@@ -1,0 +1,177 @@
+import Catalogs
+import Foundation
+import Imaging
+import TestSupport
+import Testing
+
+/// Searches whose matches local features verify.
+struct VerifiedSearchTests {
+    @Test func aTurnedImageInClutterIsFoundWithItsOutline() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        #expect(catalog.hasLocalFeatures)
+        for (index, degrees) in [(1, 35.0), (4, 180), (5, 275)] {
+            let (image, placement) = CoverFixture.photograph(of: index, degrees: degrees)
+            let matches = try await catalog.search(matching: image)
+            let first = try #require(matches.first)
+            #expect(first.entity.id == "c\(index)" && matches.count == 1)
+            #expect(first.confidence >= 0.5 && first.confidence <= 1 && first.inlierCount >= 12)
+            let outline = try #require(first.outline)
+            let corners = placement.corners(width: image.width, height: image.height)
+            for (corner, expected) in zip(outline.corners, corners) {
+                #expect(hypot(corner.x - expected.x, corner.y - expected.y) < 0.02, "c\(index)")
+            }
+        }
+    }
+
+    @Test func everyEntityOfAnImageIsFound() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let (image, placements) = CoverFixture.photograph([
+            (0, 0.7, 20, SIMD2(170, 150)), (3, 0.7, 340, SIMD2(470, 150)), (2, 0.6, 100, SIMD2(320, 370)),
+        ])
+        for effort in [SearchEffort.standard, .thorough] {
+            let matches = try await catalog.search(matching: image, effort: effort)
+            #expect(Set(matches.map(\.entity.id)) == ["c0", "c3", "c2"], "\(effort)")
+            #expect(matches.map(\.confidence) == matches.map(\.confidence).sorted(by: >))
+            for (id, placement) in zip(["c0", "c3", "c2"], placements) {
+                let outline = try #require(matches.first { $0.entity.id == id }?.outline)
+                for (corner, expected) in zip(outline.corners, placement.corners(width: 640, height: 480)) {
+                    #expect(hypot(corner.x - expected.x, corner.y - expected.y) < 0.03, "\(id)")
+                }
+            }
+        }
+    }
+
+    @Test func whatTheCatalogDoesNotHaveIsNotAccepted() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let (image, _) = CoverFixture.photograph(of: 30)
+        #expect(try await catalog.search(matching: image).isEmpty)
+        let all = try await catalog.search(matching: image, bounds: .none)
+        #expect(all.count == 6 && all.allSatisfy { $0.confidence < 0.5 })
+    }
+
+    @Test func boundsAndLimitsKeepTheOrder() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let (image, _) = CoverFixture.photograph(of: 2)
+        let query = try catalog.query(for: image)
+        let all = try await catalog.search(query, bounds: .none)
+        #expect(all.count == 6 && all[0].entity.id == "c2")
+        #expect(all.map(\.confidence) == all.map(\.confidence).sorted(by: >))
+        for limit in 0...6 {
+            #expect(try await catalog.search(query, limit: limit, bounds: .none) == Array(all.prefix(limit)))
+        }
+        let least = all[2].confidence
+        #expect(
+            try await catalog.search(query, bounds: MatchBounds(minConfidence: least))
+                == all.filter { $0.confidence >= least })
+        let middle = all.map(\.distance).sorted()[3]
+        #expect(
+            try await catalog.search(query, bounds: MatchBounds(maxDistance: middle))
+                == all.filter { $0.distance <= middle })
+        #expect(try await catalog.search(query, bounds: MatchBounds(minConfidence: 0.5, maxDistance: 0)).isEmpty)
+    }
+
+    @Test func theEffortOfPrintsComparesNoFeatures() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let matches = try await catalog.search(matching: CoverFixture.cover(3), bounds: .none, effort: .prints)
+        #expect(matches.count == 6 && matches.allSatisfy { $0.outline == nil && $0.inlierCount == 0 })
+        #expect(matches[0].entity.id == "c3" && matches[0].distance < 1e-3)
+        #expect(matches.map(\.distance) == matches.map(\.distance).sorted())
+    }
+
+    @Test func filtersPassOverVerifiedEntities() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let (image, _) = CoverFixture.photograph([
+            (1, 0.8, 15, SIMD2(180, 240)), (4, 0.8, 300, SIMD2(460, 240)),
+        ])
+        func ids(_ filter: CatalogFilter, bounds: MatchBounds = .accepted) async throws -> [String] {
+            try await catalog.search(matching: image, bounds: bounds, filter: filter).map(\.entity.id)
+        }
+        #expect(try await Set(ids(CatalogFilter())) == ["c1", "c4"])
+        #expect(try await ids(CatalogFilter(types: ["even"])) == ["c4"])
+        #expect(try await ids(CatalogFilter(types: ["odd"])) == ["c1"])
+        #expect(try await ids(CatalogFilter(labels: ["l2"])).isEmpty)
+        #expect(try await Set(ids(CatalogFilter(labels: ["l2"]), bounds: .none)) == ["c2", "c5"])
+        // A filter of the pages alone, after the query was verified without one.
+        let query = try catalog.query(for: image)
+        let odd = try await catalog.search(query, bounds: .none, filter: CatalogFilter(types: ["odd"]))
+        #expect(odd.first?.entity.id == "c1" && odd.count == 3 && odd.allSatisfy { $0.entity.type == "odd" })
+    }
+}
+
+struct VerifiedPagingTests {
+    @Test func pagesHaveEachEntityOnceInTheOrderOfOneLongPage() async throws {
+        let fixture = try CoverFixture(count: 11)
+        let catalog = try Catalog(at: fixture.catalog)
+        let (image, _) = CoverFixture.photograph([
+            (1, 0.75, 15, SIMD2(170, 150)), (8, 0.75, 200, SIMD2(470, 150)), (6, 0.5, 90, SIMD2(320, 390)),
+        ])
+        let query = try catalog.query(for: image)
+        let all = try await catalog.search(query, limit: 100, bounds: .none)
+        #expect(all.count == 11 && Set(all.map(\.entity.id)).count == 11)
+        #expect(all.contains { $0.outline != nil } && all.contains { $0.outline == nil })
+        for size in [1, 2, 3, 10, 11] {
+            var paged: [CatalogMatch] = []
+            while paged.count < 20 {
+                let cursor = try paged.last.map { match in
+                    // As text, as an app passes it on.
+                    try #require(SearchCursor(SearchCursor(after: match).description))
+                }
+                let page = try await catalog.search(query, limit: size, bounds: .none, after: cursor)
+                if page.isEmpty { break }
+                #expect(page.count <= size)
+                paged += page
+            }
+            #expect(paged == all, "pages of \(size)")
+        }
+    }
+
+    @Test func aVerifiedEntityThatWasRemovedIsOnNoPage() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let (image, _) = CoverFixture.photograph(of: 2)
+        let query = try catalog.query(for: image)
+        #expect(try await catalog.search(query).first?.entity.id == "c2")
+        try CatalogIndexer(at: fixture.catalog).remove(["c2"])
+        let rest = try await catalog.search(query, bounds: .none)
+        #expect(rest.count == 5 && !rest.contains { $0.entity.id == "c2" })
+    }
+}
+
+struct CatalogEvaluationTests {
+    @Test func aTargetThatIsLeftOutIsNeitherMatchNorCandidate() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let (image, _) = CoverFixture.photograph(of: 3)
+        let query = try await catalog.evaluate(image, targets: ["c3"], leaveOut: true)
+        #expect(query.matches.map(\.entity.id) == query.outcome.ranking.map(\.id))
+        #expect(query.outcome.targets == ["c3"] && query.outcome.ranking.count == 6)
+        #expect(query.outcome.ranking[0].id == "c3" && query.outcome.acceptedCount == 1)
+        #expect(query.outcome.candidates.first == "c3")
+        let without = try #require(query.withoutTargets)
+        #expect(without.targets.isEmpty && without.acceptedCount == 0)
+        #expect(Set(without.ranking.map(\.id)) == ["c0", "c1", "c2", "c4", "c5"])
+        #expect(!without.candidates.contains("c3") && !without.candidates.isEmpty)
+        // As a search of the catalog that never had it.
+        try CatalogIndexer(at: fixture.catalog).remove(["c3"])
+        let removed = try await catalog.evaluate(image, targets: [])
+        #expect(removed.outcome.ranking.map(\.id) == without.ranking.map(\.id))
+        for (a, b) in zip(removed.outcome.ranking, without.ranking) { #expect(abs(a.confidence - b.confidence) < 0.02) }
+    }
+
+    @Test func leavingOutIsDoneOnlyWhereItIsWantedAndThereIsATarget() async throws {
+        let fixture = try CoverFixture(count: 3)
+        let catalog = try Catalog(at: fixture.catalog)
+        let image = CoverFixture.cover(1)
+        #expect(try await catalog.evaluate(image, targets: ["c1"]).withoutTargets == nil)
+        #expect(try await catalog.evaluate(image, targets: [], leaveOut: true).withoutTargets == nil)
+        let several = try await catalog.evaluate(image, targets: ["c1", "c2", "unknown"], limit: 2, leaveOut: true)
+        #expect(several.outcome.ranking.count == 2 && several.outcome.ranking[0].id == "c1")
+        #expect(several.withoutTargets?.ranking.map(\.id) == ["c0"])
+    }
+}
