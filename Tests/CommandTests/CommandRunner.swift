@@ -36,6 +36,10 @@ enum Command {
     }
 
     static func run(_ arguments: String..., input: Data? = nil, environment: [String: String] = [:]) throws -> Result {
+        try run(arguments, input: input, environment: environment)
+    }
+
+    static func run(_ arguments: [String], input: Data? = nil, environment: [String: String] = [:]) throws -> Result {
         let (process, output, errors) = try start(arguments, input: input, environment: environment)
         let out = output.fileHandleForReading.readDataToEndOfFile()
         let err = errors.fileHandleForReading.readDataToEndOfFile()

@@ -1,0 +1,92 @@
+import Foundation
+import Imaging
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct EvaluateCommandTests {
+    private let folder: TemporaryFolder
+    private var catalog: String { folder.file("catalog").path }
+
+    private static func cover(_ index: Int) -> PixelBuffer {
+        SampleImage.shapes(seed: UInt64(80 + index), width: 280, height: 280)
+    }
+
+    /// Three queries of two groups and one of another kind; the last shows nothing of the catalog.
+    private static let lines = [
+        #"{"query": "queries/a.png", "target": "i0", "group": "alone"}"#,
+        #"{"query": "queries/b.png", "target": "i1", "group": "alone"}"#,
+        #"{"query": "queries/two.png", "targets": ["i2", "i3"], "group": "together"}"#, "",
+        #"{"query": "queries/none.png", "target": null, "kind": "absent"}"#,
+    ]
+
+    init() throws {
+        folder = try TemporaryFolder()
+        for index in 0..<5 { try folder.write(Self.cover(index).pngData(), to: "images/i\(index).png") }
+        func clutter(_ seed: UInt64) -> PixelBuffer {
+            SampleImage.shapes(seed: seed, width: 640, height: 480, count: 60)
+        }
+        func draw(_ covers: [(Int, Double, Double, SIMD2<Double>)], to name: String) throws {
+            var image = clutter(903)
+            for (index, scale, degrees, center) in covers {
+                let cover = Self.cover(index)
+                image = image.drawing(
+                    cover, at: Placement(of: cover, scale: scale, degrees: degrees, center: center))
+            }
+            try folder.write(image.pngData(), to: "questions/queries/\(name).png")
+        }
+        try draw([(0, 1, 20, SIMD2(320, 240))], to: "a")
+        try draw([(1, 0.9, 200, SIMD2(300, 250))], to: "b")
+        try draw([(2, 0.8, 10, SIMD2(170, 240)), (3, 0.8, 350, SIMD2(470, 240))], to: "two")
+        try folder.write(SampleImage.shapes(seed: 990).pngData(), to: "questions/queries/none.png")
+        try folder.write(Self.lines.joined(separator: "\n") + "\n", to: "questions/queries.jsonl")
+        let result = try Command.run("index", folder.file("images").path, "--catalog", catalog)
+        #expect(result.status == 0, "\(result.errors)")
+    }
+
+    private static func rows(_ output: String) -> [String: [String]] {
+        let rows = output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        return Dictionary(
+            rows.filter { $0.count > 1 }.map { ($0[0], Array($0[1...])) }, uniquingKeysWith: { a, _ in a })
+    }
+
+    @Test func printsATableWithARowPerGroup() throws {
+        let answers = folder.file("answers.jsonl")
+        let result = try Command.run(
+            "evaluate", "--catalog", catalog, "--queries", folder.file("questions").path, "--leave-out", "--answers",
+            answers.path)
+        #expect(result.status == 0, "\(result.errors)")
+        let rows = Self.rows(result.output)
+        #expect(
+            rows["queries"] == ["recall@1", "recall@10", "share", "candidates@20", "accepted", "wrong"],
+            "\(result.output)")
+        #expect(rows["alone"] == ["2", "1.000", "1.000", "1.000", "1.000", "1.000", "0.000"], "\(result.output)")
+        #expect(rows["together"] == ["1", "1.000", "1.000", "1.000", "1.000", "1.000", "0.000"])
+        #expect(rows["absent"] == ["0", "–", "–", "–", "–", "–", "–"])
+        #expect(rows["all"] == ["3", "1.000", "1.000", "1.000", "1.000", "1.000", "0.000"])
+        #expect(rows["micro-average"] == ["precision", "1.000"])
+        #expect(rows["recall"]?.prefix(6) == ["at", "95", "%", "precision", "1.000", "at"])
+        #expect(result.output.contains("false accept rate"))
+        #expect(result.output.contains("0.000  (0 of 4 queries without a target in the catalog)"))
+        let lines = try String(contentsOf: answers, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 4 && lines[2].contains("queries/two.png") && lines[2].contains("outline"))
+    }
+
+    @Test func absentQueriesAloneAreCountedWithoutLeavingOut() throws {
+        let file = folder.file("questions/queries.jsonl").path
+        let result = try Command.run("evaluate", "--catalog", catalog, "--queries", file, "--effort", "prints")
+        #expect(result.status == 0 && result.output.contains("of 1 queries without a target in the catalog"))
+        #expect(Self.rows(result.output)["all"]?.first == "3")
+    }
+
+    @Test func linesThatAreNoQueryAndImagesThatAreMissingAreTold() throws {
+        let wrong = try folder.write(
+            #"{"query": "queries/a.png"}"# + "\n{\"target\": \"i0\"}\n", to: "questions/wrong.jsonl")
+        let first = try Command.run("evaluate", "--catalog", catalog, "--queries", wrong.path)
+        #expect(first.status == 64 && first.errors.contains("wrong.jsonl:2: not a query"), "\(first.errors)")
+        let missing = try folder.write(
+            "\n" + #"{"query": "nowhere.png", "target": "i0"}"# + "\n" + Self.lines[0], to: "questions/missing.jsonl")
+        let second = try Command.run("evaluate", "--catalog", catalog, "--queries", missing.path)
+        #expect(second.status == 3 && second.errors.contains("missing.jsonl:2: "), "\(second.errors)")
+        #expect(Self.rows(second.output)["all"]?.first == "1")
+    }
+}

@@ -1,0 +1,44 @@
+import Catalogs
+import Foundation
+import TestSupport
+import Testing
+import VisualSearch
+
+/// Queries whose entities local features verify.
+struct VerifiedQueryTests {
+    private static let rows = (0..<10).map { index in
+        EntityFixture.row(index, title: "Album \(index % 3 == 0 ? "moon" : "sun")")
+    }
+
+    @Test func verifiedEntitiesKeepTheirPlaceOnAllPages() async throws {
+        let fixture = try EntityFixture(Self.rows, localFeatures: true)
+        #expect(fixture.catalog.hasLocalFeatures)
+        // Enlarged on a gradient: the prints of the whole image differ.
+        let image = SampleImage.blocks(seed: 4)
+        let canvas = SampleImage.shapes(seed: 950, width: 300, height: 260, count: 20)
+        let photograph = canvas.drawing(
+            image, at: Placement(of: image, scale: 1.6, degrees: 12, center: SIMD2(150, 130)))
+        for labels in [[], ["moon"]] {
+            for pixels in [image, photograph] {
+                let query = try await fixture.albums.query(
+                    for: SemanticContentDescriptor(labels: labels, pixelBuffer: pixels), maxDistance: 2)
+                let copy = try JSONDecoder().decode(SearchQuery.self, from: JSONEncoder().encode(query))
+                #expect(copy == query)
+                let page = try await fixture.albums.page(of: copy, count: 50)
+                let ids = page.entities.map(\.id)
+                #expect(ids.first == "a4" && Set(ids).count == ids.count && page.next == nil)
+                #expect(page.results.map(\.score) == page.results.map(\.score).sorted(by: >))
+                for size in [1, 3, 7] {
+                    var paged: [String] = []
+                    var cursor: SearchCursor?
+                    repeat {
+                        let part = try await fixture.albums.page(of: query, count: size, after: cursor)
+                        paged += part.entities.map(\.id)
+                        cursor = part.next
+                    } while cursor != nil && paged.count < 30
+                    #expect(paged == ids, "\(labels), pages of \(size)")
+                }
+            }
+        }
+    }
+}
