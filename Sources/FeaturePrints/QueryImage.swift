@@ -7,8 +7,9 @@ struct QueryImage {
     private let image: PixelBuffer
     private let inputSide: Int
 
-    /// The overview's sides have at least this many pixels for each of the network's input.
-    private static let inputsInOverview = 4
+    /// The overview's sides have at least this many pixels for each of the network's input. More did not change recall on
+    /// the validation queries, and cost more to resize.
+    private static let inputsInOverview = 2
 
     /// - Parameter cropCount: how many crops are embedded; for a single one nothing is reduced.
     init(_ image: PixelBuffer, for model: FeaturePrintModel, cropCount: Int) {
