@@ -1,5 +1,6 @@
 import Catalogs
 import Foundation
+import GRDB
 import Imaging
 import TestSupport
 import Testing
@@ -93,6 +94,26 @@ struct StoredFeatureTests {
             #expect(try catalog.verify() == ["features.lists: \(problem)"], "byte \(position)")
             #expect(try catalog.verify().isEmpty && Data(contentsOf: fixture.lists) == whole)
         }
+    }
+
+    @Test func verifyTellsOfFeaturesThatCannotBeReadAndASearchGoesOn() async throws {
+        let fixture = try CoverFixture(count: 3)
+        let database = try DatabaseQueue(path: fixture.catalog.appendingPathComponent("catalog.sqlite").path)
+        try await database.write { db in
+            try db.execute(
+                sql: """
+                    UPDATE localFeatures SET data = x'0102' \
+                    WHERE row = (SELECT row FROM entity WHERE id = 'c1')
+                    """)
+        }
+        try database.close()
+        let catalog = try Catalog(at: fixture.catalog)
+        #expect(try catalog.verify() == ["entity “c1”: its local features cannot be read"])
+        let (image, _) = CoverFixture.photograph(of: 1)
+        let found = try await catalog.search(matching: image, bounds: .none)
+        #expect(found.count == 3 && found.first { $0.entity.id == "c1" }?.outline == nil)
+        let (other, _) = CoverFixture.photograph(of: 2)
+        #expect(try await catalog.search(matching: other).first?.outline != nil)
     }
 
     @Test func listsOfAnEarlierRevisionAreNotUsed() async throws {

@@ -8,7 +8,6 @@ struct ReferenceModel {
     static let dimension = 64
     static let groups = 256
     static let words = 65_536
-    private static let groupsLookedAt = 5
 
     let mean: [Float]
     let rows: [Float]
@@ -74,7 +73,7 @@ struct ReferenceModel {
         }
     }
 
-    /// The two-level search of the documentation: the words of the five nearest groups, by int8 products.
+    /// The two-level search: the words of the nearest groups, three for one word and five for more, by int8 products.
     func words(of descriptor: [Float], count: Int) -> [Int] {
         let largest = descriptor.reduce(Float(1e-20)) { max($0, abs($1)) }
         let step = largest / 127
@@ -96,7 +95,7 @@ struct ReferenceModel {
                 .prefix(count).map(\.element.index)
         }
         let perGroup = Self.words / Self.groups
-        let near = best(scores(coarse, 0..<Self.groups), Self.groupsLookedAt)
+        let near = best(scores(coarse, 0..<Self.groups), count == 1 ? 3 : 5)
         return best(near.flatMap { scores(centers, ($0 * perGroup)..<(($0 + 1) * perGroup)) }, count)
     }
 

@@ -9,7 +9,7 @@ struct VocabularyTests {
         SampleImage.shapes(seed: 5), SampleImage.shapes(seed: 6, count: 300), SampleImage.blocks(seed: 7),
     ]
 
-    /// The search looks at the words of five groups alone. Measured on these images: see the bound.
+    /// The search compares the words of three groups alone. Measured on these images: see the bound.
     @Test func theNearestWordIsFoundForMostDescriptors() throws {
         let reference = try ReferenceModel()
         let extractor = try FeatureFixture.extractor()
@@ -33,7 +33,7 @@ struct VocabularyTests {
     }
 
     /// The two-level search itself, written out.
-    @Test func wordsAreThoseOfTheFiveNearestGroups() throws {
+    @Test func wordsAreThoseOfTheNearestGroups() throws {
         let reference = try ReferenceModel()
         let extractor = try FeatureFixture.extractor()
         for image in Self.images {
