@@ -50,7 +50,8 @@ let package = Package(
             dependencies: ["Compute", "Imaging", "Inference", "VectorSearch"]),
         .target(
             name: "DefaultModel", dependencies: ["FeaturePrints", "Inference", "LocalFeatures"], path: "Models",
-            exclude: ["report", "training", "README.md"], sources: ["DefaultModel.swift", "DefaultLocalFeatureModel.swift"],
+            exclude: ["report", "training", "README.md"],
+            sources: ["DefaultModel.swift", "DefaultLocalFeatureModel.swift"],
             resources: [.copy("default.safetensors"), .copy("local-features.safetensors")]),
         .target(
             name: "Catalogs",

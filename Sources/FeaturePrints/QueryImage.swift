@@ -7,8 +7,8 @@ struct QueryImage {
     private let image: PixelBuffer
     private let inputSide: Int
 
-    /// The overview's sides have at least this many pixels for each of the network's input. More did not change recall on
-    /// the validation queries, and cost more to resize.
+    /// The overview's sides have at least this many pixels for each of the network's input. More did not change recall
+    /// on the validation queries, and cost more to resize.
     private static let inputsInOverview = 2
 
     /// - Parameter cropCount: how many crops are embedded; for a single one nothing is reduced.

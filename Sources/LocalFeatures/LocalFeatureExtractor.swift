@@ -61,12 +61,14 @@ public final class LocalFeatureExtractor: Sendable {
         codes.reserveCapacity(found.count * DescriptorQuantizer.byteCount)
         let words = found.descriptors.withUnsafeBufferPointer { descriptors in
             for index in 0..<found.count {
-                let descriptor = UnsafeBufferPointer(rebasing: descriptors[(index * dimension)..<((index + 1) * dimension)])
+                let descriptor = UnsafeBufferPointer(
+                    rebasing: descriptors[(index * dimension)..<((index + 1) * dimension)])
                 model.quantizer.append(descriptor, to: &codes)
             }
             return model.vocabulary.words(of: descriptors, count: 1)
         }
-        return LocalFeatures(width: found.width, height: found.height, keypoints: found.keypoints, words: words, codes: codes)
+        return LocalFeatures(
+            width: found.width, height: found.height, keypoints: found.keypoints, words: words, codes: codes)
     }
 
     /// Extracts the features of a query image.
@@ -75,7 +77,8 @@ public final class LocalFeatureExtractor: Sendable {
     public func queryFeatures(of image: PixelBuffer, detail: Detail = .query) -> QueryFeatures {
         var descriptors: [Float] = []
         descriptors.reserveCapacity(detail.keypointCount * LocalFeatureModel.dimension)
-        let (size, keypoints) = withUnsafeTemporaryAllocation(of: Float.self, capacity: LocalFeatureModel.dimension) { projected in
+        let (size, keypoints) = withUnsafeTemporaryAllocation(of: Float.self, capacity: LocalFeatureModel.dimension) {
+            projected in
             extract(image, detail: detail) { raw in
                 model.projection.project(raw, into: projected)
                 descriptors.append(contentsOf: projected)
@@ -96,7 +99,10 @@ public final class LocalFeatureExtractor: Sendable {
     static func workingSize(of image: PixelBuffer, detail: Detail) -> (width: Int, height: Int) {
         let side = max(image.width, image.height)
         let factor = min(Double(detail.longSide) / Double(side), 2)
-        return (max(1, Int((Double(image.width) * factor).rounded())), max(1, Int((Double(image.height) * factor).rounded())))
+        return (
+            max(1, Int((Double(image.width) * factor).rounded())),
+            max(1, Int((Double(image.height) * factor).rounded()))
+        )
     }
 
     private func extract(
@@ -114,12 +120,14 @@ public final class LocalFeatureExtractor: Sendable {
             for extremum in detector.extrema(of: space, limit: detail.keypointCount) {
                 let octave = space.octaves[extremum.octave]
                 let factor = Float(1 << extremum.octave)
-                for angle in describer.orientations(of: extremum, in: octave) where keypoints.count < detail.keypointCount {
+                for angle in describer.orientations(of: extremum, in: octave)
+                where keypoints.count < detail.keypointCount {
                     describer.describe(extremum, angle: angle, in: octave, into: raw)
                     each(raw)
                     keypoints.append(
                         Keypoint(
-                            x: extremum.x * factor, y: extremum.y * factor, scale: extremum.sigma * factor, angle: angle))
+                            x: extremum.x * factor, y: extremum.y * factor, scale: extremum.sigma * factor, angle: angle
+                        ))
                 }
                 if keypoints.count == detail.keypointCount { break }
             }

@@ -70,7 +70,8 @@ public final class LocalFeatureModel: Sendable {
             throw .malformed("its “\(metadataKey)” cannot be decoded (\(describe(error)))")
         }
         guard description.version == version else {
-            throw .malformed("its local features have version \(description.version); this program reads version \(version)")
+            throw .malformed(
+                "its local features have version \(description.version); this program reads version \(version)")
         }
         guard description.unit.isFinite, description.unit > 0, (0...255).contains(description.zero) else {
             throw .malformed("its “\(metadataKey)” has an impossible unit or zero point")

@@ -60,10 +60,14 @@ extension LocalFeatures {
     /// per feature x and y (16 bits), scale and angle (8 bits); then 32 bytes of codes per feature.
     public init?(encoded data: Data) {
         let parsed: LocalFeatures? = data.withUnsafeBytes { bytes in
-            func number(_ offset: Int) -> Int { Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))) }
+            func number(_ offset: Int) -> Int {
+                Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+            }
             guard bytes.count >= Self.headerByteCount, bytes[0] == Self.version else { return nil }
             let (width, height, count) = (number(2), number(4), number(6))
-            guard width > 0, height > 0, bytes.count == Self.headerByteCount + count * Self.bytesPerFeature else { return nil }
+            guard width > 0, height > 0, bytes.count == Self.headerByteCount + count * Self.bytesPerFeature else {
+                return nil
+            }
             let places = Self.headerByteCount + 2 * count
             return LocalFeatures(
                 width: width, height: height,

@@ -97,7 +97,9 @@ struct CatalogCommand: ParsableCommand {
 
     struct Export: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Writes the prints as prints.npy, the local features as features.jsonl, the entities as entities.jsonl.")
+            abstract:
+                "Writes the prints as prints.npy, the local features as features.jsonl, the entities as entities.jsonl."
+        )
         @OptionGroup var folder: Folder
 
         @Option(help: ArgumentHelp("The folder to write to.", valueName: "dir"))

@@ -22,13 +22,17 @@ struct EvaluationReport {
         Swift.print()
         line("micro-average precision", share(all.microAveragePrecision))
         if let best = all.recall(atPrecision: 0.95) {
-            line("recall at 95 % precision", share(best.recall) + String(format: "  at confidence %.3f", best.confidence))
+            line(
+                "recall at 95 % precision", share(best.recall) + String(format: "  at confidence %.3f", best.confidence)
+            )
         } else {
             line("recall at 95 % precision", "–")
         }
         if let rate = absent.falseAcceptRate {
             let count = Int((rate * Double(absent.absentCount)).rounded())
-            line("false accept rate", share(rate) + "  (\(count) of \(absent.absentCount) queries without a target in the catalog)")
+            line(
+                "false accept rate",
+                share(rate) + "  (\(count) of \(absent.absentCount) queries without a target in the catalog)")
         }
     }
 

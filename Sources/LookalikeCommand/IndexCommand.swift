@@ -34,7 +34,8 @@ struct IndexCommand: ParsableCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Extract local features, which verify matches. Without them indexing is faster, and matches are less sure.")
+        help:
+            "Extract local features, which verify matches. Without them indexing is faster, and matches are less sure.")
     var localFeatures = true
 
     @OptionGroup var timing: TimingOptions

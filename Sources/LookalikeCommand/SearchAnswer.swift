@@ -26,7 +26,8 @@ struct SearchAnswer: Encodable {
         func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
         results = matches.map { match in
             Result(
-                id: match.entity.id, confidence: rounded(match.confidence), distance: rounded(match.distance), inliers: match.inlierCount,
+                id: match.entity.id, confidence: rounded(match.confidence), distance: rounded(match.distance),
+                inliers: match.inlierCount,
                 outline: match.outline?.corners.map {
                     [tenths($0.x * Double(size.width)), tenths($0.y * Double(size.height))]
                 },

@@ -4,7 +4,10 @@ import Foundation
 import Lookalike
 
 struct TimingOptions: ParsableArguments {
-    @Flag(help: "Print the time of each stage (decode, thumbnail, resize, network, features, search, verify) to standard error.")
+    @Flag(
+        help:
+            "Print the time of each stage to standard error."
+    )
     var timings = false
 
     /// Nil without the flag.

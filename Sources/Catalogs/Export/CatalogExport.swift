@@ -41,7 +41,8 @@ extension Catalog {
             try database.reader.read { db in
                 var lines = Data()
                 let rows = try Row.fetchCursor(
-                    db, sql: "SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) ORDER BY row")
+                    db,
+                    sql: "SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) ORDER BY row")
                 while let row = try rows.next() {
                     let (id, data): (String, Data) = (row[0], row[1])
                     guard let features = LocalFeatures(encoded: data) else {

@@ -65,14 +65,17 @@ public final class CatalogIndexer: Sendable {
             }
             self.model = chosen
         }
-        extractor = try localFeatures ? Self.localFeatureModel(of: database, writer).map { LocalFeatureExtractor($0) } : nil
+        extractor =
+            try localFeatures ? Self.localFeatureModel(of: database, writer).map { LocalFeatureExtractor($0) } : nil
         self.folder = folder
         self.database = database
         self.writer = writer
     }
 
     /// The model of the catalog's local features; a catalog without any gets the default one.
-    private static func localFeatureModel(of database: CatalogDatabase, _ writer: DatabasePool) throws -> LocalFeatureModel? {
+    private static func localFeatureModel(of database: CatalogDatabase, _ writer: DatabasePool) throws
+        -> LocalFeatureModel?
+    {
         if let model = try Catalog.localFeatureModel(of: database) { return model }
         guard let model = try Catalog.defaultLocalFeatureModel() else { return nil }
         try database.folder.mappingErrors { try writer.write { try Setting.localFeatureModel.write(model.digest, $0) } }

@@ -30,7 +30,9 @@ struct CandidateSearch {
     func byPrints() throws -> [Int64] {
         let allowed = try catalog.rows(of: matrix, passing: filter)
         return ExactSearch(matrix.matrix)
-            .nearest(toAnyOf: prints.map(\.vector), k: effort.printCandidates + excluded.count, among: allowed, after: nil)
+            .nearest(
+                toAnyOf: prints.map(\.vector), k: effort.printCandidates + excluded.count, among: allowed, after: nil
+            )
             .map { matrix.key($0.row) }.filter { !excluded.contains($0) }
     }
 
@@ -73,8 +75,8 @@ struct CandidateSearch {
         return (verified, candidates)
     }
 
-    /// Embeds what the outlines of the best verified entities rectify, and compares it with the entities' prints: a logo
-    /// or a frame that many images share has inliers, but the print of the rectified crop tells the images apart.
+    /// Embeds what the outlines of the best verified entities rectify, and compares it with the entities' prints: a
+    /// logo or a frame that many images share has inliers, but the print of the rectified crop tells the images apart.
     func compareRectified(
         _ verified: [VerifiedEntity], in image: PixelBuffer, timings: StageTimings?
     ) throws -> [VerifiedEntity] {
@@ -89,7 +91,8 @@ struct CandidateSearch {
         let prints = try model.embed(crops, timings: timings).map(\.print)
         for (index, print) in zip(chosen, prints) {
             let rows = matrix.rows(withKeys: [verified[index].key])
-            guard let found = ExactSearch(matrix.matrix).nearest(toAnyOf: [print.vector], k: 1, among: rows).first else { continue }
+            guard let found = ExactSearch(matrix.matrix).nearest(toAnyOf: [print.vector], k: 1, among: rows).first
+            else { continue }
             verified[index].rectifiedDistance = Double(found.squaredDistance.squareRoot())
             verified[index].squaredDistance = min(verified[index].squaredDistance, found.squaredDistance)
         }

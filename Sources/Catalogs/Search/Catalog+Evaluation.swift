@@ -25,7 +25,9 @@ extension Catalog {
         crops: QueryCrops? = nil, leaveOut: Bool = false, timings: StageTimings? = nil
     ) async throws -> EvaluatedQuery {
         let analyzed = try analyze(image, effort: effort, crops: crops, timings: timings)
-        func outcome(_ targets: Set<String>, excluding excluded: Set<Int64>) throws -> ([CatalogMatch], Evaluation.Outcome) {
+        func outcome(_ targets: Set<String>, excluding excluded: Set<Int64>) throws -> (
+            [CatalogMatch], Evaluation.Outcome
+        ) {
             let query = try query(for: analyzed, filter: CatalogFilter(), excluding: excluded, timings: timings)
             let places = try measured(timings, .search) {
                 try ranking(
@@ -44,7 +46,9 @@ extension Catalog {
             )
         }
         let (matches, full) = try outcome(targets, excluding: [])
-        guard leaveOut, !targets.isEmpty else { return EvaluatedQuery(matches: matches, outcome: full, withoutTargets: nil) }
+        guard leaveOut, !targets.isEmpty else {
+            return EvaluatedQuery(matches: matches, outcome: full, withoutTargets: nil)
+        }
         let keys = Set(try self.records(forIDs: targets.sorted()).map(\.key))
         return EvaluatedQuery(matches: matches, outcome: full, withoutTargets: try outcome([], excluding: keys).1)
     }

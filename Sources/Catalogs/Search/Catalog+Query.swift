@@ -15,8 +15,8 @@ package struct AnalyzedImage: Sendable {
 }
 
 extension Catalog {
-    /// Embeds an image, finds candidates by prints and local features, and verifies them: all of a search that reads the
-    /// pixels. Pages of the ranking follow from the result.
+    /// Embeds an image, finds candidates by prints and local features, and verifies them: all of a search that reads
+    /// the pixels. Pages of the ranking follow from the result.
     ///
     /// - Parameters:
     ///   - effort: quality for time.
@@ -35,13 +35,17 @@ extension Catalog {
     package func analyze(
         _ image: PixelBuffer, effort: SearchEffort, crops: QueryCrops?, timings: StageTimings?
     ) throws -> AnalyzedImage {
-        let embedded = try QueryEmbedder(model, crops: crops ?? (hasLocalFeatures ? effort : .prints).crops).embed(image, timings: timings)
+        let embedded = try QueryEmbedder(model, crops: crops ?? (hasLocalFeatures ? effort : .prints).crops).embed(
+            image, timings: timings)
         try Task.checkCancellation()
-        let features = effort == .prints ? nil : extractor.map { extractor in
-            measured(timings, .features) {
-                LocalFeatureQuery(extractor.queryFeatures(of: image, detail: .query), model: extractor.model)
+        let features =
+            effort == .prints
+            ? nil
+            : extractor.map { extractor in
+                measured(timings, .features) {
+                    LocalFeatureQuery(extractor.queryFeatures(of: image, detail: .query), model: extractor.model)
+                }
             }
-        }
         try Task.checkCancellation()
         return AnalyzedImage(image: image, effort: effort, embedded: embedded, features: features)
     }

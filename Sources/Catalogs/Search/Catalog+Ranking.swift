@@ -6,8 +6,8 @@ extension Catalog {
     /// The ranking of a query, surest first, or what follows a cursor in it.
     ///
     /// Entities that were not verified are ranked by the squared distance of their prints, which is their sort key. A
-    /// verified entity has the sort key of the one that would be as likely, with the sign of the distance; so both kinds
-    /// form one ranking, and the exact search can start at any cursor.
+    /// verified entity has the sort key of the one that would be as likely, with the sign of the distance; so both
+    /// kinds form one ranking, and the exact search can start at any cursor.
     /// - Throws: `FeaturePrintError` if the query was embedded with another model, and ``CatalogError``.
     package func ranking(
         of query: CatalogQuery, limit: Int, bounds: MatchBounds, filter: CatalogFilter, after cursor: SearchCursor?,
@@ -26,7 +26,9 @@ extension Catalog {
         }
         ranked += ExactSearch(matrix.matrix)
             .nearest(
-                toAnyOf: query.prints.map(\.vector), k: limit + ranked.count + excluded.count, among: allowed, after: last)
+                toAnyOf: query.prints.map(\.vector), k: limit + ranked.count + excluded.count, among: allowed,
+                after: last
+            )
             .map { confidence.place(key: matrix.key($0.row), squaredDistance: $0.squaredDistance) }
             .filter { !verifiedKeys.contains($0.key) && !excluded.contains($0.key) }
         ranked.sort { ($0.sortKey, $0.key) < ($1.sortKey, $1.key) }
@@ -42,7 +44,8 @@ extension Catalog {
 
     /// The verified entities that the matrix still has and the filter passes.
     private func verified(
-        of query: CatalogQuery, in matrix: MappedPrintMatrix, among allowed: [Range<Int>]?, _ confidence: MatchConfidence
+        of query: CatalogQuery, in matrix: MappedPrintMatrix, among allowed: [Range<Int>]?,
+        _ confidence: MatchConfidence
     ) -> [RankedEntity] {
         query.verified.filter { entity in
             let row = matrix.lastRow(upTo: entity.key)

@@ -22,7 +22,8 @@ public struct CatalogQuery: Sendable {
     }
 
     package init(
-        prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity], isVerified: Bool, candidates: [Int64]
+        prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity], isVerified: Bool,
+        candidates: [Int64]
     ) {
         self.prints = prints
         self.matchThreshold = matchThreshold

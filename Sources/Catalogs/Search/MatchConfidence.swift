@@ -4,8 +4,8 @@ import Foundation
 ///
 /// A verified entity is judged by the inliers that it alone explains and by the print of the crop that its outline
 /// rectifies; any other by how far its print is within the match threshold. The coefficients were fitted to real
-/// photographs and simulated captures, with and without their targets in the catalog; the model card has the data and the
-/// cross-validation.
+/// photographs and simulated captures, with and without their targets in the catalog; the model card has the data and
+/// the cross-validation.
 struct MatchConfidence {
     /// The match threshold of the query.
     let threshold: Double
@@ -17,8 +17,8 @@ struct MatchConfidence {
     private static let mostInliers = 25.0
     private static let perRectifiedDistance = -10.9
     private static let verifiedBias = -4.8
-    /// Larger distances say no more: windows over a wallpaper, or a thumb on a cover, make any distance large. Also stands
-    /// for the distance of a crop that was not embedded.
+    /// Larger distances say no more: windows over a wallpaper, or a thumb on a cover, make any distance large. Also
+    /// stands for the distance of a crop that was not embedded.
     private static let largestDistance = 0.75
 
     /// Log odds per unit of distance within the match threshold.

@@ -91,7 +91,8 @@ extension Catalog {
     func currentLists() -> MappedInvertedLists? {
         mappedLists.withLock { mapped in
             if let current = mapped, current.isReplaced(at: folder.invertedLists),
-                let newer = MappedInvertedLists(folder.invertedLists), newer.header.catalogID == current.header.catalogID,
+                let newer = MappedInvertedLists(folder.invertedLists),
+                newer.header.catalogID == current.header.catalogID,
                 newer.header.modelDigest == current.header.modelDigest
             {
                 mapped = newer

@@ -26,7 +26,7 @@ struct InvertedListsWriter {
         builder.finishCounting()
         var position = 0
         try forEachImage(db) { _, features in
-            builder.place(features, image: position)
+            if let features { builder.place(features, image: position) }
             position += 1
         }
         var header = InvertedListsHeader(
@@ -48,14 +48,12 @@ struct InvertedListsWriter {
         try output.finish(header: header.encoded)
     }
 
-    private func forEachImage(_ db: Database, _ body: (Int64, LocalFeatures) throws -> Void) throws {
+    private func forEachImage(_ db: Database, _ body: (Int64, LocalFeatures?) throws -> Void) throws {
         let rows = try Row.fetchCursor(db, sql: "SELECT row, data FROM localFeatures ORDER BY row")
         while let row = try rows.next() {
             let (key, data): (Int64, Data) = (row[0], row[1])
-            guard let features = LocalFeatures(encoded: data) else {
-                throw database.folder.error(.damaged("the local features of row \(key) cannot be read"))
-            }
-            try body(key, features)
+            // Damaged features do not keep the catalog from opening; `Catalog.verify()` reports them.
+            try body(key, LocalFeatures(encoded: data))
         }
     }
 }

@@ -17,7 +17,8 @@ struct DescriptorProjection: Sendable {
     /// Projects one descriptor. O(rows · length).
     func project(_ descriptor: UnsafeMutableBufferPointer<Float>, into result: UnsafeMutableBufferPointer<Float>) {
         let length = mean.count
-        precondition(descriptor.count == length && result.count * length == rows.count, "a descriptor has \(length) components")
+        precondition(
+            descriptor.count == length && result.count * length == rows.count, "a descriptor has \(length) components")
         for index in 0..<length { descriptor[index] -= mean[index] }
         kernels.table.dot_products(descriptor.baseAddress, rows, length, result.count, length, result.baseAddress)
         var squares: Float = 1e-20

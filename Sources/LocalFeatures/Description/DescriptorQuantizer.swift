@@ -9,7 +9,9 @@ struct DescriptorQuantizer: Sendable {
 
     /// Appends the codes of a descriptor.
     func append(_ descriptor: UnsafeBufferPointer<Float>, to bytes: inout [UInt8]) {
-        func code(_ index: Int) -> UInt8 { UInt8(min(max((descriptor[index] / steps[index]).rounded(.down) + 8, 0), 15)) }
+        func code(_ index: Int) -> UInt8 {
+            UInt8(min(max((descriptor[index] / steps[index]).rounded(.down) + 8, 0), 15))
+        }
         for pair in 0..<Self.byteCount { bytes.append(code(2 * pair) | code(2 * pair + 1) << 4) }
     }
 

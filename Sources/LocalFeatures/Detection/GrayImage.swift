@@ -8,7 +8,8 @@ enum GrayImage {
 
     /// Writes luma in 0...1, rows `stride` floats apart.
     static func write(
-        _ image: PixelBuffer, width: Int, height: Int, into plane: UnsafeMutablePointer<Float>, stride: Int, simd: SIMDTarget
+        _ image: PixelBuffer, width: Int, height: Int, into plane: UnsafeMutablePointer<Float>, stride: Int,
+        simd: SIMDTarget
     ) {
         let (red, green, blue) = weights
         let layout = FloatImageLayout(rowStride: width * 3, pixelStride: 3, multiply: (red, green, blue))

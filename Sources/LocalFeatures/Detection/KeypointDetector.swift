@@ -56,14 +56,16 @@ struct KeypointDetector {
         return order.prefix(limit).map { all[$0] }
     }
 
-    /// Fits a quadratic to the 26 neighbors and moves to its extremum (Brown and Lowe, "Invariant Features from Interest
-    /// Point Groups", 2002). Nil for points of low contrast, points on edges, and points that do not settle.
+    /// Fits a quadratic to the 26 neighbors and moves to its extremum (Brown and Lowe, "Invariant Features from
+    /// Interest Point Groups", 2002). Nil for points of low contrast, points on edges, and points that do not settle.
     private func refine(_ pixel: lk_pixel, scale: Int, of octave: ScaleSpace.Octave, index: Int) -> Extremum? {
         let stride = octave.stride
         var (x, y, scale) = (Int(pixel.x), Int(pixel.y), scale)
         for _ in 0..<Self.mostSteps {
             let at = y * stride + x
-            let (a, b, c) = (octave.differences[scale - 1] + at, octave.differences[scale] + at, octave.differences[scale + 1] + at)
+            let (a, b, c) = (
+                octave.differences[scale - 1] + at, octave.differences[scale] + at, octave.differences[scale + 1] + at
+            )
             let gradient = SIMD3((b[1] - b[-1]) / 2, (b[stride] - b[-stride]) / 2, (c[0] - a[0]) / 2)
             let xx = b[1] + b[-1] - 2 * b[0]
             let yy = b[stride] + b[-stride] - 2 * b[0]
@@ -99,7 +101,8 @@ struct KeypointDetector {
             x += Int(offset.x.rounded())
             y += Int(offset.y.rounded())
             scale += Int(offset.z.rounded())
-            guard (1...ScaleSpace.scalesPerOctave).contains(scale), (Self.border..<octave.width - Self.border).contains(x),
+            guard (1...ScaleSpace.scalesPerOctave).contains(scale),
+                (Self.border..<octave.width - Self.border).contains(x),
                 (Self.border..<octave.height - Self.border).contains(y)
             else { return nil }
         }

@@ -4,8 +4,8 @@ import Foundation
 
 /// An image at many scales: Gaussians of growing width, and the differences of neighboring ones, per octave.
 ///
-/// Lowe, section 3: three scales per octave, from a standard deviation of 1.6 pixels on. The memory is kept from one image
-/// to the next, since getting it anew costs more than the blurs.
+/// Lowe, section 3: three scales per octave, from a standard deviation of 1.6 pixels on. The memory is kept from one
+/// image to the next, since getting it anew costs more than the blurs.
 final class ScaleSpace {
     /// Scales per octave at which extrema are looked for.
     static let scalesPerOctave = 3
@@ -26,7 +26,8 @@ final class ScaleSpace {
         let differences: [UnsafeMutablePointer<Float>]
 
         func plane(_ index: Int) -> lk_plane {
-            lk_plane(pixels: UnsafePointer(gaussians[index]), stride: stride, width: Int32(width), height: Int32(height))
+            lk_plane(
+                pixels: UnsafePointer(gaussians[index]), stride: stride, width: Int32(width), height: Int32(height))
         }
     }
 
@@ -61,7 +62,8 @@ final class ScaleSpace {
         fill(source, octaves[0].stride)
         for (index, octave) in octaves.enumerated() {
             if index == 0 {
-                blur(lk_plane(pixels: source, stride: octave.stride, width: Int32(width), height: Int32(height)),
+                blur(
+                    lk_plane(pixels: source, stride: octave.stride, width: Int32(width), height: Int32(height)),
                     by: first, line: line, into: octave.gaussians[0], difference: nil)
             } else {
                 halve(octaves[index - 1], into: octave)
@@ -92,7 +94,9 @@ final class ScaleSpace {
     }
 
     /// Octaves for an image of this size, and memory for it and for a line of the blur.
-    private func layOut(width: Int, height: Int) -> (source: UnsafeMutablePointer<Float>, line: UnsafeMutablePointer<Float>) {
+    private func layOut(width: Int, height: Int) -> (
+        source: UnsafeMutablePointer<Float>, line: UnsafeMutablePointer<Float>
+    ) {
         var sizes: [(width: Int, height: Int)] = []
         var size = (width: width, height: height)
         while sizes.isEmpty || sizes.count < Self.mostOctaves && min(size.width, size.height) >= Self.shortestSide {

@@ -4,9 +4,9 @@ import Foundation
 
 /// Inverted lists: for each visual word, the images that show it, with a signature per feature.
 ///
-/// A query's features vote for the images whose features have the same words and similar signatures, so the images that a
-/// query shows are found among hundreds of thousands without comparing it with each of them, wherever in the picture they
-/// are and however they are turned. J. Sivic and A. Zisserman, "Video Google", ICCV 2003; for the signatures see
+/// A query's features vote for the images whose features have the same words and similar signatures, so the images that
+/// a query shows are found among hundreds of thousands without comparing it with each of them, wherever in the picture
+/// they are and however they are turned. J. Sivic and A. Zisserman, "Video Google", ICCV 2003; for the signatures see
 /// ``Vocabulary/signature(of:word:)``.
 public struct InvertedLists: @unchecked Sendable {
     /// Where the list of each word starts; one more than there are words.
@@ -23,7 +23,8 @@ public struct InvertedLists: @unchecked Sendable {
     ///
     /// - Precondition: offsets ascend from 0 to the number of signatures, of which there are as many as of `images`.
     public init(
-        offsets: UnsafeBufferPointer<UInt64>, signatures: UnsafeBufferPointer<UInt64>, images: UnsafeBufferPointer<UInt32>,
+        offsets: UnsafeBufferPointer<UInt64>, signatures: UnsafeBufferPointer<UInt64>,
+        images: UnsafeBufferPointer<UInt32>,
         featureCounts: UnsafeBufferPointer<UInt16>, owner: AnyObject
     ) {
         precondition(signatures.count == images.count && offsets.last.map(Int.init) == signatures.count)
@@ -44,8 +45,8 @@ public struct InvertedLists: @unchecked Sendable {
 
     /// Larger distances of 64-bit signatures say nothing.
     private static let largestHammingDistance = 22
-    /// The distance at which a vote counts 1/e; half the spread of a Gaussian as Jégou et al. use it in "On the Burstiness
-    /// of Visual Elements" (CVPR 2009).
+    /// The distance at which a vote counts 1/e; half the spread of a Gaussian as Jégou et al. use it in "On the
+    /// Burstiness of Visual Elements" (CVPR 2009).
     private static let hammingScale: Float = 12
     /// Images with fewer features are not preferred for it.
     private static let fewestFeatures = 30
@@ -101,6 +102,8 @@ public struct InvertedLists: @unchecked Sendable {
             let rarity = log(Float(imageCount) / Float(list.count) + 1)
             for match in found[..<count] {
                 let image = Int(images[list.lowerBound + Int(match.index)])
+                // A damaged file may name images that it does not have; `catalog verify` reports it.
+                guard image < imageCount else { continue }
                 let vote = weights[Int(match.distance)] * rarity
                 if voters[image] != entry.feature {
                     if voters[image] < 0 { touched.append(image) }

@@ -1,6 +1,7 @@
 /// Sorts the features of many images by word.
 ///
-/// Features are offered twice, in the same order: first to be counted, then to be placed. 12 bytes of memory per feature.
+/// Features are offered twice, in the same order: first to be counted, then to be placed. 12 bytes of memory per
+/// feature.
 public struct InvertedListsBuilder {
     private let model: LocalFeatureModel
     /// While counting, the length of each list at the place after its own; then where lists start.
@@ -38,7 +39,8 @@ public struct InvertedListsBuilder {
         let dimension = LocalFeatureModel.dimension
         withUnsafeTemporaryAllocation(of: Float.self, capacity: dimension) { descriptor in
             for (index, word) in features.words.enumerated() {
-                let codes = features.codes[(index * DescriptorQuantizer.byteCount)..<((index + 1) * DescriptorQuantizer.byteCount)]
+                let codes = features.codes[
+                    (index * DescriptorQuantizer.byteCount)..<((index + 1) * DescriptorQuantizer.byteCount)]
                 model.quantizer.restore(codes, into: descriptor)
                 let position = Int(next[Int(word)])
                 signatures[position] = model.vocabulary.signature(

@@ -8,8 +8,8 @@ public struct QueryWords: Sendable {
         let signature: UInt64
     }
 
-    /// Words per feature: what a capture changes can move a descriptor into a neighboring word (J. Philbin et al., "Lost
-    /// in Quantization", CVPR 2008).
+    /// Words per feature: what a capture changes can move a descriptor into a neighboring word (J. Philbin et al.,
+    /// "Lost in Quantization", CVPR 2008).
     private static let wordsPerFeature = 5
 
     let entries: [Entry]

@@ -5,8 +5,8 @@ import Compute
 ///
 /// Lowe, section 7.1. The query's descriptors are quantized once and compared with those of many images.
 struct DescriptorMatcher {
-    /// Matches are kept where the nearest descriptor is this much nearer than the second nearest. Verification is robust
-    /// to wrong matches, so this is more lenient than Lowe's 0.8.
+    /// Matches are kept where the nearest descriptor is this much nearer than the second nearest. Verification is
+    /// robust to wrong matches, so this is more lenient than Lowe's 0.8.
     private static let largestRatio: Float = 0.9
     private static let quads = LocalFeatureModel.dimension / 4
 
@@ -34,7 +34,8 @@ struct DescriptorMatcher {
             let unit = largest / 127
             var sum = 0
             for index in 0..<dimension {
-                let code = Int8((query.descriptors[row * dimension + index] * model.quantizer.steps[index] / unit).rounded())
+                let code = Int8(
+                    (query.descriptors[row * dimension + index] * model.quantizer.steps[index] / unit).rounded())
                 codes[row * dimension + index] = code
                 sum += Int(code)
             }
@@ -63,7 +64,8 @@ struct DescriptorMatcher {
             let scales = inverseNorms(of: rows, count: image.count, padded: groups * 16)
             kernels.table.pack_quantized_rows(rows.baseAddress, dimension, image.count, dimension, packed.baseAddress)
             return withUnsafeTemporaryAllocation(of: Int32.self, capacity: query.count * groups * 16) { dots in
-                kernels.table.quantized_products(codes, query.count, packed.baseAddress, groups, Self.quads, dots.baseAddress)
+                kernels.table.quantized_products(
+                    codes, query.count, packed.baseAddress, groups, Self.quads, dots.baseAddress)
                 var found: [FeatureMatch] = []
                 for row in 0..<query.count {
                     var two = lk_best_two()
@@ -71,7 +73,10 @@ struct DescriptorMatcher {
                         dots.baseAddress.map { $0 + row * groups * 16 }, offsets[row], scales, groups * 16, &two)
                     // Squared distances of unit vectors from their dot products.
                     let (nearest, second) = (2 - 2 * two.best * units[row], 2 - 2 * two.second * units[row])
-                    guard nearest < Self.largestRatio * Self.largestRatio * second else { continue }
+                    // The rows that pad the last group look like nothing: a feature that is nearest to one has no match.
+                    guard Int(two.row) < image.count, nearest < Self.largestRatio * Self.largestRatio * second else {
+                        continue
+                    }
                     found.append(
                         FeatureMatch(
                             query: query.keypoints[row], queryIndex: row, catalog: image.keypoints[Int(two.row)],

@@ -3,9 +3,9 @@ import Imaging
 
 /// Decides whether matches agree on one homography, and where in the query the image lies.
 ///
-/// Every match, having a scale and an angle, proposes a similarity; those with most support are refined to an affine map
-/// and then to a homography by least squares over their inliers, with a tolerance that shrinks. There is no chance in
-/// it. J. Philbin et al., "Object retrieval with large vocabularies and fast spatial matching", CVPR 2007; O. Chum,
+/// Every match, having a scale and an angle, proposes a similarity; those with most support are refined to an affine
+/// map and then to a homography by least squares over their inliers, with a tolerance that shrinks. There is no chance
+/// in it. J. Philbin et al., "Object retrieval with large vocabularies and fast spatial matching", CVPR 2007; O. Chum,
 /// J. Matas and J. Kittler, "Locally optimized RANSAC", 2003.
 struct GeometricVerifier {
     /// Tolerances as shares of the query's long side: for similarities, and for the final homography.
@@ -42,7 +42,10 @@ struct GeometricVerifier {
         guard matches.count >= Self.fewestInliers else { return nil }
         let table = MatchTable(matches)
         let proposals = (0..<min(matches.count, Self.mostProposals)).map { index in
-            (index: index, support: table.support(of: table.similarity(of: index), tolerance: loose, scales: Self.scaleRange))
+            (
+                index: index,
+                support: table.support(of: table.similarity(of: index), tolerance: loose, scales: Self.scaleRange)
+            )
         }.filter { $0.support >= Self.fewestInliers }.sorted { ($1.support, $0.index) < ($0.support, $1.index) }
         let frame = Frame(
             catalog: (Double(width), Double(height)), query: (Double(queryWidth), Double(queryHeight)))
@@ -69,12 +72,15 @@ struct GeometricVerifier {
 
     private func refine(_ supporters: [Int], of matches: [FeatureMatch], in frame: Frame) -> (Homography, [Int])? {
         // A wide tolerance first, so that an affine map may leave the similarity, and perspective the affine map.
-        let tolerances = [0.7 * loose, 0.7 * loose, 0.4 * (loose + tight), 0.4 * (loose + tight)] + Array(repeating: tight, count: 4)
+        let tolerances =
+            [0.7 * loose, 0.7 * loose, 0.4 * (loose + tight), 0.4 * (loose + tight)] + Array(repeating: tight, count: 4)
         var inliers = supporters
         var homography: Homography?
         for (round, tolerance) in tolerances.enumerated() {
             let isProjective = round >= 3 && inliers.count >= 7
-            guard let fitted = Homography.fitting(inliers.lazy.map { frame.pair(matches[$0]) }, isProjective: isProjective)
+            guard
+                let fitted = Homography.fitting(
+                    inliers.lazy.map { frame.pair(matches[$0]) }, isProjective: isProjective)
             else { return nil }
             homography = fitted
             let limit = Double(max(tolerance, tight))
@@ -84,8 +90,9 @@ struct GeometricVerifier {
         return homography.map { ($0, inliers) }
     }
 
-    /// Inliers at places of their own in both images, and at most two per cell of a grid on the catalog image: a repeated
-    /// pattern, or one place at two scales, is not evidence twice; a logo in a corner is little evidence for the rest.
+    /// Inliers at places of their own in both images, and at most two per cell of a grid on the catalog image: a
+    /// repeated pattern, or one place at two scales, is not evidence twice; a logo in a corner is little evidence for
+    /// the rest.
     private func spread(_ inliers: [Int], of matches: [FeatureMatch], width: Float, height: Float) -> [Int] {
         var kept: [FeatureMatch] = []
         var cells = [Int](repeating: 0, count: Self.cellsPerSide * Self.cellsPerSide)
@@ -96,8 +103,12 @@ struct GeometricVerifier {
             }
             let place = cell(match.catalog.y, height) * Self.cellsPerSide + cell(match.catalog.x, width)
             guard cells[place] < Self.mostPerCell else { continue }
-            func isClose(_ a: Keypoint, _ b: Keypoint) -> Bool { (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y) < 4 }
-            if kept.contains(where: { isClose($0.query, match.query) || isClose($0.catalog, match.catalog) }) { continue }
+            func isClose(_ a: Keypoint, _ b: Keypoint) -> Bool {
+                (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y) < 4
+            }
+            if kept.contains(where: { isClose($0.query, match.query) || isClose($0.catalog, match.catalog) }) {
+                continue
+            }
             kept.append(match)
             cells[place] += 1
         }
@@ -125,11 +136,13 @@ private struct Frame {
         (
             centered(Double(match.catalog.x), Double(match.catalog.y)),
             SIMD2(
-                (Double(match.query.x) - query.width / 2) * queryScale, (Double(match.query.y) - query.height / 2) * queryScale)
+                (Double(match.query.x) - query.width / 2) * queryScale,
+                (Double(match.query.y) - query.height / 2) * queryScale)
         )
     }
 
-    /// How far from its place in the query a homography puts the catalog's keypoint: the square, in pixels of the query.
+    /// How far from its place in the query a homography puts the catalog's keypoint: the square, in pixels of the
+    /// query.
     func squaredError(of match: FeatureMatch, under homography: Homography) -> Double {
         let (from, to) = pair(match)
         guard let place = homography.project(from.x, from.y) else { return .infinity }
@@ -144,13 +157,15 @@ private struct Frame {
             let from = centered(x, y)
             return homography.project(from.x, from.y).map {
                 Quadrilateral.Point(
-                    x: ($0.x / queryScale + query.width / 2) / query.width, y: ($0.y / queryScale + query.height / 2) / query.height)
+                    x: ($0.x / queryScale + query.width / 2) / query.width,
+                    y: ($0.y / queryScale + query.height / 2) / query.height)
             }
         }
         guard let topLeft = corner(0, 0), let topRight = corner(catalog.width, 0),
             let bottomRight = corner(catalog.width, catalog.height), let bottomLeft = corner(0, catalog.height)
         else { return nil }
-        let outline = Quadrilateral(topLeft: topLeft, topRight: topRight, bottomRight: bottomRight, bottomLeft: bottomLeft)
+        let outline = Quadrilateral(
+            topLeft: topLeft, topRight: topRight, bottomRight: bottomRight, bottomLeft: bottomLeft)
         guard outline.isConvex else { return nil }
         let corners = outline.corners.map { SIMD2($0.x * query.width, $0.y * query.height) }
         let edges = (0..<4).map { corners[($0 + 1) % 4] - corners[$0] }

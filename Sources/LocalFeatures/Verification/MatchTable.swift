@@ -51,7 +51,8 @@ struct MatchTable {
     func support(of similarity: Similarity, tolerance: Float, scales range: ClosedRange<Float>) -> Int {
         var total = SIMD8<Int32>.zero
         for start in stride(from: 0, to: queryX.count, by: Lanes.scalarCount) {
-            total.replace(with: total &+ 1, where: isSupported(start, by: similarity, tolerance: tolerance, scales: range))
+            total.replace(
+                with: total &+ 1, where: isSupported(start, by: similarity, tolerance: tolerance, scales: range))
         }
         return Int(total.wrappedSum())
     }
@@ -69,7 +70,9 @@ struct MatchTable {
         _ start: Int, by map: Similarity, tolerance: Float, scales range: ClosedRange<Float>
     ) -> SIMDMask<SIMD8<Int32>> {
         func lanes(_ column: [Float]) -> Lanes {
-            column.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start * MemoryLayout<Float>.stride, as: Lanes.self) }
+            column.withUnsafeBytes {
+                $0.loadUnaligned(fromByteOffset: start * MemoryLayout<Float>.stride, as: Lanes.self)
+            }
         }
         let (x, y) = (lanes(catalogX), lanes(catalogY))
         let across = map.cosine * x - map.sine * y + map.x - lanes(queryX)

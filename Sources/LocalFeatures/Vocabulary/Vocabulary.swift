@@ -33,7 +33,9 @@ struct Vocabulary: Sendable {
         else { throw .malformed("its vocabulary needs tensors “coarse” [16 n][d] and “words” [256 n m][d]") }
         let (groupCount, depth) = (shape[0], shape[1])
         let wordsPerGroup = wordShape[0] / groupCount
-        (self.groupCount, self.depth, self.wordsPerGroup, self.unit, self.zero) = (groupCount, depth, wordsPerGroup, unit, zero)
+        (self.groupCount, self.depth, self.wordsPerGroup, self.unit, self.zero) = (
+            groupCount, depth, wordsPerGroup, unit, zero
+        )
         let coarseCenters = try file.bytes("coarse", shape: shape)
         centers = try file.bytes("words", shape: wordShape)
         coarse = PackedCenters(coarseCenters[...], depth: depth, unit: unit, zero: zero, kernels: kernels)

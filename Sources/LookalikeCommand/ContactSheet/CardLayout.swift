@@ -1,7 +1,7 @@
 /// Where a query and its matches lie on a card, in pixels from its top left corner.
 ///
-/// The query's tile is on the left. One or two matches have tiles of the same size beside it; more have tiles of half the
-/// size in two lines.
+/// The query's tile is on the left. One or two matches have tiles of the same size beside it; more have tiles of half
+/// the size in two lines.
 struct CardLayout {
     let padding = 12
     let gap = 10

@@ -2,8 +2,8 @@
 enum DotFont {
     static let rowCount = 7
 
-    /// Seven rows of five bits, the leftmost dot first. Lowercase letters are written as capitals; unknown characters are
-    /// blank.
+    /// Seven rows of five bits, the leftmost dot first. Lowercase letters are written as capitals; unknown characters
+    /// are blank.
     static func rows(of character: Character) -> [UInt8] {
         glyphs[character] ?? character.uppercased().first.flatMap { glyphs[$0] }
             ?? [UInt8](repeating: 0, count: rowCount)
