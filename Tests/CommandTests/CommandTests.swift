@@ -95,7 +95,8 @@ import Testing
         #expect(try Command.run("catalog", "remove", catalog, "i0").errors.contains("has no entity “i0”"))
         #expect(try Command.run("catalog", "list", catalog).output == "i2\n")
         #expect(try Command.run("catalog", "verify", catalog).output == "1 entities, all intact\n")
-        #expect(try Command.run("catalog", "info", catalog).output.contains("entities      1"))
+        let info = try Command.run("catalog", "info", catalog).output
+        #expect(info.split(separator: "\n").contains { $0.split(separator: " ") == ["entities", "1"] }, "\(info)")
     }
 
     @Test func printsAndDistances() throws {
