@@ -12,7 +12,6 @@ struct CandidateSearch {
     let lists: MappedInvertedLists
     let matrix: MappedPrintMatrix
     let prints: [FeaturePrint]
-    let threshold: Double?
     let filter: CatalogFilter
     let excluded: Set<Int64>
     let effort: SearchEffort

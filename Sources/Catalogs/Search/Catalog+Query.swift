@@ -60,8 +60,8 @@ extension Catalog {
             return CatalogQuery(prints: embedded.prints, matchThreshold: embedded.matchThreshold)
         }
         let search = CandidateSearch(
-            catalog: self, lists: lists, matrix: currentMatrix(), prints: embedded.prints,
-            threshold: embedded.matchThreshold, filter: filter, excluded: excluded, effort: analyzed.effort)
+            catalog: self, lists: lists, matrix: currentMatrix(), prints: embedded.prints, filter: filter,
+            excluded: excluded, effort: analyzed.effort)
         let printCandidates = try measured(timings, .search) { try search.byPrints() }
         let first = try search.verify(features, with: printCandidates, timings: timings)
         var verified = first.verified

@@ -4,9 +4,9 @@ import Imaging
 /// Decides whether matches agree on one homography, and where in the query the image lies.
 ///
 /// Every match, having a scale and an angle, proposes a similarity; those with most support are refined to an affine
-/// map and then to a homography by least squares over their inliers, with a tolerance that shrinks. There is no chance
-/// in it. J. Philbin et al., "Object retrieval with large vocabularies and fast spatial matching", CVPR 2007; O. Chum,
-/// J. Matas and J. Kittler, "Locally optimized RANSAC", 2003.
+/// map and then to a homography by least squares over their inliers, with a tolerance that shrinks. It is
+/// deterministic. J. Philbin et al., "Object retrieval with large vocabularies and fast spatial matching", CVPR 2007;
+/// O. Chum, J. Matas and J. Kittler, "Locally optimized RANSAC", 2003.
 struct GeometricVerifier {
     /// Tolerances as shares of the query's long side: for similarities, and for the final homography.
     private static let looseTolerance: Float = 0.03
@@ -18,6 +18,7 @@ struct GeometricVerifier {
     private static let mostRefinements = 4
     /// Fewer inliers agree by chance in most pairs of images.
     private static let fewestInliers = 6
+    /// Cells of the grid that spreads inliers, and how many each may count.
     private static let cellsPerSide = 5
     private static let mostPerCell = 2
     /// An octave of scale in either direction.
