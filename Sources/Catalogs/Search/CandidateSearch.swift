@@ -67,7 +67,7 @@ struct CandidateSearch {
             guard let distance = distances[key] else { continue }
             verified[key] = VerifiedEntity(
                 key: key, inlierCount: outline.inlierCount,
-                evidence: outline.inliers.reduce(0) { $0 + 1 / Double(max(claims[$1, default: 1], 1)) },
+                evidence: outline.inliers.reduce(0) { $0 + 1 / Double(claims[$1, default: 1]) },
                 outline: outline.outline, squaredDistance: distance,
                 rectifiedDistance: nil)
         }
@@ -89,8 +89,10 @@ struct CandidateSearch {
         let crops = chosen.map { ImageCrop(image, quadrilateral: verified[$0].outline) }
         let prints = try model.embed(crops, timings: timings).map(\.print)
         for (index, print) in zip(chosen, prints) {
-            let rows = matrix.rows(withKeys: [verified[index].key])
-            guard let found = ExactSearch(matrix.matrix).nearest(toAnyOf: [print.vector], k: 1, among: rows).first
+            guard let row = matrix.row(withKey: verified[index].key),
+                let found = ExactSearch(matrix.matrix).nearest(
+                    toAnyOf: [print.vector], k: 1, among: [row..<(row + 1)]
+                ).first
             else { continue }
             verified[index].rectifiedDistance = Double(found.squaredDistance.squareRoot())
             verified[index].squaredDistance = min(verified[index].squaredDistance, found.squaredDistance)
@@ -116,8 +118,8 @@ struct CandidateSearch {
             let key = lists.key(position)
             guard !excluded.contains(key) else { return false }
             guard let allowed else { return true }
-            let row = matrix.lastRow(upTo: key)
-            return row >= 0 && matrix.key(row) == key && allowed.contains { $0.contains(row) }
+            guard let row = matrix.row(withKey: key) else { return false }
+            return allowed.contains { $0.contains(row) }
         }
         return lists.lists.candidates(for: query.words, limit: effort.featureCandidates, where: isIncluded)
             .map { lists.key($0.image) }
@@ -136,7 +138,7 @@ struct CandidateSearch {
 
     /// Of the prints of entities to the query's; without those that the matrix does not have.
     private func squaredDistances(of keys: [Int64]) -> [Int64: Float] {
-        let rows = matrix.rows(withKeys: keys.sorted())
+        let rows = keys.sorted().compactMap { matrix.row(withKey: $0) }.map { $0..<($0 + 1) }
         guard !rows.isEmpty else { return [:] }
         return ExactSearch(matrix.matrix)
             .nearest(toAnyOf: prints.map(\.vector), k: keys.count, among: rows, after: nil)

@@ -48,8 +48,7 @@ extension Catalog {
         _ confidence: MatchConfidence
     ) -> [RankedEntity] {
         query.verified.filter { entity in
-            let row = matrix.lastRow(upTo: entity.key)
-            guard row >= 0, matrix.key(row) == entity.key else { return false }
+            guard let row = matrix.row(withKey: entity.key) else { return false }
             return allowed?.contains { $0.contains(row) } ?? true
         }.map(confidence.place)
     }

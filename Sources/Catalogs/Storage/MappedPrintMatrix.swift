@@ -50,6 +50,12 @@ final class MappedPrintMatrix: Sendable {
         return low - 1
     }
 
+    /// The row of an entity; nil if the matrix does not have it. O(log rows).
+    func row(withKey key: Int64) -> Int? {
+        let row = lastRow(upTo: key)
+        return row >= 0 && self.key(row) == key ? row : nil
+    }
+
     /// The rows with these ascending keys, as the fewest ranges; keys without a row are skipped. O(rows + keys).
     func rows(withKeys wanted: [Int64]) -> [Range<Int>] {
         let keys = section(header.keysOffset, count: header.rowCount, of: Int64.self)

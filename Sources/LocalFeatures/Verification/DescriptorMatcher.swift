@@ -73,7 +73,7 @@ struct DescriptorMatcher {
                         dots.baseAddress.map { $0 + row * groups * 16 }, offsets[row], scales, groups * 16, &two)
                     // Squared distances of unit vectors from their dot products.
                     let (nearest, second) = (2 - 2 * two.best * units[row], 2 - 2 * two.second * units[row])
-                    // The rows that pad the last group look like nothing: a feature that is nearest to one has no match.
+                    // The rows that pad the last group stand for no feature; what is nearest to one has no match.
                     guard Int(two.row) < image.count, nearest < Self.largestRatio * Self.largestRatio * second else {
                         continue
                     }
