@@ -27,12 +27,18 @@
     void lk_write_bytes_##suffix(const float *, float, size_t, uint8_t *);                        \
     void lk_sample_##suffix(const float *, int32_t, int32_t, const lk_projection *, int32_t,      \
                             int32_t, float *);                                                           \
+    void lk_luma_row_##suffix(const uint8_t *, int32_t, const float *, int32_t, float *);         \
+    void lk_filter_row_##suffix(const float *, const lk_filter_span *, const float *, int32_t,    \
+                                float *);                                                         \
     void lk_gaussian_blur_##suffix(const lk_plane *, const float *, int32_t, float *, float *,    \
                                    float *);                                                      \
     size_t lk_scale_space_extrema_##suffix(const float *const[3], ptrdiff_t, int32_t, int32_t,    \
                                            int32_t, float, lk_pixel *, size_t);                   \
     void lk_orientation_histogram_##suffix(const lk_patch *, const float *, float *);             \
     void lk_gradient_descriptor_##suffix(const lk_patch *, const float *, float *);               \
+    lk_quantization lk_quantize_components_##suffix(const float *, size_t, int8_t *);             \
+    void lk_offer_centers_##suffix(const int32_t *, int32_t, float, const float *, size_t,        \
+                                   int32_t, lk_nearest_centers *);                                \
     void lk_best_two_##suffix(const int32_t *, int32_t, const float *, size_t, lk_best_two *);    \
     size_t lk_hamming_within_##suffix(uint64_t, const uint64_t *, size_t, uint32_t, lk_hamming *);
 
@@ -58,8 +64,10 @@
       lk_sum_columns_##floats, lk_sum_cells_##floats, \
       lk_filter_columns_##floats, lk_accumulate_##floats,                                         \
       lk_write_pixels_##floats, lk_write_bytes_##floats, lk_sample_##floats,          \
+      lk_luma_row_##floats, lk_filter_row_##floats,                                               \
       lk_gaussian_blur_##floats, lk_scale_space_extrema_##floats,                                 \
-      lk_orientation_histogram_##floats, lk_gradient_descriptor_##floats, lk_best_two_##floats,   \
+      lk_orientation_histogram_##floats, lk_gradient_descriptor_##floats,                         \
+      lk_quantize_components_##floats, lk_offer_centers_##floats, lk_best_two_##floats,           \
       lk_hamming_within_##floats }
 
 LK_DECLARE_FLOAT(portable)

@@ -113,7 +113,8 @@ public final class LocalFeatureExtractor: Sendable {
         defer { free.withLock { $0.append(workspace) } }
         let space = workspace.space
         space.build(width: size.width, height: size.height) { plane, stride in
-            GrayImage.write(image, width: size.width, height: size.height, into: plane, stride: stride, simd: simd)
+            LumaResizer(width: size.width, height: size.height, simd: simd).resize(
+                image, into: UnsafeMutableBufferPointer(start: plane, count: stride * size.height), stride: stride)
         }
         var keypoints: [Keypoint] = []
         withUnsafeTemporaryAllocation(of: Float.self, capacity: KeypointDescriber.length) { raw in

@@ -168,6 +168,25 @@ typedef struct {
     uint32_t distance;
 } lk_hamming;
 
+// The step of int8 components, and the sum of their codes.
+typedef struct {
+    float unit;
+    int32_t sum;
+} lk_quantization;
+
+// A vector whose components are all smaller is treated as if the largest were this.
+#define LK_SMALLEST_COMPONENT 1e-20f
+
+enum { LK_MOST_NEAREST_CENTERS = 8 };
+
+// The `count` best of the centers seen so far, best first: at most `capacity`, 1...LK_MOST_NEAREST_CENTERS.
+typedef struct {
+    int32_t count;
+    int32_t capacity;
+    float scores[LK_MOST_NEAREST_CENTERS];
+    int32_t indices[LK_MOST_NEAREST_CENTERS];
+} lk_nearest_centers;
+
 typedef struct {
     lk_simd_target target;
     const char *name;
@@ -254,6 +273,13 @@ typedef struct {
     void (*sample)(const float *pixels, int32_t width, int32_t height, const lk_projection *projection,
                    int32_t row, int32_t count, float *out);
 
+    // out[x] = sum over channels c of weights[c] * source[x * channels + c], for 1, 3 or 4 channels.
+    void (*luma_row)(const uint8_t *source, int32_t channels, const float *weights, int32_t width, float *out);
+
+    // out[x] = sum of weights * cells, one float per pixel.
+    void (*filter_row)(const float *cells, const lk_filter_span *spans, const float *weights, int32_t width,
+                       float *out);
+
     // Separable Gaussian blur with replicated edges: taps[0] at the center, taps[radius] at both ends. `out` has the
     // source's stride. `difference`, if not NULL, becomes out - source. `line` holds
     // stride + 2 * LK_LARGEST_BLUR_RADIUS floats.
@@ -270,6 +296,15 @@ typedef struct {
 
     // LK_DESCRIPTOR_LENGTH sums of gradient lengths, times `window`: [row of cells][column of cells][direction].
     void (*gradient_descriptor)(const lk_patch *patch, const float *window, float *descriptor);
+
+    // codes[i] = values[i] / unit, rounded to nearest, even on a tie, with the unit at which the largest is 127 or
+    // -127; `count` is a multiple of 16.
+    lk_quantization (*quantize_components)(const float *values, size_t count, int8_t *codes);
+
+    // Offers the centers first...first + count - 1, with the scores
+    // (dots[i] - offset) * scale - half_squared_norms[i]; `count` is a multiple of 16.
+    void (*offer_centers)(const int32_t *dots, int32_t offset, float scale, const float *half_squared_norms,
+                          size_t count, int32_t first, lk_nearest_centers *nearest);
 
     // The two largest of (dots[i] - offset) * scales[i]; `count` is a positive multiple of 16.
     void (*best_two)(const int32_t *dots, int32_t offset, const float *scales, size_t count, lk_best_two *out);

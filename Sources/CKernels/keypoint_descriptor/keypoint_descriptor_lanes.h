@@ -1,6 +1,7 @@
 // Gradient histograms of a patch around a keypoint, a row of sixteen samples at a time.
 //
-// The including file defines ORIENTATION_HISTOGRAM and GRADIENT_DESCRIPTOR, and sets the target.
+// The including file defines ORIENTATION_HISTOGRAM and GRADIENT_DESCRIPTOR, and sets the target. It may define
+// GATHER(floats, indices), which loads sixteen floats by their indices.
 
 #include <math.h>
 
@@ -28,6 +29,15 @@ LK_INLINE lk_f32x16 sample_line(const lk_patch *patch, float x, float y, float s
     const ptrdiff_t stride = patch->plane.stride;
     lk_i32x16 at = row * (int32_t)stride + column;
     lk_f32x16 a = {0}, b = {0}, c = {0}, d = {0};
+#ifdef GATHER
+    if (used == 16) {
+        const float *pixels = patch->plane.pixels;
+        a = GATHER(pixels, at);
+        b = GATHER(pixels + 1, at);
+        c = GATHER(pixels + stride, at);
+        d = GATHER(pixels + stride + 1, at);
+    } else
+#endif
     for (int lane = 0; lane < used; lane++) {
         const float *p = patch->plane.pixels + at[lane];
         a[lane] = p[0];

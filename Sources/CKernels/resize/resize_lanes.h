@@ -129,11 +129,41 @@ LK_INLINE void sum_cells_of_four(const uint16_t *line, int32_t width, int32_t fa
     }
 }
 
+// One pixel a cell, or two, of three channels each. A vector is read from every fourth or eighth pixel on, with the
+// beginning of the pixels behind them; the last pixels, which have none behind them, are left over.
+LK_INLINE int32_t sum_short_cells_of_three(const uint16_t *line, int32_t width, int32_t factor, float *cells) {
+    int32_t x = 0;
+    if (factor == 1) {
+        const u16x16 zero = {0};
+        for (; x + 6 <= width; x += 4) {
+            u16x16 pixels;
+            memcpy(&pixels, line + (ptrdiff_t)x * 3, sizeof pixels);
+            const u16x16 padded =
+                __builtin_shufflevector(pixels, zero, 0, 1, 2, 16, 3, 4, 5, 16, 6, 7, 8, 16, 9, 10, 11, 16);
+            lk_store16(cells + (ptrdiff_t)x * 4, __builtin_convertvector(padded, lk_f32x16));
+        }
+    }
+    if (factor == 2) {
+        const u16x32 zero = {0};
+        for (; x + 11 <= width; x += 8) {
+            u16x32 pixels;
+            memcpy(&pixels, line + (ptrdiff_t)x * 3, sizeof pixels);
+            const u16x16 pairs =
+                __builtin_shufflevector(pixels, zero, 0, 1, 2, 32, 6, 7, 8, 32, 12, 13, 14, 32, 18, 19, 20, 32) +
+                __builtin_shufflevector(pixels, zero, 3, 4, 5, 32, 9, 10, 11, 32, 15, 16, 17, 32, 21, 22, 23, 32);
+            lk_store16(cells + (ptrdiff_t)x * 2, __builtin_convertvector(pairs, lk_f32x16));
+        }
+    }
+    return x;
+}
+
 // Pixels of three channels are read with the first of the next one's, which is not counted; of the last pixel
 // there is no next one.
-LK_INLINE void sum_cells_of_three(const uint16_t *line, int32_t width, int32_t factor, float *cells) {
+LK_INLINE void sum_cells_of_three(const uint16_t *line, int32_t width, int32_t factor, bool fits, float *cells) {
     const u32x4 three = {~0u, ~0u, ~0u, 0};
-    for (int32_t x = 0; x < width; x += factor, cells += 4) {
+    const int32_t done = fits ? sum_short_cells_of_three(line, width, factor, cells) : 0;
+    cells += (ptrdiff_t)(done / factor) * 4;
+    for (int32_t x = done; x < width; x += factor, cells += 4) {
         const int32_t end = x + factor < width ? x + factor : width;
         u32x4 sum = {0};
         for (int32_t i = x; i < end; i++) {
@@ -163,7 +193,7 @@ void RESIZE(sum_columns)(const uint16_t *line, int32_t channels, int32_t width, 
                          bool fits, float *cells) {
     if (channels == 4 && fits) sum_small_cells_of_four(line, width, factor, cells);
     else if (channels == 4) sum_cells_of_four(line, width, factor, cells);
-    else if (channels == 3) sum_cells_of_three(line, width, factor, cells);
+    else if (channels == 3) sum_cells_of_three(line, width, factor, fits, cells);
     else sum_cells_of_one(line, width, factor, cells);
 }
 

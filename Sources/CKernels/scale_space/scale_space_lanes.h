@@ -4,8 +4,9 @@
 
 #include "../vector.h"
 
-// Columns of a strip of the vertical pass: the rows under its kernel stay in the first-level cache.
-enum { STRIP = 128 };
+// Columns of a strip of the vertical pass: the rows under its kernel stay in the first-level cache. Rows of a band, on
+// which the horizontal pass follows while they are in the second-level cache.
+enum { STRIP = 128, BAND = 16 };
 
 // Weighs 2 * radius + 1 rows, for `columns` pixels (a multiple of 16) from column `x` on.
 LK_INLINE void weigh_rows(const float *const *rows, const float *taps, int32_t radius, int32_t x, int32_t columns,
@@ -41,27 +42,30 @@ void GAUSSIAN_BLUR(const lk_plane *source, const float *taps, int32_t radius, fl
                    float *difference) {
     const ptrdiff_t stride = source->stride;
     const int32_t width = source->width, height = source->height, columns = (width + 15) / 16 * 16;
-    const float *rows[2 * LK_LARGEST_BLUR_RADIUS + 1];
-    for (int32_t x = 0; x < columns; x += STRIP)
-        for (int32_t y = 0; y < height; y++) {
-            for (int32_t k = -radius; k <= radius; k++) {
-                int32_t row = y + k < 0 ? 0 : y + k >= height ? height - 1 : y + k;
-                rows[k + radius] = source->pixels + row * stride;
+    for (int32_t top = 0; top < height; top += BAND) {
+        const int32_t bottom = height - top < BAND ? height : top + BAND;
+        const float *rows[2 * LK_LARGEST_BLUR_RADIUS + 1];
+        for (int32_t x = 0; x < columns; x += STRIP)
+            for (int32_t y = top; y < bottom; y++) {
+                for (int32_t k = -radius; k <= radius; k++) {
+                    int32_t row = y + k < 0 ? 0 : y + k >= height ? height - 1 : y + k;
+                    rows[k + radius] = source->pixels + row * stride;
+                }
+                weigh_rows(rows, taps, radius, x, columns - x < STRIP ? columns - x : STRIP, out + y * stride + x);
             }
-            weigh_rows(rows, taps, radius, x, columns - x < STRIP ? columns - x : STRIP, out + y * stride + x);
+        float *row = line + LK_LARGEST_BLUR_RADIUS;
+        for (int32_t k = -radius; k <= radius; k++) rows[k + radius] = row + k;
+        for (int32_t y = top; y < bottom; y++) {
+            float *result = out + y * stride;
+            memcpy(row, result, (size_t)width * sizeof(float));
+            for (int32_t k = 1; k <= radius; k++) row[-k] = row[0];
+            for (int32_t x = width; x < columns + radius; x++) row[x] = row[width - 1];
+            weigh_rows(rows, taps, radius, 0, columns, result);
+            if (!difference) continue;
+            for (int32_t x = 0; x < columns; x += 16)
+                lk_store16(difference + y * stride + x,
+                           lk_load16(result + x) - lk_load16(source->pixels + y * stride + x));
         }
-    float *row = line + LK_LARGEST_BLUR_RADIUS;
-    for (int32_t k = -radius; k <= radius; k++) rows[k + radius] = row + k;
-    for (int32_t y = 0; y < height; y++) {
-        float *result = out + y * stride;
-        memcpy(row, result, (size_t)width * sizeof(float));
-        for (int32_t k = 1; k <= radius; k++) row[-k] = row[0];
-        for (int32_t x = width; x < columns + radius; x++) row[x] = row[width - 1];
-        weigh_rows(rows, taps, radius, 0, columns, result);
-        if (!difference) continue;
-        for (int32_t x = 0; x < columns; x += 16)
-            lk_store16(difference + y * stride + x,
-                       lk_load16(result + x) - lk_load16(source->pixels + y * stride + x));
     }
 }
 

@@ -24,6 +24,10 @@ struct CandidateSearch {
     private static let leastEvidence = 7.0
     /// With this many inliers an entity counts as found when that is decided.
     private static let surelyFound = 12
+    /// The most likely candidates are verified first, and the others only if these leave something to be found.
+    private static let firstCandidates = 12
+    /// Entities of the first candidates that cover this share of the query leave little room for others.
+    private static let filled = 0.3
 
     /// The rows with the nearest prints, nearest first.
     func byPrints() throws -> [Int64] {
@@ -55,11 +59,10 @@ struct CandidateSearch {
                 candidates.append(list[rank])
             }
         }
-        let images = try features(of: candidates)
-        let outlines = measured(timings, .verify, count: images.count) {
-            concurrentMap(images.count, threads: availableProcessorCount) { query.verify(images[$0].features) }
+        var found = try outlines(of: candidates.prefix(Self.firstCandidates), in: query, timings: timings)
+        if effort == .thorough || !Self.isFilled(found.map(\.1)) {
+            found += try outlines(of: candidates.dropFirst(Self.firstCandidates), in: query, timings: timings)
         }
-        let found = zip(images, outlines).compactMap { image, outline in outline.map { (image.key, $0) } }
         let distances = squaredDistances(of: found.map(\.0))
         var verified: [Int64: VerifiedEntity] = [:]
         let claims = Self.claims(found.map(\.1))
@@ -74,6 +77,13 @@ struct CandidateSearch {
         return (verified, candidates)
     }
 
+    /// Whether the best of some outlines is certain and they cover so much that little else can be seen.
+    private static func isFilled(_ outlines: [VerifiedOutline]) -> Bool {
+        let found = outlines.filter { $0.inlierCount >= surelyFound }
+        return found.contains { Double($0.inlierCount) >= MatchConfidence.mostInliers }
+            && found.reduce(0) { $0 + $1.outline.area } >= filled
+    }
+
     /// Embeds what the outlines of the best verified entities rectify, and compares it with the entities' prints: a
     /// logo or a frame that many images share has inliers, but the print of the rectified crop tells the images apart.
     func compareRectified(
@@ -85,7 +95,11 @@ struct CandidateSearch {
             .filter { verified[$0].evidence >= Self.leastEvidence && model.canEmbed(verified[$0].outline) }
             .sorted { (verified[$1].evidence, $0) < (verified[$0].evidence, $1) }
             .prefix(effort.rectifiedCrops)
-        guard !chosen.isEmpty else { return verified }
+        guard let best = chosen.first else { return verified }
+        // Nothing competes with it, and no distance makes it unlikely.
+        if effort != .thorough, chosen.count == 1, verified[best].evidence >= MatchConfidence.mostInliers {
+            return verified
+        }
         let crops = chosen.map { ImageCrop(image, quadrilateral: verified[$0].outline) }
         let prints = try model.embed(crops, timings: timings).map(\.print)
         for (index, print) in zip(chosen, prints) {
@@ -123,6 +137,16 @@ struct CandidateSearch {
         }
         return lists.lists.candidates(for: query.words, limit: effort.featureCandidates, where: isIncluded)
             .map { lists.key($0.image) }
+    }
+
+    private func outlines(
+        of candidates: ArraySlice<Int64>, in query: LocalFeatureQuery, timings: StageTimings?
+    ) throws -> [(Int64, VerifiedOutline)] {
+        let images = try features(of: Array(candidates))
+        let outlines = measured(timings, .verify, count: images.count) {
+            concurrentMap(images.count, threads: availableProcessorCount) { query.verify(images[$0].features) }
+        }
+        return zip(images, outlines).compactMap { image, outline in outline.map { (image.key, $0) } }
     }
 
     private func features(of keys: [Int64]) throws -> [(key: Int64, features: LocalFeatures)] {

@@ -35,6 +35,7 @@ extension Catalog {
     package func analyze(
         _ image: PixelBuffer, effort: SearchEffort, crops: QueryCrops?, timings: StageTimings?
     ) throws -> AnalyzedImage {
+        let image = hasLocalFeatures && effort != .prints ? Self.reduced(image) : image
         let embedded = try QueryEmbedder(model, crops: crops ?? (hasLocalFeatures ? effort : .prints).crops).embed(
             image, timings: timings)
         try Task.checkCancellation()
@@ -48,6 +49,12 @@ extension Catalog {
             }
         try Task.checkCancellation()
         return AnalyzedImage(image: image, effort: effort, embedded: embedded, features: features)
+    }
+
+    /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane.
+    private static func reduced(_ image: PixelBuffer) -> PixelBuffer {
+        let factor = max(image.width, image.height) / LocalFeatureExtractor.Detail.fineQuery.longSide
+        return factor > 1 ? BoxReducer(factor: min(factor, 16)).reduce(image) : image
     }
 
     /// - Parameter excluded: entities that are treated as if the catalog did not have them.

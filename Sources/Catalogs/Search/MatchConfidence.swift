@@ -14,7 +14,7 @@ struct MatchConfidence {
 
     /// Log odds per inlier, up to the largest count that adds any, and per unit of distance.
     private static let perInlier = 0.93
-    private static let mostInliers = 25.0
+    static let mostInliers = 25.0
     private static let perRectifiedDistance = -10.9
     private static let verifiedBias = -4.8
     /// Larger distances say no more: windows over a wallpaper, or a thumb on a cover, make any distance large. Also

@@ -2,8 +2,8 @@ import Compute
 
 /// Resizes images of any size, format and stride to one size, antialiased, in one pass over the source.
 ///
-/// Per row of cells: sum the pixel rows, sum the columns, filter along the row, and add the result
-/// to the output rows that it takes part in. Of the output only the rows under way are kept apart.
+/// Per row of cells: sum the pixel rows, sum the columns, and add the cells to the output rows that they take part in;
+/// a row that is complete is filtered along its length. Of the output only the rows under way are kept apart.
 /// O(source pixels + output pixels) time, O(source width + output width) memory.
 public struct Resizer: Sendable {
     public let width: Int
@@ -53,8 +53,7 @@ public struct Resizer: Sendable {
             source: image.height, target: height,
             factor: reduction.factor(source: image.height, target: height, isHorizontal: false))
         let pass = ResizePass(
-            kernels: kernels.table, image: image, width: width, height: height,
-            horizontal: horizontal, vertical: vertical)
+            kernels: kernels.table, image: image, horizontal: horizontal, vertical: vertical)
         pass.run(into: output, layout: layout)
     }
 }

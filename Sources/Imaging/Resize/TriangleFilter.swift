@@ -43,4 +43,7 @@ struct TriangleFilter {
         self.spans = spans
         self.weights = weights
     }
+
+    /// Cells along an axis of `source` pixels.
+    func cellCount(of source: Int) -> Int { (source + factor - 1) / factor }
 }

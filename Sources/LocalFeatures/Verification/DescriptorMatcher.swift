@@ -26,21 +26,19 @@ struct DescriptorMatcher {
         let dimension = LocalFeatureModel.dimension
         var codes = [Int8](repeating: 0, count: query.count * dimension)
         var (units, offsets): ([Float], [Int32]) = ([], [])
-        for row in 0..<query.count {
-            var largest: Float = 1e-20
-            for index in 0..<dimension {
-                largest = max(largest, abs(query.descriptors[row * dimension + index] * model.quantizer.steps[index]))
+        let steps = model.quantizer.steps
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: dimension) { scaled in
+            codes.withUnsafeMutableBufferPointer { codes in
+                for row in 0..<query.count {
+                    for index in 0..<dimension {
+                        scaled[index] = query.descriptors[row * dimension + index] * steps[index]
+                    }
+                    let quantization = kernels.table.quantize_components(
+                        scaled.baseAddress, dimension, codes.baseAddress.map { $0 + row * dimension })
+                    units.append(quantization.unit)
+                    offsets.append(Int32((7.5 * Float(quantization.sum)).rounded()))
+                }
             }
-            let unit = largest / 127
-            var sum = 0
-            for index in 0..<dimension {
-                let code = Int8(
-                    (query.descriptors[row * dimension + index] * model.quantizer.steps[index] / unit).rounded())
-                codes[row * dimension + index] = code
-                sum += Int(code)
-            }
-            units.append(unit)
-            offsets.append(Int32((7.5 * Float(sum)).rounded()))
         }
         (self.codes, self.units, self.offsets) = (codes, units, offsets)
         let quantizer = model.quantizer

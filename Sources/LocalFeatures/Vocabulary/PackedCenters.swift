@@ -28,20 +28,36 @@ struct PackedCenters: Sendable {
         self.kernels = kernels
     }
 
-    /// Offers all centers, numbered from `first` on.
-    func offer(_ query: QuantizedComponents, first: Int, to nearest: inout NearestCenters) {
-        withUnsafeTemporaryAllocation(of: Int32.self, capacity: halfSquaredNorms.count) { dots in
-            kernels.table.quantized_products(query.codes, 1, packed, groupCount, quads, dots.baseAddress)
-            let scale = query.unit * unit
-            var lowest = nearest.lowestScore
-            halfSquaredNorms.withUnsafeBufferPointer { halves in
-                for index in halves.indices {
-                    let score = Float(dots[index] - query.offset) * scale - halves[index]
-                    guard score > lowest else { continue }
-                    nearest.insert(first + index, score)
-                    lowest = nearest.lowestScore
+    /// Offers all centers, numbered from `first` on, to some of the descriptors.
+    ///
+    /// - Parameter rows: the numbers of those descriptors; `nearest[row]` is what each has found.
+    func offer(
+        _ queries: QuantizedComponents, rows: ArraySlice<Int32>, first: Int,
+        to nearest: UnsafeMutableBufferPointer<lk_nearest_centers>
+    ) {
+        let (depth, count) = (4 * quads, halfSquaredNorms.count)
+        var start = rows.startIndex
+        while start < rows.endIndex {
+            let part = rows[start..<min(start + Self.rowsAtOnce, rows.endIndex)]
+            start = part.endIndex
+            withUnsafeTemporaryAllocation(of: Int8.self, capacity: part.count * depth) { codes in
+                for (place, row) in part.enumerated() {
+                    queries.copyCodes(of: Int(row), to: codes, at: place * depth)
+                }
+                withUnsafeTemporaryAllocation(of: Int32.self, capacity: part.count * count) { dots in
+                    kernels.table.quantized_products(
+                        codes.baseAddress, part.count, packed, groupCount, quads, dots.baseAddress)
+                    for (place, row) in part.enumerated() {
+                        let query = queries.quantizations[Int(row)]
+                        kernels.table.offer_centers(
+                            dots.baseAddress.map { $0 + place * count }, query.sum * queries.zero, query.unit * unit,
+                            halfSquaredNorms, count, Int32(first), nearest.baseAddress.map { $0 + Int(row) })
+                    }
                 }
             }
         }
     }
+
+    /// So many dot products stay in the first-level cache with a group of centers.
+    private static let rowsAtOnce = 16
 }

@@ -1,23 +1,38 @@
-/// The first components of a descriptor as int8, for products with unsigned codes.
+import CKernels
+import Compute
+
+/// The first components of several descriptors as int8, for products with unsigned codes.
 struct QuantizedComponents {
-    private(set) var codes: [Int8]
-    /// What one step of a code stands for.
-    private(set) var unit: Float = 1
-    /// What the zero point of the other side adds to a dot product.
-    private(set) var offset: Int32 = 0
+    /// Of each descriptor, the step of its codes and their sum, which the zero point of the other side adds to a dot
+    /// product.
+    let quantizations: [lk_quantization]
+    /// The zero point of the other side.
+    let zero: Int32
+    private let codes: [Int8]
+    private let depth: Int
 
-    init(count: Int) { codes = Array(repeating: 0, count: count) }
-
-    mutating func set(_ components: Slice<UnsafeBufferPointer<Float>>, zero: Int) {
-        var largest: Float = 1e-20
-        for value in components { largest = max(largest, abs(value)) }
-        unit = largest / 127
-        var sum: Int32 = 0
-        for (index, value) in components.enumerated() {
-            let code = Int8((value / unit).rounded())
-            codes[index] = code
-            sum += Int32(code)
+    /// - Precondition: `depth` is a multiple of 16, and at most `dimension`.
+    init(of descriptors: UnsafeBufferPointer<Float>, dimension: Int, depth: Int, zero: Int, kernels: SIMDTarget) {
+        precondition(depth % 16 == 0 && depth <= dimension, "components come in groups of sixteen")
+        let count = descriptors.count / dimension
+        var quantizations: [lk_quantization] = []
+        quantizations.reserveCapacity(count)
+        codes = [Int8](unsafeUninitializedCapacity: count * depth) { codes, initialized in
+            for row in 0..<count {
+                quantizations.append(
+                    kernels.table.quantize_components(
+                        descriptors.baseAddress.map { $0 + row * dimension }, depth,
+                        codes.baseAddress.map { $0 + row * depth }))
+            }
+            initialized = count * depth
         }
-        offset = sum * Int32(zero)
+        self.quantizations = quantizations
+        self.zero = Int32(zero)
+        self.depth = depth
+    }
+
+    func copyCodes(of row: Int, to target: UnsafeMutableBufferPointer<Int8>, at offset: Int) {
+        precondition(offset + depth <= target.count, "\(depth) codes per descriptor")
+        for index in 0..<depth { target[offset + index] = codes[row * depth + index] }
     }
 }

@@ -24,18 +24,20 @@ struct Vocabulary: Sendable {
     private let depth: Int
     private let unit: Float
     private let zero: Int
+    private let kernels: SIMDTarget
 
     init(of file: SafeTensorsFile, unit: Float, zero: Int, kernels: SIMDTarget) throws(ModelError.Reason) {
         guard let shape = file.shape(of: "coarse"), let wordShape = file.shape(of: "words"), shape.count == 2,
-            wordShape.count == 2, shape[0] > 0, shape[0] % 16 == 0, shape[1] > 0, shape[1] % 4 == 0,
+            wordShape.count == 2, shape[0] > 0, shape[0] % 16 == 0, shape[1] > 0, shape[1] % 16 == 0,
             shape[1] <= LocalFeatureModel.dimension, wordShape[1] == shape[1], wordShape[0] % (16 * shape[0]) == 0,
             wordShape[0] > 0, wordShape[0] <= 1 << 16
-        else { throw .malformed("its vocabulary needs tensors “coarse” [16 n][d] and “words” [256 n m][d]") }
+        else { throw .malformed("its vocabulary needs tensors “coarse” [16 n][16 d] and “words” [256 n m][16 d]") }
         let (groupCount, depth) = (shape[0], shape[1])
         let wordsPerGroup = wordShape[0] / groupCount
         (self.groupCount, self.depth, self.wordsPerGroup, self.unit, self.zero) = (
             groupCount, depth, wordsPerGroup, unit, zero
         )
+        self.kernels = kernels
         let coarseCenters = try file.bytes("coarse", shape: shape)
         centers = try file.bytes("words", shape: wordShape)
         coarse = PackedCenters(coarseCenters[...], depth: depth, unit: unit, zero: zero, kernels: kernels)
@@ -49,25 +51,52 @@ struct Vocabulary: Sendable {
 
     /// The `count` nearest words of each of several descriptors, nearest first.
     ///
+    /// The descriptors that are compared with a group are compared together, so that its words are read once.
     /// O(descriptors · (groups + 5 · words per group) · d).
+    ///
+    /// - Precondition: `count` is at most eight.
     func words(of descriptors: UnsafeBufferPointer<Float>, count: Int) -> [UInt16] {
-        let dimension = LocalFeatureModel.dimension
-        var nearest: [UInt16] = []
-        nearest.reserveCapacity(descriptors.count / dimension * count)
-        var groupsFound = NearestCenters(count: Self.groupsCompared(count: count))
-        var wordsFound = NearestCenters(count: count)
-        var query = QuantizedComponents(count: depth)
-        for start in stride(from: 0, to: descriptors.count, by: dimension) {
-            query.set(descriptors[start..<(start + depth)], zero: zero)
-            groupsFound.removeAll()
-            coarse.offer(query, first: 0, to: &groupsFound)
-            wordsFound.removeAll()
-            for group in groupsFound.indices {
-                groups[group].offer(query, first: group * wordsPerGroup, to: &wordsFound)
-            }
-            for word in wordsFound.indices { nearest.append(UInt16(truncatingIfNeeded: word)) }
+        let queries = QuantizedComponents(
+            of: descriptors, dimension: LocalFeatureModel.dimension, depth: depth, zero: zero, kernels: kernels)
+        let rows = queries.quantizations.indices
+        var found = rows.map { _ in lk_nearest_centers(capacity: Self.groupsCompared(count: count)) }
+        found.withUnsafeMutableBufferPointer {
+            coarse.offer(queries, rows: rows.map(Int32.init)[...], first: 0, to: $0)
         }
-        return nearest
+        let members = Members(of: found, groupCount: groupCount)
+        found = rows.map { _ in lk_nearest_centers(capacity: count) }
+        found.withUnsafeMutableBufferPointer { found in
+            for group in 0..<groupCount {
+                groups[group].offer(queries, rows: members[group], first: group * wordsPerGroup, to: found)
+            }
+        }
+        var words: [UInt16] = []
+        words.reserveCapacity(rows.count * count)
+        for nearest in found { nearest.forEachIndex { words.append(UInt16(truncatingIfNeeded: $0)) } }
+        return words
+    }
+
+    /// The descriptors that are compared with each group, sorted by group.
+    private struct Members {
+        private let starts: [Int]
+        private let rows: [Int32]
+
+        init(of found: [lk_nearest_centers], groupCount: Int) {
+            var starts = Array(repeating: 0, count: groupCount + 1)
+            for nearest in found { nearest.forEachIndex { starts[$0 + 1] += 1 } }
+            for group in 0..<groupCount { starts[group + 1] += starts[group] }
+            var rows = Array(repeating: Int32(0), count: starts[groupCount])
+            var next = starts
+            for (row, nearest) in found.enumerated() {
+                nearest.forEachIndex { group in
+                    rows[next[group]] = Int32(row)
+                    next[group] += 1
+                }
+            }
+            (self.starts, self.rows) = (starts, rows)
+        }
+
+        subscript(group: Int) -> ArraySlice<Int32> { rows[starts[group]..<starts[group + 1]] }
     }
 
     /// On which side of a word's center each component of a descriptor lies, one bit each: the Hamming embedding.
@@ -99,5 +128,19 @@ struct Vocabulary: Sendable {
         return SignatureSource(
             limits: (0..<depth).map { UInt8(min(max((descriptor[$0] / unit + Float(zero)).rounded(.up), 0), 255)) },
             fixedBits: bits)
+    }
+}
+
+extension lk_nearest_centers {
+    fileprivate init(capacity: Int) {
+        self.init()
+        self.capacity = Int32(capacity)
+    }
+
+    /// Calls `body` with the indices, best first.
+    fileprivate func forEachIndex(_ body: (Int) -> Void) {
+        withUnsafeBytes(of: indices) { bytes in
+            for index in bytes.assumingMemoryBound(to: Int32.self).prefix(Int(count)) { body(Int(index)) }
+        }
     }
 }

@@ -1,0 +1,23 @@
+// Quantizes the components of a vector to int8 with one step, sixteen at a time.
+//
+// The including file defines QUANTIZE_COMPONENTS and sets the target.
+
+#include "../vector.h"
+
+typedef int8_t i8x16 __attribute__((vector_size(16)));
+
+lk_quantization QUANTIZE_COMPONENTS(const float *values, size_t count, int8_t *codes) {
+    lk_f32x16 widest = lk_splat16(LK_SMALLEST_COMPONENT);
+    for (size_t i = 0; i < count; i += 16)
+        widest = __builtin_elementwise_max(widest, __builtin_elementwise_abs(lk_load16(values + i)));
+    const float unit = __builtin_reduce_max(widest) / 127;
+    lk_i32x16 sums = {0};
+    for (size_t i = 0; i < count; i += 16) {
+        const lk_f32x16 steps = __builtin_elementwise_roundeven(lk_load16(values + i) / lk_splat16(unit));
+        const lk_i32x16 code = __builtin_convertvector(steps, lk_i32x16);
+        sums += code;
+        const i8x16 bytes = __builtin_convertvector(code, i8x16);
+        memcpy(codes + i, &bytes, sizeof bytes);
+    }
+    return (lk_quantization){unit, __builtin_reduce_add(sums)};
+}
