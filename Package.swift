@@ -94,13 +94,13 @@ let package = Package(
         .testTarget(
             name: "CatalogTests",
             dependencies: [
-                "Catalogs", "DefaultModel", "FeaturePrints", "Imaging", "TestSupport",
+                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "VisualSearchTests",
             dependencies: ["Catalogs", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch"]),
-        .testTarget(name: "CommandTests", dependencies: ["Imaging", "LookalikeCommand", "TestSupport"]),
+        .testTarget(name: "CommandTests", dependencies: ["Compute", "Imaging", "LookalikeCommand", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

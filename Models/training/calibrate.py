@@ -16,6 +16,7 @@ import torch
 
 from lookalike_training.background import background_prints
 from lookalike_training.safetensors import read_safetensors, save_safetensors
+from lookalike_training.version import VERSION_METADATA
 
 
 def main():
@@ -46,7 +47,7 @@ def main():
         arrays = {description["tensor"]: prints.numpy(), **arrays}
         print(f"{len(prints)} background prints, typical distance {description['typical_distance']}")
     part = (options.output or options.model).with_suffix(".part")
-    save_safetensors(part, arrays, metadata)
+    save_safetensors(part, arrays, metadata | VERSION_METADATA)
     part.replace(options.output or options.model)
 
 

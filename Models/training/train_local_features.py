@@ -12,7 +12,9 @@ import json
 import pathlib
 
 import numpy as np
+
 from lookalike_training.safetensors import save_safetensors
+from lookalike_training.version import VERSION_METADATA
 from lookalike_training.vocabulary import Projection, two_level_centers
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -51,6 +53,6 @@ save_safetensors(
         "coarse": codes(coarse),
         "words": codes(words.reshape(-1, options.dimension)),
     },
-    {"lookalike.local_features": json.dumps(description)},
+    {"lookalike.local_features": json.dumps(description)} | VERSION_METADATA,
 )
 print(f"{len(descriptors):,} descriptors, {projection.kept:.1%} of their variance kept, {options.output}")

@@ -13,6 +13,8 @@ public struct CatalogInfo: Sendable {
     public let typeCounts: [(type: String, count: Int)]
     /// Entities with local features; the others are found by their prints alone.
     public let entitiesWithLocalFeatures: Int
+    /// The version of the package that last wrote to the catalog; nil for catalogs that do not record it.
+    public let writtenBy: String?
     public let databaseBytes: Int64
     public let matrixBytes: Int64
     /// The file of inverted lists; 0 in a catalog without local features.
@@ -35,6 +37,7 @@ extension Catalog {
                                 "SELECT COALESCE(type, '') AS type, COUNT(*) AS count FROM entity GROUP BY 1 ORDER BY 1"
                         ).map { ($0["type"], $0["count"]) },
                         entitiesWithLocalFeatures: try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM localFeatures") ?? 0,
+                        writtenBy: try Setting.writtenBy.read(db),
                         databaseBytes: FileStamp(path: folder.database.path)?.size ?? 0,
                         matrixBytes: FileStamp(path: folder.matrix.path)?.size ?? 0,
                         invertedListBytes: FileStamp(path: folder.invertedLists.path)?.size ?? 0)

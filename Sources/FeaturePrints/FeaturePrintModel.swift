@@ -15,6 +15,8 @@ public final class FeaturePrintModel: Sendable {
     ///
     /// ``matchThreshold(for:)`` gives that of a query.
     public let matchThreshold: Double?
+    /// The version of the package that wrote the file; nil if the file does not say.
+    public let writtenBy: String?
     /// The bytes of the file, so that a catalog can keep a copy.
     public let fileData: Data
 
@@ -63,6 +65,7 @@ public final class FeaturePrintModel: Sendable {
             scoreNormalization = try ScoreNormalization(
                 of: file.tensors, dimension: network.outputDimension, simd: simd)
             matchThreshold = file.matchThreshold
+            writtenBy = file.tensors.metadata[ModelFile.versionKey]
             identity = file.identity(excluding: scoreNormalization?.tensor)
         } catch {
             throw ModelError(source: source, reason: error)

@@ -5,6 +5,7 @@ import Inference
 /// A model file, read and checked: its graph, its quantization, its match threshold and its identity.
 struct ModelFile {
     static let matchThresholdKey = "lookalike.recommended_max_distance"
+    static let versionKey = "lookalike.version"
 
     let tensors: SafeTensorsFile
     let graph: NetworkGraph

@@ -35,6 +35,7 @@ struct CatalogCommand: ParsableCommand {
             print("model           \(info.model)")
             print("dimension       \(info.dimension)")
             print("revision        \(info.revision)")
+            print("written by      " + (info.writtenBy.map { "Lookalike \($0)" } ?? "unknown"))
             print("database        \(megabytes(info.databaseBytes))")
             print("print matrix    \(megabytes(info.matrixBytes))")
             print("inverted lists  \(megabytes(info.invertedListBytes))")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Compute
 import Foundation
 
 @main
@@ -17,6 +18,7 @@ struct LookalikeCommand: AsyncParsableCommand {
 
             Exit status: 0 success, 1 failure, 3 some images could not be read, 64 invalid arguments.
             """,
+        version: PackageVersion.current,
         subcommands: [
             IndexCommand.self, SearchCommand.self, EmbedCommand.self, DistanceCommand.self,
             EvaluateCommand.self, CatalogCommand.self, ModelCommand.self,

@@ -36,6 +36,7 @@ struct ModelCommand: ParsableCommand {
             print("")
             print("model                 \(model.identity)")
             print("digest                \(model.identity.digest)")
+            print("written by            " + (model.writtenBy.map { "Lookalike \($0)" } ?? "unknown"))
             print("input                 \(model.inputSize.width)×\(model.inputSize.height) RGB")
             print("dimension             \(model.dimension)")
             print("SIMD target           \(SIMDTarget.selected.name)")

@@ -1,5 +1,7 @@
 import Catalogs
+import Compute
 import Foundation
+import GRDB
 import TestSupport
 import Testing
 
@@ -73,6 +75,23 @@ struct CatalogStorageTests {
         try fixture.write(0, seed: 50)
         try fixture.index()
         #expect(!FileManager.default.fileExists(atPath: leftover.path))
+    }
+
+    @Test func aWriterRecordsItsVersion() throws {
+        let fixture = try CatalogFixture(count: 1)
+        try fixture.index()
+        #expect(try Catalog(at: fixture.catalog).info.writtenBy == PackageVersion.current)
+        let database = try DatabaseQueue(path: fixture.catalog.appendingPathComponent("catalog.sqlite").path)
+        func set(_ version: String) throws {
+            try database.write {
+                try $0.execute(sql: "UPDATE setting SET value = ? WHERE key = 'writtenBy'", arguments: [version])
+                #expect($0.changesCount == 1)
+            }
+        }
+        try set("0.0.9")
+        #expect(try Catalog(at: fixture.catalog).info.writtenBy == "0.0.9", "readers do not change it")
+        try fixture.index()
+        #expect(try Catalog(at: fixture.catalog).info.writtenBy == PackageVersion.current)
     }
 
     @Test func foldersThatAreNoCatalog() throws {

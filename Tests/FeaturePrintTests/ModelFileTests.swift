@@ -55,6 +55,15 @@ struct ModelFileTests {
         #expect(try FeaturePrintModel(builder.data, named: "c").identity != plain.identity)
     }
 
+    @Test func theVersionIsReadAndNoPartOfTheIdentity() throws {
+        var builder = SafeTensorsBuilder.tiny()
+        let plain = try FeaturePrintModel(builder.data, named: "a")
+        builder.metadata["lookalike.version"] = "0.1.0"
+        let versioned = try FeaturePrintModel(builder.data, named: "b")
+        #expect(plain.writtenBy == nil && versioned.writtenBy == "0.1.0")
+        #expect(versioned.identity == plain.identity)
+    }
+
     struct Damage: Sendable, CustomStringConvertible {
         let description: String
         /// In the error's words.

@@ -7,6 +7,7 @@ import torch
 
 from .network import MEAN, STD, corners_of
 from .safetensors import save_safetensors
+from .version import VERSION_METADATA
 
 
 def folded(conv_bn):
@@ -177,7 +178,7 @@ def export(network, path, name, recommended_max_distance=None, images=None):
 
 def save_model(graph, tensors, path, recommended_max_distance=None, images=None):
     """Activation ranges are found on `images` (normalized); without them the model runs in float32 only."""
-    metadata = {"lookalike.graph": json.dumps(graph, separators=(",", ":"))}
+    metadata = {"lookalike.graph": json.dumps(graph, separators=(",", ":"))} | VERSION_METADATA
     if recommended_max_distance is not None:
         metadata["lookalike.recommended_max_distance"] = f"{recommended_max_distance:.4f}"
     if images is not None:

@@ -1,3 +1,4 @@
+import Compute
 import FeaturePrints
 import Foundation
 import GRDB
@@ -24,7 +25,7 @@ struct CatalogDatabase: Sendable {
         return try DatabaseQueue(path: url.string ?? folder.database.path, configuration: readOnly)
     }
 
-    /// Opens the file for writing, or creates it.
+    /// Opens the file for writing, or creates it, and records the version of this package.
     static func makePool(_ folder: CatalogFolder) throws(CatalogError) -> DatabasePool {
         let pool = try folder.mappingErrors {
             let pool = try DatabasePool(path: folder.database.path, configuration: configuration)
@@ -32,6 +33,10 @@ struct CatalogDatabase: Sendable {
             return pool
         }
         _ = try checked(CatalogDatabase(folder: folder, reader: pool))
+        try folder.mappingErrors {
+            guard try pool.read(Setting.writtenBy.read) != PackageVersion.current else { return }
+            try pool.write { try Setting.writtenBy.write(PackageVersion.current, $0) }
+        }
         return pool
     }
 

@@ -5,6 +5,8 @@ enum Setting: String {
     case catalogID, revision, modelName, modelDigest
     /// SHA-256 of the local-feature model; absent from a catalog without local features.
     case localFeatureModel
+    /// The version of the package that last opened the catalog for writing.
+    case writtenBy
     case metadataRevision = "descriptions"
     case dimension = "printLength"
 

@@ -1,0 +1,33 @@
+import Compute
+import Foundation
+import TestSupport
+import Testing
+
+struct VersionTests {
+    private static let repository = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: repository.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    @Test func theCommandPrintsTheVersion() throws {
+        #expect(PackageVersion.current.wholeMatch(of: /[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?/) != nil)
+        let result = try Command.run("--version")
+        #expect(result.status == 0 && result.output == PackageVersion.current + "\n")
+    }
+
+    @Test func readmeAndChangelogNameTheVersion() throws {
+        #expect(try Self.text("README.md").contains("from: \"\(PackageVersion.current)\""))
+        #expect(try Self.text("CHANGELOG.md").contains("## [\(PackageVersion.current)]"))
+    }
+
+    @Test func catalogInfoShowsTheVersionThatWrote() throws {
+        let folder = try TemporaryFolder()
+        try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "images/a.png")
+        let catalog = folder.file("catalog").path
+        #expect(try Command.run("index", folder.file("images").path, "--catalog", catalog).status == 0)
+        let info = try Command.run("catalog", "info", catalog).output
+        #expect(info.contains("written by      Lookalike \(PackageVersion.current)\n"), "\(info)")
+    }
+}
