@@ -1,8 +1,7 @@
 #include "../kernel_tables.h"
 #include "../vector.h"
 
-void lk_sum_rows_portable(const uint8_t *source, ptrdiff_t stride, int32_t rows, size_t bytes,
-                          uint16_t *out) {
+void lk_sum_rows_portable(const uint8_t *source, ptrdiff_t stride, int32_t rows, size_t bytes, uint16_t *out) {
     for (size_t j = 0; j < bytes; j++) {
         uint16_t sum = 0;
         for (int32_t i = 0; i < rows; i++) sum += source[i * stride + j];
@@ -10,8 +9,8 @@ void lk_sum_rows_portable(const uint8_t *source, ptrdiff_t stride, int32_t rows,
     }
 }
 
-void lk_sum_columns_portable(const uint16_t *line, int32_t channels, int32_t width, int32_t factor,
-                             bool fits, float *cells) {
+void lk_sum_columns_portable(const uint16_t *line, int32_t channels, int32_t width, int32_t factor, bool fits,
+                             float *cells) {
     (void)fits;
     for (int32_t x = 0; x < width; x += factor, cells += 4)
         for (int32_t channel = 0; channel < 4; channel++) {
@@ -28,13 +27,14 @@ void lk_sum_cells_portable(const uint8_t *source, ptrdiff_t stride, int32_t rows
         for (int32_t channel = 0; channel < 4; channel++) {
             uint32_t sum = 0;
             for (int32_t y = 0; y < rows; y++)
-                for (int32_t i = x; i < x + factor && i < width; i++) sum += source[y * stride + (ptrdiff_t)i * 4 + channel];
+                for (int32_t i = x; i < x + factor && i < width; i++)
+                    sum += source[y * stride + (ptrdiff_t)i * 4 + channel];
             cells[channel] = (float)sum;
         }
 }
 
-void lk_filter_columns_portable(const float *cells, const lk_filter_span *spans,
-                                const float *weights, int32_t width, float *out) {
+void lk_filter_columns_portable(const float *cells, const lk_filter_span *spans, const float *weights, int32_t width,
+                                float *out) {
     for (int32_t x = 0; x < width; x++)
         for (int channel = 0; channel < 4; channel++) {
             float sum = 0;
@@ -54,7 +54,8 @@ void lk_write_pixels_portable(const float *pixels, int32_t width, const lk_pixel
         for (int channel = 0; channel < 3; channel++) {
             const int from = layout->order == LK_ORDER_GRAY ? 0 : layout->order == LK_ORDER_BGR ? 2 - channel : channel;
             const float white = layout->premultiplied ? 255 - pixel[3] : 0;
-            out[(ptrdiff_t)x * layout->pixel_stride + channel] = (pixel[from] + white) * layout->multiply[channel] + layout->add[channel];
+            out[(ptrdiff_t)x * layout->pixel_stride + channel] =
+                (pixel[from] + white) * layout->multiply[channel] + layout->add[channel];
         }
     }
 }
@@ -76,8 +77,10 @@ void lk_sample_portable(const float *pixels, int32_t width, int32_t height, cons
         const int32_t left = (int32_t)px, top = (int32_t)py;
         const int32_t right = left + 1 < width ? left + 1 : left, below = top + 1 < height ? top + 1 : top;
         for (int channel = 0; channel < 4; channel++) {
-            const float a = pixels[((ptrdiff_t)top * width + left) * 4 + channel], b = pixels[((ptrdiff_t)top * width + right) * 4 + channel];
-            const float c = pixels[((ptrdiff_t)below * width + left) * 4 + channel], d = pixels[((ptrdiff_t)below * width + right) * 4 + channel];
+            const float a = pixels[((ptrdiff_t)top * width + left) * 4 + channel],
+                        b = pixels[((ptrdiff_t)top * width + right) * 4 + channel];
+            const float c = pixels[((ptrdiff_t)below * width + left) * 4 + channel],
+                        d = pixels[((ptrdiff_t)below * width + right) * 4 + channel];
             const float upper = a + (b - a) * (px - (float)left), lower = c + (d - c) * (px - (float)left);
             out[(ptrdiff_t)i * 4 + channel] = upper + (lower - upper) * (py - (float)top);
         }
