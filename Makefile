@@ -7,7 +7,7 @@ TEST_FLAGS = -c release --disable-testable-imports
 EXTRAS_BUILD = .build-extras
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
-.PHONY: help build test demo example smoke-training bench bench-quick docs dependencies extra-dependencies clean
+.PHONY: help build test demo example smoke-training bench bench-quick lint docs dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
@@ -15,8 +15,9 @@ help:
 	@echo "make test            run the tests"
 	@echo "make build           build the command, .build/release/lookalike"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
-	@echo "make bench           against OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch; writes Benchmarks/RESULTS.md"
-	@echo "make bench-quick     against what the machine can do at most, in a minute"
+	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch: Benchmarks/RESULTS.md"
+	@echo "make bench-quick     compare with the limits of the machine, in a minute"
+	@echo "make lint            check the format of Swift, C and Python"
 	@echo "make docs            build the documentation of VisualSearch"
 	@echo "make clean           remove what was built"
 
@@ -38,13 +39,15 @@ test: extra-dependencies
 # The example app: a visual search from a screenshot to the app's screens.
 example: extra-dependencies
 	@rm -rf $(OUTPUT)/album-search
-	swift run -c release --package-path Examples/AlbumSearch --scratch-path $(EXTRAS_BUILD) AlbumSearch $(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
+	swift run -c release --package-path Examples/AlbumSearch --scratch-path $(EXTRAS_BUILD) AlbumSearch \
+		$(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
 
 demo: build
 	@mkdir -p $(OUTPUT)
 	@rm -rf $(OUTPUT)/catalog
 	$(LOOKALIKE) index $(DEMO)/covers/albums.csv --catalog $(OUTPUT)/catalog
-	$(LOOKALIKE) search --catalog $(OUTPUT)/catalog --limit 3 --sheet $(OUTPUT)/contact-sheet.png --timings $(DEMO)/queries/*
+	$(LOOKALIKE) search --catalog $(OUTPUT)/catalog --limit 3 --sheet $(OUTPUT)/contact-sheet.png --timings \
+		$(DEMO)/queries/*
 	@echo
 	@echo "The same on a picture: $(OUTPUT)/contact-sheet.png"
 
@@ -58,6 +61,10 @@ bench:
 
 bench-quick: dependencies
 	cd Benchmarks && swift package --disable-sandbox benchmark --no-progress
+
+# “Scripts/lint --fix” formats.
+lint:
+	Scripts/lint
 
 # The documentation of VisualSearch as a static site.
 docs: dependencies

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs Lookalike's stages and what is used today in turn, on the same inputs, and writes results.json.
 
-    python compare.py --program .build/release/StageRunner --command ../.build/release/lookalike [--only resize decode]
+python compare.py --program .build/release/StageRunner --command ../.build/release/lookalike [--only resize decode]
 """
 
 import argparse
@@ -21,9 +21,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=Path, required=True, help="the stage runner")
     parser.add_argument("--command", type=Path, required=True, help="the command “lookalike”")
-    parser.add_argument("--work", type=Path, default=HERE.parent / ".build-inputs", help="folder for the inputs, some 4 GB")
+    parser.add_argument(
+        "--work", type=Path, default=HERE.parent / ".build-inputs", help="folder for the inputs, some 4 GB"
+    )
     parser.add_argument("--output", type=Path, default=HERE.parent / "results", help="folder for results.json")
-    parser.add_argument("--only", nargs="+", choices=[*CONTESTS, "scaling"], help="these contests; the others keep their results")
+    parser.add_argument(
+        "--only", nargs="+", choices=[*CONTESTS, "scaling"], help="these contests; the others keep their results"
+    )
     options = parser.parse_args()
     inputs = Inputs(options.work.resolve(), HERE.parents[1], options.command.resolve())
     options.output.mkdir(exist_ok=True)
@@ -34,14 +38,23 @@ def main():
     openvino_request(inputs.onnx(), 1, len(os.sched_getaffinity(0)), "f32")
     limits = Limits(options.program.resolve(), inputs)
     results["limits"] = {"read": limits.gigabytes, "multiplyAdds": limits.multiply_adds}
-    print(f"one core reads {limits.gigabytes:.1f} GB/s, does {limits.multiply_adds:.0f} billion multiply-adds a second", flush=True)
+    print(
+        f"one core reads {limits.gigabytes:.1f} GB/s, does {limits.multiply_adds:.0f} billion multiply-adds a second",
+        flush=True,
+    )
 
     def log(result):
         print(f"\n{result['name']}, {result['threads']} thread(s), {result['rounds']} rounds", flush=True)
         for name, value in {**result["ours"], **result["peers"]}.items():
-            print(f"  {name:38s} {value['median']:9.3f} {result['unit']}  ({value['low']:.3f} … {value['high']:.3f})", flush=True)
+            print(
+                f"  {name:38s} {value['median']:9.3f} {result['unit']}  ({value['low']:.3f} … {value['high']:.3f})",
+                flush=True,
+            )
         for mine, ratios in result["ratios"].items():
-            print(f"  {mine}: " + ", ".join(f"{name} ÷ ours {ratio['median']:.2f}" for name, ratio in ratios.items()), flush=True)
+            print(
+                f"  {mine}: " + ", ".join(f"{name} ÷ ours {ratio['median']:.2f}" for name, ratio in ratios.items()),
+                flush=True,
+            )
 
     for name in options.only or CONTESTS:
         if name == "scaling":
@@ -53,11 +66,15 @@ def main():
             process.close()
         path.write_text(json.dumps(results, indent=1, ensure_ascii=False))
     if not options.only or "scaling" in options.only:
+
         def say(text):
             print(text, flush=True)
 
         program = options.program.resolve()
-        results["scaling"] = {"bySize": scaling.by_size(program, inputs, say), "byBatch": scaling.by_batch(program, inputs, say)}
+        results["scaling"] = {
+            "bySize": scaling.by_size(program, inputs, say),
+            "byBatch": scaling.by_batch(program, inputs, say),
+        }
         path.write_text(json.dumps(results, indent=1, ensure_ascii=False))
 
 

@@ -68,10 +68,17 @@ class Contest:
             rounds += 1
         pin(0)
         result = {
-            "name": self.name, "unit": self.unit, "threads": self.threads, "rounds": rounds, "limits": self.limits, "agreement": self.agreement,
-            "ours": {name: spread(times[name]) for name in self.ours}, "peers": {name: spread(times[name]) for name in self.peers},
+            "name": self.name,
+            "unit": self.unit,
+            "threads": self.threads,
+            "rounds": rounds,
+            "limits": self.limits,
+            "agreement": self.agreement,
+            "ours": {name: spread(times[name]) for name in self.ours},
+            "peers": {name: spread(times[name]) for name in self.peers},
             "ratios": {
-                mine: {peer: spread(np.array(times[peer]) / np.array(times[mine])) for peer in self.peers} for mine in self.ours
+                mine: {peer: spread(np.array(times[peer]) / np.array(times[mine])) for peer in self.peers}
+                for mine in self.ours
             },
         }
         log(result)

@@ -1,7 +1,6 @@
 """What both sides work on: made from a seed, so that a run can be repeated."""
 
 import hashlib
-import json
 import shutil
 import sqlite3
 import subprocess
@@ -42,7 +41,9 @@ def prints(count, seed):
     rows = np.empty((count, DIMENSION), np.float32)
     for start in range(0, count, 65536):
         part = rows[start : start + 65536]
-        part[:] = unit(random.standard_normal(part.shape, np.float32)) + 0.6 * centres[random.integers(0, 4096, len(part))]
+        part[:] = (
+            unit(random.standard_normal(part.shape, np.float32)) + 0.6 * centres[random.integers(0, 4096, len(part))]
+        )
         part[:] = unit(part)
     return rows
 
@@ -73,11 +74,16 @@ class Inputs:
 
     def photo(self):
         """A JPEG file of 12 megapixels."""
-        return self._made("photo.jpg", lambda path: Image.fromarray(picture(*PHOTO, seed=2)).save(path, "jpeg", quality=90))
+        return self._made(
+            "photo.jpg", lambda path: Image.fromarray(picture(*PHOTO, seed=2)).save(path, "jpeg", quality=90)
+        )
 
     def smooth_photo(self):
         """The same without noise, a quarter as long."""
-        return self._made("smooth.jpg", lambda path: Image.fromarray(picture(*PHOTO, seed=2, grain=0.5)).save(path, "jpeg", quality=85))
+        return self._made(
+            "smooth.jpg",
+            lambda path: Image.fromarray(picture(*PHOTO, seed=2, grain=0.5)).save(path, "jpeg", quality=85),
+        )
 
     def photos(self, name, grain, count=240):
         """A folder of JPEG files of 1600 x 1200."""
@@ -85,7 +91,9 @@ class Inputs:
         def make(path):
             path.mkdir()
             for index in range(count):
-                Image.fromarray(picture(1600, 1200, seed=100 + index, grain=grain)).save(path / f"{index:04d}.jpg", "jpeg", quality=88)
+                Image.fromarray(picture(1600, 1200, seed=100 + index, grain=grain)).save(
+                    path / f"{index:04d}.jpg", "jpeg", quality=88
+                )
 
         return self._made(f"photos-{name}", make)
 
@@ -106,7 +114,10 @@ class Inputs:
         def make(path):
             random = np.random.default_rng(6)
             known = np.fromfile(rows, np.float32, DIMENSION * 1000).reshape(-1, DIMENSION)
-            near = unit(known[random.integers(0, len(known), count // 2)] + 0.5 * unit(random.standard_normal((count // 2, DIMENSION), np.float32)))
+            near = unit(
+                known[random.integers(0, len(known), count // 2)]
+                + 0.5 * unit(random.standard_normal((count // 2, DIMENSION), np.float32))
+            )
             mixed = np.concatenate([near, prints(count - count // 2, seed=7)])
             mixed[random.permutation(count)].astype(np.float32).tofile(path)
 
@@ -115,7 +126,9 @@ class Inputs:
     def onnx(self):
         def make(path):
             export = self.repository / "Models/training/export_onnx.py"
-            subprocess.run(["python3", export, self.repository / "Models/default.safetensors", "--output", path], check=True)
+            subprocess.run(
+                ["python3", export, self.repository / "Models/default.safetensors", "--output", path], check=True
+            )
 
         model = hashlib.sha256((self.repository / "Models/default.safetensors").read_bytes()).hexdigest()[:12]
         return self._made(f"default-{model}.onnx", make)
@@ -126,16 +139,23 @@ class Inputs:
 
         def make(path):
             shutil.rmtree(path, ignore_errors=True)
-            subprocess.run([self.command, "index", self.repository / "Examples/Demo/covers/albums.csv", "--catalog", path], check=True, capture_output=True)
+            subprocess.run(
+                [self.command, "index", self.repository / "Examples/Demo/covers/albums.csv", "--catalog", path],
+                check=True,
+                capture_output=True,
+            )
             database = sqlite3.connect(path / "catalog.sqlite")
             have = database.execute("SELECT COUNT(*) FROM entity").fetchone()[0]
             vectors = prints(count - have, seed=8)
             database.execute("PRAGMA synchronous=OFF")
             database.executemany(
-                "INSERT INTO entity (row, id, title, labels, attributes, image, size, modified, contentHash) VALUES (?, ?, ?, '[]', '{}', '', 0, 0, x'')",
+                "INSERT INTO entity (row, id, title, labels, attributes, image, size, modified, contentHash)"
+                " VALUES (?, ?, ?, '[]', '{}', '', 0, 0, x'')",
                 ((have + 1000 + i, str(i), f"Item {i}") for i in range(len(vectors))),
             )
-            database.executemany("INSERT INTO print VALUES (?, ?)", ((have + 1000 + i, row.tobytes()) for i, row in enumerate(vectors)))
+            database.executemany(
+                "INSERT INTO print VALUES (?, ?)", ((have + 1000 + i, row.tobytes()) for i, row in enumerate(vectors))
+            )
             database.execute("UPDATE setting SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'")
             database.commit()
             database.close()

@@ -20,8 +20,14 @@ def processor():
     for line in open("/proc/cpuinfo"):
         key, _, value = line.partition(":")
         fields.setdefault(key.strip(), value.strip())
-    sets = [name for name in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile") if name in fields.get("flags", "").split()]
-    return f"{fields.get('model name')}, family {fields.get('cpu family')}, model {fields.get('model')}, {' '.join(sets)}"
+    sets = [
+        name
+        for name in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile")
+        if name in fields.get("flags", "").split()
+    ]
+    return (
+        f"{fields.get('model name')}, family {fields.get('cpu family')}, model {fields.get('model')}, {' '.join(sets)}"
+    )
 
 
 def memory():

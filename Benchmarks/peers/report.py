@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes RESULTS.md and its pictures from results.json.
 
-    python report.py [--results ../results/results.json] [--output ../RESULTS.md]
+python report.py [--results ../results/results.json] [--output ../RESULTS.md]
 """
 
 import argparse
@@ -15,8 +15,13 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 COLOURS = {
-    "Lookalike int8": "#0b6e4f", "Lookalike int8, then float32": "#0b6e4f", "Lookalike float32": "#6bbf59",
-    "FAISS flat float32": "#c44536", "onnxruntime float32": "#c44536", "OpenVINO float32": "#e09f3e", "OpenVINO bfloat16": "#7d5ba6",
+    "Lookalike int8": "#0b6e4f",
+    "Lookalike int8, then float32": "#0b6e4f",
+    "Lookalike float32": "#6bbf59",
+    "FAISS flat float32": "#c44536",
+    "onnxruntime float32": "#c44536",
+    "OpenVINO float32": "#e09f3e",
+    "OpenVINO bfloat16": "#7d5ba6",
 }
 
 
@@ -37,7 +42,10 @@ def table(contest):
     """Who took how long, and how many times as long as each of ours."""
     ours = [name for name in contest["ours"] if contest["ratios"][name] and not name.startswith("reading")]
     bounds = {name: value for name, value in contest["ours"].items() if name.startswith("reading")}
-    lines = ["| | " + " | ".join([contest["unit"], *(f"÷ {name}" for name in ours)]) + " |", "| --- | ---: |" + " ---: |" * len(ours)]
+    lines = [
+        "| | " + " | ".join([contest["unit"], *(f"÷ {name}" for name in ours)]) + " |",
+        "| --- | ---: |" + " ---: |" * len(ours),
+    ]
     for name in contest["ours"]:
         if name in bounds:
             continue
@@ -56,8 +64,21 @@ def pictures(results, folder):
     sizes = results["scaling"]["bySize"]
     figure, axes = plt.subplots(figsize=(7, 4.2), dpi=130)
     for name in next(iter(sizes.values())):
-        axes.plot([int(s) for s in sizes], [v[name]["median"] for v in sizes.values()], "o-", label=name, color=COLOURS[name], linewidth=2)
-    axes.set(xscale="log", yscale="log", xlabel="prints of 256 floats", ylabel="milliseconds", title="Ten nearest of a catalog, one query, one core")
+        axes.plot(
+            [int(s) for s in sizes],
+            [v[name]["median"] for v in sizes.values()],
+            "o-",
+            label=name,
+            color=COLOURS[name],
+            linewidth=2,
+        )
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="prints of 256 dimensions",
+        ylabel="milliseconds",
+        title="Exact search: 10 nearest, one query, one core",
+    )
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(frameon=False)
     figure.tight_layout()
@@ -69,11 +90,16 @@ def pictures(results, folder):
         rows = {int(key.split("/")[1]): value for key, value in batches.items() if key.split("/")[0] == count}
         for name in next(iter(rows.values())):
             panel.plot(list(rows), [v[name] for v in rows.values()], "o-", label=name, color=COLOURS[name], linewidth=2)
-        panel.set(xscale="log", xlabel="images in a batch", title=f"{count} thread{'s' if count != '1' else ''}", ylim=(0, 1.05 * max(v for row in batches.values() for v in row.values())))
+        panel.set(
+            xscale="log",
+            xlabel="images in a batch",
+            title=f"{count} thread{'s' if count != '1' else ''}",
+            ylim=(0, 1.05 * max(v for row in batches.values() for v in row.values())),
+        )
         panel.set_xticks(list(rows), [str(b) for b in rows])
         panel.minorticks_off()
         panel.grid(True, alpha=0.3)
-    (panels if len(threads) == 1 else panels[0]).set_ylabel("prints a second")
+    (panels if len(threads) == 1 else panels[0]).set_ylabel("prints per second")
     (panels if len(threads) == 1 else panels[-1]).legend(frameon=False, fontsize=8)
     figure.tight_layout()
     figure.savefig(folder / "network.png")
@@ -83,18 +109,26 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, default=HERE.parent / "results/results.json")
     parser.add_argument("--output", type=Path, default=HERE.parent / "RESULTS.md")
-    parser.add_argument("--remarks", type=Path, default=HERE.parent / "REMARKS.md", help="what a person says of the figures, put before them")
+    parser.add_argument(
+        "--remarks",
+        type=Path,
+        default=HERE.parent / "REMARKS.md",
+        help="the discussion, placed before the tables",
+    )
     options = parser.parse_args()
     results = json.loads(options.results.read_text())
     machine, limits = results["machine"], results["limits"]
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
     parts = [
         "# Results",
-        "Written by `make bench`. Both sides work on the same inputs, in turn, in one run; a figure is the median, with the middle half of the runs in brackets; "
-        "a ratio is of two times of the same round, theirs ÷ ours: above 1, Lookalike is faster. One thread means one core, the same for both sides.",
-        f"**Machine.** {machine['processor']}; {machine['cores']} cores, {machine['memory']}; {machine['system']}; {machine['swift']}; Python {machine['python']}; {packages}.",
-        f"**Limits, one core.** Reads a 5K buffer that it has just read at {limits['read']:.0f} GB/s (part of it lies in the cache; rows of a large catalog come at the rate that stands beside them); "
-        f"{limits['multiplyAdds']:.0f} thousand million fused multiply-adds of 32-bit floats a second.",
+        "Written by `make bench`. Both sides run alternately on the same inputs. A figure is the median of all\n"
+        "rounds, with the interquartile range in brackets. A ratio is theirs ÷ ours within a round: above 1,\n"
+        "Lookalike is faster. One thread is one core, the same for both sides.",
+        f"**Machine.** {machine['processor']}; {machine['cores']} cores, {machine['memory']}; {machine['system']};\n"
+        f"{machine['swift']}; Python {machine['python']}; {packages}.",
+        f"**Limits, one core.** Rereads a 5K buffer at {limits['read']:.0f} GB/s, partly from the cache; the rate for\n"
+        f"the rows of a large catalog is given beside them. {limits['multiplyAdds']:.0f} billion float32 fused\n"
+        "multiply-adds per second.",
     ]
     if options.remarks.exists():
         parts.append(options.remarks.read_text().strip())
@@ -104,12 +138,22 @@ def main():
         remarks = [contest["agreement"]] if contest["agreement"] else []
         if memory:
             remarks.append(f"peak memory of our processes, inputs included: {', '.join(memory)} MiB")
-        parts.append(f"## {contest['name']}{threads}\n\n{table(contest)}\n\n{contest['rounds']} rounds. " + sentence("; ".join(remarks)))
+        parts.append(
+            f"## {contest['name']}{threads}\n\n{table(contest)}\n\n{contest['rounds']} rounds. "
+            + sentence("; ".join(remarks))
+        )
     if "scaling" in results:
         folder = options.results.parent
         pictures(results, folder)
-        relative = folder.relative_to(options.output.parent.resolve()) if folder.is_relative_to(options.output.parent.resolve()) else folder
-        parts.append(f"## Scaling\n\n![Search time against catalog size]({relative}/search.png)\n\n![Throughput against batch and threads]({relative}/network.png)")
+        relative = (
+            folder.relative_to(options.output.parent.resolve())
+            if folder.is_relative_to(options.output.parent.resolve())
+            else folder
+        )
+        parts.append(
+            f"## Scaling\n\n![Search time against catalog size]({relative}/search.png)\n\n"
+            f"![Throughput against batch and threads]({relative}/network.png)"
+        )
     options.output.write_text("\n\n".join(parts) + "\n")
 
 

@@ -2,7 +2,6 @@
 
 import faiss
 import numpy as np
-
 from contest import ALL_CORES, core, pin, rest, spread, timed
 from inputs import DIMENSION, SIDE
 from runner import Ours
@@ -32,7 +31,15 @@ def by_size(program, inputs, log):
         rows = inputs.rows(max(size, 1_000_000))
         numbers = {"rows": size, "dimension": DIMENSION, "queries": 1, "k": K}
         ours = {
-            name: Ours(program, "search", 1, core(1), files={"rows": str(rows), "queries": str(queries)}, numbers=numbers, options={"codes": codes})
+            name: Ours(
+                program,
+                "search",
+                1,
+                core(1),
+                files={"rows": str(rows), "queries": str(queries)},
+                numbers=numbers,
+                options={"codes": codes},
+            )
             for name, codes in (("Lookalike float32", "no"), ("Lookalike int8, then float32", "yes"))
         }
         pin(1)
@@ -40,7 +47,9 @@ def by_size(program, inputs, log):
         flat = faiss.IndexFlatL2(DIMENSION)
         flat.add(np.fromfile(rows, np.float32, size * DIMENSION).reshape(-1, DIMENSION))
         query = np.fromfile(queries, np.float32, DIMENSION).reshape(1, -1)
-        found[size] = in_turn({**ours, "FAISS flat float32": timed(lambda: flat.search(query, K))}, 15 if size >= 1_000_000 else 60)
+        found[size] = in_turn(
+            {**ours, "FAISS flat float32": timed(lambda: flat.search(query, K))}, 15 if size >= 1_000_000 else 60
+        )
         pin(0)
         for process in ours.values():
             process.close()
@@ -55,7 +64,15 @@ def by_batch(program, inputs, log):
     for threads in range(1, len(ALL_CORES) + 1):
         for batch in BATCHES:
             ours = {
-                f"Lookalike {precision}": Ours(program, "network", threads, core(threads), files={"images": str(inputs.crops())}, numbers={"batch": batch}, options={"precision": precision})
+                f"Lookalike {precision}": Ours(
+                    program,
+                    "network",
+                    threads,
+                    core(threads),
+                    files={"images": str(inputs.crops())},
+                    numbers={"batch": batch},
+                    options={"precision": precision},
+                )
                 for precision in ("float32", "int8")
             }
             images = np.ascontiguousarray(crops[:batch].transpose(0, 3, 1, 2).astype(np.float32) / 255)
@@ -70,5 +87,8 @@ def by_batch(program, inputs, log):
             for process in ours.values():
                 process.close()
             found[f"{threads}/{batch}"] = {name: 1e3 * batch / value["median"] for name, value in times.items()}
-            log(f"batch {batch}, {threads} thread(s): " + ", ".join(f"{name} {value:.0f}/s" for name, value in found[f'{threads}/{batch}'].items()))
+            log(
+                f"batch {batch}, {threads} thread(s): "
+                + ", ".join(f"{name} {value:.0f}/s" for name, value in found[f"{threads}/{batch}"].items())
+            )
     return found

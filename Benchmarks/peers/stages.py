@@ -13,12 +13,12 @@ import faiss
 import numpy as np
 import onnxruntime
 import openvino
-from PIL import Image
-from usearch.index import MetricKind, search as usearch_search
-
 from contest import Contest, core, pin, timed
 from inputs import DIMENSION, SCREEN, SIDE, read_prints
+from PIL import Image
 from runner import Ours, peak_memory
+from usearch.index import MetricKind
+from usearch.index import search as usearch_search
 
 MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 STD = np.array([0.229, 0.224, 0.225], np.float32)
@@ -56,7 +56,13 @@ class Limits:
 
 def resize(program, inputs, limits):
     width, height = SCREEN
-    ours = Ours(program, "resize", core=core(1), files={"pixels": str(inputs.screen())}, numbers={"width": width, "height": height})
+    ours = Ours(
+        program,
+        "resize",
+        core=core(1),
+        files={"pixels": str(inputs.screen())},
+        numbers={"width": width, "height": height},
+    )
     reader = Ours(program, "read", core=core(1), files={"bytes": str(inputs.screen())})
     pixels = np.fromfile(inputs.screen(), np.uint8).reshape(height, width, 4)
     # Four channels of which none is alpha: Pillow neither copies nor premultiplies them.
@@ -74,9 +80,17 @@ def resize(program, inputs, limits):
     found = difference(ours.result(), reference)
     check(found < 1, f"resize: {found} steps of 8 bits from Pillow's bilinear filter")
     contest = Contest(
-        "Resize 5120×2880 BGRA to the network's input", "ms", 1, {"Lookalike": ours, "reading the buffer once": reader},
-        {"OpenCV INTER_AREA": timed(opencv), "Pillow BOX": timed(lambda: pillow(Image.BOX)), "Pillow BILINEAR, reducing_gap=2": timed(lambda: pillow(Image.BILINEAR, 2))},
-        agreement=f"mean difference from Pillow's bilinear filter: {found:.2f} of 255 (OpenCV's area filter: {difference(opencv().transpose(1, 2, 0), reference):.2f})",
+        "Resize 5120×2880 BGRA to the network's input",
+        "ms",
+        1,
+        {"Lookalike": ours, "reading the buffer once": reader},
+        {
+            "OpenCV INTER_AREA": timed(opencv),
+            "Pillow BOX": timed(lambda: pillow(Image.BOX)),
+            "Pillow BILINEAR, reducing_gap=2": timed(lambda: pillow(Image.BILINEAR, 2)),
+        },
+        agreement=f"mean difference from Pillow's bilinear filter: {found:.2f} of 255"
+        f" (OpenCV's area filter: {difference(opencv().transpose(1, 2, 0), reference):.2f})",
     )
     return contest, [ours, reader]
 
@@ -94,7 +108,9 @@ def decoding(program, path, kind):
     cv2.setNumThreads(1)
 
     def opencv(flag):
-        return normalized(cv2.resize(cv2.imread(str(path), flag), (SIDE, SIDE), interpolation=cv2.INTER_AREA)[:, :, ::-1])
+        return normalized(
+            cv2.resize(cv2.imread(str(path), flag), (SIDE, SIDE), interpolation=cv2.INTER_AREA)[:, :, ::-1]
+        )
 
     def pillow():
         with Image.open(path) as image:
@@ -107,9 +123,17 @@ def decoding(program, path, kind):
     found = difference(ours.result(), reference)
     check(found < 2.5, f"decode: {found} steps of 8 bits from Pillow's full decoding")
     contest = Contest(
-        f"12-megapixel JPEG file {kind} ({path.stat().st_size / 1e6:.1f} MB) to the network's input", "ms", 1, {"Lookalike": ours},
-        {"OpenCV, full decoding": timed(lambda: opencv(cv2.IMREAD_COLOR)), "OpenCV, reduced decoding": timed(lambda: opencv(cv2.IMREAD_REDUCED_COLOR_8)), "Pillow, draft mode": timed(pillow)},
-        agreement=f"mean difference from full decoding and Pillow's bilinear filter: {found:.2f} of 255 (Pillow's draft mode: {difference(pillow().transpose(1, 2, 0), reference):.2f})",
+        f"12-megapixel JPEG file {kind} ({path.stat().st_size / 1e6:.1f} MB) to the network's input",
+        "ms",
+        1,
+        {"Lookalike": ours},
+        {
+            "OpenCV, full decoding": timed(lambda: opencv(cv2.IMREAD_COLOR)),
+            "OpenCV, reduced decoding": timed(lambda: opencv(cv2.IMREAD_REDUCED_COLOR_8)),
+            "Pillow, draft mode": timed(pillow),
+        },
+        agreement=f"mean difference from full decoding and Pillow's bilinear filter: {found:.2f} of 255"
+        f" (Pillow's draft mode: {difference(pillow().transpose(1, 2, 0), reference):.2f})",
     )
     return contest, [ours]
 
@@ -125,7 +149,12 @@ def openvino_request(path, batch, threads, precision):
     core = openvino.Core()
     model = core.read_model(str(path))
     model.reshape([batch, 3, SIDE, SIDE])
-    settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
+    settings = {
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": precision,
+    }
     return core.compile_model(model, "CPU", settings).create_infer_request()
 
 
@@ -134,7 +163,15 @@ def network(batch, threads):
         numbers = {"batch": batch}
         files = {"images": str(inputs.crops())}
         ours = {
-            f"Lookalike {precision}": Ours(program, "network", threads, core(threads), files=files, numbers=numbers, options={"precision": precision})
+            f"Lookalike {precision}": Ours(
+                program,
+                "network",
+                threads,
+                core(threads),
+                files=files,
+                numbers=numbers,
+                options={"precision": precision},
+            )
             for precision in ("float32", "int8")
         }
         crops = np.fromfile(inputs.crops(), np.uint8).reshape(-1, SIDE, SIDE, 3)[:batch]
@@ -145,7 +182,9 @@ def network(batch, threads):
         peers = {"onnxruntime float32": timed(lambda: session.run(["print"], {"image": images}))}
         for precision in ("f32", "bf16"):
             request = openvino_request(inputs.onnx(), batch, threads, precision)
-            peers[f"OpenVINO {'float32' if precision == 'f32' else 'bfloat16'}"] = timed(lambda request=request: request.infer({0: images}))
+            peers[f"OpenVINO {'float32' if precision == 'f32' else 'bfloat16'}"] = timed(
+                lambda request=request: request.infer({0: images})
+            )
         pin(0)
         expected = session.run(["print"], {"image": images})[0]
         apart = {}
@@ -157,8 +196,15 @@ def network(batch, threads):
         check(apart["Lookalike int8"] < 0.1, f"network: {apart}")
         multiply_adds = 315e6
         contest = Contest(
-            f"Network, batch {batch}", "ms an image", threads, ours, peers, {"multiply-adds at the peak of float32": multiply_adds / limits.multiply_adds / 1e6 / threads},
-            "farthest print from onnxruntime's: " + ", ".join(f"{name.split()[-1]} {value:.1g}" for name, value in apart.items()), count=batch,
+            f"Network, batch {batch}",
+            "ms per image",
+            threads,
+            ours,
+            peers,
+            {"multiply-adds at the peak of float32": multiply_adds / limits.multiply_adds / 1e6 / threads},
+            "farthest print from onnxruntime's: "
+            + ", ".join(f"{name.split()[-1]} {value:.1g}" for name, value in apart.items()),
+            count=batch,
         )
         return contest, list(ours.values())
 
@@ -175,20 +221,29 @@ def same_neighbours(ours, distances, ids, queries, what):
     mine, squared = found(ours.result(), queries)
     check(np.abs(squared - distances).max() < 1e-4, f"{what}: distances {np.abs(squared - distances).max()} apart")
     moved = mine != ids
-    check(all(np.abs(squared[q] - distances[q, i]).min() < 1e-5 for q, i in zip(*np.nonzero(moved))), f"{what}: other ids")
+    check(
+        all(np.abs(squared[q] - distances[q, i]).min() < 1e-5 for q, i in zip(*np.nonzero(moved))), f"{what}: other ids"
+    )
     return int(moved.sum())
 
 
 def fastest_blocks(index, queries):
     """FAISS takes many queries one by one, or by BLAS in blocks, as its settings say: whatever is fastest here."""
-    settings = [(faiss.cvar.distance_compute_blas_threshold, faiss.cvar.distance_compute_blas_database_bs), (20, 1024), (20, 16384), (20, 65536)]
+    settings = [
+        (faiss.cvar.distance_compute_blas_threshold, faiss.cvar.distance_compute_blas_database_bs),
+        (20, 1024),
+        (20, 16384),
+        (20, 65536),
+    ]
     times = {}
     for threshold, block in settings:
         faiss.cvar.distance_compute_blas_threshold, faiss.cvar.distance_compute_blas_database_bs = threshold, block
         times[threshold, block] = min(timed(lambda: index.search(queries, K))() for _ in range(2))
     best = min(times, key=times.get)
     faiss.cvar.distance_compute_blas_threshold, faiss.cvar.distance_compute_blas_database_bs = best
-    return f"FAISS at its fastest: distance_compute_blas_threshold {best[0]}, distance_compute_blas_database_bs {best[1]}"
+    return (
+        f"FAISS at its fastest: distance_compute_blas_threshold {best[0]}, distance_compute_blas_database_bs {best[1]}"
+    )
 
 
 def search(rows, queries, threads, seconds=8):
@@ -197,7 +252,9 @@ def search(rows, queries, threads, seconds=8):
         files = {"rows": str(path), "queries": str(inputs.queries(inputs.rows(1_000_000)))}
         numbers = {"rows": rows, "dimension": DIMENSION, "queries": queries, "k": K}
         ours = {
-            name: Ours(program, "search", threads, core(threads), files=files, numbers=numbers, options={"codes": codes})
+            name: Ours(
+                program, "search", threads, core(threads), files=files, numbers=numbers, options={"codes": codes}
+            )
             for name, codes in (("Lookalike float32", "no"), ("Lookalike int8, then float32", "yes"))
         }
         matrix = np.fromfile(path, np.float32).reshape(-1, DIMENSION)
@@ -209,9 +266,14 @@ def search(rows, queries, threads, seconds=8):
         coded = faiss.IndexScalarQuantizer(DIMENSION, faiss.ScalarQuantizer.QT_8bit)
         coded.train(matrix[:100_000])
         coded.add(matrix)
-        peers = {"FAISS flat float32": timed(lambda: flat.search(asked, K)), "FAISS SQ8 (not exact)": timed(lambda: coded.search(asked, K))}
+        peers = {
+            "FAISS flat float32": timed(lambda: flat.search(asked, K)),
+            "FAISS SQ8 (not exact)": timed(lambda: coded.search(asked, K)),
+        }
         if queries == 1:
-            peers["USearch exact float32"] = timed(lambda: usearch_search(matrix, asked, K, metric=MetricKind.L2sq, exact=True, threads=threads))
+            peers["USearch exact float32"] = timed(
+                lambda: usearch_search(matrix, asked, K, metric=MetricKind.L2sq, exact=True, threads=threads)
+            )
         tuned = ""
         if queries > 1:
             tuned = "; " + fastest_blocks(flat, asked)
@@ -226,11 +288,20 @@ def search(rows, queries, threads, seconds=8):
         if queries > 1:
             bounds = {"multiply-adds at the peak of float32": rows * DIMENSION / limits.multiply_adds / 1e6 / threads}
         if queries == 1:
-            ours["reading the rows once"] = Ours(program, "read", core=core(1), files={"bytes": str(path)}, options={"pages": "large"})
+            ours["reading the rows once"] = Ours(
+                program, "read", core=core(1), files={"bytes": str(path)}, options={"pages": "large"}
+            )
         contest = Contest(
-            f"Exact search, {f'{queries} queries at once' if queries > 1 else 'one query'}, {rows:,} prints", "ms a query", threads, ours, peers, bounds,
-            f"both of ours the same to the bit; distances as FAISS flat's within 1e-4, {moved} of {queries * K} ids in another order among equals{tuned}",
-            seconds, queries,
+            f"Exact search, {f'{queries} queries at once' if queries > 1 else 'one query'}, {rows:,} prints",
+            "ms per query",
+            threads,
+            ours,
+            peers,
+            bounds,
+            "both of ours agree bit for bit; distances agree with FAISS flat's within 1e-4;"
+            f" {moved} of {queries * K} ids in another order among equal distances{tuned}",
+            seconds,
+            queries,
         )
         return contest, list(ours.values())
 
@@ -246,8 +317,21 @@ def opening(program, inputs, limits):
 
 def layer(program, inputs, limits):
     width, height = SCREEN
-    ours = Ours(program, "layer", core=core(1), files={"pixels": str(inputs.screen()), "catalog": str(inputs.catalog(100_000))}, numbers={"width": width, "height": height})
-    contest = Contest("What VisualSearch adds to a search, 5120×2880 BGRA against 100,000 entities", "ms", 1, {"Lookalike": ours}, {}, seconds=6)
+    ours = Ours(
+        program,
+        "layer",
+        core=core(1),
+        files={"pixels": str(inputs.screen()), "catalog": str(inputs.catalog(100_000))},
+        numbers={"width": width, "height": height},
+    )
+    contest = Contest(
+        "What VisualSearch adds to a search, 5120×2880 BGRA against 100,000 entities",
+        "ms",
+        1,
+        {"Lookalike": ours},
+        {},
+        seconds=6,
+    )
     return contest, [ours]
 
 
@@ -264,8 +348,19 @@ def whole(program, inputs, limits):
     catalog = inputs.catalog(100_000)
     files = {"pixels": str(inputs.screen()), "catalog": str(catalog)}
     ours = {
-        name: Ours(program, "whole", 1, core(1), files=files, numbers={"width": width, "height": height}, options={"crops": crops})
-        for name, crops in (("Lookalike, the image alone", "whole"), ("Lookalike, default crops (4 passes)", "localized"))
+        name: Ours(
+            program,
+            "whole",
+            1,
+            core(1),
+            files=files,
+            numbers={"width": width, "height": height},
+            options={"crops": crops},
+        )
+        for name, crops in (
+            ("Lookalike, the image alone", "whole"),
+            ("Lookalike, default crops (4 passes)", "localized"),
+        )
     }
     pixels = np.fromfile(inputs.screen(), np.uint8).reshape(height, width, 4)
     image = Image.frombuffer("RGBX", (width, height), pixels, "raw", "RGBX", 0, 1)
@@ -303,7 +398,11 @@ def whole(program, inputs, limits):
     common = len(set(mine) & set(theirs))
     check(mine[0] == theirs[0] and common >= 8, f"whole: {mine} and {theirs}")
     contest = Contest(
-        "5120×2880 BGRA in memory to 10 entities out of 100,000", "ms", 1, ours, {name: timed(work) for name, work in peers.items()},
+        "5120×2880 BGRA in memory to 10 entities out of 100,000",
+        "ms",
+        1,
+        ours,
+        {name: timed(work) for name, work in peers.items()},
         agreement=f"the same first entity, {common} of 10 in common (filters and precisions differ)",
     )
     return contest, list(ours.values())
@@ -359,10 +458,17 @@ def indexing_of(inputs, folder, kind):
     def draft(path):
         with Image.open(path) as image:
             image.draft("RGB", (SIDE * 2, SIDE * 2))
-            return np.asarray(image.convert("RGB").resize((SIDE, SIDE), Image.BILINEAR)).transpose(2, 0, 1).astype(np.float32) / 255
+            return (
+                np.asarray(image.convert("RGB").resize((SIDE, SIDE), Image.BILINEAR))
+                .transpose(2, 0, 1)
+                .astype(np.float32)
+                / 255
+            )
 
     def reduced(path):
-        image = cv2.resize(cv2.imread(str(path), cv2.IMREAD_REDUCED_COLOR_4), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
+        image = cv2.resize(
+            cv2.imread(str(path), cv2.IMREAD_REDUCED_COLOR_4), (SIDE, SIDE), interpolation=cv2.INTER_AREA
+        )
         return np.ascontiguousarray(image[:, :, ::-1].transpose(2, 0, 1)).astype(np.float32) / 255
 
     cv2.setNumThreads(1)
@@ -387,10 +493,17 @@ def indexing_of(inputs, folder, kind):
         "Pillow draft, OpenVINO bfloat16": glue(draft, lambda images: request["bf16"].infer({0: images})["print"]),
         "OpenCV reduced, OpenVINO bfloat16": glue(reduced, lambda images: request["bf16"].infer({0: images})["print"]),
     }
+    kilobytes = sum(f.stat().st_size for f in files) / len(files) / 1e3
     contest = Contest(
-        f"Index {len(files)} JPEG files of 1600×1200 {kind} ({sum(f.stat().st_size for f in files) / len(files) / 1e3:.0f} kB each)", "ms an image", cores,
-        {"lookalike index --thumbnails 0": ours("--thumbnails", "0"), "lookalike index": ours()}, peers, count=len(files), seconds=25,
-        agreement="ours is the command, from its start to a catalog that is on the disk; theirs is a function in a warm process that saves one array; " + peaks,
+        f"Index {len(files)} JPEG files of 1600×1200 {kind} ({kilobytes:.0f} kB each)",
+        "ms per image",
+        cores,
+        {"lookalike index --thumbnails 0": ours("--thumbnails", "0"), "lookalike index": ours()},
+        peers,
+        count=len(files),
+        seconds=25,
+        agreement="ours is the command, from its start to a catalog on disk; theirs is a function in a warm process"
+        " that saves one array; " + peaks,
     )
     return contest, []
 

@@ -14,9 +14,8 @@ import random
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFilter, ImageFont
-
 from make_samples import cover, perspective, wooden_table
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 HERE = Path(__file__).parent
 OUTPUT = HERE / "renderings"
@@ -34,8 +33,9 @@ def turned_square(center, side, degrees, rng, tilt):
     corners = []
     for x, y in [(-1, -1), (1, -1), (1, 1), (-1, 1)]:
         x, y = (v * side / 2 * (1 - rng.uniform(0, tilt)) for v in (x, y))
-        corners.append((center[0] + x * math.cos(turn) - y * math.sin(turn),
-                        center[1] + x * math.sin(turn) + y * math.cos(turn)))
+        corners.append(
+            (center[0] + x * math.cos(turn) - y * math.sin(turn), center[1] + x * math.sin(turn) + y * math.cos(turn))
+        )
     return corners
 
 
@@ -79,8 +79,9 @@ def clutter(name, others, rng):
     frame = wooden_table(SIZE, rng)
     places = [(130, 120), (330, 90), (540, 130), (110, 370), (340, 400), (550, 350)]
     for other, (x, y) in zip(others, places):
-        corners = turned_square((x + rng.uniform(-25, 25), y + rng.uniform(-25, 25)), rng.uniform(200, 250),
-                                rng.uniform(0, 360), rng, 0.06)
+        corners = turned_square(
+            (x + rng.uniform(-25, 25), y + rng.uniform(-25, 25)), rng.uniform(200, 250), rng.uniform(0, 360), rng, 0.06
+        )
         lay(frame, other, corners)
     lay(frame, catalog_cover(name), turned_square((325, 240), 230, rng.uniform(-70, 70), rng, 0.08))
     lay(frame, others[-1], turned_square((500, 440), 210, rng.uniform(20, 60), rng, 0.06))
@@ -102,7 +103,8 @@ def frames(name, rng):
         outer = Image.new("RGB", tuple(side + 2 * border for side in picture.size), color)
         outer.paste(picture, (border, border))
         ImageDraw.Draw(outer).rectangle(
-            [border - 3, border - 3, border + picture.size[0] + 2, border + picture.size[1] + 2], outline=edge, width=3)
+            [border - 3, border - 3, border + picture.size[0] + 2, border + picture.size[1] + 2], outline=edge, width=3
+        )
         picture = outer
     rim = 36
     framed = wooden_table(tuple(side + 2 * rim for side in picture.size), rng)
@@ -158,15 +160,22 @@ def interface(name, others, dark):
     for row, y in enumerate((118, 258)):
         picture = catalog_cover(name) if row == 0 else others[0]
         frame.paste(picture.resize((124, 124), Image.LANCZOS), (24, y))
-        words = [("A record of this week", 18), ("A second line that says more about it", 12),
-                 ("Ships in two days · 12 left", 12)]
+        words = [
+            ("A record of this week", 18),
+            ("A second line that says more about it", 12),
+            ("Ships in two days · 12 left", 12),
+        ]
         for index, (text, size) in enumerate(words):
             draw.text((164, y + 14 + index * 26), text, fill=ink if index == 0 else faint, font=font(size))
         draw.rounded_rectangle([510, y + 44, 610, y + 78], 8, fill=(48, 110, 240))
         draw.text((532, y + 53), "Add to bag", fill=(255, 255, 255), font=font(12))
         draw.line([24, y + 132, 616, y + 132], fill=line)
-    for index, text in enumerate(["Every record is played once and graded by ear before it is listed here.",
-                                  "Sleeves are sent flat, between two boards, with the record beside them."]):
+    for index, text in enumerate(
+        [
+            "Every record is played once and graded by ear before it is listed here.",
+            "Sleeves are sent flat, between two boards, with the record beside them.",
+        ]
+    ):
         draw.text((24, 402 + index * 20), text, fill=faint, font=font(12))
     for index in range(5):
         x = 64 + index * 128
@@ -196,8 +205,12 @@ def main():
     OUTPUT.mkdir(exist_ok=True)
     rng = random.Random(7)
     # Styles that chance draws: the others look the same in every cover but for their colors.
-    strangers = [cover(f"Unlisted {index}", "Nobody", style) for index, style in
-                 enumerate(["triangles", "skyline", "quarters", "snow", "mountains", "maze", "blocks", "pixels"])]
+    strangers = [
+        cover(f"Unlisted {index}", "Nobody", style)
+        for index, style in enumerate(
+            ["triangles", "skyline", "quarters", "snow", "mountains", "maze", "blocks", "pixels"]
+        )
+    ]
     lines = []
 
     def add(image, group, number, targets):
@@ -210,13 +223,15 @@ def main():
     for number, (name, degrees) in enumerate(turned, 1):
         add(rotation(name, degrees, rng), "rotation", number, [name])
     for number, name in enumerate(["concrete-gardens", "borrowed-light"], 1):
-        add(clutter(name, strangers[4 * (number - 1):] + strangers[:4 * (number - 1)], rng), "clutter", number, [name])
+        add(
+            clutter(name, strangers[4 * (number - 1) :] + strangers[: 4 * (number - 1)], rng), "clutter", number, [name]
+        )
     for number, name in enumerate(["small-hours", "invisible-cities"], 1):
         add(frames(name, rng), "frames", number, [name])
     for number, name in enumerate(["arcade-hymns", "night-bus-to-porto"], 1):
         add(glare(name, rng), "glare", number, [name])
     for number, (name, dark) in enumerate([("salt-signal", False), ("paper-lanterns", True)], 1):
-        add(interface(name, strangers[2 + number:], dark), "interface", number, [name])
+        add(interface(name, strangers[2 + number :], dark), "interface", number, [name])
     add(wall(COVER_NAMES[:12], rng), "wall", 1, COVER_NAMES[:12])
     add(heap(strangers, rng), "absent", 1, [])
     (OUTPUT / "queries.jsonl").write_text("".join(line + "\n" for line in lines))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the demo's covers, and the photos and screenshots that show them. Needs Pillow and NumPy.
 
-    python make_samples.py        # writes covers/, queries/ and queries.jsonl beside this file
+python make_samples.py        # writes covers/, queries/ and queries.jsonl beside this file
 """
 
 import colorsys
@@ -12,29 +12,46 @@ import random
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 HERE = Path(__file__).parent
 SIZE = 420
 ALBUMS = [
-    ("Slow Meridian", "Ada Fontaine", "rings"), ("Paper Lanterns", "The Quiet Ferry", "sun"),
-    ("Concrete Gardens", "Juno Vale", "blocks"), ("Night Bus to Porto", "Marlow & Finch", "skyline"),
-    ("Tidal Machines", "Oskar Lind", "waves"), ("Seventh Weather", "Ines Okafor", "triangles"),
-    ("Glass Orchard", "Hollow Pines", "dots"), ("Radio Antarctica", "Kite Parade", "stripes"),
-    ("Small Hours", "Ada Fontaine", "moon"), ("Copper Horizon", "Delta Wren", "mountains"),
-    ("Invisible Cities", "Tomo Sato", "maze"), ("Left of Centre", "Juno Vale", "quarters"),
-    ("Salt & Signal", "The Quiet Ferry", "spiral"), ("Borrowed Light", "Lena Marsh", "petals"),
-    ("Arcade Hymns", "Pixel Choir", "pixels"), ("Lowland Echo", "Oskar Lind", "contours"),
-    ("Velvet Static", "Marlow & Finch", "bars"), ("Winter Index", "Ines Okafor", "snow"),
+    ("Slow Meridian", "Ada Fontaine", "rings"),
+    ("Paper Lanterns", "The Quiet Ferry", "sun"),
+    ("Concrete Gardens", "Juno Vale", "blocks"),
+    ("Night Bus to Porto", "Marlow & Finch", "skyline"),
+    ("Tidal Machines", "Oskar Lind", "waves"),
+    ("Seventh Weather", "Ines Okafor", "triangles"),
+    ("Glass Orchard", "Hollow Pines", "dots"),
+    ("Radio Antarctica", "Kite Parade", "stripes"),
+    ("Small Hours", "Ada Fontaine", "moon"),
+    ("Copper Horizon", "Delta Wren", "mountains"),
+    ("Invisible Cities", "Tomo Sato", "maze"),
+    ("Left of Centre", "Juno Vale", "quarters"),
+    ("Salt & Signal", "The Quiet Ferry", "spiral"),
+    ("Borrowed Light", "Lena Marsh", "petals"),
+    ("Arcade Hymns", "Pixel Choir", "pixels"),
+    ("Lowland Echo", "Oskar Lind", "contours"),
+    ("Velvet Static", "Marlow & Finch", "bars"),
+    ("Winter Index", "Ines Okafor", "snow"),
 ]
 
 
 def palette(rng):
     base = rng.random()
     spread = rng.choice([0.08, 0.33, 0.5])
-    make = lambda h, s, v: tuple(int(c * 255) for c in colorsys.hsv_to_rgb(h % 1, s, v))
-    return [make(base, 0.55, 0.22), make(base + spread, 0.75, 0.9), make(base + 2 * spread, 0.35, 0.97),
-            make(base - spread / 2, 0.8, 0.6), make(base + 0.5, 0.2, 0.95)]
+
+    def make(h, s, v):
+        return tuple(int(c * 255) for c in colorsys.hsv_to_rgb(h % 1, s, v))
+
+    return [
+        make(base, 0.55, 0.22),
+        make(base + spread, 0.75, 0.9),
+        make(base + 2 * spread, 0.35, 0.97),
+        make(base - spread / 2, 0.8, 0.6),
+        make(base + 0.5, 0.2, 0.95),
+    ]
 
 
 def cover(title, artist, style):
@@ -42,7 +59,10 @@ def cover(title, artist, style):
     colors = palette(rng)
     image = Image.new("RGB", (SIZE, SIZE), colors[0])
     draw = ImageDraw.Draw(image)
-    pick = lambda: rng.choice(colors[1:])
+
+    def pick():
+        return rng.choice(colors[1:])
+
     if style == "rings":
         for i, r in enumerate(range(300, 0, -22)):
             x, y = 150 + i * 6, 190 + i * 3
@@ -80,7 +100,10 @@ def cover(title, artist, style):
         for _ in range(40):
             x, y, r = rng.randint(0, SIZE), rng.randint(0, SIZE), rng.randint(30, 110)
             angle = rng.random() * 6.28
-            draw.polygon([(x + r * math.cos(angle + k * 2.09), y + r * math.sin(angle + k * 2.09)) for k in range(3)], fill=pick())
+            draw.polygon(
+                [(x + r * math.cos(angle + k * 2.09), y + r * math.sin(angle + k * 2.09)) for k in range(3)],
+                fill=pick(),
+            )
     elif style == "dots":
         for x in range(20, SIZE, 38):
             for y in range(20, SIZE, 38):
@@ -88,13 +111,17 @@ def cover(title, artist, style):
                 draw.ellipse([x - r, y - r, x + r, y + r], fill=pick())
     elif style == "stripes":
         for k in range(-SIZE, SIZE * 2, 30):
-            draw.polygon([(k, 0), (k + rng.randint(8, 24), 0), (k + SIZE // 2, SIZE), (k + SIZE // 2 - 16, SIZE)], fill=pick())
+            draw.polygon(
+                [(k, 0), (k + rng.randint(8, 24), 0), (k + SIZE // 2, SIZE), (k + SIZE // 2 - 16, SIZE)], fill=pick()
+            )
     elif style == "mountains":
         draw.rectangle([0, 0, SIZE, SIZE], fill=colors[2])
         for layer in range(4):
             y = 150 + layer * 62
             points = [(0, SIZE)] + [(x, y + rng.randint(-50, 50)) for x in range(0, SIZE + 60, 60)] + [(SIZE, SIZE)]
-            draw.polygon(points, fill=tuple(int(a * (1 - layer / 4) + b * layer / 4) for a, b in zip(colors[1], colors[0])))
+            draw.polygon(
+                points, fill=tuple(int(a * (1 - layer / 4) + b * layer / 4) for a, b in zip(colors[1], colors[0]))
+            )
     elif style == "maze":
         for x in range(0, SIZE, 30):
             for y in range(0, SIZE, 30):
@@ -165,7 +192,10 @@ def perspective(image, size, corners):
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
     target = [c for corner in [(0, 0), (w, 0), (w, h), (0, h)] for c in corner]
     coefficients = np.linalg.solve(np.array(rows, float), np.array(target, float))
-    put = lambda picture: picture.transform(size, Image.PERSPECTIVE, coefficients, Image.BICUBIC)
+
+    def put(picture):
+        return picture.transform(size, Image.PERSPECTIVE, coefficients, Image.BICUBIC)
+
     return put(image), put(Image.new("L", image.size, 255))
 
 
@@ -183,7 +213,11 @@ def camera(image, seed):
     size = rng.choice([(800, 600), (600, 800)])
     frame = wooden_table(size, rng)
     side = min(size) * rng.uniform(0.62, 0.8)
-    cx, cy, turn = size[0] / 2 + rng.uniform(-40, 40), size[1] / 2 + rng.uniform(-40, 40), math.radians(rng.uniform(-14, 14))
+    cx, cy, turn = (
+        size[0] / 2 + rng.uniform(-40, 40),
+        size[1] / 2 + rng.uniform(-40, 40),
+        math.radians(rng.uniform(-14, 14)),
+    )
     corners = []
     for x, y in [(-1, -1), (1, -1), (1, 1), (-1, 1)]:
         x, y = x * side / 2 * rng.uniform(0.86, 1), y * side / 2 * rng.uniform(0.86, 1)
@@ -194,13 +228,17 @@ def camera(image, seed):
     frame.paste((20, 16, 14), mask=shadow.filter(ImageFilter.GaussianBlur(14)))
     frame.paste(layer, mask=mask)
     light = np.linspace(rng.uniform(0.7, 0.9), rng.uniform(1.05, 1.2), size[0])[None, :, None]
-    frame = Image.fromarray(np.uint8(np.clip(np.asarray(frame, float) * light * np.array([1.04, 1.0, rng.uniform(0.82, 0.98)]), 0, 255)))
+    frame = Image.fromarray(
+        np.uint8(np.clip(np.asarray(frame, float) * light * np.array([1.04, 1.0, rng.uniform(0.82, 0.98)]), 0, 255))
+    )
     glare = Image.new("L", size)
     gx, gy = rng.uniform(0.2, 0.8) * size[0], rng.uniform(0.2, 0.8) * size[1]
     ImageDraw.Draw(glare).ellipse([gx - 90, gy - 60, gx + 90, gy + 60], fill=90)
     frame.paste((255, 255, 250), mask=glare.filter(ImageFilter.GaussianBlur(40)))
     grain = np.random.default_rng(seed).normal(0, 5, (size[1], size[0], 3))
-    return Image.fromarray(np.uint8(np.clip(np.asarray(frame.filter(ImageFilter.GaussianBlur(0.9)), float) + grain, 0, 255)))
+    return Image.fromarray(
+        np.uint8(np.clip(np.asarray(frame.filter(ImageFilter.GaussianBlur(0.9)), float) + grain, 0, 255))
+    )
 
 
 def screenshot(image, title, artist, dark):
@@ -245,7 +283,9 @@ def main():
     for number, (name, dark) in enumerate([("copper-horizon", True), ("left-of-centre", False)], 1):
         screenshot(*art[name], dark).save(queries / f"screenshot-{number}.png", optimize=True)
         asked.append({"query": f"queries/screenshot-{number}.png", "target": name, "kind": "screenshot"})
-    camera(cover("Nobody's Record", "Not in the Catalog", "checks"), 40).save(queries / "photo-of-another-record.jpg", quality=85)
+    camera(cover("Nobody's Record", "Not in the Catalog", "checks"), 40).save(
+        queries / "photo-of-another-record.jpg", quality=85
+    )
     asked.append({"query": "queries/photo-of-another-record.jpg", "target": None, "kind": "camera"})
     (HERE / "queries.jsonl").write_text("".join(json.dumps(q) + "\n" for q in asked))
 

@@ -35,10 +35,8 @@ static void judge(j_common_ptr common, int level) {
     case JWRN_HUFF_BAD_CODE:
     case JWRN_MUST_RESYNC:
     case JWRN_BOGUS_PROGRESSION:
-    case JWRN_ARITH_BAD_CODE:
-        fail(common);
-    default:
-        break;
+    case JWRN_ARITH_BAD_CODE: fail(common);
+    default: break;
     }
 }
 
@@ -117,8 +115,8 @@ bool lk_jpeg_read_header(const uint8_t *bytes, size_t count, lk_image_header *he
     return lk_jpeg_scaled_header(bytes, count, 8, header, message);
 }
 
-bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths,
-                           lk_image_header *header, char *message) {
+bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths, lk_image_header *header,
+                           char *message) {
     struct jpeg_decompress_struct jpeg;
     error_manager errors;
     memset(&jpeg, 0, sizeof jpeg);
@@ -138,8 +136,8 @@ bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths,
     return true;
 }
 
-bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths,
-                    const lk_image_header *header, uint8_t *pixels, size_t stride, char *message) {
+bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, const lk_image_header *header,
+                    uint8_t *pixels, size_t stride, char *message) {
     struct jpeg_decompress_struct jpeg;
     error_manager errors;
     memset(&jpeg, 0, sizeof jpeg);
@@ -168,8 +166,8 @@ bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths,
     return true;
 }
 
-bool lk_jpeg_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels,
-                    size_t stride, int quality, uint8_t **file, size_t *count, char *message) {
+bool lk_jpeg_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, size_t stride,
+                    int quality, uint8_t **file, size_t *count, char *message) {
     struct jpeg_compress_struct jpeg;
     error_manager errors;
     unsigned char *volatile buffer = NULL;

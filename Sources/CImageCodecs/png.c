@@ -71,8 +71,8 @@ bool lk_png_read_header(const uint8_t *bytes, size_t count, lk_image_header *hea
     return true;
 }
 
-bool lk_png_decode(const uint8_t *bytes, size_t count, const lk_image_header *header,
-                   uint8_t *pixels, size_t stride, char *message) {
+bool lk_png_decode(const uint8_t *bytes, size_t count, const lk_image_header *header, uint8_t *pixels, size_t stride,
+                   char *message) {
     source from = {bytes, count, 0};
     png_infop info;
     png_structp png = create_reader(&info, message);
@@ -87,8 +87,7 @@ bool lk_png_decode(const uint8_t *bytes, size_t count, const lk_image_header *he
     if (png_get_rowbytes(png, info) > stride || png_get_image_height(png, info) != header->height)
         png_error(png, "its header changed while it was read");
     for (int pass = 0; pass < passes; pass++)
-        for (uint32_t row = 0; row < header->height; row++)
-            png_read_row(png, pixels + (size_t)row * stride, NULL);
+        for (uint32_t row = 0; row < header->height; row++) png_read_row(png, pixels + (size_t)row * stride, NULL);
     png_read_end(png, NULL);
     png_destroy_read_struct(&png, &info, NULL);
     return true;
@@ -115,8 +114,8 @@ static void write_bytes(png_structp png, png_bytep bytes, size_t count) {
 
 static void flush_nothing(png_structp png) { (void)png; }
 
-bool lk_png_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels,
-                   size_t stride, uint8_t **file, size_t *count, char *message) {
+bool lk_png_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, size_t stride,
+                   uint8_t **file, size_t *count, char *message) {
     sink to = {0};
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, message, fail, ignore_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
@@ -133,10 +132,9 @@ bool lk_png_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint3
         png_destroy_write_struct(&png, &info);
         return false;
     }
-    int color = channels == 1 ? PNG_COLOR_TYPE_GRAY
-                              : channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_RGB_ALPHA;
-    png_set_IHDR(png, info, width, height, 8, color, PNG_INTERLACE_NONE,
-                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    int color = channels == 1 ? PNG_COLOR_TYPE_GRAY : channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_RGB_ALPHA;
+    png_set_IHDR(png, info, width, height, 8, color, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
     for (uint32_t row = 0; row < height; row++) png_write_row(png, pixels + (size_t)row * stride);
     png_write_end(png, info);

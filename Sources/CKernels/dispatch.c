@@ -21,24 +21,19 @@ static bool has_avx512(void) {
 
 const lk_kernels *lk_kernels_for(lk_simd_target target) {
     switch (target) {
-    case LK_TARGET_PORTABLE:
-        return &portable;
+    case LK_TARGET_PORTABLE: return &portable;
 #if defined(__x86_64__)
     case LK_TARGET_AVX2:
         __builtin_cpu_init();
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;
-    case LK_TARGET_AVX512:
-        __builtin_cpu_init();
-        return has_avx512() ? &avx512 : NULL;
+    case LK_TARGET_AVX512: __builtin_cpu_init(); return has_avx512() ? &avx512 : NULL;
     case LK_TARGET_AVX512VNNI:
         __builtin_cpu_init();
         return has_avx512() && __builtin_cpu_supports("avx512vnni") ? &avx512vnni : NULL;
 #elif defined(__aarch64__)
-    case LK_TARGET_NEON:
-        return &neon;
+    case LK_TARGET_NEON: return &neon;
 #endif
-    default:
-        return NULL;
+    default: return NULL;
     }
 }
 

@@ -30,9 +30,7 @@ LK_INLINE lk_f32x16 lk_load16_partial(const float *p, size_t count) {
 
 LK_INLINE void lk_store16(float *p, lk_f32x16 v) { memcpy(p, &v, sizeof v); }
 
-LK_INLINE lk_f32x16 lk_splat16(float x) {
-    return (lk_f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
-}
+LK_INLINE lk_f32x16 lk_splat16(float x) { return (lk_f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
 
 // Rounded to nearest, even on a tie, and clamped to 0...255; NaN is 0.
 LK_INLINE uint8_t lk_u8(float x) {
@@ -46,8 +44,8 @@ typedef uint8_t lk_u8x16 __attribute__((vector_size(16)));
 
 LK_INLINE void lk_store16_u8(uint8_t *p, lk_f32x16 v) {
     v = __builtin_elementwise_min(__builtin_elementwise_max(v, lk_splat16(0)), lk_splat16(255));
-    lk_u8x16 bytes = __builtin_convertvector(
-        __builtin_convertvector(__builtin_elementwise_roundeven(v), lk_i32x16), lk_u8x16);
+    lk_u8x16 bytes =
+        __builtin_convertvector(__builtin_convertvector(__builtin_elementwise_roundeven(v), lk_i32x16), lk_u8x16);
     memcpy(p, &bytes, sizeof bytes);
 }
 
@@ -55,8 +53,7 @@ LK_INLINE void lk_store16_u8(uint8_t *p, lk_f32x16 v) {
 LK_INLINE float lk_sum16(lk_f32x16 v) {
     lk_f32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
                  __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-    lk_f32x4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) +
-                 __builtin_shufflevector(a, a, 4, 5, 6, 7);
+    lk_f32x4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
     return (b[0] + b[2]) + (b[1] + b[3]);
 }
 

@@ -39,7 +39,10 @@ def chunk(kind, data):
 
 def png(name, color, depth, interlaced=False, transparent=None):
     n = CHANNELS[color]
-    pixel = lambda x, y: [sample(x, y, c, depth) for c in range(n)]
+
+    def pixel(x, y):
+        return [sample(x, y, c, depth) for c in range(n)]
+
     if interlaced:
         data = b""
         for x0, y0, dx, dy in ADAM7:
@@ -56,7 +59,9 @@ def png(name, color, depth, interlaced=False, transparent=None):
     file += chunk(b"IDAT", zlib.compress(data)) + chunk(b"IEND", b"")
     (OUT / f"{name}.png").write_bytes(file)
 
-    to8 = lambda v: round(v * 255 / ((1 << depth) - 1))
+    def to8(v):
+        return round(v * 255 / ((1 << depth) - 1))
+
     shown = []
     for y in range(H):
         for x in range(W):

@@ -47,14 +47,26 @@ INLINE uint64_t multiply_add(uint64_t rounds) {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma"), min_vector_width(512))) static uint64_t read_512(const uint8_t *b, size_t n) { return read_all(b, n); }
-__attribute__((target("avx2,fma"), min_vector_width(256))) static uint64_t read_256(const uint8_t *b, size_t n) { return read_all(b, n); }
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma"), min_vector_width(512))) static uint64_t multiply_512(uint64_t r) { return multiply_add(r); }
-__attribute__((target("avx2,fma"), min_vector_width(256))) static uint64_t multiply_256(uint64_t r) { return multiply_add(r); }
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma"), min_vector_width(512))) static uint64_t
+read_512(const uint8_t *b, size_t n) {
+    return read_all(b, n);
+}
+__attribute__((target("avx2,fma"), min_vector_width(256))) static uint64_t read_256(const uint8_t *b, size_t n) {
+    return read_all(b, n);
+}
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma"), min_vector_width(512))) static uint64_t
+multiply_512(uint64_t r) {
+    return multiply_add(r);
+}
+__attribute__((target("avx2,fma"), min_vector_width(256))) static uint64_t multiply_256(uint64_t r) {
+    return multiply_add(r);
+}
 
 static int has_512(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"); }
 
-uint64_t limit_read(const void *bytes, size_t count) { return has_512() ? read_512(bytes, count) : read_256(bytes, count); }
+uint64_t limit_read(const void *bytes, size_t count) {
+    return has_512() ? read_512(bytes, count) : read_256(bytes, count);
+}
 uint64_t limit_multiply_add(uint64_t rounds) { return has_512() ? multiply_512(rounds) : multiply_256(rounds); }
 #else
 uint64_t limit_read(const void *bytes, size_t count) { return read_all(bytes, count); }

@@ -15,7 +15,7 @@ typedef struct {
     uint32_t height;
     uint32_t channels;  // of the decoded pixels: 1 gray, 2 gray + alpha, 3 RGB, 4 RGB + alpha or CMYK
     bool is_cmyk;
-    bool is_inverted;   // Adobe's CMYK files store 255 for no ink
+    bool is_inverted;      // Adobe's CMYK files store 255 for no ink
     uint16_t orientation;  // EXIF, 1...8
 } lk_image_header;
 
@@ -24,24 +24,24 @@ typedef struct {
 bool lk_png_read_header(const uint8_t *bytes, size_t count, lk_image_header *header, char *message);
 
 // `pixels` holds height * stride bytes.
-bool lk_png_decode(const uint8_t *bytes, size_t count, const lk_image_header *header,
-                   uint8_t *pixels, size_t stride, char *message);
+bool lk_png_decode(const uint8_t *bytes, size_t count, const lk_image_header *header, uint8_t *pixels, size_t stride,
+                   char *message);
 
 bool lk_jpeg_read_header(const uint8_t *bytes, size_t count, lk_image_header *header, char *message);
 
 // The size of the image decoded at `eighths` / 8 of its full size.
-bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths,
-                           lk_image_header *header, char *message);
+bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths, lk_image_header *header,
+                           char *message);
 
-bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths,
-                    const lk_image_header *header, uint8_t *pixels, size_t stride, char *message);
+bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, const lk_image_header *header,
+                    uint8_t *pixels, size_t stride, char *message);
 
 // 8-bit gray (1), RGB (3) or RGBA (4) as a PNG file; the caller frees `*file`.
-bool lk_png_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels,
-                   size_t stride, uint8_t **file, size_t *count, char *message);
+bool lk_png_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, size_t stride,
+                   uint8_t **file, size_t *count, char *message);
 
 // 8-bit gray (1) or RGB (3) as a baseline JPEG file; the caller frees `*file`.
-bool lk_jpeg_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels,
-                    size_t stride, int quality, uint8_t **file, size_t *count, char *message);
+bool lk_jpeg_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, size_t stride,
+                    int quality, uint8_t **file, size_t *count, char *message);
 
 #endif

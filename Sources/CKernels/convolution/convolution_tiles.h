@@ -12,9 +12,9 @@
 
 #include "../vector.h"
 
-LK_INLINE void tile(const lk_convolution *c, const float *input, const float *weights,
-                    ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset,
-                    const int rows, const int columns, const int blocks, const int step) {
+LK_INLINE void tile(const lk_convolution *c, const float *input, const float *weights, ptrdiff_t weight_block_stride,
+                    int32_t block, ptrdiff_t output_offset, const int rows, const int columns, const int blocks,
+                    const int step) {
     lk_f32x16 sums[TILE_BLOCKS][TILE_PIXELS];
     const ptrdiff_t row_step = c->stride * c->input_row_stride;
 #pragma clang loop unroll(full)
@@ -39,8 +39,7 @@ LK_INLINE void tile(const lk_convolution *c, const float *input, const float *we
                     for (int p = 0; p < rows * columns; p++) {
                         lk_f32x16 x = lk_splat16(taps[p / columns * row_step + p % columns * step + channel]);
 #pragma clang loop unroll(full)
-                        for (int b = 0; b < blocks; b++)
-                            sums[b][p] = __builtin_elementwise_fma(x, w[b], sums[b][p]);
+                        for (int b = 0; b < blocks; b++) sums[b][p] = __builtin_elementwise_fma(x, w[b], sums[b][p]);
                     }
                     weights += LK_CHANNEL_BLOCK;
                 }
@@ -62,35 +61,53 @@ LK_INLINE void tile(const lk_convolution *c, const float *input, const float *we
     }
 }
 
-typedef void (*tile_function)(const lk_convolution *, const float *, const float *, ptrdiff_t,
-                              int32_t, ptrdiff_t);
+typedef void (*tile_function)(const lk_convolution *, const float *, const float *, ptrdiff_t, int32_t, ptrdiff_t);
 
-#define DEFINE_TILE(p, b, s)                                                                      \
-    static void tile_##p##_##b##_##s(const lk_convolution *c, const float *input,                 \
-                                     const float *weights, ptrdiff_t weight_block_stride,         \
-                                     int32_t block, ptrdiff_t output_offset) {                    \
-        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b, s);              \
+#define DEFINE_TILE(p, b, s)                                                                                           \
+    static void tile_##p##_##b##_##s(const lk_convolution *c, const float *input, const float *weights,                \
+                                     ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {          \
+        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b, s);                                \
     }
-#define DEFINE_STEPS(p, b) DEFINE_TILE(p, b, 16) DEFINE_TILE(p, b, 32) DEFINE_TILE(p, b, 4) DEFINE_TILE(p, b, 8)
-#define STEPS(p, b) {tile_##p##_##b##_16, tile_##p##_##b##_32, tile_##p##_##b##_4, tile_##p##_##b##_8}
+#define DEFINE_STEPS(p, b)                                                                                             \
+    DEFINE_TILE(p, b, 16)                                                                                              \
+    DEFINE_TILE(p, b, 32)                                                                                              \
+    DEFINE_TILE(p, b, 4)                                                                                               \
+    DEFINE_TILE(p, b, 8)
+#define STEPS(p, b)                                                                                                    \
+    { tile_##p##_##b##_16, tile_##p##_##b##_32, tile_##p##_##b##_4, tile_##p##_##b##_8 }
 
 #if TILE_BLOCKS == 2
-#define DEFINE_WIDTH(p) DEFINE_STEPS(p, 1) DEFINE_STEPS(p, 2)
-#define WIDTH(p) {STEPS(p, 1), STEPS(p, 2)}
+#define DEFINE_WIDTH(p)                                                                                                \
+    DEFINE_STEPS(p, 1)                                                                                                 \
+    DEFINE_STEPS(p, 2)
+#define WIDTH(p)                                                                                                       \
+    { STEPS(p, 1), STEPS(p, 2) }
 #else
 #define DEFINE_WIDTH(p) DEFINE_STEPS(p, 1)
-#define WIDTH(p) {STEPS(p, 1)}
+#define WIDTH(p)                                                                                                       \
+    { STEPS(p, 1) }
 #endif
 
-DEFINE_WIDTH(1) DEFINE_WIDTH(2) DEFINE_WIDTH(3) DEFINE_WIDTH(4) DEFINE_WIDTH(5) DEFINE_WIDTH(6)
+DEFINE_WIDTH(1)
+DEFINE_WIDTH(2)
+DEFINE_WIDTH(3)
+DEFINE_WIDTH(4)
+DEFINE_WIDTH(5)
+DEFINE_WIDTH(6)
 #if TILE_PIXELS == 14
-DEFINE_WIDTH(7) DEFINE_WIDTH(8) DEFINE_WIDTH(9) DEFINE_WIDTH(10) DEFINE_WIDTH(11)
-DEFINE_WIDTH(12) DEFINE_WIDTH(13) DEFINE_WIDTH(14)
+DEFINE_WIDTH(7)
+DEFINE_WIDTH(8)
+DEFINE_WIDTH(9)
+DEFINE_WIDTH(10)
+DEFINE_WIDTH(11)
+DEFINE_WIDTH(12)
+DEFINE_WIDTH(13)
+DEFINE_WIDTH(14)
 #endif
 
 // [pixels - 1][blocks - 1][step]
 static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][4] = {
-    WIDTH(1), WIDTH(2), WIDTH(3), WIDTH(4), WIDTH(5), WIDTH(6),
+    WIDTH(1), WIDTH(2), WIDTH(3), WIDTH(4),  WIDTH(5),  WIDTH(6),
 #if TILE_PIXELS == 14
     WIDTH(7), WIDTH(8), WIDTH(9), WIDTH(10), WIDTH(11), WIDTH(12), WIDTH(13), WIDTH(14),
 #endif
@@ -98,21 +115,32 @@ static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][4] = {
 
 #if TILE_PIXELS == 14
 // Two rows of 5 to 7 columns, three of 4.
-#define DEFINE_NARROW(r, w, b, s)                                                                 \
-    static void narrow_##w##_##b##_##s(const lk_convolution *c, const float *input,               \
-                                       const float *weights, ptrdiff_t weight_block_stride,       \
-                                       int32_t block, ptrdiff_t output_offset) {                  \
-        tile(c, input, weights, weight_block_stride, block, output_offset, r, w, b, s);           \
+#define DEFINE_NARROW(r, w, b, s)                                                                                      \
+    static void narrow_##w##_##b##_##s(const lk_convolution *c, const float *input, const float *weights,              \
+                                       ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {        \
+        tile(c, input, weights, weight_block_stride, block, output_offset, r, w, b, s);                                \
     }
-#define DEFINE_NARROW_WIDTH(r, w)                                                                 \
-    DEFINE_NARROW(r, w, 1, 16) DEFINE_NARROW(r, w, 1, 32) DEFINE_NARROW(r, w, 2, 16) DEFINE_NARROW(r, w, 2, 32)
-#define NARROW_WIDTH(w) {{narrow_##w##_1_16, narrow_##w##_1_32}, {narrow_##w##_2_16, narrow_##w##_2_32}}
+#define DEFINE_NARROW_WIDTH(r, w)                                                                                      \
+    DEFINE_NARROW(r, w, 1, 16)                                                                                         \
+    DEFINE_NARROW(r, w, 1, 32)                                                                                         \
+    DEFINE_NARROW(r, w, 2, 16)                                                                                         \
+    DEFINE_NARROW(r, w, 2, 32)
+#define NARROW_WIDTH(w)                                                                                                \
+    {                                                                                                                  \
+        {narrow_##w##_1_16, narrow_##w##_1_32}, { narrow_##w##_2_16, narrow_##w##_2_32 }                               \
+    }
 
-DEFINE_NARROW_WIDTH(3, 4) DEFINE_NARROW_WIDTH(2, 5) DEFINE_NARROW_WIDTH(2, 6) DEFINE_NARROW_WIDTH(2, 7)
+DEFINE_NARROW_WIDTH(3, 4)
+DEFINE_NARROW_WIDTH(2, 5)
+DEFINE_NARROW_WIDTH(2, 6)
+DEFINE_NARROW_WIDTH(2, 7)
 
 // [width - 4][blocks - 1][step]
 static const tile_function narrow_tiles[4][TILE_BLOCKS][2] = {
-    NARROW_WIDTH(4), NARROW_WIDTH(5), NARROW_WIDTH(6), NARROW_WIDTH(7),
+    NARROW_WIDTH(4),
+    NARROW_WIDTH(5),
+    NARROW_WIDTH(6),
+    NARROW_WIDTH(7),
 };
 
 // The rows of a tile of a narrow map, 1 for any other.
@@ -122,8 +150,7 @@ LK_INLINE int32_t narrow_rows(int32_t width, int32_t step) {
 }
 #endif
 
-void CONVOLVE(const lk_convolution *c, int32_t block_begin, int32_t block_end, int32_t row_begin,
-              int32_t row_end) {
+void CONVOLVE(const lk_convolution *c, int32_t block_begin, int32_t block_end, int32_t row_begin, int32_t row_end) {
     const int32_t step = c->stride * c->input_pixel_stride;
     const int step_index = step == 16 ? 0 : step == 32 ? 1 : step == 4 ? 2 : 3;
     const ptrdiff_t weight_block_stride =
@@ -137,8 +164,8 @@ void CONVOLVE(const lk_convolution *c, int32_t block_begin, int32_t block_end, i
 #if TILE_PIXELS == 14
         for (const int32_t rows = narrow_rows(c->output_width, step); rows > 1 && row + rows <= row_end; row += rows)
             narrow_tiles[c->output_width - 4][blocks - 1][step == 16 ? 0 : 1](
-                c, c->input + (ptrdiff_t)row * c->stride * c->input_row_stride, weights,
-                weight_block_stride, block, row * c->output_row_stride);
+                c, c->input + (ptrdiff_t)row * c->stride * c->input_row_stride, weights, weight_block_stride, block,
+                row * c->output_row_stride);
 #endif
         for (; row < row_end; row++) {
             const float *line = c->input + (ptrdiff_t)row * c->stride * c->input_row_stride;

@@ -15,8 +15,8 @@ LK_INLINE lk_f32x16 term(lk_f32x16 q, lk_f32x16 x, lk_f32x16 sum, const int is_d
     return __builtin_elementwise_fma(d, d, sum);
 }
 
-LK_INLINE void reduce_all(const float *query, const float *rows, ptrdiff_t row_stride, size_t count,
-                          size_t dimension, float *out, const int is_distance) {
+LK_INLINE void reduce_all(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
+                          float *out, const int is_distance) {
     const size_t whole = dimension / 16 * 16;
     const ptrdiff_t ahead = count >= SCAN ? AHEAD : 0;
     lk_f32x16 rest = lk_splat16(0);
@@ -34,12 +34,12 @@ LK_INLINE void reduce_all(const float *query, const float *rows, ptrdiff_t row_s
     }
 }
 
-void SQUARED_DISTANCES(const float *query, const float *rows, ptrdiff_t row_stride, size_t count,
-                       size_t dimension, float *out) {
+void SQUARED_DISTANCES(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
+                       float *out) {
     reduce_all(query, rows, row_stride, count, dimension, out, 1);
 }
 
-void DOT_PRODUCTS(const float *query, const float *rows, ptrdiff_t row_stride, size_t count,
-                  size_t dimension, float *out) {
+void DOT_PRODUCTS(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
+                  float *out) {
     reduce_all(query, rows, row_stride, count, dimension, out, 0);
 }

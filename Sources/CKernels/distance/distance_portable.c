@@ -14,12 +14,12 @@ static float reduce(const float *query, const float *row, size_t dimension, bool
     return lanes[0];
 }
 
-void lk_squared_distances_portable(const float *query, const float *rows, ptrdiff_t row_stride,
-                                   size_t count, size_t dimension, float *out) {
+void lk_squared_distances_portable(const float *query, const float *rows, ptrdiff_t row_stride, size_t count,
+                                   size_t dimension, float *out) {
     for (size_t i = 0; i < count; i++) out[i] = reduce(query, rows + i * row_stride, dimension, true);
 }
 
-void lk_dot_products_portable(const float *query, const float *rows, ptrdiff_t row_stride,
-                              size_t count, size_t dimension, float *out) {
+void lk_dot_products_portable(const float *query, const float *rows, ptrdiff_t row_stride, size_t count,
+                              size_t dimension, float *out) {
     for (size_t i = 0; i < count; i++) out[i] = reduce(query, rows + i * row_stride, dimension, false);
 }

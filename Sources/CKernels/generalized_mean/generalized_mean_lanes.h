@@ -43,12 +43,13 @@ LK_INLINE lk_f32x16 exp2_of(lk_f32x16 x) {
     return series * scale;
 }
 
-void GENERALIZED_MEAN(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height,
-                      float power, float epsilon, float *out) {
+void GENERALIZED_MEAN(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height, float power,
+                      float epsilon, float *out) {
     lk_f32x16 sum = lk_splat16(0);
     for (int32_t y = 0; y < height; y++)
         for (int32_t x = 0; x < width; x++) {
-            lk_f32x16 value = __builtin_elementwise_max(lk_load16(pixels + y * row_stride + x * LK_CHANNEL_BLOCK), lk_splat16(epsilon));
+            lk_f32x16 value = __builtin_elementwise_max(lk_load16(pixels + y * row_stride + x * LK_CHANNEL_BLOCK),
+                                                        lk_splat16(epsilon));
             sum += exp2_of(log2_of(value) * power);
         }
     lk_store16(out, exp2_of(log2_of(sum / (float)(width * height)) / power));

@@ -2,8 +2,8 @@
 
 #include "../kernel_tables.h"
 
-void lk_generalized_mean_portable(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height,
-                                  float power, float epsilon, float *out) {
+void lk_generalized_mean_portable(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height, float power,
+                                  float epsilon, float *out) {
     for (int channel = 0; channel < LK_CHANNEL_BLOCK; channel++) {
         float sum = 0;
         for (int32_t y = 0; y < height; y++)

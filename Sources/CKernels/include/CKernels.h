@@ -194,8 +194,8 @@ typedef struct {
     bool has_fast_int8_dot_product;
 
     // Computes rows [row_begin, row_end) of output blocks [block_begin, block_end).
-    void (*convolve)(const lk_convolution *convolution, int32_t block_begin, int32_t block_end,
-                     int32_t row_begin, int32_t row_end);
+    void (*convolve)(const lk_convolution *convolution, int32_t block_begin, int32_t block_end, int32_t row_begin,
+                     int32_t row_end);
 
     // The transformed input tiles: `transformed` is [36][block][tile][16], 36 inputs of 1x1 convolutions over
     // the tiles. `input` points at the tap (0, 0) of the first output.
@@ -204,61 +204,59 @@ typedef struct {
 
     // The outputs of the 36 convolutions, laid out like `transformed`, back to pixels; `bias`,
     // `residual` and `output` start at the first block and the first output.
-    void (*winograd_output)(const lk_winograd *winograd, const float *products, int32_t blocks,
-                            const float *bias, const float *residual, float *output,
-                            ptrdiff_t block_stride, ptrdiff_t row_stride, bool relu);
+    void (*winograd_output)(const lk_winograd *winograd, const float *products, int32_t blocks, const float *bias,
+                            const float *residual, float *output, ptrdiff_t block_stride, ptrdiff_t row_stride,
+                            bool relu);
 
     // Computes rows [row_begin, row_end) of output blocks [block_begin, block_end).
-    void (*convolve_quantized)(const lk_quantized_convolution *convolution, int32_t block_begin,
-                               int32_t block_end, int32_t row_begin, int32_t row_end);
+    void (*convolve_quantized)(const lk_quantized_convolution *convolution, int32_t block_begin, int32_t block_end,
+                               int32_t row_begin, int32_t row_end);
 
     // The generalized mean of each of a block's 16 channels over `height` rows of `width` pixels:
     // out[c] = (mean of max(x[c], epsilon)^power)^(1 / power).
-    void (*generalized_mean)(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height,
-                             float power, float epsilon, float *out);
+    void (*generalized_mean)(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height, float power,
+                             float epsilon, float *out);
 
     // out[i] = sum over j of query[j] * rows[i * row_stride + j]; exact for up to 65,536 components.
-    void (*quantized_dot_products)(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride,
-                                   size_t count, size_t dimension, int32_t *out);
+    void (*quantized_dot_products)(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride, size_t count,
+                                   size_t dimension, int32_t *out);
 
     // `count` rows as [group of 16][quad][16][4 components], padded with zeros.
-    void (*pack_quantized_rows)(const uint8_t *rows, ptrdiff_t row_stride, size_t count,
-                                size_t dimension, uint8_t *packed);
+    void (*pack_quantized_rows)(const uint8_t *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
+                                uint8_t *packed);
 
     // out[q * groups * 16 + i]: the dot product of query q and row i of packed rows. A query has
     // `quads` * 4 components, padded with zeros.
-    void (*quantized_products)(const int8_t *queries, size_t query_count, const uint8_t *packed,
-                               size_t groups, size_t quads, int32_t *out);
+    void (*quantized_products)(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups,
+                               size_t quads, int32_t *out);
 
     // Writes the ascending indices of the rows whose lower bound is not above `limit`; returns their number.
     size_t (*select_candidates)(const lk_distance_bound *bound, const int32_t *dots, const float *scales,
-                          const float *squared_norms, const float *residual_norms, size_t count, float limit,
-                          uint32_t *found);
+                                const float *squared_norms, const float *residual_norms, size_t count, float limit,
+                                uint32_t *found);
 
     // out[i] = sum over j of (query[j] - rows[i * row_stride + j])^2
-    void (*squared_distances)(const float *query, const float *rows, ptrdiff_t row_stride,
-                              size_t count, size_t dimension, float *out);
+    void (*squared_distances)(const float *query, const float *rows, ptrdiff_t row_stride, size_t count,
+                              size_t dimension, float *out);
 
     // out[i] = sum over j of query[j] * rows[i * row_stride + j]
-    void (*dot_products)(const float *query, const float *rows, ptrdiff_t row_stride,
-                         size_t count, size_t dimension, float *out);
+    void (*dot_products)(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
+                         float *out);
 
     // out[j] = sum over i < rows of source[i * stride + j], rows <= 257
-    void (*sum_rows)(const uint8_t *source, ptrdiff_t stride, int32_t rows, size_t bytes,
-                     uint16_t *out);
+    void (*sum_rows)(const uint8_t *source, ptrdiff_t stride, int32_t rows, size_t bytes, uint16_t *out);
 
     // Cells of four floats, the source's channels first, each the sum of `factor` neighboring
-    // pixels of `line` (the last cell of what is left). `fits`: no sum is above 65,535.
-    void (*sum_columns)(const uint16_t *line, int32_t channels, int32_t width, int32_t factor,
-                        bool fits, float *cells);
+    // pixels of `line`; the last cell may have fewer. `fits`: no sum is above 65,535.
+    void (*sum_columns)(const uint16_t *line, int32_t channels, int32_t width, int32_t factor, bool fits, float *cells);
 
     // Both at once, for pixels of four channels: `factor` a multiple of 4, `rows` at most 64.
-    void (*sum_cells)(const uint8_t *source, ptrdiff_t stride, int32_t rows, int32_t width,
-                      int32_t factor, float *cells);
+    void (*sum_cells)(const uint8_t *source, ptrdiff_t stride, int32_t rows, int32_t width, int32_t factor,
+                      float *cells);
 
     // out[x] = sum of weights * cells, four floats per pixel.
-    void (*filter_columns)(const float *cells, const lk_filter_span *spans, const float *weights,
-                           int32_t width, float *out);
+    void (*filter_columns)(const float *cells, const lk_filter_span *spans, const float *weights, int32_t width,
+                           float *out);
 
     // out[i] += weight * line[i]
     void (*accumulate)(const float *line, float weight, size_t count, float *out);
@@ -270,8 +268,8 @@ typedef struct {
     void (*write_bytes)(const float *cells, float scale, size_t count, uint8_t *out);
 
     // A row of `count` pixels of four floats, sampled bilinearly; outside the source its edge is repeated.
-    void (*sample)(const float *pixels, int32_t width, int32_t height, const lk_projection *projection,
-                   int32_t row, int32_t count, float *out);
+    void (*sample)(const float *pixels, int32_t width, int32_t height, const lk_projection *projection, int32_t row,
+                   int32_t count, float *out);
 
     // out[x] = sum over channels c of weights[c] * source[x * channels + c], for 1, 3 or 4 channels.
     void (*luma_row)(const uint8_t *source, int32_t channels, const float *weights, int32_t width, float *out);

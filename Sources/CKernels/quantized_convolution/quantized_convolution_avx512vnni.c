@@ -8,11 +8,17 @@
 #include "../target_avx512vnni.h"
 #include "quantized_result.h"
 
-enum { TILE_PIXELS = 14, TILE_BLOCKS = 2, NARROW_PIXELS = TILE_PIXELS * TILE_BLOCKS, QUADS = LK_CHANNEL_BLOCK / 4, QUAD_BYTES = 4 * LK_CHANNEL_BLOCK };
+enum {
+    TILE_PIXELS = 14,
+    TILE_BLOCKS = 2,
+    NARROW_PIXELS = TILE_PIXELS * TILE_BLOCKS,
+    QUADS = LK_CHANNEL_BLOCK / 4,
+    QUAD_BYTES = 4 * LK_CHANNEL_BLOCK
+};
 
 LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights,
-                    ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset,
-                    const int rows, const int columns, const int blocks, const ptrdiff_t step) {
+                    ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset, const int rows,
+                    const int columns, const int blocks, const ptrdiff_t step) {
     __m512i sums[TILE_BLOCKS][NARROW_PIXELS];
     const ptrdiff_t row_step = c->stride * c->input_row_stride;
 #pragma clang loop unroll(full)
@@ -51,49 +57,81 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
                                           p / columns * c->output_row_stride + p % columns * LK_CHANNEL_BLOCK);
 }
 
-typedef void (*tile_function)(const lk_quantized_convolution *, const uint8_t *, const int8_t *, ptrdiff_t,
-                              int32_t, ptrdiff_t);
+typedef void (*tile_function)(const lk_quantized_convolution *, const uint8_t *, const int8_t *, ptrdiff_t, int32_t,
+                              ptrdiff_t);
 
-#define DEFINE_TILE(p, b, s)                                                                       \
-    static void tile_##p##_##b##_##s(const lk_quantized_convolution *c, const uint8_t *input,      \
-                                     const int8_t *weights, ptrdiff_t weight_block_stride,         \
-                                     int32_t block, ptrdiff_t output_offset) {                     \
-        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b,                \
-             s == 0 ? (ptrdiff_t)c->stride * LK_CHANNEL_BLOCK : s * LK_CHANNEL_BLOCK);             \
+#define DEFINE_TILE(p, b, s)                                                                                           \
+    static void tile_##p##_##b##_##s(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights,   \
+                                     ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {          \
+        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b,                                    \
+             s == 0 ? (ptrdiff_t)c->stride * LK_CHANNEL_BLOCK : LK_CHANNEL_BLOCK * s);                                 \
     }
 // Strides of 1 and 2 are known to the compiler; 0 stands for any other.
-#define DEFINE_WIDTH(p)                                                                            \
-    DEFINE_TILE(p, 1, 0) DEFINE_TILE(p, 1, 1) DEFINE_TILE(p, 1, 2)                                 \
-    DEFINE_TILE(p, 2, 0) DEFINE_TILE(p, 2, 1) DEFINE_TILE(p, 2, 2)
-#define WIDTH(p) {{tile_##p##_1_0, tile_##p##_1_1, tile_##p##_1_2}, {tile_##p##_2_0, tile_##p##_2_1, tile_##p##_2_2}}
+#define DEFINE_WIDTH(p)                                                                                                \
+    DEFINE_TILE(p, 1, 0)                                                                                               \
+    DEFINE_TILE(p, 1, 1)                                                                                               \
+    DEFINE_TILE(p, 1, 2)                                                                                               \
+    DEFINE_TILE(p, 2, 0)                                                                                               \
+    DEFINE_TILE(p, 2, 1)                                                                                               \
+    DEFINE_TILE(p, 2, 2)
+#define WIDTH(p)                                                                                                       \
+    {                                                                                                                  \
+        {tile_##p##_1_0, tile_##p##_1_1, tile_##p##_1_2}, { tile_##p##_2_0, tile_##p##_2_1, tile_##p##_2_2 }           \
+    }
 
-DEFINE_WIDTH(1) DEFINE_WIDTH(2) DEFINE_WIDTH(3) DEFINE_WIDTH(4) DEFINE_WIDTH(5) DEFINE_WIDTH(6) DEFINE_WIDTH(7)
-DEFINE_WIDTH(8) DEFINE_WIDTH(9) DEFINE_WIDTH(10) DEFINE_WIDTH(11) DEFINE_WIDTH(12) DEFINE_WIDTH(13) DEFINE_WIDTH(14)
+DEFINE_WIDTH(1)
+DEFINE_WIDTH(2)
+DEFINE_WIDTH(3)
+DEFINE_WIDTH(4)
+DEFINE_WIDTH(5)
+DEFINE_WIDTH(6)
+DEFINE_WIDTH(7)
+DEFINE_WIDTH(8)
+DEFINE_WIDTH(9)
+DEFINE_WIDTH(10)
+DEFINE_WIDTH(11)
+DEFINE_WIDTH(12)
+DEFINE_WIDTH(13)
+DEFINE_WIDTH(14)
 
 // [pixels - 1][blocks - 1][stride]
 static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][3] = {
-    WIDTH(1), WIDTH(2), WIDTH(3), WIDTH(4), WIDTH(5), WIDTH(6), WIDTH(7),
+    WIDTH(1), WIDTH(2), WIDTH(3),  WIDTH(4),  WIDTH(5),  WIDTH(6),  WIDTH(7),
     WIDTH(8), WIDTH(9), WIDTH(10), WIDTH(11), WIDTH(12), WIDTH(13), WIDTH(14),
 };
 
-#define DEFINE_NARROW(r, w, s)                                                                     \
-    static void narrow_##r##_##w##_##s(const lk_quantized_convolution *c, const uint8_t *input,    \
-                                       const int8_t *weights, ptrdiff_t weight_block_stride,       \
-                                       int32_t block, ptrdiff_t output_offset) {                   \
-        tile(c, input, weights, weight_block_stride, block, output_offset, r, w, 1, s * LK_CHANNEL_BLOCK); \
+#define DEFINE_NARROW(r, w, s)                                                                                         \
+    static void narrow_##r##_##w##_##s(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights, \
+                                       ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {        \
+        tile(c, input, weights, weight_block_stride, block, output_offset, r, w, 1, LK_CHANNEL_BLOCK *s);              \
     }
-#define DEFINE_NARROW_STRIDES(r, w) DEFINE_NARROW(r, w, 1) DEFINE_NARROW(r, w, 2)
-#define NARROW_STRIDES(r, w) {narrow_##r##_##w##_1, narrow_##r##_##w##_2}
+#define DEFINE_NARROW_STRIDES(r, w)                                                                                    \
+    DEFINE_NARROW(r, w, 1)                                                                                             \
+    DEFINE_NARROW(r, w, 2)
+#define NARROW_STRIDES(r, w)                                                                                           \
+    { narrow_##r##_##w##_1, narrow_##r##_##w##_2 }
 
-DEFINE_NARROW_STRIDES(2, 4) DEFINE_NARROW_STRIDES(3, 4) DEFINE_NARROW_STRIDES(4, 4) DEFINE_NARROW_STRIDES(5, 4)
-DEFINE_NARROW_STRIDES(6, 4) DEFINE_NARROW_STRIDES(7, 4)
-DEFINE_NARROW_STRIDES(2, 5) DEFINE_NARROW_STRIDES(3, 5) DEFINE_NARROW_STRIDES(4, 5) DEFINE_NARROW_STRIDES(5, 5)
-DEFINE_NARROW_STRIDES(2, 6) DEFINE_NARROW_STRIDES(3, 6) DEFINE_NARROW_STRIDES(4, 6)
-DEFINE_NARROW_STRIDES(2, 7) DEFINE_NARROW_STRIDES(3, 7) DEFINE_NARROW_STRIDES(4, 7)
+DEFINE_NARROW_STRIDES(2, 4)
+DEFINE_NARROW_STRIDES(3, 4)
+DEFINE_NARROW_STRIDES(4, 4)
+DEFINE_NARROW_STRIDES(5, 4)
+DEFINE_NARROW_STRIDES(6, 4)
+DEFINE_NARROW_STRIDES(7, 4)
+DEFINE_NARROW_STRIDES(2, 5)
+DEFINE_NARROW_STRIDES(3, 5)
+DEFINE_NARROW_STRIDES(4, 5)
+DEFINE_NARROW_STRIDES(5, 5)
+DEFINE_NARROW_STRIDES(2, 6)
+DEFINE_NARROW_STRIDES(3, 6)
+DEFINE_NARROW_STRIDES(4, 6)
+DEFINE_NARROW_STRIDES(2, 7)
+DEFINE_NARROW_STRIDES(3, 7)
+DEFINE_NARROW_STRIDES(4, 7)
 
 // Several rows of a narrow map and one block, as in convolution_tiles.h: [width - 4][rows - 2][stride - 1]
 static const tile_function narrow_tiles[4][6][2] = {
-    {NARROW_STRIDES(2, 4), NARROW_STRIDES(3, 4), NARROW_STRIDES(4, 4), NARROW_STRIDES(5, 4), NARROW_STRIDES(6, 4), NARROW_STRIDES(7, 4)},
+    {NARROW_STRIDES(2, 4), NARROW_STRIDES(3, 4), NARROW_STRIDES(4, 4), NARROW_STRIDES(5, 4), NARROW_STRIDES(6, 4),
+     NARROW_STRIDES(7, 4)},
     {NARROW_STRIDES(2, 5), NARROW_STRIDES(3, 5), NARROW_STRIDES(4, 5), NARROW_STRIDES(5, 5)},
     {NARROW_STRIDES(2, 6), NARROW_STRIDES(3, 6), NARROW_STRIDES(4, 6)},
     {NARROW_STRIDES(2, 7), NARROW_STRIDES(3, 7), NARROW_STRIDES(4, 7)},
@@ -104,12 +142,13 @@ static tile_function narrow_tile(int32_t width, int32_t rows, int32_t stride) {
     return narrow_tiles[width - 4][rows - 2][stride - 1];
 }
 
-void lk_convolve_quantized_avx512vnni(const lk_quantized_convolution *c, int32_t block_begin,
-                                      int32_t block_end, int32_t row_begin, int32_t row_end) {
+void lk_convolve_quantized_avx512vnni(const lk_quantized_convolution *c, int32_t block_begin, int32_t block_end,
+                                      int32_t row_begin, int32_t row_end) {
     const int stride_index = c->stride <= 2 ? c->stride : 0;
-    const ptrdiff_t weight_block_stride = (ptrdiff_t)c->input_blocks * c->kernel_height * c->kernel_width * QUADS * QUAD_BYTES;
-    const int32_t rows_at_once = NARROW_PIXELS / c->output_width < row_end - row_begin
-                                     ? NARROW_PIXELS / c->output_width : row_end - row_begin;
+    const ptrdiff_t weight_block_stride =
+        (ptrdiff_t)c->input_blocks * c->kernel_height * c->kernel_width * QUADS * QUAD_BYTES;
+    const int32_t rows_at_once =
+        NARROW_PIXELS / c->output_width < row_end - row_begin ? NARROW_PIXELS / c->output_width : row_end - row_begin;
     if (narrow_tile(c->output_width, rows_at_once, c->stride)) {
         for (int32_t block = block_begin; block < block_end; block++)
             for (int32_t row = row_begin; row < row_end; row += rows_at_once) {

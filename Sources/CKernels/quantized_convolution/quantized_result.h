@@ -6,11 +6,11 @@
 #include "../kernel_tables.h"
 #include "../vector.h"
 
-LK_INLINE void lk_store_quantized_result(const lk_quantized_convolution *c, lk_i32x16 sums,
-                                         int32_t block, ptrdiff_t at) {
-    lk_f32x16 value = __builtin_elementwise_fma(
-        __builtin_convertvector(sums, lk_f32x16), lk_load16(c->scales + block * LK_CHANNEL_BLOCK),
-        lk_load16(c->bias + block * LK_CHANNEL_BLOCK));
+LK_INLINE void lk_store_quantized_result(const lk_quantized_convolution *c, lk_i32x16 sums, int32_t block,
+                                         ptrdiff_t at) {
+    lk_f32x16 value = __builtin_elementwise_fma(__builtin_convertvector(sums, lk_f32x16),
+                                                lk_load16(c->scales + block * LK_CHANNEL_BLOCK),
+                                                lk_load16(c->bias + block * LK_CHANNEL_BLOCK));
     if (c->quantized_residual) {
         lk_u8x16 bytes;
         memcpy(&bytes, c->quantized_residual + at, sizeof bytes);

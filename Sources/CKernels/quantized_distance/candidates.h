@@ -3,8 +3,7 @@
 
 #include "../vector.h"
 
-void PACK_QUANTIZED_ROWS(const uint8_t *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
-                         uint8_t *packed) {
+void PACK_QUANTIZED_ROWS(const uint8_t *rows, ptrdiff_t row_stride, size_t count, size_t dimension, uint8_t *packed) {
     const size_t quads = (dimension + 3) / 4, whole = dimension / 4;
     for (size_t group = 0; group * 16 < count; group++) {
         uint8_t *out = packed + group * quads * 64;
@@ -21,8 +20,8 @@ void PACK_QUANTIZED_ROWS(const uint8_t *rows, ptrdiff_t row_stride, size_t count
 }
 
 size_t SELECT_CANDIDATES(const lk_distance_bound *bound, const int32_t *dots, const float *scales,
-                   const float *squared_norms, const float *residual_norms, size_t count, float limit,
-                   uint32_t *found) {
+                         const float *squared_norms, const float *residual_norms, size_t count, float limit,
+                         uint32_t *found) {
     size_t within = 0;
     for (size_t i = 0; i < count; i += 16) {
         const size_t present = count - i < 16 ? count - i : 16;

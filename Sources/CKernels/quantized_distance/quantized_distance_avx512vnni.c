@@ -13,18 +13,21 @@ static inline __attribute__((always_inline)) __m512i sums_of(const __m512i v[16]
     __m512i a[8], b[4], c[2];
 #pragma clang loop unroll(full)
     for (int i = 0; i < 8; i++)
-        a[i] = _mm512_add_epi32(_mm512_unpacklo_epi32(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_epi32(v[2 * i], v[2 * i + 1]));
+        a[i] = _mm512_add_epi32(_mm512_unpacklo_epi32(v[2 * i], v[2 * i + 1]),
+                                _mm512_unpackhi_epi32(v[2 * i], v[2 * i + 1]));
 #pragma clang loop unroll(full)
     for (int i = 0; i < 4; i++)
-        b[i] = _mm512_add_epi32(_mm512_unpacklo_epi64(a[2 * i], a[2 * i + 1]), _mm512_unpackhi_epi64(a[2 * i], a[2 * i + 1]));
+        b[i] = _mm512_add_epi32(_mm512_unpacklo_epi64(a[2 * i], a[2 * i + 1]),
+                                _mm512_unpackhi_epi64(a[2 * i], a[2 * i + 1]));
 #pragma clang loop unroll(full)
     for (int i = 0; i < 2; i++)
-        c[i] = _mm512_add_epi32(_mm512_shuffle_i32x4(b[2 * i], b[2 * i + 1], 0x88), _mm512_shuffle_i32x4(b[2 * i], b[2 * i + 1], 0xDD));
+        c[i] = _mm512_add_epi32(_mm512_shuffle_i32x4(b[2 * i], b[2 * i + 1], 0x88),
+                                _mm512_shuffle_i32x4(b[2 * i], b[2 * i + 1], 0xDD));
     return _mm512_add_epi32(_mm512_shuffle_i32x4(c[0], c[1], 0x88), _mm512_shuffle_i32x4(c[0], c[1], 0xDD));
 }
 
-void lk_quantized_dot_products_avx512vnni(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride,
-                                          size_t count, size_t dimension, int32_t *out) {
+void lk_quantized_dot_products_avx512vnni(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride, size_t count,
+                                          size_t dimension, int32_t *out) {
     const size_t whole = dimension / STEP * STEP;
     const __mmask64 rest = (1ull << (dimension - whole)) - 1;
     for (size_t i = 0; i < count; i += ROWS_AT_ONCE) {
@@ -42,10 +45,14 @@ void lk_quantized_dot_products_avx512vnni(const int8_t *query, const uint8_t *ro
                 size_t j = 0;
                 for (; j + 2 * STEP <= whole; j += 2 * STEP) {
                     even = _mm512_dpbusd_epi32(even, _mm512_loadu_si512(row + j), _mm512_loadu_si512(query + j));
-                    odd = _mm512_dpbusd_epi32(odd, _mm512_loadu_si512(row + j + STEP), _mm512_loadu_si512(query + j + STEP));
+                    odd = _mm512_dpbusd_epi32(odd, _mm512_loadu_si512(row + j + STEP),
+                                              _mm512_loadu_si512(query + j + STEP));
                 }
-                if (j < whole) even = _mm512_dpbusd_epi32(even, _mm512_loadu_si512(row + j), _mm512_loadu_si512(query + j));
-                if (rest) odd = _mm512_dpbusd_epi32(odd, _mm512_maskz_loadu_epi8(rest, row + whole), _mm512_maskz_loadu_epi8(rest, query + whole));
+                if (j < whole)
+                    even = _mm512_dpbusd_epi32(even, _mm512_loadu_si512(row + j), _mm512_loadu_si512(query + j));
+                if (rest)
+                    odd = _mm512_dpbusd_epi32(odd, _mm512_maskz_loadu_epi8(rest, row + whole),
+                                              _mm512_maskz_loadu_epi8(rest, query + whole));
                 sums[r] = _mm512_add_epi32(even, odd);
             }
         } else {
@@ -54,7 +61,9 @@ void lk_quantized_dot_products_avx512vnni(const int8_t *query, const uint8_t *ro
                 __m512i sum = _mm512_setzero_si512();
                 for (size_t j = 0; j < whole; j += STEP)
                     sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(row + j), _mm512_loadu_si512(query + j));
-                if (rest) sum = _mm512_dpbusd_epi32(sum, _mm512_maskz_loadu_epi8(rest, row + whole), _mm512_maskz_loadu_epi8(rest, query + whole));
+                if (rest)
+                    sum = _mm512_dpbusd_epi32(sum, _mm512_maskz_loadu_epi8(rest, row + whole),
+                                              _mm512_maskz_loadu_epi8(rest, query + whole));
                 sums[r] = sum;
             }
         }
@@ -66,9 +75,9 @@ void lk_quantized_dot_products_avx512vnni(const int8_t *query, const uint8_t *ro
 // 64 rows times six queries in 24 registers.
 enum { TILE_GROUPS = 4, TILE_QUERIES = 6 };
 
-static inline __attribute__((always_inline)) void product_tile(const int8_t *queries, const uint8_t *packed, size_t quads,
-                                                               int32_t *out, size_t out_stride, const int tile_groups,
-                                                               const int tile_queries) {
+static inline __attribute__((always_inline)) void product_tile(const int8_t *queries, const uint8_t *packed,
+                                                               size_t quads, int32_t *out, size_t out_stride,
+                                                               const int tile_groups, const int tile_queries) {
     __m512i sums[TILE_QUERIES][TILE_GROUPS];
 #pragma clang loop unroll(full)
     for (int q = 0; q < tile_queries; q++)
@@ -90,7 +99,8 @@ static inline __attribute__((always_inline)) void product_tile(const int8_t *que
 #pragma clang loop unroll(full)
     for (int q = 0; q < tile_queries; q++)
 #pragma clang loop unroll(full)
-        for (int g = 0; g < tile_groups; g++) _mm512_storeu_si512(out + (size_t)q * out_stride + (size_t)g * 16, sums[q][g]);
+        for (int g = 0; g < tile_groups; g++)
+            _mm512_storeu_si512(out + (size_t)q * out_stride + (size_t)g * 16, sums[q][g]);
 }
 
 void lk_quantized_products_avx512vnni(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups,
@@ -102,7 +112,8 @@ void lk_quantized_products_avx512vnni(const int8_t *queries, size_t query_count,
         size_t q = 0;
         if (whole)
             for (; q + TILE_QUERIES <= query_count; q += TILE_QUERIES)
-                product_tile(queries + q * quads * 4, tile, quads, out + q * out_stride + g * 16, out_stride, TILE_GROUPS, TILE_QUERIES);
+                product_tile(queries + q * quads * 4, tile, quads, out + q * out_stride + g * 16, out_stride,
+                             TILE_GROUPS, TILE_QUERIES);
         for (; q < query_count; q++) {
             const int8_t *query = queries + q * quads * 4;
             int32_t *to = out + q * out_stride + g * 16;

@@ -13,8 +13,8 @@ void QUANTIZED_DOT_PRODUCTS(const int8_t *query, const uint8_t *rows, ptrdiff_t 
     }
 }
 
-void QUANTIZED_PRODUCTS(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups,
-                        size_t quads, int32_t *out) {
+void QUANTIZED_PRODUCTS(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups, size_t quads,
+                        int32_t *out) {
     for (size_t q = 0; q < query_count; q++) {
         for (size_t group = 0; group < groups; group++) {
             int32_t sums[16] = {0};
