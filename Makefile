@@ -7,7 +7,7 @@ TEST_FLAGS = -c release --disable-testable-imports
 EXTRAS_BUILD = .build-extras
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
-.PHONY: help build test demo example smoke-training bench bench-quick lint docs dependencies extra-dependencies clean
+.PHONY: help build test demo example smoke-training bench bench-quick lint man docs dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch: Benchmarks/RESULTS.md"
 	@echo "make bench-quick     compare with the limits of the machine, in a minute"
 	@echo "make lint            check the format of Swift, C and Python"
+	@echo "make man             write the man page, $(OUTPUT)/lookalike.1"
 	@echo "make docs            build the documentation of VisualSearch"
 	@echo "make clean           remove what was built"
 
@@ -65,6 +66,14 @@ bench-quick: dependencies
 # “Scripts/lint --fix” formats.
 lint:
 	Scripts/lint
+
+# Fails if groff has a warning.
+man: build
+	Scripts/install-dependencies groff-base
+	@mkdir -p $(OUTPUT)
+	Scripts/man-page $(LOOKALIKE) > $(OUTPUT)/lookalike.1
+	@warnings=$$(groff -k -man -Tutf8 -ww -z $(OUTPUT)/lookalike.1 2>&1); [ -z "$$warnings" ] || { echo "$$warnings"; exit 1; }
+	@echo "man -l $(OUTPUT)/lookalike.1 shows it."
 
 # The documentation of VisualSearch as a static site.
 docs: dependencies

@@ -8,7 +8,7 @@ struct CatalogCommand: ParsableCommand {
         subcommands: [Info.self, Verify.self, List.self, Remove.self, Export.self])
 
     struct Folder: ParsableArguments {
-        @Argument(help: ArgumentHelp("The catalog's folder.", valueName: "dir"))
+        @Argument(help: ArgumentHelp("The catalog's folder.", valueName: "dir"), completion: .directory)
         var folder: String
 
         @OptionGroup var model: ModelOptions
@@ -103,7 +103,7 @@ struct CatalogCommand: ParsableCommand {
         )
         @OptionGroup var folder: Folder
 
-        @Option(help: ArgumentHelp("The folder to write to.", valueName: "dir"))
+        @Option(help: ArgumentHelp("The folder to write to.", valueName: "dir"), completion: .directory)
         var output = "."
 
         func run() throws { try folder.timing.measuringAll(perform) }

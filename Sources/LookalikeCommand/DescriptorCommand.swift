@@ -12,10 +12,10 @@ struct DescriptorCommand: ParsableCommand {
             local-feature model of them. All descriptors are held in memory.
             """)
 
-    @Argument(help: "Folders of images, searched recursively.")
+    @Argument(help: "Folders of images, searched recursively.", completion: .directory)
     var folders: [String]
 
-    @Option(help: ArgumentHelp("The .npy file to write.", valueName: "file"))
+    @Option(help: ArgumentHelp("The .npy file to write.", valueName: "file"), completion: .file(extensions: ["npy"]))
     var output: String
 
     @Option(help: "Maximum number of descriptors per image.")

@@ -14,12 +14,13 @@ struct EmbedCommand: ParsableCommand {
 
     @OptionGroup var model: ModelOptions
 
-    @Option(help: ArgumentHelp("A .npy file to write.", valueName: "file"))
+    @Option(help: ArgumentHelp("A .npy file to write.", valueName: "file"), completion: .file(extensions: ["npy"]))
     var output: String?
 
     @OptionGroup var timing: TimingOptions
 
-    @Argument(help: ArgumentHelp("Image files; “-” reads one from standard input.", valueName: "image"))
+    @Argument(
+        help: ArgumentHelp("Image files; “-” reads one from standard input.", valueName: "image"), completion: .images)
     var images: [String]
 
     private struct Line: Encodable {
@@ -67,10 +68,10 @@ struct DistanceCommand: ParsableCommand {
     @OptionGroup var model: ModelOptions
     @OptionGroup var timing: TimingOptions
 
-    @Argument(help: "An image file.")
+    @Argument(help: "An image file.", completion: .images)
     var a: String
 
-    @Argument(help: "Another image file.")
+    @Argument(help: "Another image file.", completion: .images)
     var b: String
 
     func run() throws {

@@ -24,7 +24,9 @@ struct EvaluateCommand: AsyncParsableCommand {
     @OptionGroup var catalog: CatalogOption
     @OptionGroup var model: ModelOptions
 
-    @Option(help: ArgumentHelp("The queries: JSON lines, or a folder with queries.jsonl.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("The queries: JSON lines, or a folder with queries.jsonl.", valueName: "path"),
+        completion: .file())
     var queries: String
 
     @OptionGroup var effort: EffortOption
@@ -33,7 +35,9 @@ struct EvaluateCommand: AsyncParsableCommand {
     @Flag(help: "Search each query again without its targets, to measure false accepts.")
     var leaveOut = false
 
-    @Option(help: ArgumentHelp("Also write the matches of each query to this file, as JSON lines.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Also write the matches of each query to this file, as JSON lines.", valueName: "file"),
+        completion: .file(extensions: ["jsonl"]))
     var answers: String?
 
     @OptionGroup var timing: TimingOptions

@@ -17,7 +17,7 @@ struct IndexCommand: ParsableCommand {
             others are indexed, and the exit status is 3.
             """)
 
-    @Argument(help: "A folder of images, or a .csv or .jsonl manifest.")
+    @Argument(help: "A folder of images, or a .csv or .jsonl manifest.", completion: .file())
     var input: String
 
     @OptionGroup var catalog: CatalogOption

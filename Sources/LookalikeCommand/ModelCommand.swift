@@ -14,7 +14,8 @@ struct ModelCommand: ParsableCommand {
 
         @OptionGroup var timing: TimingOptions
 
-        @Argument(help: "A model file; the default model without it.")
+        @Argument(
+            help: "A model file; the default model without it.", completion: .file(extensions: ["safetensors"]))
         var file: String?
 
         func run() throws { try timing.measuringAll(perform) }

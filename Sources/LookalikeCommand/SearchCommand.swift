@@ -30,12 +30,15 @@ struct SearchCommand: AsyncParsableCommand {
     @Flag(help: "Print one line of JSON per query.")
     var json = false
 
-    @Option(help: ArgumentHelp("Also draw queries and matches into a PNG file.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Also draw queries and matches into a PNG file.", valueName: "file"),
+        completion: .file(extensions: ["png"]))
     var sheet: String?
 
     @OptionGroup var timing: TimingOptions
 
-    @Argument(help: ArgumentHelp("Image files; “-” reads one from standard input.", valueName: "image"))
+    @Argument(
+        help: ArgumentHelp("Image files; “-” reads one from standard input.", valueName: "image"), completion: .images)
     var images: [String]
 
     func validate() throws {

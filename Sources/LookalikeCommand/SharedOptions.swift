@@ -41,7 +41,9 @@ extension StageTimings {
 }
 
 struct ModelOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A model file; the default model without it.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A model file; the default model without it.", valueName: "file"),
+        completion: .file(extensions: ["safetensors"]))
     var model: String?
 
     func load() throws -> FeaturePrintModel {
@@ -53,7 +55,9 @@ struct ModelOptions: ParsableArguments {
 }
 
 struct CatalogOption: ParsableArguments {
-    @Option(name: .customLong("catalog"), help: ArgumentHelp("The catalog's folder.", valueName: "dir"))
+    @Option(
+        name: .customLong("catalog"), help: ArgumentHelp("The catalog's folder.", valueName: "dir"),
+        completion: .directory)
     var folder: String
 
     var url: URL { URL(fileURLWithPath: folder, isDirectory: true) }
@@ -102,7 +106,7 @@ struct CropOption: ParsableArguments {
             1,localized with the standard effort.
             """,
             valueName: "crops"),
-        transform: Self.parse)
+        completion: .list(["whole", "center", "localized", "centers"]), transform: Self.parse)
     var crops: QueryCrops?
 
     private static func parse(_ text: String) throws -> QueryCrops {
@@ -122,6 +126,11 @@ struct CropOption: ParsableArguments {
                 centerFractions: fractions.compactMap(\.self), localizedCrops: parts.count - fractions.count)
         }
     }
+}
+
+extension CompletionKind {
+    /// Image files, for shell completions.
+    static var images: CompletionKind { .file(extensions: ["png", "jpg", "jpeg"]) }
 }
 
 enum StandardError {
