@@ -14,7 +14,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-COLOURS = {
+COLORS = {
     "Lookalike int8": "#0b6e4f",
     "Lookalike int8, then float32": "#0b6e4f",
     "Lookalike float32": "#6bbf59",
@@ -69,7 +69,7 @@ def pictures(results, folder):
             [v[name]["median"] for v in sizes.values()],
             "o-",
             label=name,
-            color=COLOURS[name],
+            color=COLORS[name],
             linewidth=2,
         )
     axes.set(
@@ -89,7 +89,7 @@ def pictures(results, folder):
     for panel, count in zip(panels if len(threads) > 1 else [panels], threads):
         rows = {int(key.split("/")[1]): value for key, value in batches.items() if key.split("/")[0] == count}
         for name in next(iter(rows.values())):
-            panel.plot(list(rows), [v[name] for v in rows.values()], "o-", label=name, color=COLOURS[name], linewidth=2)
+            panel.plot(list(rows), [v[name] for v in rows.values()], "o-", label=name, color=COLORS[name], linewidth=2)
         panel.set(
             xscale="log",
             xlabel="images in a batch",

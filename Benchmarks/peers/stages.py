@@ -216,7 +216,7 @@ def found(result, queries):
     return pairs[:, :, 0].astype(int), pairs[:, :, 1]
 
 
-def same_neighbours(ours, distances, ids, queries, what):
+def same_neighbors(ours, distances, ids, queries, what):
     """The same ids, but for those whose distances FAISS's rounding cannot tell apart, and the same distances."""
     mine, squared = found(ours.result(), queries)
     check(np.abs(squared - distances).max() < 1e-4, f"{what}: distances {np.abs(squared - distances).max()} apart")
@@ -283,7 +283,7 @@ def search(rows, queries, threads, seconds=8):
             mine()
         first, second = (mine.result() for mine in ours.values())
         check(first == second, "search: with codes and without")
-        moved = same_neighbours(next(iter(ours.values())), distances, ids, queries, "search")
+        moved = same_neighbors(next(iter(ours.values())), distances, ids, queries, "search")
         bounds = {}
         if queries > 1:
             bounds = {"multiply-adds at the peak of float32": rows * DIMENSION / limits.multiply_adds / 1e6 / threads}
