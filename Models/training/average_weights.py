@@ -3,7 +3,7 @@
 
     python average_weights.py a.safetensors=0.25 b.safetensors=0.75 --output both.safetensors --name both --data covers
 
-Models that were trained from one another lie in one valley of the loss. A point between them often generalizes better
+Models that were trained from one another lie in one basin of the loss. A point between them often generalizes better
 than either (Wortsman et al., "Model soups", 2022). `calibrate.py` then sets the match threshold.
 """
 
@@ -22,15 +22,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="FILE=WEIGHT")
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--name", required=True, help="what the model calls itself")
+    parser.add_argument("--name", required=True, help="the name of the model")
     parser.add_argument(
         "--data",
         action="append",
         default=[],
         metavar="FOLDER",
-        help="training images on which the ranges of activations are found, so that the model can run in bytes",
+        help="training images that calibrate the activation ranges, so that the model can run in int8",
     )
-    parser.add_argument("--fixture", type=Path, help="also write inputs and outputs of this network as JSON")
+    parser.add_argument("--fixture", type=Path, help="also write an input and the output of this network as JSON")
     options = parser.parse_args()
     graph, tensors = averaged([weighted(entry) for entry in options.models])
     graph["name"] = options.name
@@ -45,11 +45,11 @@ def weighted(entry):
     try:
         return Path(path), float(weight)
     except ValueError:
-        raise SystemExit(f"{entry}: is no FILE=WEIGHT") from None
+        raise SystemExit(f"{entry}: is not FILE=WEIGHT") from None
 
 
 def parts(path):
-    """What the models must have in common, the graph without numbers of its own, and what is averaged, by name."""
+    """The graph without its numbers, which the models must have in common, and the values to average, by name."""
     metadata, arrays = read_safetensors(path)
     graph = json.loads(metadata["lookalike.graph"])
     del graph["name"]

@@ -20,19 +20,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--name", required=True, help="what the model calls itself")
+    parser.add_argument("--name", required=True, help="the name of the model")
     parser.add_argument(
-        "--input-size", type=int, help="the side that images are resized to, by default the last of training"
+        "--input-size", type=int, help="the side that images are resized to; by default the last one in training"
     )
-    parser.add_argument("--max-distance", type=float, help="the recommended maximum distance")
+    parser.add_argument("--max-distance", type=float, help="the match threshold")
     parser.add_argument(
         "--data",
         action="append",
         default=[],
         metavar="FOLDER",
-        help="training images on which the ranges of activations are found, so that the model can run in bytes",
+        help="training images that calibrate the activation ranges, so that the model can run in int8",
     )
-    parser.add_argument("--fixture", type=Path, help="also write inputs and outputs of this network as JSON")
+    parser.add_argument("--fixture", type=Path, help="also write an input and the output of this network as JSON")
     options = parser.parse_args()
     state = torch.load(options.checkpoint, map_location="cpu")
     architecture = Architecture.from_dict(state["architecture"])
@@ -55,7 +55,7 @@ def main():
 
 
 def calibration_images(folders, size, count=192):
-    """Images spread over the folders, half of them as a camera or a screen would show them, normalized."""
+    """Normalized images from all folders: as they are, and as simulated captures."""
     files = [path for folder in folders for path in files_in(folder)]
     if not files:
         return None
@@ -77,7 +77,7 @@ def fixture_pixels(size):
 
 
 def write_fixture(graph, tensors, path):
-    """One 8-bit image at the network's input size, generated from a formula, and what the network makes of it."""
+    """One 8-bit image at the network's input size, generated from a formula, and the output of the network."""
     size = graph["input"]["width"]
     mean, std = (torch.tensor(graph["input"][key]).view(3, 1, 1) for key in ("mean", "std"))
     with torch.no_grad():

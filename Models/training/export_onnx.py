@@ -4,8 +4,8 @@
     python export_onnx.py ../default.safetensors --output default.onnx
 
 Input `image`: float32 (batch, 3, height, width), RGB in 0...1, not yet normalized; output `print`:
-float32 (batch, length), unit vectors. A network that tells where the object is also has `found_corners`: float32
-(batch, 8), x and y in pixels of the input, clockwise from the object's top left.
+float32 (batch, dimension), unit vectors. A network with localization also has `found_corners`: float32 (batch, 8), x
+and y in pixels of the input, clockwise from the object's top left.
 """
 
 import argparse

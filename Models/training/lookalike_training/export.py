@@ -113,10 +113,10 @@ def described(network, name):
 
 
 def run(graph, tensors, images, observe=None):
-    """The graph in PyTorch, float32, on normalized images: the reference for every other executor.
+    """Runs the graph in PyTorch, float32, on normalized images: the reference for every other executor.
 
-    Prints, and the corners in pixels of the input if the graph tells them. `observe` is called with each
-    node and what it makes."""
+    Returns prints, and the corners in pixels of the input if the graph localizes the object. `observe` is called with
+    each node and its output."""
     F = torch.nn.functional
     values = {"image": images}
     tensors = {key: value.float() for key, value in tensors.items()}
@@ -142,14 +142,14 @@ def run(graph, tensors, images, observe=None):
 
 
 def activation_ranges(graph, tensors, images, batch=32):
-    """Of each tensor that a convolution with ReLU makes, the largest value worth keeping in a byte: of some shares
-    of the largest value there is, the one with the least squared error of rounding and clamping."""
+    """The int8 range of each convolution with ReLU: the share of its largest output that minimizes the squared error of
+    rounding and clamping."""
     samples = {}
 
     def observe(node, values):
         if node["op"] == "convolution" and node["relu"]:
             flat = values.flatten()
-            # As many of each tensor, and its largest values in any case.
+            # Equally many of each batch, and always the largest value per image.
             some = flat[torch.randint(len(flat), (200_000,))]
             samples.setdefault(node["name"], []).append(torch.cat([some, values.flatten(1).amax(1)]))
 
