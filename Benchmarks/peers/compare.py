@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs Lookalike's stages and what is used today in turn, on the same inputs, and writes results.json.
+"""Runs Lookalike's stages and other libraries alternately on the same inputs, and writes results.json.
 
 python compare.py --program .build/release/StageRunner --command ../.build/release/lookalike [--only resize decode]
 """
@@ -34,12 +34,12 @@ def main():
     path = options.output / "results.json"
     results = json.loads(path.read_text()) if path.exists() and options.only else {"contests": {}}
     results["machine"] = described()
-    # OpenVINO counts the cores when it is first used, and may use no more from then on.
+    # OpenVINO counts the cores on first use, and never uses more.
     openvino_request(inputs.onnx(), 1, len(os.sched_getaffinity(0)), "f32")
     limits = Limits(options.program.resolve(), inputs)
     results["limits"] = {"read": limits.gigabytes, "multiplyAdds": limits.multiply_adds}
     print(
-        f"one core reads {limits.gigabytes:.1f} GB/s, does {limits.multiply_adds:.0f} billion multiply-adds a second",
+        f"one core reads {limits.gigabytes:.1f} GB/s, does {limits.multiply_adds:.0f} billion multiply-adds per second",
         flush=True,
     )
 

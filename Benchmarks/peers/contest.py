@@ -1,4 +1,4 @@
-"""Contenders for the same work, run in turn."""
+"""Contenders for the same work, run alternately."""
 
 import os
 import time
@@ -19,7 +19,7 @@ def core(threads):
 
 
 def rest(threads):
-    """Pools of threads spin for a while after their work is done, and would take a core from whoever comes next."""
+    """Pools of threads spin for a while after their work is done, and would take a core from the next contender."""
     if threads > 1:
         time.sleep(0.25)
 
@@ -37,7 +37,7 @@ def timed(work):
 
 @dataclass
 class Contest:
-    """Work, who does it, and what bounds it from below."""
+    """A piece of work, its contenders, and lower bounds on its time."""
 
     name: str
     unit: str
@@ -46,7 +46,7 @@ class Contest:
     peers: dict
     # Name to milliseconds.
     limits: dict = field(default_factory=dict)
-    # What was checked before anything was timed.
+    # The check of the results, before the measurement.
     agreement: str = ""
     seconds: float = 8
     # Images or queries in one run.
@@ -60,7 +60,7 @@ class Contest:
         times = {name: [] for name in everyone}
         start = time.perf_counter()
         rounds = 0
-        # In turn, and not one after the other: a machine that is shared slows both alike.
+        # Alternately: on a shared machine both are slowed alike.
         while rounds < 5 or (time.perf_counter() - start < self.seconds and rounds < 60):
             for name, work in everyone.items():
                 rest(self.threads)

@@ -1,4 +1,4 @@
-"""What both sides work on: made from a seed, so that a run can be repeated."""
+"""The inputs of both sides, generated from seeds, so that runs are repeatable."""
 
 import hashlib
 import shutil
@@ -35,7 +35,7 @@ def unit(rows):
 
 
 def prints(count, seed):
-    """Unit vectors in clusters: what catalogs of things of a few thousand kinds have."""
+    """Unit vectors in clusters, like the prints of a catalog with a few thousand kinds of things."""
     random = np.random.default_rng(seed)
     centres = unit(random.standard_normal((4096, DIMENSION), np.float32))
     rows = np.empty((count, DIMENSION), np.float32)
@@ -79,7 +79,7 @@ class Inputs:
         )
 
     def smooth_photo(self):
-        """The same without noise, a quarter as long."""
+        """The same without noise: a quarter of the bytes."""
         return self._made(
             "smooth.jpg",
             lambda path: Image.fromarray(picture(*PHOTO, seed=2, grain=0.5)).save(path, "jpeg", quality=85),
@@ -109,7 +109,7 @@ class Inputs:
         return self._made(f"rows-{count}.f32", lambda path: prints(count, seed=5).tofile(path))
 
     def queries(self, rows, count=256):
-        """Half near a row, as the print of a photo of a known thing is; half of nothing that is known."""
+        """Half are near a row, like queries with a match; half are random, like queries without."""
 
         def make(path):
             random = np.random.default_rng(6)
@@ -134,7 +134,7 @@ class Inputs:
         return self._made(f"default-{model}.onnx", make)
 
     def catalog(self, count):
-        """A catalog of as many entities, whose prints are random: only its size matters here."""
+        """A catalog of this many entities with random prints: only its size matters."""
         model = hashlib.sha256((self.repository / "Models/default.safetensors").read_bytes()).hexdigest()[:12]
 
         def make(path):
@@ -159,14 +159,14 @@ class Inputs:
             database.execute("UPDATE setting SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'")
             database.commit()
             database.close()
-            # Opened once, so that the matrix of prints is made.
+            # Opened once, which builds the print matrix.
             subprocess.run([self.command, "catalog", "info", path], check=True, capture_output=True)
 
         return self._made(f"catalog-{count}-{model}", make)
 
 
 def read_prints(catalog):
-    """A catalog's prints and ids, as a script of one's own would keep them."""
+    """A catalog's prints and ids, as a script would keep them."""
     database = sqlite3.connect(catalog / "catalog.sqlite")
     rows = database.execute("SELECT entity.id, print.vector FROM print JOIN entity USING (row) ORDER BY row").fetchall()
     return np.frombuffer(b"".join(blob for _, blob in rows), np.float32).reshape(len(rows), -1), [id for id, _ in rows]

@@ -1,4 +1,4 @@
-"""What a run was made on."""
+"""The machine of a run."""
 
 import os
 import platform

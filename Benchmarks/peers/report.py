@@ -39,7 +39,7 @@ def sentence(text):
 
 
 def table(contest):
-    """Who took how long, and how many times as long as each of ours."""
+    """The time of each contender, and its ratio to each of ours."""
     ours = [name for name in contest["ours"] if contest["ratios"][name] and not name.startswith("reading")]
     bounds = {name: value for name, value in contest["ours"].items() if name.startswith("reading")}
     lines = [

@@ -1,11 +1,11 @@
-"""Lookalike's side of a comparison: a process that runs one stage when told to."""
+"""Lookalike's side of a comparison: a process that runs one stage on request."""
 
 import json
 import subprocess
 
 
 def peak_memory(process):
-    """MiB that a process has held at most."""
+    """The peak memory of a process in MiB."""
     status = open(f"/proc/{process}/status").read()
     return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
 
@@ -28,7 +28,7 @@ class Ours:
         return answer
 
     def __call__(self):
-        """Milliseconds of one run, measured on the other side."""
+        """Milliseconds of one run, measured by the process."""
         return json.loads(self._ask("1"))[0]
 
     def result(self):

@@ -1,4 +1,4 @@
-"""How time grows: with the catalog, with threads, with the batch."""
+"""How time grows with catalog size, threads and batch size."""
 
 import faiss
 import numpy as np
@@ -7,7 +7,7 @@ from inputs import DIMENSION, SIDE
 from runner import Ours
 from stages import K, onnx_session, openvino_request
 
-# Both sides hold copies of their own; more rows would not fit beside each other.
+# Both sides hold a copy; more rows would not fit into memory twice.
 SIZES = [1_000, 10_000, 100_000, 1_000_000, 2_000_000]
 BATCHES = [1, 2, 4, 8, 16, 32]
 
@@ -58,7 +58,7 @@ def by_size(program, inputs, log):
 
 
 def by_batch(program, inputs, log):
-    """Images a second, by batch and threads."""
+    """Images per second, by batch size and threads."""
     found = {}
     crops = np.fromfile(inputs.crops(), np.uint8).reshape(-1, SIDE, SIDE, 3)
     for threads in range(1, len(ALL_CORES) + 1):

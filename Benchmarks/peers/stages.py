@@ -1,4 +1,4 @@
-"""The stages of a search, one contest or more each: what we do, what is used today, and a check that both agree."""
+"""The stages of a search, with one contest or more each: our stage, its peers, and a check that they agree."""
 
 import os
 import shutil
@@ -65,7 +65,7 @@ def resize(program, inputs, limits):
     )
     reader = Ours(program, "read", core=core(1), files={"bytes": str(inputs.screen())})
     pixels = np.fromfile(inputs.screen(), np.uint8).reshape(height, width, 4)
-    # Four channels of which none is alpha: Pillow neither copies nor premultiplies them.
+    # Four channels without alpha: Pillow neither copies nor premultiplies them.
     image = Image.frombuffer("RGBX", (width, height), pixels, "raw", "RGBX", 0, 1)
     cv2.setNumThreads(1)
 
@@ -175,7 +175,7 @@ def network(batch, threads):
             for precision in ("float32", "int8")
         }
         crops = np.fromfile(inputs.crops(), np.uint8).reshape(-1, SIDE, SIDE, 3)[:batch]
-        # The graph takes RGB in 0...1 and normalises it itself.
+        # The graph takes RGB in 0...1 and normalizes it.
         images = np.ascontiguousarray(crops.transpose(0, 3, 1, 2).astype(np.float32) / 255)
         pin(threads)
         session = onnx_session(inputs.onnx(), threads)
@@ -217,7 +217,7 @@ def found(result, queries):
 
 
 def same_neighbors(ours, distances, ids, queries, what):
-    """The same ids, but for those whose distances FAISS's rounding cannot tell apart, and the same distances."""
+    """Checks for the same distances, and the same ids except where FAISS's rounding makes distances equal."""
     mine, squared = found(ours.result(), queries)
     check(np.abs(squared - distances).max() < 1e-4, f"{what}: distances {np.abs(squared - distances).max()} apart")
     moved = mine != ids
@@ -228,7 +228,7 @@ def same_neighbors(ours, distances, ids, queries, what):
 
 
 def fastest_blocks(index, queries):
-    """FAISS takes many queries one by one, or by BLAS in blocks, as its settings say: whatever is fastest here."""
+    """Chooses the fastest settings of FAISS for batches: queries one by one, or BLAS in blocks of some size."""
     settings = [
         (faiss.cvar.distance_compute_blas_threshold, faiss.cvar.distance_compute_blas_database_bs),
         (20, 1024),
@@ -336,7 +336,7 @@ def layer(program, inputs, limits):
 
 
 def mark(id):
-    """A number that stands for an id, as the stage has it."""
+    """The number that the stage uses for an id."""
     number = 0
     for byte in id.encode():
         number = (number * 31 + byte) % 8_388_593
@@ -437,7 +437,7 @@ def indexing_of(inputs, folder, kind):
         return run
 
     def peak(source):
-        """MiB that the process held at most: what it was last seen to have held."""
+        """The peak memory of the process in MiB, polled until it ends."""
         process = subprocess.Popen(command(source), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         most = 0
         while process.poll() is None:

@@ -82,7 +82,7 @@ def scaled(quad, factor):
 
 
 def rectified(image, quad, size):
-    """The part of an image inside a quad, straightened, from a mip level that fits."""
+    """The part of an image inside a quad, rectified, from a suitable mip level."""
     line = (torch.arange(size, dtype=torch.float32) + 0.5) * 2 / size - 1
     y, x = torch.meshgrid(line, line, indexing="ij")
     to_frame = torch.linalg.inv(quad_homography(quad.unsqueeze(0)))[0]
@@ -137,7 +137,7 @@ def half_of(row):
 
 
 def ranks_of(distances, rows, names):
-    """The rank of the first right answer to each query, from 0."""
+    """The rank of the first correct image for each query, from 0."""
     index = {name: number for number, name in enumerate(names)}
     ranks = []
     for row, own in zip(rows, distances, strict=True):

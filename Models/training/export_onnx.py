@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a model file as ONNX, for benchmarks and for other people's tools. Needs onnx and NumPy.
+"""Writes a model file as ONNX, for benchmarks and other tools. Needs onnx and NumPy.
 
     python export_onnx.py ../default.safetensors --output default.onnx
 

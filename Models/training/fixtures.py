@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the small networks that the tests run: random weights, awkward sizes, and what PyTorch makes of them.
+"""Writes the small networks that the tests run: random weights, awkward sizes, and PyTorch's results.
 
 python fixtures.py ../../Tests/FeaturePrintTests/Fixtures
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws a contact sheet of simulated captures, with the corners that the locator is to find (red: top left).
+"""Draws a contact sheet of simulated captures, with the true corners of the object (red: top left).
 
 python preview_captures.py --data COVERS --data PHOTOS --difficulty 1 --output captures.png
 """

@@ -134,7 +134,7 @@ def plot(curves, count, path):
 
     figure, axes = pyplot.subplots(figsize=(7, 3.6), dpi=120)
     for (regions, curve), (color, name) in zip(
-        curves.items(), [("#1565c0", "object found and looked at straight (default)"), ("#9e9e9e", "whole image alone")]
+        curves.items(), [("#1565c0", "with rectified crops (default)"), ("#9e9e9e", "whole image alone")]
     ):
         low, high = zip(*(interval(share, count) for share in curve))
         axes.fill_between(STRENGTHS, low, high, color=color, alpha=0.2, linewidth=0)
@@ -152,7 +152,7 @@ def plot(curves, count, path):
 
 
 def failures(options, rounds=24, shown=8):
-    """Captures of images that may be shown, far harder than those of training, until enough of them fail."""
+    """Captures of publishable images, far harder than in training, until enough of them fail."""
     catalog = options.output / "sheet-catalog"
     run(options.command, "index", options.sheet_images, "--catalog", catalog, "--model", options.model)
     files = files_in(options.sheet_images)

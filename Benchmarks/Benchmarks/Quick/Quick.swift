@@ -2,13 +2,13 @@ import Benchmark
 import Lookalike
 import Stages
 
-/// Every stage beside what the machine can do at most, measured in the same breath: a regression shows as a
-/// ratio, on a machine that is slow today as on one that is fast.
+/// Every stage against a limit of the machine, measured in the same iteration: a regression shows in the ratio, on a
+/// slow machine as on a fast one.
 let benchmarks: @Sendable () -> Void = {
     let ratio = BenchmarkMetric.custom("ratio to the limit × 100", polarity: .prefersSmaller, useScalingFactor: false)
 
     /// - Parameters:
-    ///   - limit: the milliseconds that the machine takes at least, whatever the code.
+    ///   - limit: the least milliseconds that the machine needs for the work.
     ///   - work: the stage once, in milliseconds.
     func stage(_ name: String, limit: @escaping () -> Double, work: @escaping () throws -> Double) {
         Benchmark(

@@ -1,6 +1,6 @@
 import Lookalike
 
-/// Inputs from a formula; what is in them does not matter to the time.
+/// Inputs from a formula; their contents do not affect the time.
 enum QuickInputs {
     static let dimension = 256
 
@@ -20,7 +20,7 @@ enum QuickInputs {
         return image
     }
 
-    /// Unit vectors that are nearly at right angles to each other.
+    /// Nearly orthogonal unit vectors.
     static func rows(_ count: Int) -> [Float] {
         var state: UInt64 = 1
         var rows = [Float](repeating: 0, count: count * dimension)

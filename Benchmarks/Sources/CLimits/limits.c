@@ -10,7 +10,7 @@ enum { CHAINS = 16 };
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE uint64_t read_all(const uint8_t *bytes, size_t count) {
-    // Four streams of a page each: what the prefetchers follow best.
+    // Four streams of a page each, which the prefetchers follow best.
     u64x8 sums[4] = {{0}};
     size_t i = 0;
     for (; i + 4 * 4096 <= count; i += 4 * 4096)

@@ -1,8 +1,8 @@
 import Foundation
 import Stages
 
-/// Reads a stage's description, a line of JSON, and then a number a line: runs the stage as often and answers with
-/// the milliseconds of each, a line of JSON. “result” instead of a number answers with what the stage came to.
+/// Reads a stage's description as a line of JSON, and then one number per line. Runs the stage that many times, and
+/// writes the milliseconds of each run as a line of JSON. “result” instead of a number writes the stage's result.
 @main
 struct StageRunner {
     static func main() async throws {

@@ -43,12 +43,11 @@ final class WholeStage: Stage {
 }
 
 extension WholeStage {
-    /// A number that stands for an id, as peers/stages.py has it.
+    /// The number that peers/stages.py uses for an id.
     private static func mark(_ id: String) -> Float { Float(id.utf8.reduce(0) { ($0 * 31 + Int($1)) % 8_388_593 }) }
 }
 
-/// What the query layer adds to a search of the engine: the time of the one less that of the other, both
-/// of the same query.
+/// The overhead of `VisualSearch` over `Catalogs`: the difference of both times for the same query.
 final class LayerStage: Stage {
     private struct Item: CatalogRepresentable {
         static let typeDisplayRepresentation = TypeDisplayRepresentation(name: "Item")

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A file's bytes, in memory of their own: no page is read while a stage runs.
+/// A file's bytes, read into memory, so that no page is read while a stage runs.
 final class FileBytes: @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
 
-    /// - Parameter largePages: as the engine has it for rows of its own.
+    /// - Parameter largePages: whether to use large pages, as `PrintMatrix` does for rows that it copies.
     init(_ url: URL, largePages: Bool = false) throws {
         let data = try Data(contentsOf: url, options: .alwaysMapped)
         bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, data.count), alignment: 2 << 20)

@@ -4,7 +4,7 @@ import Lookalike
 /// The side of the default network's input.
 let inputSide = 160
 
-/// What the network's mean and deviation make of a channel.
+/// The factor and the summand per channel, from the network's mean and standard deviation.
 func normalizedPlanes(_ width: Int) -> FloatImageLayout {
     FloatImageLayout(
         rowStride: width * 3, pixelStride: 3, multiply: (1 / 0.229, 1 / 0.224, 1 / 0.225),
@@ -20,7 +20,7 @@ func screenPixels(_ description: StageDescription) throws -> PixelBuffer {
         release: { withExtendedLifetime(memory) {} })
 }
 
-/// A buffer of pixels to the network's input: normalised floats.
+/// A buffer of pixels to the network's input: normalized floats.
 final class ResizeStage: Stage {
     private let image: PixelBuffer
     private let resizer = Resizer(width: inputSide, height: inputSide)

@@ -14,7 +14,7 @@ final class ReadStage: Stage {
     var result: [Float] { [] }
 }
 
-/// The time that a thousand million multiply-adds take at the machine's best, on one thread.
+/// The time of a billion multiply-adds at the peak of the machine, on one thread.
 final class MultiplyAddStage: Stage {
     func run() -> Double {
         let (time, count) = milliseconds { limit_multiply_add(400_000) }
@@ -24,14 +24,14 @@ final class MultiplyAddStage: Stage {
     var result: [Float] { [] }
 }
 
-/// The streaming read and the multiply-adds that a stage is held against in the quick mode.
+/// The streaming read and the multiply-adds that a stage is compared with in the quick mode.
 public enum Limit {
     /// Milliseconds to read the bytes once.
     public static func reading(_ bytes: UnsafeRawBufferPointer) -> Double {
         milliseconds { limit_read(bytes.baseAddress, bytes.count) }.0
     }
 
-    /// Milliseconds for as many multiply-adds of floats on one core.
+    /// Milliseconds for this many float32 multiply-adds on one core.
     public static func multiplyAdds(_ count: Int) -> Double {
         let (time, done) = milliseconds { limit_multiply_add(100_000) }
         return time / Double(done) * Double(count)

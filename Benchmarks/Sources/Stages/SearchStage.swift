@@ -1,7 +1,7 @@
 import Foundation
 import Lookalike
 
-/// The nearest of many prints in memory to one query or to each of many.
+/// Exact search of prints in memory, for one query or a batch.
 final class SearchStage: Stage {
     private let search: ExactSearch
     private let queries: [[Float]]
@@ -39,7 +39,7 @@ final class SearchStage: Stage {
     }
 }
 
-/// A matrix without codes, over memory of our own.
+/// A matrix without int8 rows.
 private final class FloatRows: @unchecked Sendable {
     private let rows: UnsafeBufferPointer<Float>
     private let dimension: Int

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A piece of work that is measured again and again.
+/// A piece of work that is measured repeatedly.
 public protocol Stage: AnyObject {
-    /// Does the work once; gives the milliseconds that it took.
+    /// Does the work once and returns its milliseconds.
     func run() async throws -> Double
-    /// What the work came to, for comparison with others' results.
+    /// The result of the work, to compare with that of others.
     var result: [Float] { get }
 }
 
@@ -20,11 +20,11 @@ public func elapsed(since start: ContinuousClock.Instant) -> Double {
     return Double(time.seconds) * 1e3 + Double(time.attoseconds) * 1e-15
 }
 
-/// What a stage is to work on, as peers/compare.py names it.
+/// The inputs of a stage, as peers/compare.py names them.
 public struct StageDescription: Decodable, Sendable {
     public var stage: String
     public var threads = 1
-    /// Files by what they are: “pixels”, “rows”, “queries”, “image”, “catalog”.
+    /// Files by kind: “pixels”, “rows”, “queries”, “image”, “catalog”.
     public var files: [String: String] = [:]
     public var numbers: [String: Int] = [:]
     public var options: [String: String] = [:]
@@ -50,7 +50,7 @@ public struct StageDescription: Decodable, Sendable {
         return number
     }
 
-    /// The stage, its inputs read.
+    /// Reads the inputs and makes the stage.
     public func make() async throws -> any Stage {
         switch stage {
         case "read": try ReadStage(self)

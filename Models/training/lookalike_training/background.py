@@ -1,4 +1,4 @@
-"""The background set: prints of images in no catalog, which show how generic a query is."""
+"""The background set for score normalization: prints that measure how generic a query is."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""Simulated captures: what a camera or a screenshot makes of a flat image, in batches on tensors."""
+"""Simulated captures of flat images by cameras and in screenshots, in batches on tensors."""
 
 import math
 from dataclasses import dataclass, fields

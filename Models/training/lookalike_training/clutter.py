@@ -45,7 +45,7 @@ def in_rows(ground, others, quads, wanted):
     number = (cell[..., 0] * 7 + cell[..., 1] * 13 + torch.randint(97, (count, 1, 1), device=device)).remainder(20)
     drawn = (own.abs().amax(-1) < 1) & (cell != 0).any(-1) & (number < 16)
     drawn &= (cell[..., 1] == 0) | chance(count, 0.75, device).view(-1, 1, 1)
-    # Four other covers an image, side by side in one texture: each cell shows one of them.
+    # Four other covers per image, side by side in one texture: each cell shows one of them.
     atlas = others[torch.randint(n, (count, 4), device=device)]
     atlas = torch.cat([torch.cat([atlas[:, 0], atlas[:, 1]], 3), torch.cat([atlas[:, 2], atlas[:, 3]], 3)], 2)
     which = number.remainder(4)

@@ -12,7 +12,7 @@ SUFFIXES = {".jpg", ".jpeg", ".png"}
 THUMBNAIL = 12
 # The cosine of two signatures above which one image is taken for a variant of the other.
 NEAR_DUPLICATE = 0.92
-# The cosine above which two images of a set cannot be told apart by their prints and are not asked to be.
+# The cosine above which two images of a set count as the same: neither positives nor negatives of each other.
 SAME = 0.985
 
 

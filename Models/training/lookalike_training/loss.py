@@ -25,7 +25,7 @@ def contrastive(captures, flats, groups, memory, memory_groups, temperature):
     logits = torch.cat([across, past, beside], 1) / temperature
     forward = F.cross_entropy(logits, target)
     backward = F.cross_entropy(across.T / temperature, target)
-    # One threshold has to serve all queries: the nearest negatives of one query must be further away than the positive
+    # One threshold for all queries: the nearest negatives of one query must be further away than the positive
     # of any other. The softmax over a query's own negatives, softplus(negatives - positive), for every pair of queries.
     positives = logits.diagonal()
     negatives = logits.masked_fill(F.pad(diagonal, (0, logits.shape[1] - n)), -torch.inf).logsumexp(1)

@@ -1,4 +1,4 @@
-"""Synthetic near-duplicates: what a publisher changes of a cover in another edition that keeps its picture."""
+"""Synthetic near-duplicates: changes between editions of a cover with the same picture."""
 
 import torch
 from torch.nn import functional as F
@@ -10,8 +10,8 @@ def near_duplicates(textures, others):
     """Altered copies that count as images of their own. Each has a sticker, a frame or a band of another, often several
     of these, and some have other inks. textures, others: (n, 3, t, t) in [0, 1].
 
-    Unlike the changes that `CaptureSimulator` makes, these are printed. A network that has to tell near-duplicates
-    apart must look at the whole picture and at where its parts are.
+    Unlike the changes that `CaptureSimulator` makes, these are printed. A network that has to distinguish
+    near-duplicates must use the whole picture and the positions of its parts.
     """
     n, device = len(textures), textures.device
     kind = torch.rand(n, device=device)

@@ -1,4 +1,4 @@
-"""Which way up things are: phones held sideways, books lying on tables in any direction.
+"""Orientation of objects and cameras: phones held sideways, books lying on tables in any direction.
 
 Corners stay in the order of the object itself, its own top left first, however it is turned. That is what the locator
 learns, so that a rectified crop is upright.

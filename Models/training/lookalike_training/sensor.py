@@ -1,4 +1,4 @@
-"""What cameras and files do to a picture: blur, noise, sharpening, moiré, compression."""
+"""Effects of cameras and file formats: blur, noise, sharpening, moiré, compression."""
 
 import math
 
@@ -9,7 +9,7 @@ from .sampling import chance, changed, frame_grid, gaussian_blur, per_image, uni
 
 
 def blurred(frame, camera, difficulty):
-    """Defocus of a few strengths, and motion along one direction a batch."""
+    """Defocus of a few strengths, and motion along one direction per batch."""
     n, device = len(frame), frame.device
     for level in (0.75, 0.5, 0.36):
         chosen = chance(n, 0.16, device) & (camera | (level > 0.6))

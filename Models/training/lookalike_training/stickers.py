@@ -6,7 +6,7 @@ from .sampling import chance, changed, color, per_image, uniform
 
 
 def stickered(frame, grid, mask, text, wanted, most=2):
-    """Up to `most` stickers an object, with words or bars. `grid` is where each pixel lies on the object."""
+    """Up to `most` stickers per object, with words or bars. `grid` is where each pixel lies on the object."""
     n, device = len(frame), frame.device
     for _ in range(most):
 

@@ -50,7 +50,7 @@ class TextBank:
 
 
 class PageBank:
-    """Two masks a page: ink (lines of text, rules), and accents (buttons, icons, selected rows)."""
+    """Two masks per page: ink (lines of text, rules), and accents (buttons, icons, selected rows)."""
 
     def __init__(self, count=96, side=256, seed=12):
         chooser = random.Random(seed)

@@ -43,7 +43,7 @@ def nearest(points: np.ndarray, centers: np.ndarray) -> np.ndarray:
 
 
 def k_means(points: np.ndarray, count: int, rounds: int, random: np.random.Generator) -> np.ndarray:
-    """Lloyd's algorithm; a center without points starts anew at a random one."""
+    """Lloyd's algorithm; a center without points restarts at a random one."""
     centers = points[random.choice(len(points), count, replace=False)].copy()
     for _ in range(rounds):
         owner = nearest(points, centers)

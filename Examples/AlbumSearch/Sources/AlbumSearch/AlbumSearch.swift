@@ -4,15 +4,15 @@ import Lookalike
 import SystemStores
 import VisualSearchMacros
 
-/// The whole way, from a screenshot to the app's screens.
+/// From a screenshot to the app's screens, end to end.
 @main
 struct AlbumSearch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "album-search",
         abstract: "A music app's visual search, end to end, on sample data.",
         discussion: """
-            Indexes the sample covers, shows what a visual search of IMAGE would list, opens the first result, goes on in \
-            the app's own search, and follows a calendar to which a concert is added meanwhile.
+            Indexes the sample covers, shows what a visual search of IMAGE would list, opens the first result, continues \
+            in the app's own search, and follows a calendar to which a concert is added meanwhile.
             """)
 
     @Option(help: "The manifest of albums.")
@@ -96,9 +96,8 @@ struct AlbumSearch: AsyncParsableCommand {
         try await manager.observe { concerts in
             let new = await shown.new(concerts.map(\.event))
             for (event, names) in concerts where new.contains(event) {
-                print(
-                    "  \(event.start.formatted(.iso8601.year().month().day()))  \(event.title)  (\(names.joined(separator: ", ")))"
-                )
+                let day = event.start.formatted(.iso8601.year().month().day())
+                print("  \(day)  \(event.title)  (\(names.joined(separator: ", ")))")
             }
             if new.contains(where: { $0.file == target.path }) { return false }
             if !FileManager.default.fileExists(atPath: target.path) {
@@ -110,7 +109,7 @@ struct AlbumSearch: AsyncParsableCommand {
     }
 }
 
-/// What was printed already.
+/// The events that were already printed.
 private actor ShownEvents {
     private var events: Set<CalendarEvent> = []
 

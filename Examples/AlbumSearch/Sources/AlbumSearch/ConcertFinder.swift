@@ -7,7 +7,7 @@ final class ConcertFinder: Sendable {
         let latitude: Double
         let longitude: Double
 
-        /// Along a great circle, in kilometres (haversine formula).
+        /// Along a great circle, in kilometers (haversine formula).
         func distance(to other: Place) -> Double {
             let radians = Double.pi / 180
             let (dy, dx) = ((other.latitude - latitude) * radians / 2, (other.longitude - longitude) * radians / 2)

@@ -5,7 +5,7 @@
     import VisualSearchMacros
 #endif
 
-/// “More results”: the app's own search, on what was looked at.
+/// “More results”: the app's own search for the captured content.
 @AppIntent(schema: .visualIntelligence.semanticContentSearch)
 struct SemanticContentSearchIntent: AppIntent {
     static let title: LocalizedStringResource = "Search in app"

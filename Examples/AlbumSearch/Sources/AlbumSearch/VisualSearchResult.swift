@@ -4,7 +4,7 @@
     import VisualSearchMacros
 #endif
 
-/// What one visual search gives: albums, then concerts.
+/// A result of a visual search: albums come first, then concerts.
 @UnionValue
 enum VisualSearchResult {
     case album(AlbumEntity)

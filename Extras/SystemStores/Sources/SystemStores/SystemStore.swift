@@ -14,7 +14,7 @@ public protocol SystemStore<Item>: Sendable {
     func changes() throws -> AsyncStream<Void>
 }
 
-/// What was read of a store.
+/// The items of a store that were read.
 public struct StoreContents<Item: Sendable>: Sendable {
     public var items: [Item]
     public var problems: [StoreProblem]
@@ -25,7 +25,7 @@ public struct StoreContents<Item: Sendable>: Sendable {
     }
 }
 
-/// Something in a store that could not be read; the rest was.
+/// An item or file of a store that could not be read.
 public struct StoreProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// A path.
     public let origin: String

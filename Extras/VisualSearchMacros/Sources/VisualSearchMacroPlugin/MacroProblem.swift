@@ -1,6 +1,6 @@
 import SwiftDiagnostics
 
-/// Why a macro cannot be used where it stands.
+/// Why a macro cannot be applied to a declaration.
 struct MacroProblem: DiagnosticMessage, Error {
     let message: String
     let name: String

@@ -50,7 +50,9 @@ public struct UnionValueMacro: ExtensionMacro {
                     \(raw: arms.joined(separator: "\n"))
                     }
                 }
-                \(raw: access)static var entityTypes: [any VisualSearch.AppEntity.Type] { [\(raw: types.joined(separator: ", "))] }
+                \(raw: access)static var entityTypes: [any VisualSearch.AppEntity.Type] {
+                    [\(raw: types.joined(separator: ", "))]
+                }
             }
             """
         return [made.cast(ExtensionDeclSyntax.self)]

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A calendar as a folder of iCalendar files, as vdirsyncer and the exports of calendar servers keep it: `.ics` files,
-/// in the folder and in folders below it, one a calendar, with one or more events each (RFC 5545).
+/// in the folder and its subfolders, one per calendar, with one or more events each (RFC 5545).
 public struct CalendarFolder: SystemStore {
     public let url: URL
     /// The time zone of times without one, and of whole days.
@@ -18,7 +18,7 @@ public struct CalendarFolder: SystemStore {
     /// The occurrences of events that overlap a span of time, by their start. Repeating events are expanded, with their
     /// exceptions and moved occurrences; cancelled ones are left out.
     ///
-    /// A file that cannot be read, or an event in it, is reported and the rest goes on.
+    /// A file that cannot be read, or an event in it, is reported, and the rest is returned.
     /// - Throws: ``StoreProblem`` when the folder cannot be read, and `CancellationError`.
     public func items(in span: DateInterval) async throws -> StoreContents<CalendarEvent> {
         var contents = StoreContents<CalendarEvent>(items: [])
@@ -36,7 +36,7 @@ public struct CalendarFolder: SystemStore {
         return contents
     }
 
-    /// The events of the next days whose title names one of the names, with the names that it has.
+    /// The events of the next days whose title contains one of the names, with these names.
     ///
     /// - Parameter now: when the span begins.
     public func upcoming(
@@ -56,7 +56,7 @@ public struct CalendarFolder: SystemStore {
 
     public func changes() throws -> AsyncStream<Void> { try FolderChanges.stream(of: url) }
 
-    /// The calendar's files by path. Hidden ones are not taken: programs write a new version under such a name first.
+    /// The calendar's files by path. Hidden files are ignored: programs write new versions under hidden names first.
     private func files() throws -> [URL] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue else {

@@ -11,7 +11,7 @@ struct ICalendarFile {
     /// libical keeps its parser's errors and its time zones in variables of the process.
     private static let libical = Mutex<Void>(())
 
-    /// A rule that repeats more often in a day is no appointment; expanding it would take for ever.
+    /// Rules that repeat more often per day are rejected: they are not appointments, and would expand endlessly.
     private static let mostOccurrencesADay = 24
 
     init(_ data: Data, path: String, timeZone: TimeZone) throws(StoreProblem) {
@@ -44,7 +44,7 @@ struct ICalendarFile {
             throw problem("is not an iCalendar file")
         }
         var contents = StoreContents<CalendarEvent>(items: [])
-        // libical fills in what is missing at the end of a file, and says nothing.
+        // libical silently completes truncated files.
         if text.lastLine.uppercased() != "END:VCALENDAR" {
             contents.problems.append(problem("truncated: no END:VCALENDAR"))
         }
@@ -105,7 +105,7 @@ struct ICalendarFile {
         try checkRules(of: event, name: name)
 
         let isDate = first.is_date != 0
-        // Neither UTC nor of a zone: what the clock on the wall says, wherever one is.
+        // Floating time: neither UTC nor of a zone, but local time wherever one is.
         let isFloating = isDate || first.zone == nil
         let isException = icaltime_is_null_time(icalcomponent_get_recurrenceid(event)) == 0
         var found = Occurrences(skipped: isException ? [] : moved[uid(of: event)] ?? [])
@@ -155,7 +155,7 @@ struct ICalendarFile {
         icaltime_from_timet_with_zone(time_t(date.timeIntervalSince1970), 0, icaltimezone_get_utc_timezone())
     }
 
-    /// Seconds as if of UTC, read as the time on a wall clock.
+    /// Seconds as if in UTC, read as local time.
     private func onWallClock(_ seconds: Int) -> Date {
         var calendar = Foundation.Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Finds names in texts that people wrote: without regard to case and diacritics, and as whole words, so that an artist
+/// Finds names in text: without regard to case and diacritics, and as whole words, so that an artist
 /// called Ash is not found in Washington.
 public struct NameMatcher: Sendable {
     private let names: [(name: String, words: [Substring])]

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Watches a folder and the folders below it for changes (inotify(7)).
+/// Watches a folder and its subfolders for changes (inotify(7)).
 enum FolderChanges {
     /// An element after each change; changes without a listener are merged into one.
     ///
@@ -24,7 +24,7 @@ private final class FolderWatch: @unchecked Sendable {
     /// By watch number.
     private var folders: [CInt: URL] = [:]
 
-    /// Whatever leaves a folder with other contents: a file written and closed, renamed into it or out of it, removed.
+    /// Every change of a folder's contents: a file written and closed, renamed into it or out of it, removed.
     /// Not every write: a file is complete when it is closed.
     private static let changes = UInt32(
         IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF
@@ -39,7 +39,7 @@ private final class FolderWatch: @unchecked Sendable {
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         guard add(url) else {
             let words = String(cString: strerror(errno))
-            // A source that was never resumed cannot be let go.
+            // A source that was never resumed cannot be released.
             source.setCancelHandler { [descriptor] in close(descriptor) }
             source.resume()
             source.cancel()
@@ -92,7 +92,7 @@ private final class FolderWatch: @unchecked Sendable {
                     let isFolder = event.mask & UInt32(IN_ISDIR) != 0
                     if event.mask & UInt32(IN_CREATE | IN_MOVED_TO) != 0, isFolder, let parent = folders[event.wd] {
                         let folder = parent.appendingPathComponent(String(decoding: name, as: UTF8.self))
-                        // Files may be in it already; they count as the change that this is.
+                        // Files that are already in it are part of this change.
                         if add(folder) { addFolders(below: folder) }
                     }
                     if event.mask & UInt32(IN_IGNORED) != 0 {
@@ -102,7 +102,7 @@ private final class FolderWatch: @unchecked Sendable {
                     if event.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF) != 0, folders[event.wd] == root {
                         rootIsGone = true
                     }
-                    // A new file says nothing until it is written and closed.
+                    // A new file is reported when it is written and closed.
                     let isEmptyFile = event.mask & UInt32(IN_CREATE) != 0 && !isFolder
                     if !isEmptyFile { changed = true }
                 }
