@@ -7,7 +7,8 @@ TEST_FLAGS = -c release --disable-testable-imports
 EXTRAS_BUILD = .build-extras
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
-.PHONY: help build test demo example smoke-training bench bench-quick lint man docs dependencies extra-dependencies clean
+.PHONY: help build test demo example smoke-training bench bench-quick lint man docs \
+	dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
@@ -15,11 +16,11 @@ help:
 	@echo "make test            run the tests"
 	@echo "make build           build the command, .build/release/lookalike"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
-	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch: Benchmarks/RESULTS.md"
+	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
 	@echo "make bench-quick     compare with the limits of the machine, in a minute"
 	@echo "make lint            check the format of Swift, C and Python"
 	@echo "make man             write the man page, $(OUTPUT)/lookalike.1"
-	@echo "make docs            build the documentation of VisualSearch"
+	@echo "make docs            build the documentation, $(OUTPUT)/docs"
 	@echo "make clean           remove what was built"
 
 dependencies:
@@ -72,13 +73,13 @@ man: build
 	Scripts/install-dependencies groff-base
 	@mkdir -p $(OUTPUT)
 	Scripts/man-page $(LOOKALIKE) > $(OUTPUT)/lookalike.1
-	@warnings=$$(groff -k -man -Tutf8 -ww -z $(OUTPUT)/lookalike.1 2>&1); [ -z "$$warnings" ] || { echo "$$warnings"; exit 1; }
+	@warnings=$$(groff -k -man -Tutf8 -ww -z $(OUTPUT)/lookalike.1 2>&1); \
+		[ -z "$$warnings" ] || { echo "$$warnings"; exit 1; }
 	@echo "man -l $(OUTPUT)/lookalike.1 shows it."
 
-# The documentation of VisualSearch as a static site.
+# The documentation as a static site. A warning is an error, and so is an undocumented public declaration.
 docs: dependencies
-	LOOKALIKE_DOCC=1 swift package --allow-writing-to-directory $(OUTPUT)/docs \
-		generate-documentation --target VisualSearch --output-path $(OUTPUT)/docs
+	Scripts/docs $(OUTPUT)/docs
 
 clean:
 	rm -rf .build $(EXTRAS_BUILD) Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)

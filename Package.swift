@@ -104,8 +104,3 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
-
-// The documentation plugin is a dependency of “make docs” alone.
-if Context.environment["LOOKALIKE_DOCC"] != nil {
-    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
-}

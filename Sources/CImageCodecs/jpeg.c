@@ -23,8 +23,8 @@ static void fail(j_common_ptr common) {
     longjmp(errors->jump, 1);
 }
 
-// libjpeg goes on after damage and fills in gray. What damages pixels is an error here; what does
-// not (stray bytes between markers, an odd Adobe or JFIF marker) stays a warning.
+// libjpeg continues after damage and fills in gray. Damage to pixels is an error here; other damage (stray bytes
+// between markers, an odd Adobe or JFIF marker) stays a warning.
 static void judge(j_common_ptr common, int level) {
     if (level >= 0) return;
     switch (common->err->msg_code) {
@@ -57,7 +57,7 @@ static uint32_t read_number(const uint8_t *p, int bytes, bool little) {
 }
 
 // The Orientation tag (0x0112) of the first directory: EXIF 2.32, section 4.6.4; TIFF 6.0, section 2.
-// Anything that is not as it should be means "as stored".
+// Anything malformed means "as stored".
 static uint16_t exif_orientation(jpeg_saved_marker_ptr marker) {
     for (; marker; marker = marker->next) {
         const uint8_t *p = marker->data;

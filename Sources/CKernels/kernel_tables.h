@@ -1,4 +1,4 @@
-// What each target's files provide to its table.
+// The functions that each target's files provide for its table.
 
 #ifndef LOOKALIKE_KERNEL_TABLES_H
 #define LOOKALIKE_KERNEL_TABLES_H

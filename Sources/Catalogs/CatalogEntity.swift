@@ -4,14 +4,18 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
     public var id: String
     /// A type of the app's choice, such as `album`.
     public var type: String?
+    /// The name to display; searched by text.
     public var title: String?
+    /// A second line to display, such as an artist; searched by text.
     public var subtitle: String?
+    /// Free labels, to filter by and to search by text.
     public var labels: [String]
     /// The manifest's other columns.
     public var attributes: [String: String]
     /// The path of its image.
     public var image: String
 
+    /// An entity with the given metadata.
     public init(
         id: String, type: String? = nil, title: String? = nil, subtitle: String? = nil,
         labels: [String] = [], attributes: [String: String] = [:], image: String

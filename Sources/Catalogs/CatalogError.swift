@@ -2,6 +2,7 @@ import FeaturePrints
 
 /// Why a catalog cannot be opened, read or changed.
 public struct CatalogError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong with the catalog.
     public enum Reason: Equatable, Sendable {
         /// There is no catalog in the folder.
         case missing
@@ -9,6 +10,7 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case unwritable(String)
         /// Another process is writing.
         case busy
+        /// The prints were made with another model than the given one.
         case otherModel(catalog: ModelIdentity, given: ModelIdentity)
         /// Made with a model that is neither the default model nor stored with the catalog.
         case modelUnavailable(ModelIdentity)
@@ -24,13 +26,16 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case damaged(String)
         /// A read or write failed (on a full disk, for example); the database's message.
         case failed(String)
+        /// The catalog has no entities with these ids.
         case unknownEntities([String])
     }
 
     /// The catalog's folder.
     public var folder: String
+    /// What is wrong.
     public var reason: Reason
 
+    /// An error about the catalog in a folder.
     public init(folder: String, reason: Reason) {
         self.folder = folder
         self.reason = reason

@@ -3,11 +3,13 @@ import GRDB
 
 /// Size and provenance of a catalog.
 public struct CatalogInfo: Sendable {
+    /// The number of entities.
     public let entityCount: Int
     /// The number of components of a print.
     public let dimension: Int
     /// Incremented with every change of entities or prints.
     public let revision: Int64
+    /// The model of the prints.
     public let model: ModelIdentity
     /// Entities per type; an empty name for those without one.
     public let typeCounts: [(type: String, count: Int)]
@@ -15,7 +17,9 @@ public struct CatalogInfo: Sendable {
     public let entitiesWithLocalFeatures: Int
     /// The version of the package that last wrote to the catalog; nil for catalogs that do not record it.
     public let writtenBy: String?
+    /// The size of `catalog.sqlite` in bytes, without SQLite's log.
     public let databaseBytes: Int64
+    /// The size of `prints.matrix` in bytes.
     public let matrixBytes: Int64
     /// The file of inverted lists; 0 in a catalog without local features.
     public let invertedListBytes: Int64

@@ -16,7 +16,7 @@ package struct SHA256: ~Copyable {
 
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         precondition(
-            EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1, "OpenSSL takes bytes of any number")
+            EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1, "OpenSSL hashes any number of bytes")
     }
 
     package mutating func update(_ data: Data) { data.withUnsafeBytes { update($0) } }
@@ -27,7 +27,7 @@ package struct SHA256: ~Copyable {
         let isDone = digest.withUnsafeMutableBytes { bytes in
             EVP_DigestFinal_ex(context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), nil) == 1
         }
-        precondition(isDone, "a digest that was begun can be finished")
+        precondition(isDone, "OpenSSL finishes a digest that was started")
         return digest
     }
 

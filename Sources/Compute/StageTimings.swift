@@ -2,12 +2,27 @@ import Synchronization
 
 /// The time that each stage of a job took, summed over images and threads.
 public final class StageTimings: Sendable {
+    /// The stages of indexing and searching, in their order.
     public enum Stage: String, Sendable, CaseIterable {
-        case decode, thumbnail, resize, network, features, search, verify
+        /// Reading and decoding image files.
+        case decode
+        /// Making thumbnails.
+        case thumbnail
+        /// Resizing and rectifying crops to the network's input.
+        case resize
+        /// Forward passes.
+        case network
+        /// Extracting local features.
+        case features
+        /// Comparing prints, and votes of visual words.
+        case search
+        /// Geometric verification.
+        case verify
     }
 
     private let totals = Mutex<[Stage: (time: Duration, count: Int)]>([:])
 
+    /// No timings yet.
     public init() {}
 
     /// Runs `body` and adds its time, for `count` images, to `stage`.
@@ -19,6 +34,7 @@ public final class StageTimings: Sendable {
         return try body()
     }
 
+    /// Adds a time, for `count` images, to a stage. May be called from any thread.
     public func add(_ time: Duration, to stage: Stage, count: Int = 1) {
         totals.withLock { totals in
             let old = totals[stage] ?? (.zero, 0)

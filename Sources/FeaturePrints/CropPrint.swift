@@ -2,6 +2,7 @@ import Imaging
 
 /// The output of a network for one crop: its print, and where it localizes the object.
 public struct CropPrint: Sendable {
+    /// The print of the crop.
     public let print: FeaturePrint
     /// The corners of the object that the picture is about, in coordinates of the image that the crop is of.
     ///
@@ -9,6 +10,7 @@ public struct CropPrint: Sendable {
     /// object gets corners too.
     public let object: Quadrilateral?
 
+    /// A print and, if the model localizes objects, the corners of the object.
     public init(print: FeaturePrint, object: Quadrilateral?) {
         self.print = print
         self.object = object

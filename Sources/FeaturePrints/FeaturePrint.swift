@@ -1,7 +1,7 @@
 /// A global image descriptor, or embedding: a unit vector that is close to those of similar images.
 ///
-/// Distances lie in 0...2. ``FeaturePrintModel/matchThreshold`` says up to which distance two images show the same
-/// thing.
+/// Distances lie in 0...2. Two images most likely show the same thing if their distance is below
+/// ``FeaturePrintModel/matchThreshold``.
 public struct FeaturePrint: Sendable, Hashable {
     /// The components; the sum of their squares is 1.
     public let vector: [Float]

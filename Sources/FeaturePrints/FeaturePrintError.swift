@@ -1,5 +1,6 @@
 /// Why two prints cannot be compared.
 public enum FeaturePrintError: Error, Equatable, CustomStringConvertible {
+    /// The prints were made with different models, whose distances mean nothing.
     case differentModels(ModelIdentity, ModelIdentity)
 
     public var description: String {

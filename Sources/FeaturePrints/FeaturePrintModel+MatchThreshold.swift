@@ -1,6 +1,6 @@
 extension FeaturePrintModel {
-    /// The match threshold for a query, given the prints of its crops. A match's distance is its minimum distance to
-    /// them.
+    /// The match threshold for a query, given the prints of its crops. The distance of a match is its minimum distance
+    /// to them.
     ///
     /// The threshold is ``matchThreshold``, moved by score normalization if the file has a background set: lower for a
     /// query that resembles many images, higher for one that resembles none. For no prints it is ``matchThreshold``.

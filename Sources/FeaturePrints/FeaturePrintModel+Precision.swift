@@ -1,5 +1,5 @@
 extension FeaturePrintModel {
-    /// The numbers that a network is computed in.
+    /// The number format that a network is computed in.
     public enum Precision: String, Sendable, CaseIterable {
         /// 32-bit floats.
         case float32

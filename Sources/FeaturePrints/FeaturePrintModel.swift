@@ -8,8 +8,9 @@ import Inference
 /// Loaded from one safetensors file that holds the weights and, in its metadata, the layer graph (`NetworkGraph`). A
 /// model is immutable; share one between tasks and threads.
 public final class FeaturePrintModel: Sendable {
+    /// The name and the digest of the network.
     public let identity: ModelIdentity
-    /// What this model computes in.
+    /// The number format that this model computes in.
     public let precision: Precision
     /// The match threshold before score normalization, a distance in 0...2; nil if the file has none.
     ///

@@ -5,6 +5,9 @@ public struct ModelIdentity: Sendable, Hashable, Codable, CustomStringConvertibl
     /// SHA-256 of the graph and the weights, hexadecimal.
     public let digest: String
 
+    /// An identity, as stored with a catalog.
+    ///
+    /// - Parameter digest: SHA-256, hexadecimal. It alone decides equality.
     public init(name: String, digest: String) {
         self.name = name
         self.digest = digest

@@ -4,14 +4,16 @@ import Inference
 
 /// Embeds query images: the prints of their crops, with the match threshold for them.
 public struct QueryEmbedder: Sendable {
+    /// The model to embed with.
     public let model: FeaturePrintModel
     /// The crops of each query; one forward pass per crop.
     public let crops: QueryCrops
 
-    /// A localized crop that another one follows is a tenth larger: the edges of the object stay visible, and the next
-    /// crop fits better. Worth one percent of recall on the validation queries.
+    /// A localized crop that is followed by another one is 10 % larger: the edges of the object stay visible, and the
+    /// next crop fits better. Worth one percent of recall on the validation queries.
     private static let margin = 1.1
 
+    /// Embeds the given crops of each query.
     public init(_ model: FeaturePrintModel, crops: QueryCrops = .localized) {
         self.model = model
         self.crops = crops

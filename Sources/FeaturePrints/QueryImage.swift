@@ -1,14 +1,15 @@
 import Imaging
 
-/// An image of which several crops are embedded. A large image is reduced once; small crops still read its own pixels.
+/// A query image, several crops of which are embedded. A large image is reduced once; small crops read the original
+/// pixels.
 struct QueryImage {
     /// The image, reduced if it is large.
     let overview: PixelBuffer
     private let image: PixelBuffer
     private let inputSide: Int
 
-    /// The overview's sides have at least this many pixels for each of the network's input. More did not change recall
-    /// on the validation queries, and cost more to resize.
+    /// The overview has at least this many pixels per pixel of the network's input, along each side. More did not
+    /// change recall on the validation queries, and cost more to resize.
     private static let inputsInOverview = 2
 
     /// - Parameter cropCount: how many crops are embedded; for a single one nothing is reduced.
@@ -20,8 +21,8 @@ struct QueryImage {
         overview = BoxReducer(factor: factor).reduce(image)
     }
 
-    /// A rectified crop of the center `fraction` of the image, read from the overview if that has a pixel for each of
-    /// the network's input, and from the image otherwise.
+    /// A rectified crop of the center `fraction` of the image, read from the overview if that has at least one pixel
+    /// per pixel of the network's input, and from the image otherwise.
     func crop(_ quadrilateral: Quadrilateral, ofCenter fraction: Double) -> ImageCrop {
         let corners = quadrilateral.corners
         let sides = zip(corners, corners.dropFirst() + corners.prefix(1)).map { a, b in

@@ -18,7 +18,7 @@ struct ScoreNormalization: Sendable {
         let tensor: String
         /// How many nearest neighbors are averaged.
         let nearest: Int
-        /// What the threshold moves by when their mean distance moves by 1.
+        /// The change of the threshold per unit of their mean distance.
         let weight: Double
         /// The mean distance at which the threshold does not move.
         let typical_distance: Double
@@ -55,22 +55,22 @@ struct ScoreNormalization: Sendable {
             (0...2).contains(description.typical_distance)
         else {
             throw .malformed(
-                "the metadata “\(Self.metadataKey)” has the nearest \(description.nearest) of \(count), a weight of "
-                    + "\(description.weight) and a distance of \(description.typical_distance); "
-                    + "these are 1…\(count), 0…1 and 0…2"
+                "the metadata “\(Self.metadataKey)” has nearest = \(description.nearest) of \(count) rows, weight = "
+                    + "\(description.weight) and typical_distance = \(description.typical_distance); "
+                    + "their ranges are 1…\(count), 0…1 and 0…2"
             )
         }
         let values = try file.floats(tensor, shape: [count, dimension])
         let matrix = PrintMatrix(values, dimension: dimension)
         // Half-precision components leave a norm of 1 to within a thousandth.
         if let row = (0..<count).first(where: { abs(PrintMatrix.squaredNorm(matrix.row($0)) - 1) > 0.01 }) {
-            throw .unusableTensor(name: tensor, "has a print that is not of length one, in row \(row)")
+            throw .unusableTensor(name: tensor, "has a print whose norm is not 1, in row \(row)")
         }
         search = ExactSearch(matrix, simd: simd)
         (nearest, weight, typicalDistance) = (description.nearest, description.weight, description.typical_distance)
     }
 
-    /// What to add to the threshold of a query with these prints. O(prints · background set · dimension).
+    /// The offset of the threshold for a query with these prints. O(prints · background set · dimension).
     func offset(for prints: [[Float]]) -> Double {
         let found = search.nearest(toAnyOf: prints, k: nearest, threads: 1)
         let mean = found.reduce(0) { $0 + Double($1.distance) } / Double(found.count)

@@ -1,11 +1,11 @@
 import Inference
 import Synchronization
 
-/// The memory of forward passes, kept from one to the next.
+/// The memory of forward passes, reused by later passes.
 final class WorkspacePool: Sendable {
     private let free = Mutex<[Workspace]>([])
 
-    /// Calls `body` with a workspace that nobody else uses meanwhile.
+    /// Calls `body` with a workspace that no other thread uses during the call.
     func withWorkspace<Result, Failure: Error>(
         for network: Network, batch: Int, threads: Int, _ body: (Workspace) throws(Failure) -> Result
     ) throws(Failure) -> Result {

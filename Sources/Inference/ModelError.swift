@@ -1,5 +1,6 @@
 /// Why a model file cannot be used, or an image cannot be embedded with it.
 public struct ModelError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong with the model.
     public enum Reason: Equatable, Sendable {
         /// The file does not exist or may not be read; the system's message.
         case unreadable(String)
@@ -19,8 +20,10 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
 
     /// The path of the file, or the name of the model.
     public var source: String
+    /// What is wrong.
     public var reason: Reason
 
+    /// An error about the model of a source.
     public init(source: String, reason: Reason) {
         self.source = source
         self.reason = reason

@@ -12,8 +12,10 @@ public final class LocalFeatureExtractor: Sendable {
         /// The longest side that keypoints are detected at, in pixels. Images that are less than half as large are
         /// enlarged to twice their size, others to this.
         public var longSide: Int
+        /// The maximum number of keypoints per image; the strongest are kept.
         public var keypointCount: Int
 
+        /// - Precondition: `longSide` is in 32...4096 and `keypointCount` in 1...10,000.
         public init(longSide: Int, keypointCount: Int) {
             precondition((32...4_096).contains(longSide) && (1...10_000).contains(keypointCount))
             self.longSide = longSide
@@ -31,6 +33,7 @@ public final class LocalFeatureExtractor: Sendable {
     /// The components of a raw descriptor.
     public static let descriptorLength = KeypointDescriber.length
 
+    /// The model that projects and quantizes descriptors.
     public let model: LocalFeatureModel
     private let detector: KeypointDetector
     private let describer: KeypointDescriber
@@ -42,6 +45,7 @@ public final class LocalFeatureExtractor: Sendable {
         let space: ScaleSpace
     }
 
+    /// An extractor for a model, on the fastest SIMD target of the CPU.
     public convenience init(_ model: LocalFeatureModel) { self.init(model, simd: .selected) }
 
     package init(_ model: LocalFeatureModel, simd: SIMDTarget) {

@@ -2,7 +2,7 @@ import Compute
 import Foundation
 import Inference
 
-/// What turns raw descriptors into short codes and visual words: a projection, quantization steps and a vocabulary.
+/// Turns raw descriptors into short codes and visual words: a projection, quantization steps and a vocabulary.
 ///
 /// Loaded from a safetensors file with the tensors `mean` [128], `projection` [64][128] and `steps` [64] of floats, and
 /// `coarse` [groups][d] and `words` [groups · words per group][d] of U8, whose unit and zero point are in the metadata

@@ -4,11 +4,15 @@ import Compute
 ///
 /// The first stage votes through inverted lists; the second matches descriptors and fits a homography.
 public struct LocalFeatureQuery: Sendable {
+    /// The features of the query image.
     public let features: QueryFeatures
     private let model: LocalFeatureModel
     private let kernels: SIMDTarget
     private let matcher: DescriptorMatcher
 
+    /// Prepares features for matching. O(features).
+    ///
+    /// - Parameter model: the model that they were extracted with.
     public init(_ features: QueryFeatures, model: LocalFeatureModel) {
         self.init(features, model: model, simd: .selected)
     }

@@ -6,13 +6,16 @@ import Foundation
 public struct LocalFeatures: Sendable, Equatable {
     /// The size of the image in which the keypoints were detected, in pixels.
     public let width: Int
+    /// The height of that image, in pixels.
     public let height: Int
+    /// The keypoints, strongest first.
     public let keypoints: [Keypoint]
     /// The nearest visual word of each descriptor.
     public let words: [UInt16]
     /// The descriptors' codes, 32 bytes each.
     public let codes: [UInt8]
 
+    /// The number of features.
     public var count: Int { keypoints.count }
 
     static let bytesPerFeature = 8 + DescriptorQuantizer.byteCount

@@ -10,7 +10,7 @@ struct EvaluateCommand: AsyncParsableCommand {
             QUERIES has one line of JSON per query: {"query": path, "target": id or null}, the path \
             relative to the file; or it is a folder with a file queries.jsonl. A query that shows \
             several entities has "targets": [ids]; it counts as right if the first match is any of \
-            them, and “share” is the part of its targets among as many first matches. Queries may \
+            them, and “share” is the fraction of its targets among as many first matches. Queries may \
             have a "group", or a "kind", for which all figures are printed too.
 
             “Candidates” is the recall of the first stage, which the second cannot exceed. \

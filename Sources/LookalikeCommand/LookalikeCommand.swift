@@ -13,8 +13,8 @@ struct LookalikeCommand: AsyncParsableCommand {
               lookalike index covers/ --catalog catalog/
               lookalike search --catalog catalog/ photo.jpg
 
-            An image becomes a feature print, a short vector; a search returns the entities whose \
-            prints are nearest to those of the query. Images are PNG or JPEG files.
+            A search finds candidates by feature prints (global image descriptors) and visual words, \
+            and verifies them by local features. Images are PNG or JPEG files.
 
             Exit status: 0 success, 1 failure, 3 some images could not be read, 64 invalid arguments.
             """,

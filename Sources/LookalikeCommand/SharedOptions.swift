@@ -4,10 +4,7 @@ import Foundation
 import Lookalike
 
 struct TimingOptions: ParsableArguments {
-    @Flag(
-        help:
-            "Print the time of each stage to standard error."
-    )
+    @Flag(help: "Print the time of each stage to standard error.")
     var timings = false
 
     /// Nil without the flag.
@@ -67,7 +64,7 @@ struct EffortOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Quality for time: “prints” compares prints alone; “standard” verifies candidates by local features; \
+            How much work to do: “prints” compares prints alone; “standard” verifies candidates by local features; \
             “thorough” extracts finer keypoints of every query and verifies more candidates.
             """,
             valueName: "effort"))
@@ -102,8 +99,8 @@ struct CropOption: ParsableArguments {
             """
             The crops of a query to embed, one forward pass each: “whole”; “center” (also the center 72 %); \
             “localized” (also two rectified crops of the detected object); “centers” (also the center 86, 72 and \
-            52 %); or a list such as 1,0.8,localized of center fractions and localized crops. By default “localized”, or \
-            1,localized with the standard effort.
+            52 %); or a list of center fractions and localized crops, such as 1,0.8,localized. The default is 1,localized \
+            with the standard effort, and “localized” with the others.
             """,
             valueName: "crops"),
         completion: .list(["whole", "center", "localized", "centers"]), transform: Self.parse)

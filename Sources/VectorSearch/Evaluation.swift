@@ -2,6 +2,7 @@ import Foundation
 
 /// Retrieval metrics over labeled queries: recall@k, micro-average precision, and what the default decision accepts.
 public struct Evaluation: Sendable {
+    /// The ranking of one labeled query.
     public struct Outcome: Sendable {
         /// The ids of the correct entities; empty for an absent query, which shows nothing of the catalog.
         public let targets: Set<String>
@@ -12,6 +13,7 @@ public struct Evaluation: Sendable {
         /// The ids of the first stage's candidates, most likely first.
         public let candidates: [String]
 
+        /// The outcome of a query whose correct entities are `targets`.
         public init(
             targets: Set<String>, ranking: [(id: String, confidence: Double)], acceptedCount: Int = 0,
             candidates: [String] = []
@@ -30,16 +32,21 @@ public struct Evaluation: Sendable {
         }
     }
 
+    /// The outcomes in the order in which they were added.
     public private(set) var outcomes: [Outcome] = []
 
+    /// An evaluation without queries.
     public init() {}
 
+    /// Adds the outcome of a query.
     public mutating func add(_ outcome: Outcome) { outcomes.append(outcome) }
 
     private var present: [Outcome] { outcomes.filter { !$0.targets.isEmpty } }
     private var absent: [Outcome] { outcomes.filter { $0.targets.isEmpty } }
 
+    /// The number of queries with a target in the catalog.
     public var presentCount: Int { present.count }
+    /// The number of queries without a target in the catalog.
     public var absentCount: Int { absent.count }
 
     private static func share(_ outcomes: [Outcome], where condition: (Outcome) -> Bool) -> Double? {

@@ -6,13 +6,15 @@ import Foundation
 ///
 /// If the matrix has int8 rows (``QuantizedRows``) and the CPU a fast int8 dot product, a lower bound from them rejects
 /// most rows; the rest are ranked by exact float32 distances. Otherwise a single query goes through the float32 kernel,
-/// at the speed of memory, and a batch goes through BLAS (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to
+/// at memory bandwidth, and a batch goes through BLAS (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to
 /// select candidates for that kernel. The result of a query is bit-identical alone and in a batch, for any number of
 /// threads and on every SIMD target.
 public struct ExactSearch: Sendable {
+    /// The rows that are searched.
     public let matrix: PrintMatrix
     let kernels: SIMDTarget
 
+    /// A search of all rows of a matrix, on the fastest SIMD target of the CPU. O(1).
     public init(_ matrix: PrintMatrix) { self.init(matrix, simd: .selected) }
 
     package init(_ matrix: PrintMatrix, simd: SIMDTarget) {

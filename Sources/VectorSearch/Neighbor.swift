@@ -5,6 +5,7 @@ public struct Neighbor: Sendable, Hashable {
     /// The squared Euclidean distance.
     public let squaredDistance: Float
 
+    /// A row at a squared distance.
     public init(row: Int, squaredDistance: Float) {
         self.row = row
         self.squaredDistance = squaredDistance

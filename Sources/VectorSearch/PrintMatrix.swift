@@ -4,7 +4,9 @@ import Foundation
 ///
 /// The matrix keeps the owner of its memory alive. The memory must not change.
 public struct PrintMatrix: @unchecked Sendable {
+    /// The number of rows.
     public let rowCount: Int
+    /// The number of columns: the dimension of the prints.
     public let dimension: Int
     let rows: UnsafePointer<Float>
     /// ‖x‖² of each row.
@@ -30,7 +32,7 @@ public struct PrintMatrix: @unchecked Sendable {
         // An empty buffer may have no address; nothing is read from this one then.
         let nowhere = UnsafePointer<Float>(bitPattern: MemoryLayout<Float>.alignment)
         guard let rows = rows.baseAddress ?? nowhere, let norms = squaredNorms.baseAddress ?? nowhere else {
-            preconditionFailure("an address that is not zero is a pointer")
+            preconditionFailure("a nonzero address is a pointer")
         }
         self.rows = rows
         self.squaredNorms = norms
@@ -40,13 +42,16 @@ public struct PrintMatrix: @unchecked Sendable {
     ///
     /// - Precondition: the count of `values` is a multiple of `dimension`.
     public init(_ values: [Float], dimension: Int) {
-        precondition(dimension > 0 && values.count % dimension == 0, "the values make whole rows")
+        precondition(dimension > 0 && values.count % dimension == 0, "the values fill whole rows")
         let memory = OwnedRows(values, dimension: dimension)
         self.init(
             rows: memory.rows, squaredNorms: memory.squaredNorms, quantized: memory.quantized, dimension: dimension,
             owner: memory)
     }
 
+    /// A row, without a copy. Valid as long as the matrix.
+    ///
+    /// - Precondition: `index` is a row of the matrix.
     public func row(_ index: Int) -> UnsafeBufferPointer<Float> {
         precondition((0..<rowCount).contains(index), "row \(index) of \(rowCount)")
         return UnsafeBufferPointer(start: rows + index * dimension, count: dimension)

@@ -17,8 +17,10 @@ struct VersionTests {
         #expect(result.status == 0 && result.output == PackageVersion.current + "\n")
     }
 
-    @Test func readmeAndChangelogNameTheVersion() throws {
-        #expect(try Self.text("README.md").contains("from: \"\(PackageVersion.current)\""))
+    @Test func documentsNameTheVersion() throws {
+        for document in ["README.md", "Sources/Lookalike/Lookalike.docc/FromCoversToSearch.md"] {
+            #expect(try Self.text(document).contains("from: \"\(PackageVersion.current)\""), "\(document)")
+        }
         #expect(try Self.text("CHANGELOG.md").contains("## [\(PackageVersion.current)]"))
     }
 

@@ -92,7 +92,7 @@ struct ScoreNormalizationTests {
         ("a weight of 1.5", { builder([[1, 0]], weight: 1.5) }),
         ("a distance of 2.5", { builder([[1, 0]], typical: 2.5) }),
         ("has no prints", { builder([]) }),
-        ("not of length one, in row 1", { builder([[1, 0], [0.5, 0]]) }),
+        ("whose norm is not 1, in row 1", { builder([[1, 0], [0.5, 0]]) }),
         ("has the value nan at position 1", { builder([[1, .nan]]) }),
     ]
 

@@ -63,7 +63,7 @@ struct IntentTests {
         #expect(navigation.visited == ["poster 4", "poster 7"])
         #expect(intents.title(for: Poster.self) == "Open Poster" && intents.title(for: Album.self) == nil)
         let gone = await #expect(throws: OpenIntentError.self) { try await intents.open(Poster.self, id: 40) }
-        #expect(gone?.reason == .gone("40") && gone?.description == "Poster “40” is not there any more; search again")
+        #expect(gone?.reason == .gone("40") && gone?.description == "Poster “40” no longer exists; search again")
         #expect(navigation.visited.count == 2)
         #expect(OpenPosterIntent.openAppWhenRun && !CountIntent.openAppWhenRun)
     }

@@ -1,4 +1,4 @@
-// Sixteen running sums a row, and the same order of additions in every SIMD target. Rows come one after the
+// Sixteen running sums per row, and the same order of additions in every SIMD target. Rows come one after the
 // other, as they lie in memory: one stream is what the prefetchers follow best, and the processor works at
 // several rows at once by itself.
 //
@@ -6,7 +6,7 @@
 
 #include "../vector.h"
 
-// Rows from which on memory is asked for ahead of what is computed, and how many bytes; measured.
+// The number of rows from which prefetching pays off, and the prefetch distance in bytes; measured.
 enum { SCAN = 8, AHEAD = 4096 };
 
 LK_INLINE lk_f32x16 term(lk_f32x16 q, lk_f32x16 x, lk_f32x16 sum, const int is_distance) {

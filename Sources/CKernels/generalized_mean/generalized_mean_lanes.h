@@ -4,7 +4,7 @@
 #include "../vector.h"
 
 // log2 of positive, normal numbers. x = 2^e m with m in [sqrt(1/2), sqrt(2)), and with s = (m - 1) / (m + 1)
-// ln m = 2 (s + s^3 / 3 + s^5 / 5 + ...); |s| < 0.172, so that what is left out is below 2^-27.
+// ln m = 2 (s + s^3 / 3 + s^5 / 5 + ...); |s| < 0.172, so the remainder is below 2^-27.
 LK_INLINE lk_f32x16 log2_of(lk_f32x16 x) {
     lk_i32x16 bits;
     memcpy(&bits, &x, sizeof bits);
@@ -24,7 +24,7 @@ LK_INLINE lk_f32x16 log2_of(lk_f32x16 x) {
 }
 
 // 2^x, clamped to normal numbers: 2^n 2^f with f in [-1/2, 1/2], Taylor's series of e^(f ln 2) to the seventh
-// power, whose rest is below 2^-27.
+// power, whose remainder is below 2^-27.
 LK_INLINE lk_f32x16 exp2_of(lk_f32x16 x) {
     x = __builtin_elementwise_min(__builtin_elementwise_max(x, lk_splat16(-126)), lk_splat16(127));
     const lk_f32x16 n = __builtin_elementwise_roundeven(x);

@@ -96,7 +96,7 @@ typedef struct {
     int32_t offset;  // of its first weight in the weight array
 } lk_filter_span;
 
-// How an image's pixels of four floats, 0...255, become a network's of three.
+// How an image's pixels of four floats, 0...255, become a network's input of three floats per pixel.
 typedef enum { LK_ORDER_RGB, LK_ORDER_BGR, LK_ORDER_GRAY } lk_channel_order;
 
 typedef struct {
@@ -141,7 +141,7 @@ typedef struct {
     int32_t y;
 } lk_pixel;
 
-// Samples a side of the square patch that describes a keypoint, bins of its orientation histogram (10 degrees each),
+// Samples per side of the square patch that describes a keypoint, bins of its orientation histogram (10 degrees each),
 // and floats of its descriptor (4 x 4 cells of 8 directions).
 enum { LK_PATCH_SIDE = 16, LK_ORIENTATION_BINS = 36, LK_DESCRIPTOR_LENGTH = 128 };
 

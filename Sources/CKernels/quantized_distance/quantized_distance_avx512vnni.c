@@ -5,7 +5,7 @@
 #include "../kernel_tables.h"
 #include "../target_avx512vnni.h"
 
-// Bytes ahead of what is computed that memory is asked for; measured.
+// Prefetch distance in bytes; measured.
 enum { ROWS_AT_ONCE = 16, STEP = 64, AHEAD = 4096 };
 
 // The sums of sixteen vectors as one vector: pairs are interleaved and added, four times.

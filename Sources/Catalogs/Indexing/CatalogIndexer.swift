@@ -10,6 +10,7 @@ import LocalFeatures
 /// There is one indexer per catalog at a time; the `init` of a second one throws. Indexed images are committed in small
 /// batches, so a process that is killed loses only those in flight.
 public final class CatalogIndexer: Sendable {
+    /// The model that images are embedded with.
     public let model: FeaturePrintModel
 
     private let folder: CatalogFolder

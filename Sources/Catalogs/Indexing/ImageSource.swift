@@ -2,10 +2,12 @@ import Foundation
 
 /// An entity to index.
 public struct IndexItem: Sendable {
+    /// The entity. The image at its path is embedded.
     public var entity: CatalogEntity
     /// Its origin, for reports: a path, or a manifest and a line.
     public var origin: String
 
+    /// An entity to index, with its origin for reports.
     public init(entity: CatalogEntity, origin: String) {
         self.entity = entity
         self.origin = origin
@@ -16,8 +18,10 @@ public struct IndexItem: Sendable {
 public struct IndexProblem: Sendable, Hashable, CustomStringConvertible {
     /// A path, or a manifest and a line.
     public let origin: String
+    /// What is wrong with the item, for people.
     public let reason: String
 
+    /// A problem with the item of an origin.
     public init(origin: String, reason: String) {
         self.origin = origin
         self.reason = reason
@@ -28,7 +32,9 @@ public struct IndexProblem: Sendable, Hashable, CustomStringConvertible {
 
 /// Why the input of an index run cannot be used.
 public struct ImageSourceError: Error, Equatable, CustomStringConvertible {
+    /// The path of the folder or manifest.
     public let path: String
+    /// What is wrong, for people.
     public let reason: String
 
     public var description: String { "\(path): \(reason)" }

@@ -1,11 +1,15 @@
 /// The outcome of an index run.
 public struct IndexReport: Sendable {
+    /// New entities.
     public var added = 0
     /// Entities whose image or metadata changed.
     public var updated = 0
+    /// Entities whose image and metadata are as stored.
     public var unchanged = 0
+    /// Items that were not indexed.
     public var problems: [IndexProblem] = []
 
+    /// A report without items.
     public init() {}
 
     /// The number of processed items.

@@ -20,9 +20,9 @@ struct CandidateSearch {
     private static let largeEntity = 0.08
     /// A query of which several entities cover less than this shows more of them in most cases.
     private static let wellCovered = 0.6
-    /// Less evidence does not make a match, however near the print of the rectified crop.
+    /// Less evidence is no match, however close the print of the rectified crop.
     private static let leastEvidence = 7.0
-    /// With this many inliers an entity counts as found when that is decided.
+    /// An entity with this many inliers counts as found in ``needsFinerKeypoints(_:)``.
     private static let surelyFound = 12
     /// The most likely candidates are verified first, and the others only if these leave something to be found.
     private static let firstCandidates = 12

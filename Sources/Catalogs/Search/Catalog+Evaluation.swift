@@ -8,6 +8,7 @@ extension Catalog {
     public struct EvaluatedQuery: Sendable {
         /// Matches, surest first, whether accepted or not.
         public let matches: [CatalogMatch]
+        /// The outcome with the whole catalog.
         public let outcome: Evaluation.Outcome
         /// The outcome if the catalog lacked the targets; nil unless wanted, and for a query without a target.
         public let withoutTargets: Evaluation.Outcome?
@@ -19,7 +20,7 @@ extension Catalog {
     ///   - targets: the ids of the entities that the image shows; empty if it shows none of the catalog's.
     ///   - limit: matches to rank; more than the targets there are.
     ///   - leaveOut: whether to search once more as if the catalog did not have the targets.
-    /// - Throws: as ``search(matching:limit:bounds:effort:crops:filter:timings:)``.
+    /// - Throws: ``CatalogError``, ``ModelError`` if the image cannot be embedded, and `CancellationError`.
     public func evaluate(
         _ image: PixelBuffer, targets: Set<String>, limit: Int = 10, effort: SearchEffort = .standard,
         crops: QueryCrops? = nil, leaveOut: Bool = false, timings: StageTimings? = nil

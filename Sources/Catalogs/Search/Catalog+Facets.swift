@@ -2,18 +2,25 @@ import GRDB
 
 /// What results are grouped by.
 public enum FacetKey: Sendable, Hashable, Codable {
+    /// The type of the entity.
     case type
+    /// Each label of the entity.
     case label
+    /// The attribute of this name.
     case attribute(String)
 }
 
 /// The values of a facet key, with the number of results that have each.
 public struct Facet: Sendable, Hashable, Codable {
+    /// A value, and how many results have it.
     public struct Value: Sendable, Hashable, Codable {
+        /// A type, a label, or the value of an attribute.
         public let value: String
+        /// The number of results with this value.
         public let count: Int
     }
 
+    /// What the results are grouped by.
     public let key: FacetKey
     /// The most frequent first; ties by name.
     public let values: [Value]

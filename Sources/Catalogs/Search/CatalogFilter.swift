@@ -12,12 +12,14 @@ public struct CatalogFilter: Sendable, Hashable, Codable {
     /// The entity has, for each of these attributes, one of the values.
     public var attributes: [String: Set<String>]
 
+    /// A filter; each condition that is given has to hold.
     public init(types: Set<String>? = nil, labels: Set<String> = [], attributes: [String: Set<String>] = [:]) {
         self.types = types
         self.labels = labels
         self.attributes = attributes
     }
 
+    /// Whether every entity passes.
     public var isEmpty: Bool { types == nil && labels.isEmpty && attributes.isEmpty }
 
     /// The filter that passes what passes both filters.

@@ -2,6 +2,7 @@ import Imaging
 
 /// An entity that a search found: how sure it is, and where the query shows it.
 public struct CatalogMatch: Sendable, Hashable {
+    /// The entity.
     public let entity: CatalogEntity
     /// The probability that the query shows the entity, 0...1, calibrated on real photographs. Comparable between
     /// queries; the default decision accepts ½ and more.

@@ -17,13 +17,13 @@ struct MatchConfidence {
     static let mostInliers = 25.0
     private static let perRectifiedDistance = -10.9
     private static let verifiedBias = -4.8
-    /// Larger distances say no more: windows over a wallpaper, or a thumb on a cover, make any distance large. Also
-    /// stands for the distance of a crop that was not embedded.
+    /// Larger distances carry no further evidence: windows over a wallpaper, or a thumb on a cover, make any distance
+    /// large. Also stands for the distance of a crop that was not embedded.
     private static let largestDistance = 0.75
 
     /// Log odds per unit of distance within the match threshold.
     private static let perDistance = 8.0
-    /// How much nearer a print has to be if its entity was not verified although local features were compared.
+    /// How much smaller the distance has to be if its entity was not verified although local features were compared.
     private static let unverifiedMargin = 0.3
 
     init(_ query: CatalogQuery) {

@@ -20,6 +20,7 @@ public struct MatchBounds: Sendable, Hashable, Codable {
     /// The maximum distance of the prints, 0...2; nil for any.
     public var maxDistance: Double?
 
+    /// Bounds that both have to hold; nil for no bound.
     public init(minConfidence: Double? = nil, maxDistance: Double? = nil) {
         self.minConfidence = minConfidence
         self.maxDistance = maxDistance

@@ -1,6 +1,6 @@
 import FeaturePrints
 
-/// How much work a search by image does: quality for time.
+/// How much work an image search does: a trade of time for recall.
 public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
     /// Compares prints alone. Fast, and enough for images that are shown upright and alone.
     case prints

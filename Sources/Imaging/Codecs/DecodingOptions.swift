@@ -11,6 +11,7 @@ public struct DecodingOptions: Sendable {
     /// fraction of a full decode.
     public var neededSize: (width: Int, height: Int)?
 
+    /// Options for decoding; without `neededSize` a JPEG file is decoded at its full size.
     public init(
         maximumPixelCount: Int = 1 << 28, maximumByteCount: Int = 512 << 20,
         neededSize: (width: Int, height: Int)? = nil

@@ -1,25 +1,33 @@
 /// Why an image could not be read or written.
 public struct ImageError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong with the image.
     public enum Reason: Equatable, Sendable {
         /// The file does not exist or may not be read; the system's message.
         case unreadable(String)
         /// Not a regular file: a folder, a pipe, a device.
         case notAFile
+        /// The file has no bytes.
         case empty
         /// The bytes are of another format; which one, if it is known.
         case unsupported(String)
         /// Truncated or corrupt; the decoder's message.
         case damaged(String)
+        /// More pixels than ``DecodingOptions/maximumPixelCount``.
         case tooManyPixels(width: Int, height: Int, limit: Int)
+        /// More bytes than ``DecodingOptions/maximumByteCount``.
         case fileTooLarge(bytes: Int, limit: Int)
+        /// The memory for the pixels cannot be allocated.
         case outOfMemory(bytes: Int)
+        /// The image cannot be encoded or its file not written; the message of the encoder or system.
         case unwritable(String)
     }
 
     /// The path, or the name that the caller gave the bytes.
     public var source: String
+    /// What is wrong.
     public var reason: Reason
 
+    /// An error about the image of a source.
     public init(source: String, reason: Reason) {
         self.source = source
         self.reason = reason

@@ -30,7 +30,8 @@ extension PixelBuffer {
         ) -> Bool
     ) throws(ImageError) -> Data {
         guard !format.hasAlpha else {
-            throw ImageError(source: name, reason: .unwritable("\(format.rawValue) has to be made rgb8 first"))
+            throw ImageError(
+                source: name, reason: .unwritable("\(format.rawValue) is not supported; convert it to rgb8"))
         }
         var file: UnsafeMutablePointer<UInt8>?
         var count = 0
@@ -45,7 +46,7 @@ extension PixelBuffer {
             }
         }
         guard words == nil, let file else {
-            throw ImageError(source: name, reason: .unwritable(words ?? "the encoder gave nothing"))
+            throw ImageError(source: name, reason: .unwritable(words ?? "the encoder returned no bytes"))
         }
         return Data(bytesNoCopy: file, count: count, deallocator: .free)
     }

@@ -19,7 +19,7 @@ package enum AlphaCompositing {
 }
 
 /// Uncalibrated inks to RGB, as image viewers without a color profile show them: r = c' · k' / 255,
-/// with c' and k' the paper that an ink leaves.
+/// where c' and k' are the shares of paper that the inks leave uncovered, times 255.
 enum InkConversion {
     static func rgb(fromCMYK pixels: UnsafeMutableBufferPointer<UInt8>, count: Int, inverted: Bool) {
         for index in 0..<count {

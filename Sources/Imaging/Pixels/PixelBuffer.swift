@@ -8,7 +8,9 @@ public struct PixelBuffer: Sendable {
     public let height: Int
     /// The distance from a row to the next, at least `width * format.bytesPerPixel`.
     public let bytesPerRow: Int
+    /// The order and number of the components of a pixel.
     public let format: PixelFormat
+    /// The meaning of the fourth byte; `ignored` for formats without one.
     public let alpha: AlphaMode
 
     /// The size of the image in its file, which is larger after a reduced-size decode; else that of the buffer.
@@ -79,7 +81,9 @@ public struct PixelBuffer: Sendable {
 
 /// Why memory and a shape are not a pixel buffer.
 public enum PixelBufferError: Error, Equatable, CustomStringConvertible {
+    /// A side is not positive, or a region lies outside the image.
     case emptyShape(width: Int, height: Int)
+    /// The rows overlap: `bytesPerRow` is less than the bytes of `width` pixels.
     case rowTooShort(bytesPerRow: Int, width: Int, format: PixelFormat)
     /// `needed` is nil if the size overflows an integer.
     case tooFewBytes(needed: Int?, given: Int)
@@ -98,7 +102,7 @@ public enum PixelBufferError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// The memory behind a buffer, given back when its last user is gone.
+/// The memory behind a buffer, released with its last user.
 ///
 /// Unchecked: the bytes are never written after the storage is shared.
 final class PixelStorage: @unchecked Sendable {

@@ -1,6 +1,6 @@
 /// How the bytes of a pixel are laid out, eight bits per component.
 public enum PixelFormat: String, Sendable, CaseIterable {
-    /// Blue, green, red, alpha: what a Mac screenshot and most camera frames are.
+    /// Blue, green, red, alpha: the format of Mac screenshots and most camera frames.
     case bgra8
     /// Red, green, blue, alpha.
     case rgba8
@@ -9,6 +9,7 @@ public enum PixelFormat: String, Sendable, CaseIterable {
     /// One luminance byte.
     case gray8
 
+    /// 4, 3 or 1.
     public var bytesPerPixel: Int {
         switch self {
         case .bgra8, .rgba8: 4
@@ -17,6 +18,7 @@ public enum PixelFormat: String, Sendable, CaseIterable {
         }
     }
 
+    /// Whether the fourth byte of a pixel may be alpha.
     public var hasAlpha: Bool { self == .bgra8 || self == .rgba8 }
 
     /// The byte offsets of red, green and blue in a pixel.

@@ -1,10 +1,15 @@
 /// A rectangle of pixels: `x` and `y` from the top left corner.
 public struct PixelRegion: Sendable, Equatable {
+    /// The first column.
     public var x: Int
+    /// The first row.
     public var y: Int
+    /// The number of columns.
     public var width: Int
+    /// The number of rows.
     public var height: Int
 
+    /// A rectangle; it is checked where it is used.
     public init(x: Int, y: Int, width: Int, height: Int) {
         self.x = x
         self.y = y

@@ -32,8 +32,9 @@ struct ProjectiveTransform {
 }
 
 extension Quadrilateral {
-    /// The quadrilateral in the image that `inner` is in the rectified view of this one; nil where
-    /// `inner` is not convex or reaches beyond this one's horizon.
+    /// Maps a quadrilateral from the rectified view of this one to the image.
+    ///
+    /// - Returns: nil if `inner` is not convex or reaches beyond the horizon of this one.
     ///
     /// - Precondition: this quadrilateral is convex.
     public func projecting(_ inner: Quadrilateral) -> Quadrilateral? {

@@ -4,21 +4,30 @@
 /// A flat, rectangular object that is photographed at an angle fills such a shape. The corners go clockwise from the
 /// object's own top left, which is elsewhere in the image if the object is turned.
 public struct Quadrilateral: Sendable, Hashable, Codable {
+    /// A point in an image, as fractions of its width and height.
     public struct Point: Sendable, Hashable, Codable {
+        /// 0 at the left edge, 1 at the right edge.
         public var x: Double
+        /// 0 at the top edge, 1 at the bottom edge.
         public var y: Double
 
+        /// A point, inside the image or outside.
         public init(x: Double, y: Double) {
             self.x = x
             self.y = y
         }
     }
 
+    /// The object's top left corner.
     public var topLeft: Point
+    /// The object's top right corner.
     public var topRight: Point
+    /// The object's bottom right corner.
     public var bottomRight: Point
+    /// The object's bottom left corner.
     public var bottomLeft: Point
 
+    /// Four corners. They need not be convex; see ``isConvex``.
     public init(topLeft: Point, topRight: Point, bottomRight: Point, bottomLeft: Point) {
         self.topLeft = topLeft
         self.topRight = topRight

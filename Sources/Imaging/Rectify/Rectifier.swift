@@ -4,17 +4,19 @@ import Compute
 /// Rectifies a quadrilateral of an image: warps it to a rectangle of a fixed size.
 ///
 /// The part of the image around the quadrilateral is first resized, antialiased (``Resizer``), to
-/// about one pixel for each of the result, and then sampled bilinearly along the projective map.
+/// about one pixel per pixel of the result, and then sampled bilinearly through the projective map.
 /// Outside the image its edge is repeated. O(pixels around the quadrilateral + output pixels).
 public struct Rectifier: Sendable {
+    /// The width of the result in pixels.
     public let width: Int
+    /// The height of the result in pixels.
     public let height: Int
     private let simd: SIMDTarget
 
     /// The smallest area, as a share of the image's. At 0.1 % a square in 3,000 × 4,000 pixels has sides of about a
     /// hundred.
     private static let smallestArea = 0.001
-    /// How far outside the image a corner may lie, in its sides.
+    /// How far outside the image a corner may lie, as a share of the sides.
     private static let farthestOutside = 1.0
 
     /// - Precondition: `width` and `height` are positive.
@@ -28,7 +30,7 @@ public struct Rectifier: Sendable {
     }
 
     /// Whether a quadrilateral can be rectified: convex, at least a thousandth of the image's area, and no corner
-    /// farther outside than the image is large.
+    /// farther outside than the length of a side.
     public func canRectify(_ quadrilateral: Quadrilateral) -> Bool {
         let reach = -Self.farthestOutside...1 + Self.farthestOutside
         return quadrilateral.isConvex && quadrilateral.area >= Self.smallestArea
@@ -124,7 +126,7 @@ public struct Rectifier: Sendable {
         return PixelRegion(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
     }
 
-    /// Source pixels, along the image's axes, that go by for each pixel of the result, on average.
+    /// The average number of source pixels per pixel of the result, along the image's axes.
     private func spans(of q: Quadrilateral, in image: PixelBuffer) -> (x: Double, y: Double) {
         let across = (q.topRight.x - q.topLeft.x + q.bottomRight.x - q.bottomLeft.x) / 2 / Double(width)
         let down = (q.bottomLeft.x - q.topLeft.x + q.bottomRight.x - q.topRight.x) / 2 / Double(height)
@@ -133,7 +135,7 @@ public struct Rectifier: Sendable {
         return (max(abs(across), abs(down)) * Double(image.width), max(abs(acrossY), abs(downY)) * Double(image.height))
     }
 
-    /// Never larger than the source: what is too small is only interpolated.
+    /// Never larger than the source, which is interpolated where it has too few pixels.
     private static func reducedSize(_ size: Int, pixelsPerOutput: Double) -> Int {
         min(size, max(1, Int((Double(size) / max(1, pixelsPerOutput)).rounded(.up))))
     }

@@ -2,8 +2,9 @@ import Compute
 
 /// Reduces a large image by an integer factor: each pixel is the mean of a square.
 ///
-/// O(pixels), at about the speed of memory.
+/// O(pixels), at about memory bandwidth.
 public struct BoxReducer: Sendable {
+    /// The side of a square, in pixels.
     public let factor: Int
     private let kernels: SIMDTarget
 

@@ -1,7 +1,7 @@
 /// Whether pixels are summed in cells before they are filtered.
 ///
-/// A triangle of support `s` weighs the pixels within `s` of a center. Where the image is six or
-/// more times too large, `⌊s / 3⌋` neighbors are summed first, exactly and in integers, and weighed
+/// A triangle of support `s` weighs the pixels within `s` of a center. If the image is six or
+/// more times larger than the result, `⌊s / 3⌋` neighbors are summed first, exactly and in integers, and weighed
 /// together: three to four and a half cells are left on either side of a center, and the filter
 /// costs next to nothing. Cells of `⌊s / 2⌋` would be faster and of `⌊s / 4⌋` closer.
 ///

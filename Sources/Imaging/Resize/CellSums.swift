@@ -12,7 +12,7 @@ extension lk_kernels {
             sum_cells(source, stride, Int32(rows), Int32(width), Int32(factor), cells)
         } else {
             sum_rows(source, stride, Int32(rows), width * channels, line)
-            // 257 is how often 255 goes into sixteen bits.
+            // Sixteen bits hold the sum of 257 bytes.
             sum_columns(line, Int32(channels), Int32(width), Int32(factor), rows * factor <= 257, cells)
         }
     }

@@ -3,12 +3,18 @@
 /// Channel `c` of pixel (x, y) goes to `offset + y * rowStride + x * pixelStride + c`, as
 /// `value * multiply[c] + add[c]` with `value` in 0...1. Strides count floats.
 public struct FloatImageLayout: Sendable, Equatable {
+    /// The position of the first float.
     public var offset: Int
+    /// The distance between rows.
     public var rowStride: Int
+    /// The distance between pixels of a row, at least 3.
     public var pixelStride: Int
+    /// The factor per channel.
     public var multiply: (red: Float, green: Float, blue: Float)
+    /// The summand per channel.
     public var add: (red: Float, green: Float, blue: Float)
 
+    /// A layout; by default values stay in 0...1.
     public init(
         offset: Int = 0, rowStride: Int, pixelStride: Int,
         multiply: (red: Float, green: Float, blue: Float) = (1, 1, 1),

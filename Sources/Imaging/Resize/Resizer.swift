@@ -2,12 +2,15 @@ import Compute
 
 /// Resizes images of any size, format and stride to one size, antialiased, in one pass over the source.
 ///
-/// Per row of cells: sum the pixel rows, sum the columns, and add the cells to the output rows that they take part in;
-/// a row that is complete is filtered along its length. Of the output only the rows under way are kept apart.
+/// Per row of cells: sum the pixel rows, sum the columns, and add the cells to the output rows that they contribute to.
+/// A complete row is filtered along its length. Only incomplete output rows are buffered.
 /// O(source pixels + output pixels) time, O(source width + output width) memory.
 public struct Resizer: Sendable {
+    /// The width of the result in pixels.
     public let width: Int
+    /// The height of the result in pixels.
     public let height: Int
+    /// Whether pixels are summed in cells before they are filtered.
     public let reduction: BoxReduction
     private let kernels: SIMDTarget
 

@@ -1,6 +1,6 @@
 import Compute
 
-/// One step of a network. A new kind conforms to this, and gets a case in
+/// One step of a network. A new operation conforms to it, and gets a case in
 /// ``NetworkGraph/Operation`` and a line in ``LayerDescription/makeLayer()``.
 protocol Layer: Sendable {
     var name: String { get }

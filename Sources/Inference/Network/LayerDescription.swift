@@ -7,7 +7,7 @@ struct LayerDescription {
     /// Nil in a network that computes in float32.
     let quantization: Quantization.Scales?
 
-    /// The layer types, a line each.
+    /// The layer types, one per line.
     func makeLayer() throws(ModelError.Reason) -> any Layer {
         switch node.operation {
         case .convolution(let convolution): try ConvolutionLayer(convolution, self)

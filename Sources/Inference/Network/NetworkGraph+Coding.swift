@@ -1,4 +1,4 @@
-/// In JSON a node is flat: the keys of its operation stand beside its name.
+/// In JSON a node is flat: the keys of its operation are beside its name.
 extension NetworkGraph.Node: Codable {
     private enum Key: String, CodingKey {
         case name, op, input, residual, weight, bias, outputs, kernel, stride, padding, relu, power, epsilon

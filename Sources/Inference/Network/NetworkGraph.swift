@@ -9,22 +9,31 @@ public struct NetworkGraph: Sendable, Codable {
 
     /// The input image: RGB in 0...1, normalized per channel as `(value - mean) / std`.
     public struct Input: Sendable, Codable, Equatable {
+        /// In pixels.
         public var width: Int
+        /// In pixels.
         public var height: Int
+        /// Per channel: red, green, blue.
         public var mean: [Float]
+        /// Per channel: red, green, blue.
         public var std: [Float]
     }
 
     /// One layer: an operation on the output of another layer.
     public struct Node: Sendable, Equatable {
+        /// Unique in the graph.
         public var name: String
         /// The node whose output is read, or `image`.
         public var input: String
+        /// What the layer computes.
         public var operation: Operation
     }
 
+    /// The version of the description, see the static `version`.
     public var version: Int
+    /// The name of the model, for display.
     public var name: String
+    /// The image that the network takes.
     public var input: Input
     /// The output of the last node is the feature print.
     public var nodes: [Node]

@@ -13,12 +13,12 @@ package struct SafeTensorsFile {
 
     package let metadata: [String: String]
     package let data: Data
-    /// Of the first tensor byte in `data`.
+    /// The position of the first tensor byte in `data`.
     package let base: Int
     private let tensors: [String: Tensor]
     private let elements: [String: TensorElement]
 
-    /// The format's own limit on headers.
+    /// The largest header that the format allows.
     private static let longestHeader = 100_000_000
 
     package init(_ data: Data) throws(ModelError.Reason) {

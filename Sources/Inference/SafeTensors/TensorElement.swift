@@ -43,9 +43,9 @@ enum TensorElement: String, Sendable, Decodable {
         }
     }
 
-    /// IEEE 754 binary16 to binary32, exact. By hand, since Swift has no Float16 on every platform: with exponent and
-    /// fraction moved to their new places a number is 2¹¹² times too small, subnormal ones too; the exponent of
-    /// infinity and of what is no number becomes the largest there is.
+    /// IEEE 754 binary16 to binary32, exact. By hand, since Swift lacks Float16 on some platforms: with exponent and
+    /// fraction shifted to their new positions a number is 2¹¹² times too small, subnormal ones too; infinity and NaN
+    /// get the largest exponent.
     @inline(__always)
     static func widened(_ half: UInt16) -> Float {
         let bits = UInt32(half & 0x7FFF) << 13

@@ -5,7 +5,7 @@ import Foundation
 /// An image at many scales: Gaussians of growing width, and the differences of neighboring ones, per octave.
 ///
 /// Lowe, section 3: three scales per octave, from a standard deviation of 1.6 pixels on. The memory is kept from one
-/// image to the next, since getting it anew costs more than the blurs.
+/// image to the next, since allocating it costs more than the blurs.
 final class ScaleSpace {
     /// Scales per octave at which extrema are looked for.
     static let scalesPerOctave = 3

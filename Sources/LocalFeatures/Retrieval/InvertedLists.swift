@@ -6,8 +6,8 @@ import Foundation
 ///
 /// A query's features vote for the images whose features have the same words and similar signatures, so the images that
 /// a query shows are found among hundreds of thousands without comparing it with each of them, wherever in the picture
-/// they are and however they are turned. J. Sivic and A. Zisserman, "Video Google", ICCV 2003; for the signatures see
-/// ``Vocabulary/signature(of:word:)``.
+/// they are and however they are turned. J. Sivic and A. Zisserman, "Video Google", ICCV 2003; the signatures are those
+/// of H. Jégou et al., "Hamming Embedding and Weak Geometric Consistency", ECCV 2008.
 public struct InvertedLists: @unchecked Sendable {
     /// Where the list of each word starts; one more than there are words.
     let offsets: UnsafeBufferPointer<UInt64>
@@ -35,20 +35,23 @@ public struct InvertedLists: @unchecked Sendable {
         self.owner = owner
     }
 
+    /// The number of images, including those without features.
     public var imageCount: Int { featureCounts.count }
 
     /// An image, and how strongly the features of a query vote for it.
     public struct Candidate: Sendable, Equatable {
+        /// The index of the image.
         public let image: Int
+        /// The sum of its votes, divided by the square root of its number of features.
         public let score: Float
     }
 
-    /// Larger distances of 64-bit signatures say nothing.
+    /// Larger distances of 64-bit signatures are no evidence.
     private static let largestHammingDistance = 22
     /// The distance at which a vote counts 1/e; half the spread of a Gaussian as Jégou et al. use it in "On the
     /// Burstiness of Visual Elements" (CVPR 2009).
     private static let hammingScale: Float = 12
-    /// Images with fewer features are not preferred for it.
+    /// Scores of images with fewer features are normalized as if they had this many.
     private static let fewestFeatures = 30
 
     /// The images with most votes, highest score first; of equal scores the first image first.
@@ -98,7 +101,7 @@ public struct InvertedLists: @unchecked Sendable {
                 entry.signature, signatures.baseAddress.map { $0 + list.lowerBound }, list.count,
                 UInt32(Self.largestHammingDistance), &found)
             guard count > 0 else { continue }
-            // Rare words say more: inverse document frequency.
+            // Rare words count more: inverse document frequency.
             let rarity = log(Float(imageCount) / Float(list.count) + 1)
             for match in found[..<count] {
                 let image = Int(images[list.lowerBound + Int(match.index)])

@@ -6,12 +6,16 @@ public struct InvertedListsBuilder {
     private let model: LocalFeatureModel
     /// While counting, the length of each list at the place after its own; then where lists start.
     public private(set) var offsets: [UInt64]
+    /// The signatures of all features, list after list.
     public private(set) var signatures: [UInt64] = []
+    /// The image of each signature.
     public private(set) var images: [UInt32] = []
+    /// The number of features of each image that was counted.
     public private(set) var featureCounts: [UInt16] = []
     /// Where the next feature of each word goes.
     private var next: [UInt64] = []
 
+    /// A builder for features that were extracted with a model.
     public init(_ model: LocalFeatureModel) {
         self.model = model
         offsets = Array(repeating: 0, count: model.vocabulary.wordCount + 1)

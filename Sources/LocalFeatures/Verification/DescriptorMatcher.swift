@@ -1,7 +1,7 @@
 import CKernels
 import Compute
 
-/// Finds the catalog features that look like those of a query, by int8 dot products and the ratio test.
+/// Matches the features of a query with those of catalog images, by int8 dot products and the ratio test.
 ///
 /// Lowe, section 7.1. The query's descriptors are quantized once and compared with those of many images.
 struct DescriptorMatcher {

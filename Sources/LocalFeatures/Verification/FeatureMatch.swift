@@ -1,4 +1,4 @@
-/// A keypoint of a query and the one of a catalog image that looks most like it.
+/// A keypoint of a query and the keypoint of a catalog image with the nearest descriptor.
 struct FeatureMatch: Sendable, Hashable {
     let query: Keypoint
     /// The number of the query's keypoint.

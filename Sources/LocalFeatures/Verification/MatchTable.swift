@@ -15,7 +15,7 @@ struct MatchTable {
 
     init(_ matches: [FeatureMatch]) {
         count = matches.count
-        // What pads the last lanes is nowhere near any place.
+        // Padding lanes are far away from every point.
         let padding = (matches.count + Lanes.scalarCount - 1) / Lanes.scalarCount * Lanes.scalarCount - matches.count
         func column(_ value: (FeatureMatch) -> Float) -> [Float] {
             matches.map(value) + Array(repeating: 1e9, count: padding)

@@ -9,5 +9,6 @@ public struct VerifiedOutline: Sendable, Hashable {
     /// The image's corners in the query, as fractions of the query's sides.
     public let outline: Quadrilateral
 
+    /// The number of matches that agree on the homography.
     public var inlierCount: Int { inliers.count }
 }

@@ -3,10 +3,12 @@ import Foundation
 
 /// A row of a catalog, from which an app's own type is decoded.
 public struct CatalogRow: Sendable {
+    /// The entity's metadata.
     public let entity: CatalogEntity
     /// A JPEG thumbnail; nil if the catalog has none.
     public let thumbnail: Data?
 
+    /// A row with an entity and its thumbnail.
     public init(entity: CatalogEntity, thumbnail: Data? = nil) {
         self.entity = entity
         self.thumbnail = thumbnail
@@ -14,6 +16,7 @@ public struct CatalogRow: Sendable {
 
     package init(_ stored: StoredEntity) { self.init(entity: stored.entity, thumbnail: stored.thumbnail) }
 
+    /// The id of the entity.
     public var id: String { entity.id }
 
     /// The title with its translations: the manifest's columns `title` and `title@ja`, `title@pt-BR`, …
@@ -39,10 +42,16 @@ public struct CatalogRow: Sendable {
 /// `subtitle`, `labels`, `image` (a path), `thumbnail` (`Data`) and the manifest's other columns by their names.
 /// Columns are text; numbers, Booleans (`true`, `false`), dates (ISO 8601) and URLs are parsed from it.
 public protocol CatalogRepresentable: AppEntity where ID == String {
+    /// Decodes a row.
+    ///
+    /// - Throws: an error for a row that cannot be decoded. Searches skip the row and report it.
     init(_ row: CatalogRow) throws
 }
 
 extension CatalogRepresentable where Self: Decodable {
+    /// Decodes a row.
+    ///
+    /// - Throws: an error for a row that cannot be decoded. Searches skip the row and report it.
     public init(_ row: CatalogRow) throws {
         try self.init(from: CatalogRowDecoder(row))
     }
@@ -52,7 +61,9 @@ extension CatalogRepresentable where Self: Decodable {
 public struct EntityProblem: Error, Sendable, Equatable, CustomStringConvertible {
     /// The row's id.
     public let id: String
+    /// The type that was to be decoded.
     public let entityType: String
+    /// What is wrong with the row, for people.
     public let reason: String
 
     public var description: String { "entity “\(id)” cannot be decoded as \(entityType): \(reason)" }

@@ -9,7 +9,7 @@ import Imaging
 /// A catalog with several types of entities has an `EntityCatalog` for each. It may be shared between tasks: searches
 /// run in parallel on one model and one mapped matrix, and a cancelled task stops between the stages of a search.
 public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
-    /// The engine's catalog.
+    /// The catalog.
     public let catalog: Catalog
     /// The type of the rows to decode; nil for all rows.
     public let type: String?
@@ -17,7 +17,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     private let report: @Sendable (EntityProblem) -> Void
 
     /// - Parameters:
-    ///   - catalog: the engine's catalog, open.
+    ///   - catalog: an open catalog.
     ///   - type: the type of the rows to decode; nil for all rows.
     ///   - report: called with rows that cannot be decoded; a search skips them. Prints to standard error by default.
     public init(_ catalog: Catalog, type: String? = nil, report: (@Sendable (EntityProblem) -> Void)? = nil) {
@@ -56,7 +56,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     }
 
     /// The entities that match the captured content, best first; none for a descriptor with neither pixels nor labels.
-    /// ``SearchQuery`` says how both are weighed.
+    /// ``SearchQuery`` says how both are weighted.
     public func search(
         matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: Double? = nil,
         filter: CatalogFilter = CatalogFilter()

@@ -6,6 +6,7 @@ import Synchronization
 /// AppDependencyManager.shared.add(dependency: AlbumCatalog(…))
 /// ```
 public final class AppDependencyManager: Sendable {
+    /// The manager that ``AppDependency`` looks values up in.
     public static let shared = AppDependencyManager()
 
     private struct Name: Hashable, Sendable {
@@ -20,6 +21,7 @@ public final class AppDependencyManager: Sendable {
 
     private let entries = Mutex<[Name: Entry]>([:])
 
+    /// A manager without dependencies, for tests.
     public init() {}
 
     /// Registers the value of `@Dependency` properties of this type; replaces one that was registered before.
@@ -56,10 +58,15 @@ public final class AppDependencyManager: Sendable {
 public struct AppDependency<Value: Sendable>: Sendable {
     private let key: String?
 
+    /// The dependency of this type that was registered without a key.
     public init() { key = nil }
 
+    /// The dependency of this type that was registered with a key.
     public init(key: String) { self.key = key }
 
+    /// The registered value.
+    ///
+    /// - Precondition: a value of this type and key was registered.
     public var wrappedValue: Value {
         guard let value = AppDependencyManager.shared.dependency(of: Value.self, key: key) else {
             let name = key.map { " with the key “\($0)”" } ?? ""

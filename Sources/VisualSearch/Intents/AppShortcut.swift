@@ -1,10 +1,15 @@
 /// An intent that people can ask for by a phrase; plain data, for whatever listens to phrases.
 public struct AppShortcut: Sendable {
+    /// The intent to perform.
     public let intent: any AppIntent
+    /// The phrases that people ask for it by.
     public let phrases: [AppShortcutPhrase]
+    /// The name of the shortcut.
     public let shortTitle: LocalizedStringResource
+    /// The name of a system symbol, for platforms that have them.
     public let systemImageName: String
 
+    /// A shortcut to an intent.
     public init(
         intent: any AppIntent, phrases: [AppShortcutPhrase], shortTitle: LocalizedStringResource,
         systemImageName: String
@@ -18,10 +23,13 @@ public struct AppShortcut: Sendable {
 
 /// A phrase, in which `\(.applicationName)` stands for the app.
 public struct AppShortcutPhrase: Sendable, Hashable, ExpressibleByStringInterpolation {
+    /// What an interpolation stands for.
     public enum Token: String, Sendable {
+        /// The name of the app.
         case applicationName = "${applicationName}"
     }
 
+    /// The phrase, with tokens as `${name}`.
     public let text: String
 
     public init(stringLiteral value: String) { text = value }
@@ -32,6 +40,7 @@ public struct AppShortcutPhrase: Sendable, Hashable, ExpressibleByStringInterpol
         public init(literalCapacity: Int, interpolationCount: Int) {}
 
         public mutating func appendLiteral(_ literal: String) { text += literal }
+        /// Adds a token.
         public mutating func appendInterpolation(_ token: Token) { text += token.rawValue }
     }
 
@@ -45,10 +54,13 @@ public struct AppShortcutPhrase: Sendable, Hashable, ExpressibleByStringInterpol
 
 /// The shortcuts of an app.
 public protocol AppShortcutsProvider: Sendable {
+    /// The shortcuts.
     @AppShortcutsBuilder static var appShortcuts: [AppShortcut] { get }
 }
 
+/// Builds a list of shortcuts from one per line.
 @resultBuilder
 public enum AppShortcutsBuilder {
+    /// The shortcuts in the order of their lines.
     public static func buildBlock(_ shortcuts: AppShortcut...) -> [AppShortcut] { shortcuts }
 }

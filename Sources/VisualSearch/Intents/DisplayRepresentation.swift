@@ -6,26 +6,34 @@ public struct DisplayRepresentation: Sendable, Hashable, Codable {
     ///
     /// Apple's type also takes names of an app's assets and of system symbols, which do not exist here.
     public struct Image: Sendable, Hashable, Codable {
+        /// The bytes of an image file; nil for a picture at a URL.
         public let data: Data?
+        /// Where the picture is; nil for data.
         public let url: URL?
 
+        /// A picture in memory.
         public init(data: Data) {
             self.data = data
             url = nil
         }
 
+        /// A picture at a URL.
         public init(url: URL) {
             data = nil
             self.url = url
         }
     }
 
+    /// The name of the entity.
     public var title: LocalizedStringResource
+    /// A second line, such as an artist.
     public var subtitle: LocalizedStringResource?
+    /// A small picture.
     public var image: Image?
     /// Other words for the entity.
     public var synonyms: [LocalizedStringResource]
 
+    /// A title with what is displayed beside it.
     public init(
         title: LocalizedStringResource, subtitle: LocalizedStringResource? = nil, image: Image? = nil,
         synonyms: [LocalizedStringResource] = []
@@ -47,11 +55,14 @@ extension DisplayRepresentation: ExpressibleByStringInterpolation {
 
 /// The name of a type of entities.
 public struct TypeDisplayRepresentation: Sendable, Hashable, Codable {
+    /// The name of one entity of the type.
     public var name: LocalizedStringResource
     /// For several of them, such as `"\(placeholder: .int) landmarks"`.
     public var numericFormat: LocalizedStringResource?
+    /// Other names of the type.
     public var synonyms: [LocalizedStringResource]
 
+    /// The names of a type.
     public init(
         name: LocalizedStringResource, numericFormat: LocalizedStringResource? = nil,
         synonyms: [LocalizedStringResource] = []

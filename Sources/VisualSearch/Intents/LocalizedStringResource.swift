@@ -5,6 +5,7 @@ import Foundation
 /// Foundation's type of this name looks the key up in a table of the app's bundle. Here the translations come with the
 /// value; ``localized(for:)`` selects one.
 public struct LocalizedStringResource: Sendable, Hashable, Codable {
+    /// The key of the text in a strings table.
     public var key: String
     /// The text if there is no translation.
     public var defaultValue: String
@@ -15,6 +16,7 @@ public struct LocalizedStringResource: Sendable, Hashable, Codable {
     /// By language tag, such as `ja` or `pt-BR`.
     public var translations: [String: String]
 
+    /// A text with its translations; the key is the default value unless one is given.
     public init(
         _ key: String, defaultValue: String? = nil, table: String? = nil, comment: String? = nil,
         translations: [String: String] = [:]
@@ -57,8 +59,11 @@ extension LocalizedStringResource: ExpressibleByStringInterpolation {
     public struct StringInterpolation: StringInterpolationProtocol {
         /// What a placeholder stands for.
         public enum Placeholder: String, Sendable {
+            /// An integer.
             case int = "%lld"
+            /// A floating-point number.
             case double = "%lf"
+            /// A text.
             case object = "%@"
         }
 
@@ -69,7 +74,9 @@ extension LocalizedStringResource: ExpressibleByStringInterpolation {
         }
 
         public mutating func appendLiteral(_ literal: String) { text += literal }
+        /// Adds the description of a value to the text.
         public mutating func appendInterpolation(_ value: some CustomStringConvertible) { text += value.description }
+        /// Adds a placeholder for a later value.
         public mutating func appendInterpolation(placeholder: Placeholder) { text += placeholder.rawValue }
     }
 

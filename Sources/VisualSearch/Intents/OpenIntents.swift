@@ -14,6 +14,7 @@ public final class OpenIntents: Sendable {
 
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
 
+    /// No intents yet.
     public init() {}
 
     /// Registers the intent that opens its type of entity; replaces one that was registered before.
@@ -76,20 +77,24 @@ public final class OpenIntents: Sendable {
 
 /// Why an entity cannot be opened.
 public struct OpenIntentError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong.
     public enum Reason: Equatable, Sendable {
         /// Its query no longer finds the id.
         case gone(String)
         /// No intent was registered for its type.
         case noIntent
+        /// The id has another type than those of the entity; the type of the given one.
         case otherIdentifierType(String)
     }
 
+    /// The type of the entity.
     public let entityType: String
+    /// What is wrong.
     public let reason: Reason
 
     public var description: String {
         switch reason {
-        case .gone(let id): "\(entityType) “\(id)” is not there any more; search again"
+        case .gone(let id): "\(entityType) “\(id)” no longer exists; search again"
         case .noIntent: "nothing opens \(entityType); register an open intent for it"
         case .otherIdentifierType(let type): "\(entityType) has no ids of type \(type)"
         }

@@ -24,6 +24,7 @@ public struct IntentParameterSummary<Intent: AppIntent>: ParameterSummary {
 }
 
 extension IntentParameterSummary: ExpressibleByStringInterpolation {
+    /// A copy of a summary, so that one can be written as a string literal.
     public init(_ summary: IntentParameterSummary<Intent>) { self = summary }
 
     public init(stringLiteral value: String) { self.init(segments: [.text(value)]) }

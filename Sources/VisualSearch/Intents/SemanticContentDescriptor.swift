@@ -5,14 +5,15 @@ import Imaging
 public struct SemanticContentDescriptor: Sendable {
     /// The output of a classifier, such as `album` or `poster`.
     public let labels: [String]
+    /// The captured pixels; nil for labels alone.
     public let pixelBuffer: CVReadOnlyPixelBuffer?
 
+    /// Captured content. Without pixels and labels, searches find nothing.
     public init(labels: [String] = [], pixelBuffer: CVReadOnlyPixelBuffer? = nil) {
         self.labels = labels
         self.pixelBuffer = pixelBuffer
     }
 }
 
-/// The name that handlers know a buffer of pixels by. Core Video's functions for it are not here;
-/// a `PixelBuffer` goes into a search as it is.
+/// Core Video's name for a buffer of pixels, as handlers use it. Core Video's functions do not exist here.
 public typealias CVReadOnlyPixelBuffer = PixelBuffer

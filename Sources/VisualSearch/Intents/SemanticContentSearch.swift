@@ -2,6 +2,7 @@
 ///
 /// `@AppIntent(schema: .visualIntelligence.semanticContentSearch)` makes an intent conform.
 public protocol SemanticContentSearchIntent: AppIntent {
+    /// The captured content to search for.
     var semanticContent: SemanticContentDescriptor { get set }
 }
 
@@ -16,6 +17,7 @@ extension SemanticContentSearchIntent {
 
 /// The forms that an intent can be declared to follow.
 public struct AssistantSchema: Sendable {
+    /// The schemas for visual intelligence.
     public struct VisualIntelligence: Sendable {
         /// ``SemanticContentSearchIntent``.
         public var semanticContentSearch: AssistantSchema {
@@ -23,7 +25,9 @@ public struct AssistantSchema: Sendable {
         }
     }
 
+    /// The name of the schema.
     public let name: String
 
+    /// The schemas for visual intelligence.
     public static var visualIntelligence: VisualIntelligence { VisualIntelligence() }
 }

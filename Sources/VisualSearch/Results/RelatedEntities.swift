@@ -2,6 +2,7 @@ import Foundation
 
 /// Entities that share an attribute with others, such as concerts with the artists of albums.
 public protocol RelatedEntitySource<Entity>: Sendable {
+    /// The type of the related entities.
     associatedtype Entity: Sendable
 
     /// The entities whose attribute has one of the values, in the order of the values. One call serves all values, so

@@ -2,7 +2,9 @@ import Catalogs
 
 /// A page of a ranking.
 public struct SearchPage<Entity: Sendable>: Sendable {
+    /// An entity with its score.
     public struct Result: Sendable {
+        /// The entity, decoded to the app's type.
         public let entity: Entity
         /// 0...1, larger is better; see ``SearchQuery``.
         public let score: Double
@@ -21,5 +23,6 @@ public struct SearchPage<Entity: Sendable>: Sendable {
     /// The start of the next page; nil for the last page.
     public let next: SearchCursor?
 
+    /// The entities of the page, best first.
     public var entities: [Entity] { results.map(\.entity) }
 }

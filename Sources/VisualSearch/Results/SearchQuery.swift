@@ -5,18 +5,19 @@ import Foundation
 /// Captured content, embedded: the prints of the pixels, and the labels. It is `Codable`, so that an app can continue
 /// the search of the system's sheet without the pixels.
 ///
-/// **How both are weighed.** An entity at distance `d` within the maximum distance `m` has the pixel
+/// **How both are weighted.** An entity at distance `d` within the maximum distance `m` has the pixel
 /// score `p = 1 − d / 2m`, between ½ and 1; one beyond has `p = 0`. An entity that has `n` of the query's `k` labels
 /// among the words of its title, subtitle and labels has the label score `l = n / k`. The score is
 /// `1 − (1 − p)(1 − l / 2)`, as if either were an independent witness (a noisy or).
 ///
-/// So what the pixels found comes before what labels alone found, since a distance within the match threshold is rarely
-/// wrong while many entities share a label; labels decide between entities that look alike; and every entity comes
-/// once. Reciprocal rank fusion was not taken, because an entity's score would depend on the others: a cursor into such
-/// a ranking does not survive a change of the catalog. Of equal scores the catalog's order decides.
+/// Entities found by pixels precede those found by labels alone: a distance within the match threshold is rarely wrong,
+/// while many entities share a label. Labels decide between entities that look alike. Each entity appears once. This is
+/// not reciprocal rank fusion, in which an entity's score depends on the other entities, so that a cursor would not
+/// survive a change of the catalog. Ties are broken by the catalog's order.
 public struct SearchQuery: Sendable, Hashable {
     /// One print per crop; empty without pixels.
     public let prints: [FeaturePrint]
+    /// The labels that contain a letter or a digit.
     public let labels: [String]
     /// The maximum distance of a match; nil for 2, the largest possible distance.
     public let maxDistance: Double?
@@ -28,6 +29,12 @@ public struct SearchQuery: Sendable, Hashable {
     /// Pixel matches that labels may reorder; beyond them the ranking is that of the distance.
     private static let reorderedMatches = 1000
 
+    /// A query from prints and labels, without verification by local features.
+    ///
+    /// - Parameters:
+    ///   - prints: one per crop, of one model.
+    ///   - labels: those without a letter or a digit are dropped.
+    ///   - maxDistance: the maximum distance of a match, 0...2; nil for 2.
     public init(prints: [FeaturePrint], labels: [String] = [], maxDistance: Double? = nil) {
         self.init(prints: prints, labels: labels, maxDistance: maxDistance, verified: [], isVerified: false)
     }
@@ -84,7 +91,7 @@ public struct SearchQuery: Sendable, Hashable {
         }
     }
 
-    /// What the pixels found within the limit, surest first.
+    /// The entities that the pixels found within the limit, surest first.
     private func found(
         in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
     ) throws -> [RankedEntity] {

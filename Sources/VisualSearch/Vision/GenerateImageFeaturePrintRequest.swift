@@ -5,14 +5,14 @@ import Imaging
     import DefaultModel
 #endif
 
-/// Vision's name for a `FeaturePrint`: `distance(to:)` is the same, and so is what it means, but
-/// its scale is that of the model and not that of Apple's.
+/// Vision's name for a `FeaturePrint`. `distance(to:)` means the same, on the scale of Lookalike's model.
 public typealias FeaturePrintObservation = FeaturePrint
 
-/// Vision's request for the feature print of an image, on the engine's model.
+/// Vision's request for the feature print of an image, with a model of this package.
 public struct GenerateImageFeaturePrintRequest: Sendable {
     private let model: FeaturePrintModel?
 
+    /// A request with a model of your own.
     public init(model: FeaturePrintModel) { self.model = model }
 
     #if DefaultModel

@@ -2,7 +2,7 @@
 /// the threads, and weights are still reused. For narrow maps, which have many blocks, a part has all rows.
 struct BlockParts: Sendable {
     private static let blocksPerPart = 2
-    /// Up to this width a tile may be of several rows.
+    /// Up to this width a tile may span several rows.
     private static let narrow = 7
     let blocks: Int
     let rows: Int

@@ -25,8 +25,8 @@ struct WinogradConvolution: ConvolutionMethod {
     private let tileRowsPerPart: Int
     private let rowParts: Int
 
-    /// Whether the products that are saved outweigh the larger weights: where few outputs share a
-    /// weight, reading it takes longer than multiplying with it.
+    /// Whether the saved products outweigh the larger weights. If few outputs share a weight, reading it takes longer
+    /// than multiplying with it.
     static func isFaster(for geometry: ConvolutionGeometry) -> Bool {
         geometry.kernel == 3 && geometry.stride == 1 && geometry.padding == 1
             && min(geometry.width, geometry.height) >= 8
