@@ -35,7 +35,8 @@ struct IndexCommand: ParsableCommand {
     @Flag(
         inversion: .prefixedNo,
         help:
-            "Extract local features, which verify matches. Without them indexing is faster, and matches are less certain.")
+            "Extract local features, which verify matches. Without them indexing is faster, and matches are less certain."
+    )
     var localFeatures = true
 
     @OptionGroup var timing: TimingOptions
