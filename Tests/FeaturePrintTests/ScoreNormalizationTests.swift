@@ -87,10 +87,10 @@ struct ScoreNormalizationTests {
     }
 
     static let damages: [(says: String, builder: @Sendable () -> SafeTensorsBuilder)] = [
-        ("these are 1…2, 0…1 and 0…2", { builder([[1, 0], [0, 1]], nearest: 3) }),
-        ("these are 1…2, 0…1 and 0…2", { builder([[1, 0], [0, 1]], nearest: 0) }),
-        ("a weight of 1.5", { builder([[1, 0]], weight: 1.5) }),
-        ("a distance of 2.5", { builder([[1, 0]], typical: 2.5) }),
+        ("their ranges are 1…2, 0…1 and 0…2", { builder([[1, 0], [0, 1]], nearest: 3) }),
+        ("their ranges are 1…2, 0…1 and 0…2", { builder([[1, 0], [0, 1]], nearest: 0) }),
+        ("weight = 1.5", { builder([[1, 0]], weight: 1.5) }),
+        ("typical_distance = 2.5", { builder([[1, 0]], typical: 2.5) }),
         ("has no prints", { builder([]) }),
         ("whose norm is not 1, in row 1", { builder([[1, 0], [0.5, 0]]) }),
         ("has the value nan at position 1", { builder([[1, .nan]]) }),
