@@ -38,13 +38,13 @@ LK_INLINE lk_f32x16 sample_line(const lk_patch *patch, float x, float y, float s
         d = GATHER(pixels + stride + 1, at);
     } else
 #endif
-    for (int lane = 0; lane < used; lane++) {
-        const float *p = patch->plane.pixels + at[lane];
-        a[lane] = p[0];
-        b[lane] = p[1];
-        c[lane] = p[stride];
-        d[lane] = p[stride + 1];
-    }
+        for (int lane = 0; lane < used; lane++) {
+            const float *p = patch->plane.pixels + at[lane];
+            a[lane] = p[0];
+            b[lane] = p[1];
+            c[lane] = p[stride];
+            d[lane] = p[stride + 1];
+        }
     lk_f32x16 top = a + (b - a) * fx, bottom = c + (d - c) * fx;
     return top + (bottom - top) * fy;
 }

@@ -23,10 +23,10 @@ LK_INLINE u32x16 widen_pixels(const uint8_t *source) {
     memcpy(&packed, source, sizeof packed);
     const u32x16 quarters = __builtin_shufflevector(packed, packed, 0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11);
     const u8x64 bytes = (u8x64)quarters, zero = {0};
-    return (u32x16)__builtin_shufflevector(
-        bytes, zero, 0, 1, 2, 64, 3, 4, 5, 64, 6, 7, 8, 64, 9, 10, 11, 64, 16, 17, 18, 64, 19, 20, 21, 64, 22, 23, 24,
-        64, 25, 26, 27, 64, 32, 33, 34, 64, 35, 36, 37, 64, 38, 39, 40, 64, 41, 42, 43, 64, 48, 49, 50, 64, 51, 52, 53,
-        64, 54, 55, 56, 64, 57, 58, 59, 64);
+    return (u32x16)__builtin_shufflevector(bytes, zero, 0, 1, 2, 64, 3, 4, 5, 64, 6, 7, 8, 64, 9, 10, 11, 64, 16, 17,
+                                           18, 64, 19, 20, 21, 64, 22, 23, 24, 64, 25, 26, 27, 64, 32, 33, 34, 64, 35,
+                                           36, 37, 64, 38, 39, 40, 64, 41, 42, 43, 64, 48, 49, 50, 64, 51, 52, 53, 64,
+                                           54, 55, 56, 64, 57, 58, 59, 64);
 }
 
 void LUMA_ROW(const uint8_t *source, int32_t channels, const float *weights, int32_t width, float *out) {

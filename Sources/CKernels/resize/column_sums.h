@@ -14,9 +14,11 @@ LK_INLINE void sum_cells_of_four(const uint16_t *line, int32_t width, int32_t fa
 
 // Three channels are read by a load of four; the fourth belongs to the next pixel and is masked. The last pixel has no
 // next one.
-LK_INLINE void sum_cells_of_three(const uint16_t *line, int32_t width, int32_t factor, float *cells) {
+LK_INLINE void sum_cells_of_three(const uint16_t *line, int32_t width, int32_t factor, bool fits, float *cells) {
     const u32x4 three = {~0u, ~0u, ~0u, 0};
-    for (int32_t x = 0; x < width; x += factor, cells += 4) {
+    const int32_t done = fits ? sum_short_cells_of_three(line, width, factor, cells) : 0;
+    cells += (ptrdiff_t)(done / factor) * 4;
+    for (int32_t x = done; x < width; x += factor, cells += 4) {
         const int32_t end = x + factor < width ? x + factor : width;
         u32x4 sum = {0};
         for (int32_t i = x; i < end; i++) {
@@ -46,6 +48,6 @@ void RESIZE(sum_columns)(const uint16_t *line, int32_t channels, int32_t width, 
                          float *cells) {
     if (channels == 4 && fits) sum_small_cells_of_four(line, width, factor, cells);
     else if (channels == 4) sum_cells_of_four(line, width, factor, cells);
-    else if (channels == 3) sum_cells_of_three(line, width, factor, cells);
+    else if (channels == 3) sum_cells_of_three(line, width, factor, fits, cells);
     else sum_cells_of_one(line, width, factor, cells);
 }

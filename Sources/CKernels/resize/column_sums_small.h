@@ -1,4 +1,4 @@
-// The box filter's horizontal sums of four channels where a cell's sum fits 16 bits.
+// The box filter's horizontal sums where a cell's sum fits 16 bits.
 
 // Cells of one or two pixels. Returns the number of pixels done; 0 for larger factors.
 LK_INLINE int32_t sum_short_cells_of_four(const uint16_t *line, int32_t width, int32_t factor, float *cells) {
@@ -56,4 +56,32 @@ LK_INLINE void sum_small_cells_of_four(const uint16_t *line, int32_t width, int3
         lk_f32x4 value = __builtin_convertvector(sum, lk_f32x4);
         memcpy(cells, &value, sizeof value);
     }
+}
+
+// Cells of one or two pixels of three channels. A vector is read from every fourth or eighth pixel on, with the
+// beginning of the pixels behind them; the last pixels, which have none behind them, are left over.
+LK_INLINE int32_t sum_short_cells_of_three(const uint16_t *line, int32_t width, int32_t factor, float *cells) {
+    int32_t x = 0;
+    if (factor == 1) {
+        const u16x16 zero = {0};
+        for (; x + 6 <= width; x += 4) {
+            u16x16 pixels;
+            memcpy(&pixels, line + (ptrdiff_t)x * 3, sizeof pixels);
+            const u16x16 padded =
+                __builtin_shufflevector(pixels, zero, 0, 1, 2, 16, 3, 4, 5, 16, 6, 7, 8, 16, 9, 10, 11, 16);
+            lk_store16(cells + (ptrdiff_t)x * 4, __builtin_convertvector(padded, lk_f32x16));
+        }
+    }
+    if (factor == 2) {
+        const u16x32 zero = {0};
+        for (; x + 11 <= width; x += 8) {
+            u16x32 pixels;
+            memcpy(&pixels, line + (ptrdiff_t)x * 3, sizeof pixels);
+            const u16x16 pairs =
+                __builtin_shufflevector(pixels, zero, 0, 1, 2, 32, 6, 7, 8, 32, 12, 13, 14, 32, 18, 19, 20, 32) +
+                __builtin_shufflevector(pixels, zero, 3, 4, 5, 32, 9, 10, 11, 32, 15, 16, 17, 32, 21, 22, 23, 32);
+            lk_store16(cells + (ptrdiff_t)x * 2, __builtin_convertvector(pairs, lk_f32x16));
+        }
+    }
+    return x;
 }
