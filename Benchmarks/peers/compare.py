@@ -12,7 +12,17 @@ from pathlib import Path
 import scaling
 from inputs import Inputs
 from machine import described
-from stages import CONTESTS, Limits, openvino_request
+from stages import CONTESTS as STAGES
+from stages import Limits, openvino_request
+from verification import extraction, photo_known, photo_unknown, verification
+
+CONTESTS = {
+    **STAGES,
+    "features": extraction,
+    "verify": verification,
+    "photo": photo_known,
+    "photo-unknown": photo_unknown,
+}
 
 HERE = Path(__file__).resolve().parent
 

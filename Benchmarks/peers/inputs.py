@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 
+import cv2
 import numpy as np
 from PIL import Image, ImageFilter
 
@@ -12,6 +13,10 @@ SIDE = 160
 DIMENSION = 256
 SCREEN = (5120, 2880)
 PHOTO = (4000, 3000)
+# A photograph of a flat image of COVER x COVER, as a query is after decoding at a reduced size.
+PHOTOGRAPH = (1024, 768)
+COVER = 384
+CORNERS = ((0.24, 0.16), (0.78, 0.22), (0.72, 0.88), (0.20, 0.76))
 
 
 def picture(width, height, seed, grain=6):
@@ -28,6 +33,21 @@ def picture(width, height, seed, grain=6):
     pixels = np.asarray(image, np.float32)
     pixels[: noise.shape[0], : noise.shape[1]] += noise
     return pixels.clip(0, 255).astype(np.uint8)
+
+
+def flat_image(side, seed):
+    random = np.random.default_rng(seed)
+    image = picture(side, side, seed, grain=0)
+    for _ in range(60):
+        center, radius = random.integers(0, side, 2), int(random.integers(3, side // 8))
+        color = tuple(int(v) for v in random.integers(0, 256, 3))
+        cv2.circle(image, tuple(int(v) for v in center), radius, color, int(random.integers(1, 4)), cv2.LINE_AA)
+    for _ in range(12):
+        letters = "".join(chr(int(v)) for v in random.integers(65, 91, 6))
+        place = (int(random.integers(0, side * 2 // 3)), int(random.integers(20, side)))
+        color = tuple(int(v) for v in random.integers(0, 256, 3))
+        cv2.putText(image, letters, place, cv2.FONT_HERSHEY_SIMPLEX, 0.7, color, 2, cv2.LINE_AA)
+    return image
 
 
 def unit(rows):
@@ -105,6 +125,93 @@ class Inputs:
 
         return self._made("crops.rgb", make)
 
+    def flat_images(self, count=20):
+        """Flat images, RGB bytes. Lines and shapes of all sizes give them corners, as prints on paper have."""
+
+        def make(path):
+            np.stack([flat_image(COVER, seed=500 + i) for i in range(count)]).tofile(path)
+
+        return self._made(f"flat-{count}.rgb", make)
+
+    def photographed_corners(self):
+        """Where the first flat image is in the photograph, in shares of its sides, from the top left clockwise."""
+        return CORNERS
+
+    def photograph(self, size=PHOTOGRAPH, known=True):
+        """A photograph of the first flat image on a table, in perspective, with blur and noise: RGB bytes.
+
+        If not `known`, of a flat image that is not among them.
+        """
+
+        def make(path):
+            width, height = size
+            cover = flat_image(COVER, seed=500 if known else 499)
+            source = np.array([[0, 0], [COVER, 0], [COVER, COVER], [0, COVER]], np.float32)
+            target = np.array(CORNERS, np.float32) * np.array(size, np.float32)
+            homography = cv2.getPerspectiveTransform(source, target)
+            table = picture(width, height, seed=400, grain=0.5) // 3 + 90
+            warped = cv2.warpPerspective(cover, homography, size, flags=cv2.INTER_LINEAR)
+            mask = cv2.warpPerspective(np.full((COVER, COVER), 255, np.uint8), homography, size)
+            scene = np.where(mask[:, :, None] > 127, warped, table).astype(np.float32)
+            scene = cv2.GaussianBlur(scene, (0, 0), width / 1200) * 0.8 + 20
+            scene += np.random.default_rng(401).normal(0, 4, scene.shape)
+            scene.clip(0, 255).astype(np.uint8).tofile(path)
+
+        return self._made(f"photograph-{size[0]}{'' if known else '-unknown'}.rgb", make)
+
+    def verified_catalog(self, count, features=200):
+        """A catalog of the flat images and entities with random prints and random local features.
+
+        Only their number matters: lists of visual words are as long as with real ones.
+        """
+
+        def make(path):
+            folder = self.folder / "flat-files"
+            folder.mkdir(exist_ok=True)
+            images = np.fromfile(self.flat_images(), np.uint8).reshape(-1, COVER, COVER, 3)
+            for index, image in enumerate(images):
+                Image.fromarray(image).save(folder / f"flat-{index}.png")
+            shutil.rmtree(path, ignore_errors=True)
+            subprocess.run([self.command, "index", folder, "--catalog", path], check=True, capture_output=True)
+            random = np.random.default_rng(9)
+
+            def blob():
+                # As `LocalFeatures.init(encoded:)` reads it.
+                header = np.array([1, COVER, COVER, features], "<u2").tobytes()
+                words = random.integers(0, 65536, features, dtype=np.uint16).tobytes()
+                return header + words + random.bytes(features * (6 + 32))
+
+            self._fill(path, count, blob)
+
+        return self._made(f"catalog-features-{count}-{self._model()}", make)
+
+    def _model(self):
+        return hashlib.sha256((self.repository / "Models/default.safetensors").read_bytes()).hexdigest()[:12]
+
+    def _fill(self, path, count, blob=None):
+        """Adds entities with random prints, and with `blob()` as their local features, up to `count`."""
+        database = sqlite3.connect(path / "catalog.sqlite")
+        have = database.execute("SELECT COUNT(*) FROM entity").fetchone()[0]
+        vectors = prints(count - have, seed=8)
+        database.execute("PRAGMA synchronous=OFF")
+        database.executemany(
+            "INSERT INTO entity (row, id, title, labels, attributes, image, size, modified, contentHash)"
+            " VALUES (?, ?, ?, '[]', '{}', '', 0, 0, x'')",
+            ((have + 1000 + i, str(i), f"Item {i}") for i in range(len(vectors))),
+        )
+        database.executemany(
+            "INSERT INTO print VALUES (?, ?)", ((have + 1000 + i, row.tobytes()) for i, row in enumerate(vectors))
+        )
+        if blob:
+            database.executemany(
+                "INSERT INTO localFeatures VALUES (?, ?)", ((have + 1000 + i, blob()) for i in range(len(vectors)))
+            )
+        database.execute("UPDATE setting SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'")
+        database.commit()
+        database.close()
+        # Opened once, which builds the files that are derived from the database.
+        subprocess.run([self.command, "catalog", "info", path], check=True, capture_output=True)
+
     def rows(self, count):
         return self._made(f"rows-{count}.f32", lambda path: prints(count, seed=5).tofile(path))
 
@@ -130,13 +237,10 @@ class Inputs:
                 ["python3", export, self.repository / "Models/default.safetensors", "--output", path], check=True
             )
 
-        model = hashlib.sha256((self.repository / "Models/default.safetensors").read_bytes()).hexdigest()[:12]
-        return self._made(f"default-{model}.onnx", make)
+        return self._made(f"default-{self._model()}.onnx", make)
 
     def catalog(self, count):
         """A catalog of this many entities with random prints: only its size matters."""
-        model = hashlib.sha256((self.repository / "Models/default.safetensors").read_bytes()).hexdigest()[:12]
-
         def make(path):
             shutil.rmtree(path, ignore_errors=True)
             subprocess.run(
@@ -144,25 +248,9 @@ class Inputs:
                 check=True,
                 capture_output=True,
             )
-            database = sqlite3.connect(path / "catalog.sqlite")
-            have = database.execute("SELECT COUNT(*) FROM entity").fetchone()[0]
-            vectors = prints(count - have, seed=8)
-            database.execute("PRAGMA synchronous=OFF")
-            database.executemany(
-                "INSERT INTO entity (row, id, title, labels, attributes, image, size, modified, contentHash)"
-                " VALUES (?, ?, ?, '[]', '{}', '', 0, 0, x'')",
-                ((have + 1000 + i, str(i), f"Item {i}") for i in range(len(vectors))),
-            )
-            database.executemany(
-                "INSERT INTO print VALUES (?, ?)", ((have + 1000 + i, row.tobytes()) for i, row in enumerate(vectors))
-            )
-            database.execute("UPDATE setting SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'")
-            database.commit()
-            database.close()
-            # Opened once, which builds the print matrix.
-            subprocess.run([self.command, "catalog", "info", path], check=True, capture_output=True)
+            self._fill(path, count)
 
-        return self._made(f"catalog-{count}-{model}", make)
+        return self._made(f"catalog-{count}-{self._model()}", make)
 
 
 def read_prints(catalog):

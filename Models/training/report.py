@@ -4,9 +4,9 @@
     python report.py --command ../../.build/release/lookalike --model ../default.safetensors \\
         --images VALIDATION/catalog --backgrounds PHOTOS --sheet-images ../../Examples/Demo/covers --output report
 
-Captures of the images in `--images` are simulated at several strengths, from none to beyond those of training, and the
-command itself answers them. Queries of strength 1 are as hard as the hardest of training. The sheet is drawn from
-`--sheet-images`, which may be shown to everybody, before generated backgrounds.
+Captures of the images in `--images` are simulated at several difficulties, from 0 to beyond those of training, and the
+command itself answers them, with local features and without. Queries of difficulty 1 are as hard as the hardest of
+training. The sheet is drawn from `--sheet-images`, which may be shown to everybody, before generated backgrounds.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from lookalike_training.capture import CaptureSimulator
 from lookalike_training.images import files_in
 from lookalike_training.smoke import generated_folder
 
-STRENGTHS = [0, 0.25, 0.5, 0.75, 1.0, 1.25]
+DIFFICULTIES = [0, 0.25, 0.5, 0.75, 1.0, 1.25]
 FRAME = 384
 TEXTURE = 320
 
@@ -37,6 +37,7 @@ def arguments():
     )
     parser.add_argument("--sheet-images", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--count", type=int, default=400, help="captures of each difficulty, at most")
     parser.add_argument("--seed", type=int, default=7)
     return parser.parse_args()
 
@@ -54,7 +55,7 @@ def textures_of(files):
     return torch.stack(textures).float() / 255, torch.tensor(aspects)
 
 
-def captured(files, strength, folder, behind):
+def captured(files, difficulty, folder, behind):
     """Writes a capture of each image before one of `behind`, and the queries for `lookalike evaluate`."""
     folder.mkdir(parents=True, exist_ok=True)
     simulate = CaptureSimulator(rectified=0)
@@ -63,7 +64,7 @@ def captured(files, strength, folder, behind):
         part = files[begin : begin + 64]
         textures, aspects = textures_of(part)
         backgrounds, _ = textures_of([behind[int(i)] for i in torch.randint(len(behind), (len(part),))])
-        frames, _ = simulate(textures, aspects, backgrounds, FRAME, strength)
+        frames, _ = simulate(textures, aspects, backgrounds, FRAME, difficulty)
         for file, frame in zip(part, frames):
             name = f"{len(lines):05}.jpg"
             Image.fromarray((frame.permute(1, 2, 0) * 255).round().byte().numpy()).save(folder / name, quality=90)
@@ -78,9 +79,9 @@ def run(*words):
     return done.stdout
 
 
-def measured(command, catalog, folder, regions):
+def measured(command, catalog, folder, effort):
     """(recall@1, queries) of the captures in a folder."""
-    answers = folder / f"answers-{regions}.jsonl"
+    answers = folder / f"answers-{effort}.jsonl"
     run(
         command,
         "evaluate",
@@ -88,8 +89,8 @@ def measured(command, catalog, folder, regions):
         catalog,
         "--queries",
         folder / "queries.jsonl",
-        "--regions",
-        regions,
+        "--effort",
+        effort,
         "--answers",
         answers,
     )
@@ -113,16 +114,18 @@ def main():
     catalog = options.output / "catalog"
     run(options.command, "index", options.images, "--catalog", catalog, "--model", options.model)
     files = files_in(options.images)
+    chosen = torch.randperm(len(files))[: options.count].sort().values
+    files = [files[int(index)] for index in chosen]
     behind = files_in(options.backgrounds)
-    curves = {"object": [], "whole": []}
-    for strength in STRENGTHS:
-        folder = options.output / f"strength-{strength}"
-        captured(files, strength, folder, behind)
-        for regions, curve in curves.items():
-            share, _ = measured(options.command, catalog, folder, regions)
+    curves = {"standard": [], "prints": []}
+    for difficulty in DIFFICULTIES:
+        folder = options.output / f"difficulty-{difficulty}"
+        captured(files, difficulty, folder, behind)
+        for effort, curve in curves.items():
+            share, _ = measured(options.command, catalog, folder, effort)
             curve.append(share)
-            print(f"strength {strength}: {regions} recall@1 {share:.4f} of {len(files)}", flush=True)
-    plot(curves, len(files), options.output / "strength.png")
+            print(f"difficulty {difficulty}: {effort}, recall@1 {share:.4f} of {len(files)}", flush=True)
+    plot(curves, len(files), options.output / "difficulty.png")
     failures(options)
 
 
@@ -133,15 +136,15 @@ def plot(curves, count, path):
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 3.6), dpi=120)
-    for (regions, curve), (color, name) in zip(
-        curves.items(), [("#1565c0", "with rectified crops (default)"), ("#9e9e9e", "whole image alone")]
+    for (_, curve), (color, name) in zip(
+        curves.items(), [("#1565c0", "with local features (default)"), ("#9e9e9e", "prints alone")]
     ):
         low, high = zip(*(interval(share, count) for share in curve))
-        axes.fill_between(STRENGTHS, low, high, color=color, alpha=0.2, linewidth=0)
-        axes.plot(STRENGTHS, curve, color=color, marker="o", markersize=4, label=name)
+        axes.fill_between(DIFFICULTIES, low, high, color=color, alpha=0.2, linewidth=0)
+        axes.plot(DIFFICULTIES, curve, color=color, marker="o", markersize=4, label=name)
     axes.axvline(1, color="#bdbdbd", linewidth=1, linestyle=":")
     axes.text(1.01, 0.02, "hardest of training", transform=axes.get_xaxis_transform(), fontsize=8, color="#757575")
-    axes.set_xlabel("strength of the simulated capture")
+    axes.set_xlabel("difficulty of the simulated capture")
     axes.set_ylabel("recall@1")
     axes.set_ylim(min(min(min(curve) for curve in curves.values()) - 0.05, 0.6), 1.005)
     axes.grid(axis="y", color="#eeeeee")
@@ -160,13 +163,13 @@ def failures(options, rounds=24, shown=8):
     failed, asked = [], 0
     for number in range(rounds):
         folder = options.output / f"sheet-{number}"
-        captured(files, 1.25, folder, behind)
-        _, right = measured(options.command, catalog, folder, "object")
+        captured(files, DIFFICULTIES[-1], folder, behind)
+        _, right = measured(options.command, catalog, folder, "standard")
         asked += len(right)
         failed += [folder / f"{index:05}.jpg" for index, fine in enumerate(right) if not fine]
         if len(failed) >= shown:
             break
-    print(f"sheet: {len(failed)} of {asked} captures at strength 1.25 failed")
+    print(f"sheet: {len(failed)} of {asked} captures at difficulty {DIFFICULTIES[-1]} failed")
     if failed:
         sheet = options.output / "failures.png"
         run(
@@ -176,8 +179,8 @@ def failures(options, rounds=24, shown=8):
             catalog,
             "--limit",
             3,
-            "--max-distance",
-            2,
+            "--min-confidence",
+            0,
             "--sheet",
             sheet,
             *failed[:shown],

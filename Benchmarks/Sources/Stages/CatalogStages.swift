@@ -20,22 +20,31 @@ final class OpenStage: Stage {
     }
 }
 
-/// A buffer of pixels to the ten nearest entities.
+/// A buffer of pixels to the ten nearest entities, or to those that it shows.
 final class WholeStage: Stage {
     private let image: PixelBuffer
     private let catalog: Catalog
-    private let crops: QueryCrops
+    private let effort: SearchEffort
+    private let crops: QueryCrops?
     private(set) var result: [Float] = []
 
     init(_ description: StageDescription) throws {
-        image = try screenPixels(description)
+        image = description.options["format"] == "rgb8" ? try photograph(description) : try screenPixels(description)
         catalog = try Catalog(at: try description.file("catalog"), model: try .default())
-        crops = description.options["crops"] == "whole" ? .whole : .localized
+        effort = description.options["effort"].flatMap { SearchEffort(rawValue: $0) } ?? .prints
+        crops =
+            switch description.options["crops"] {
+            case "whole": .whole
+            case "localized": .localized
+            default: nil
+            }
     }
 
     func run() async throws -> Double {
         let start = ContinuousClock.now
-        let found = try await catalog.search(matching: image, limit: 10, bounds: .none, effort: .prints, crops: crops)
+        let bounds: MatchBounds = effort == .prints ? .none : .accepted
+        let found = try await catalog.search(
+            matching: image, limit: 10, bounds: bounds, effort: effort, crops: crops)
         let time = elapsed(since: start)
         result = found.flatMap { [Self.mark($0.entity.id), Float($0.distance)] }
         return time

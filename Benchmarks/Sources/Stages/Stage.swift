@@ -24,7 +24,7 @@ public func elapsed(since start: ContinuousClock.Instant) -> Double {
 public struct StageDescription: Decodable, Sendable {
     public var stage: String
     public var threads = 1
-    /// Files by kind: “pixels”, “rows”, “queries”, “image”, “catalog”.
+    /// Files by kind: “pixels”, “rows”, “queries”, “image”, “images”, “catalog”.
     public var files: [String: String] = [:]
     public var numbers: [String: Int] = [:]
     public var options: [String: String] = [:]
@@ -59,6 +59,8 @@ public struct StageDescription: Decodable, Sendable {
         case "decode": try DecodeStage(self)
         case "network": try NetworkStage(self)
         case "search": try SearchStage(self)
+        case "features": try FeatureStage(self)
+        case "verify": try VerificationStage(self)
         case "open": try OpenStage(self)
         case "whole": try WholeStage(self)
         case "layer": try LayerStage(self)
