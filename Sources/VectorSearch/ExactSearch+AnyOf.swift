@@ -25,7 +25,7 @@ extension ExactSearch {
         }
         let rowCount = rows.reduce(0) { $0 + $1.count }
         let workers = workerCount(threads, work: queries.count * rowCount * matrix.dimension)
-        let quantized = QuantizedScan(matrix, queries: queries, kernels: kernels)
+        let quantized = quantized.map { QuantizedScan(matrix, rows: $0, queries: queries, kernels: kernels) }
         let parts = concurrentMap(workers, threads: workers) { worker in
             let part = blocks[blocks.indices.part(worker, of: workers)]
             return quantized?.nearest(in: part, k: k, after: last) ?? scan(queries, blocks: part, k: k, after: last)

@@ -13,13 +13,20 @@ public struct ExactSearch: Sendable {
     /// The rows that are searched.
     public let matrix: PrintMatrix
     let kernels: SIMDTarget
+    /// The rows of the first pass; nil for a search of one pass.
+    let quantized: QuantizedRows?
+
+    /// Whether a lower bound from int8 rows rejects rows before their distance is computed.
+    package var usesInt8: Bool { quantized != nil }
 
     /// A search of all rows of a matrix, on the fastest SIMD target of the CPU. O(1).
     public init(_ matrix: PrintMatrix) { self.init(matrix, simd: .selected) }
 
-    package init(_ matrix: PrintMatrix, simd: SIMDTarget) {
+    /// - Parameter int8: whether a lower bound from the int8 rows rejects rows first; by default where that is faster.
+    package init(_ matrix: PrintMatrix, simd: SIMDTarget, int8: Bool? = nil) {
         self.matrix = matrix
         self.kernels = simd
+        quantized = int8 ?? simd.hasFastInt8DotProduct ? matrix.quantized : nil
         // The package's own threads share the work; BLAS must not start more.
         _ = Self.singleThreadedBLAS
     }
@@ -48,8 +55,9 @@ public struct ExactSearch: Sendable {
         // Threads share the rows, so that each streams its part of the matrix once for a group.
         return groups.flatMap { range in
             let group = Array(queries[range])
-            if let scan = QuantizedBatchScan(matrix, queries: group, k: k, kernels: kernels) {
-                return scan.run(workers: workers)
+            if let quantized {
+                return QuantizedBatchScan(matrix, rows: quantized, queries: group, k: k, kernels: kernels)
+                    .run(workers: workers)
             }
             return BatchScan(matrix: matrix, kernels: kernels, queries: group, k: k)
                 .run(workers: workers)

@@ -2,7 +2,10 @@ import Foundation
 
 /// A row-major float32 matrix with squared norms and, optionally, int8 rows.
 ///
-/// The matrix keeps the owner of its memory alive. The memory must not change.
+/// The matrix keeps the owner of its memory alive.
+///
+/// Unchecked: the pointers are only read through, and ``init(rows:squaredNorms:quantized:dimension:owner:)`` requires
+/// that the memory does not change.
 public struct PrintMatrix: @unchecked Sendable {
     /// The number of rows.
     public let rowCount: Int
@@ -18,7 +21,8 @@ public struct PrintMatrix: @unchecked Sendable {
     /// Wraps memory without a copy.
     ///
     /// - Parameter quantized: the int8 rows. Without them a search reads four times as much memory.
-    /// - Precondition: `rows` has `rowCount * dimension` floats and `squaredNorms` has `rowCount`.
+    /// - Precondition: `rows` has `rowCount * dimension` floats and `squaredNorms` has `rowCount`. Nothing writes to the
+    ///   memory while `owner` lives.
     public init(
         rows: UnsafeBufferPointer<Float>, squaredNorms: UnsafeBufferPointer<Float>, quantized: QuantizedRows? = nil,
         dimension: Int, owner: any AnyObject & Sendable
@@ -63,6 +67,9 @@ public struct PrintMatrix: @unchecked Sendable {
     }
 }
 
+/// Rows that are copied once.
+///
+/// Unchecked: the buffers are filled in the initializer, before the object is shared, and only read afterwards.
 private final class OwnedRows: @unchecked Sendable {
     let rows: UnsafeBufferPointer<Float>
     let squaredNorms: UnsafeBufferPointer<Float>

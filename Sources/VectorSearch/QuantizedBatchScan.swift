@@ -14,9 +14,7 @@ struct QuantizedBatchScan {
     private let codes: [Int8]
     private let quads: Int
 
-    /// Nil if the matrix has no codes, or the SIMD target has no fast int8 dot product.
-    init?(_ matrix: PrintMatrix, queries: [[Float]], k: Int, kernels: SIMDTarget) {
-        guard let rows = matrix.quantized, kernels.hasFastInt8DotProduct else { return nil }
+    init(_ matrix: PrintMatrix, rows: QuantizedRows, queries: [[Float]], k: Int, kernels: SIMDTarget) {
         self.matrix = matrix
         self.rows = rows
         self.kernels = kernels

@@ -1,8 +1,10 @@
 /// The rows of a matrix quantized to int8. A lower bound on the distance from them rejects most rows, for a quarter of
 /// the memory traffic.
 ///
-/// Row i is `scales[i] * (codes[i][j] - 128)`, up to a residual whose norm is at most `residualNorms[i]`. The memory
-/// must not change.
+/// Row i is `scales[i] * (codes[i][j] - 128)`, up to a residual whose norm is at most `residualNorms[i]`.
+///
+/// Unchecked: the pointers are only read through, and ``init(codes:scales:residualNorms:)`` requires that the memory
+/// does not change.
 public struct QuantizedRows: @unchecked Sendable {
     let codes: UnsafePointer<UInt8>
     let scales: UnsafePointer<Float>
@@ -18,7 +20,7 @@ public struct QuantizedRows: @unchecked Sendable {
     ///   - codes: one byte per component, row by row.
     ///   - scales: one per row.
     ///   - residualNorms: one per row.
-    /// - Precondition: the buffers are not empty.
+    /// - Precondition: the buffers are not empty, and nothing writes to them while the rows are in use.
     public init(
         codes: UnsafeBufferPointer<UInt8>, scales: UnsafeBufferPointer<Float>, residualNorms: UnsafeBufferPointer<Float>
     ) {

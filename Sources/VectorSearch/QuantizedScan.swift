@@ -14,9 +14,7 @@ struct QuantizedScan {
     private let quantized: [QuantizedQuery]
     private let bounds: [lk_distance_bound]
 
-    /// Nil if the matrix has no codes, or the SIMD target has no fast int8 dot product.
-    init?(_ matrix: PrintMatrix, queries: [[Float]], kernels: SIMDTarget) {
-        guard let rows = matrix.quantized, kernels.hasFastInt8DotProduct else { return nil }
+    init(_ matrix: PrintMatrix, rows: QuantizedRows, queries: [[Float]], kernels: SIMDTarget) {
         self.matrix = matrix
         self.rows = rows
         self.kernels = kernels

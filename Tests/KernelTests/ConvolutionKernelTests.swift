@@ -89,7 +89,9 @@ struct ConvolutionKernelTests {
         }
 
         let reference = run(SIMDTarget.available[0])
-        for simd in SIMDTarget.available.dropFirst() {
+        let others = SIMDTarget.available.dropFirst()
+        #expect(!others.isEmpty, "this CPU has no SIMD target to compare with the portable one")
+        for simd in others {
             let result = run(simd)
             let worst = zip(result, reference).map { abs($0 - $1) }.max() ?? 0
             // Sums of up to 1250 products of numbers below one, in float.

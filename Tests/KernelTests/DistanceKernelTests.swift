@@ -29,7 +29,9 @@ struct DistanceKernelTests {
                 }
                 #expect(abs(Double(value) - exact) < 1e-4, "\(name) of row \(row)")
             }
-            for simd in SIMDTarget.available.dropFirst() {
+            let others = SIMDTarget.available.dropFirst()
+            #expect(!others.isEmpty, "this CPU has no SIMD target to compare with the portable one")
+            for simd in others {
                 #expect(run(simd).map(\.bitPattern) == reference.map(\.bitPattern), "\(name), \(simd.name)")
             }
         }

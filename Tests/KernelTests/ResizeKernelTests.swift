@@ -109,7 +109,9 @@ struct ResizeKernelTests {
             return filtered + sums + writtenAndSampled(simd)
         }
         let reference = run(SIMDTarget.available[0])
-        for simd in SIMDTarget.available.dropFirst() {
+        let others = SIMDTarget.available.dropFirst()
+        #expect(!others.isEmpty, "this CPU has no SIMD target to compare with the portable one")
+        for simd in others {
             #expect(zip(run(simd), reference).allSatisfy { abs($0 - $1) < 1e-5 + abs($1) * 1e-5 }, "\(simd.name)")
         }
     }

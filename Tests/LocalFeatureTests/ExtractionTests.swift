@@ -31,7 +31,9 @@ struct ExtractionTests {
             return (extractor.features(of: image), extractor.rawDescriptors(of: image))
         }
         let (expected, raw) = try extract(portable)
-        for simd in SIMDTarget.available.dropFirst() {
+        let others = SIMDTarget.available.dropFirst()
+        #expect(!others.isEmpty, "this CPU has no SIMD target to compare with the portable one")
+        for simd in others {
             let (found, otherRaw) = try extract(simd)
             #expect(abs(found.count - expected.count) <= expected.count / 50, "\(simd.name)")
             var (same, sameWords) = (0, 0)

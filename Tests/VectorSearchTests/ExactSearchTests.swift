@@ -82,17 +82,16 @@ struct ExactSearchTests {
                 ? Array(rows[(index * dimension)..<((index + 1) * dimension)]) : Self.unitRows(1, dimension, &random)
         }
         let reference = queries.map {
-            ExactSearch(matrix, simd: SIMDTarget.available[0]).nearest(to: $0, k: 12, threads: 1)
+            ExactSearch(matrix, simd: SIMDTarget.available[0], int8: false).nearest(to: $0, k: 12, threads: 1)
         }
         for simd in SIMDTarget.available {
-            for threads in [1, 2, 3] {
-                let search = ExactSearch(matrix, simd: simd)
-                #expect(
-                    search.nearest(toEach: queries, k: 12, threads: threads) == reference,
-                    "\(simd.name), \(threads) threads")
+            for (threads, int8) in [(1, false), (2, false), (3, false), (1, true), (3, true)] {
+                let search = ExactSearch(matrix, simd: simd, int8: int8)
+                let name = "\(simd.name)\(int8 ? ", int8" : ""), \(threads) threads"
+                #expect(search.nearest(toEach: queries, k: 12, threads: threads) == reference, "\(name)")
                 #expect(
                     queries.prefix(20).map { search.nearest(to: $0, k: 12, threads: threads) }
-                        == Array(reference.prefix(20)), "\(simd.name), \(threads) threads")
+                        == Array(reference.prefix(20)), "\(name)")
             }
         }
     }

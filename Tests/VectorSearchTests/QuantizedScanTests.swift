@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import VectorSearch
 
-/// A search that passes rows over by their bytes, against the portable one, which computes every distance.
+/// A search that rejects rows by their int8 codes, on every SIMD target, against the portable one, which computes every
+/// distance.
 struct QuantizedScanTests {
     enum Kind: CaseIterable { case unit, clustered, huge, tiny, sparse, zeros, mixed, copies }
 
@@ -37,9 +38,10 @@ struct QuantizedScanTests {
         let queries = (0..<9).map { index in
             index % 3 == 0 ? Array(matrix.row(index * 50)) : Self.rows(kind, 1, dimension, &random)
         }
-        let reference = ExactSearch(matrix, simd: SIMDTarget.available[0])
-        for simd in SIMDTarget.available.dropFirst() {
-            let search = ExactSearch(matrix, simd: simd)
+        let reference = ExactSearch(matrix, simd: SIMDTarget.available[0], int8: false)
+        for simd in SIMDTarget.available {
+            let search = ExactSearch(matrix, simd: simd, int8: true)
+            #expect(search.usesInt8, "\(simd.name) computes every distance too")
             for k in [1, 10, 300] {
                 for threads in [1, 3] {
                     let expected = queries.map { reference.nearest(to: $0, k: k, threads: 1) }
@@ -67,10 +69,10 @@ struct QuantizedScanTests {
         }
         let matrix = PrintMatrix(rows, dimension: dimension)
         let query = Self.rows(.unit, 1, dimension, &random)
-        let reference = ExactSearch(matrix, simd: SIMDTarget.available[0]).nearest(to: query, k: 20)
+        let reference = ExactSearch(matrix, simd: SIMDTarget.available[0], int8: false).nearest(to: query, k: 20)
         #expect(reference.count == 20 && reference.allSatisfy { $0.distance.isFinite })
         for simd in SIMDTarget.available {
-            let search = ExactSearch(matrix, simd: simd)
+            let search = ExactSearch(matrix, simd: simd, int8: true)
             #expect(search.nearest(to: query, k: 20) == reference, "\(simd.name)")
             #expect(
                 search.nearest(toEach: Array(repeating: query, count: 5), k: 20)
