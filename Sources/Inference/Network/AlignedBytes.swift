@@ -1,4 +1,6 @@
 /// int8 values that start on a cache line, initially zero.
+///
+/// Unchecked: a layer fills them in its initializer, before it is shared, and only reads them afterwards.
 final class AlignedBytes: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<Int8>
 

@@ -1,4 +1,8 @@
 /// float32 values that start on a cache line, initially zero.
+///
+/// Unchecked: the memory has no lock. Weights are filled before their layer is shared, and only read afterwards. The
+/// memory of a ``Workspace`` is written on every forward pass, which one caller at a time may run; the threads of a
+/// pass write to disjoint parts, and the barrier after each step publishes them to the others.
 final class AlignedFloats: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<Float>
     let count: Int
