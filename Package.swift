@@ -57,7 +57,7 @@ let package = Package(
             name: "Catalogs",
             dependencies: [
                 "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures", "VectorSearch",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .target(name: "VisualSearch", dependencies: ["Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging"]),
         .target(

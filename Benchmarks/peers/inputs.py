@@ -4,6 +4,7 @@ import hashlib
 import shutil
 import sqlite3
 import subprocess
+import uuid
 
 import cv2
 import numpy as np
@@ -206,7 +207,16 @@ class Inputs:
             database.executemany(
                 "INSERT INTO localFeatures VALUES (?, ?)", ((have + 1000 + i, blob()) for i in range(len(vectors)))
             )
-        database.execute("UPDATE setting SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'")
+        # As the indexer does: a state of its own, and digests of what is new in it.
+        number = database.execute("SELECT MAX(number) + 1 FROM revision").fetchone()[0]
+        database.execute("INSERT INTO revision VALUES (?, ?)", (number, str(uuid.uuid4()).upper()))
+        database.create_function("digest", 2, lambda id, blob: blob and hashlib.sha256(id.encode() + b"\0" + blob).digest()[:16])
+        database.execute(
+            "INSERT INTO checksum (row, revision, print, localFeatures)"
+            " SELECT row, ?, digest(id, vector), digest(id, data)"
+            " FROM entity JOIN print USING (row) LEFT JOIN localFeatures USING (row) WHERE row >= ?",
+            (number, have + 1000),
+        )
         database.commit()
         database.close()
         # Opened once, which builds the files that are derived from the database.

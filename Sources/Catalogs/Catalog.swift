@@ -14,15 +14,18 @@ public final class Catalog: Sendable {
 
     let folder: CatalogFolder
     let database: CatalogDatabase
-    let mapped: Mutex<MappedPrintMatrix>
+    let matrix: OpenDerivedFile<MappedPrintMatrix>
     /// Nil in a catalog without local features.
-    let mappedLists: Mutex<MappedInvertedLists?>
+    let lists: OpenDerivedFile<MappedInvertedLists>?
     /// Extracts the local features of queries; nil in a catalog without local features.
     let extractor: LocalFeatureExtractor?
     let filtered = Mutex<FilteredRows?>(nil)
 
-    /// Opens the catalog in a folder. O(1), or O(prints) if the print matrix is missing, stale or damaged and has to be
-    /// rebuilt from the database.
+    /// Opens the catalog in a folder. O(1), or O(catalog) if a derived file is missing, stale or damaged.
+    ///
+    /// Such a file is made again from the database, unless another process is writing to the catalog or the folder
+    /// cannot be written. Then a file of an earlier state serves until there is the next one, and without any the
+    /// contents are made in memory. A catalog that cannot be written is read as its database and its log are now.
     ///
     /// - Parameter model: the model of the catalog's prints. Without it, the copy in the catalog's folder or the
     ///   default model is used.
@@ -35,10 +38,10 @@ public final class Catalog: Sendable {
             throw folder.error(.missing)
         }
         self.model = try Self.model(of: folder, identity: identity, given: model)
-        mapped = Mutex(try Self.current(database, model: self.model))
+        matrix = try OpenDerivedFile(DerivedFileStore(database: database, source: self.model))
         let localFeatureModel = try Self.localFeatureModel(of: database)
         extractor = localFeatureModel.map { LocalFeatureExtractor($0) }
-        mappedLists = Mutex(try localFeatureModel.map { try Self.currentLists(database, model: $0) })
+        lists = try localFeatureModel.map { try OpenDerivedFile(DerivedFileStore(database: database, source: $0)) }
     }
 
     /// Whether the catalog has local features. Without them, queries are matched by their prints alone.
@@ -52,5 +55,11 @@ public final class Catalog: Sendable {
     }
 
     /// The number of entities.
-    public var count: Int { currentMatrix().header.rowCount }
+    public var count: Int { (try? matrix.current().rowCount) ?? matrix.header.shape.count }
+
+    /// The newest matrix.
+    func currentMatrix() throws(CatalogError) -> MappedPrintMatrix { try matrix.current() }
+
+    /// The newest inverted lists; nil in a catalog without local features.
+    func currentLists() throws(CatalogError) -> MappedInvertedLists? { try lists?.current() }
 }

@@ -28,6 +28,8 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case failed(String)
         /// The catalog has no entities with these ids.
         case unknownEntities([String])
+        /// Pruning would remove every entity, because no image of the catalog exists, as when a disk is not mounted.
+        case allImagesMissing(count: Int)
     }
 
     /// The catalog's folder.
@@ -39,6 +41,14 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
     public init(folder: String, reason: Reason) {
         self.folder = folder
         self.reason = reason
+    }
+
+    /// Whether writing failed, and reading may still be possible.
+    var isUnwritable: Bool {
+        switch reason {
+        case .unwritable, .failed: true
+        default: false
+        }
     }
 
     public var description: String {
@@ -64,6 +74,9 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case .failed(let words): "\(folder): \(words)"
         case .unknownEntities(let ids):
             "\(folder): has no entity \(ids.map { "“\($0)”" }.joined(separator: ", "))"
+        case .allImagesMissing(let count):
+            "\(folder): none of the images of its \(count) entities exists; nothing was removed. "
+                + "Is their disk mounted? Use “--force” to remove them all"
         }
     }
 }

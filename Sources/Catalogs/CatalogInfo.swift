@@ -29,12 +29,12 @@ extension Catalog {
     /// Size and provenance of the catalog.
     public var info: CatalogInfo {
         get throws {
-            let header = currentMatrix().header
+            let dimension = try currentMatrix().dimension
             return try folder.mappingErrors {
                 try database.reader.read { db in
                     CatalogInfo(
-                        entityCount: try EntityRecord.fetchCount(db), dimension: header.dimension,
-                        revision: try CatalogDatabase.revision(db), model: model.identity,
+                        entityCount: try EntityRecord.fetchCount(db), dimension: dimension,
+                        revision: try CatalogRevision.current(db)?.number ?? 0, model: model.identity,
                         typeCounts: try Row.fetchAll(
                             db,
                             sql:

@@ -6,35 +6,13 @@ extension Catalog {
     /// Reads everything that the catalog stores, and returns a description of each problem; an empty array for an
     /// intact catalog. O(catalog).
     ///
-    /// A damaged matrix file is rebuilt from the database, and reported too.
+    /// The database is checked against the digests that were stored with each image, and each derived file against its
+    /// own digest and, if the database has no problem, against the database. A damaged derived file is reported. It is
+    /// also rebuilt, unless another process is writing to the catalog or the folder cannot be written.
     public func verify() throws -> [String] {
-        var problems = try folder.mappingErrors { try databaseProblems() }
-        if let file = MappedPrintMatrix(folder.matrix) {
-            if !file.isIntact {
-                problems.append(
-                    "\(folder.matrix.lastPathComponent): its contents do not match its digest; it was rebuilt")
-                try PrintMatrixWriter(database: database).write()
-            }
-        } else {
-            problems.append("\(folder.matrix.lastPathComponent): is missing or damaged; it was rebuilt")
-            try PrintMatrixWriter(database: database).write()
-        }
-        problems += try invertedListProblems()
-        return problems
-    }
-
-    private func invertedListProblems() throws -> [String] {
-        guard let extractor else { return [] }
-        let name = folder.invertedLists.lastPathComponent
-        let problem: String
-        if let file = MappedInvertedLists(folder.invertedLists) {
-            if file.isIntact { return [] }
-            problem = "\(name): its contents do not match its digest; it was rebuilt"
-        } else {
-            problem = "\(name): is missing or damaged; it was rebuilt"
-        }
-        try InvertedListsWriter(database: database, model: extractor.model).write()
-        return [problem]
+        let problems = try folder.mappingErrors { try databaseProblems() }
+        return try problems + matrix.store.problems(comparing: problems.isEmpty)
+            + (lists?.store.problems(comparing: problems.isEmpty) ?? [])
     }
 
     private func databaseProblems() throws -> [String] {
@@ -43,30 +21,77 @@ extension Catalog {
             problems += try String.fetchAll(db, sql: "SELECT id FROM entity WHERE row NOT IN (SELECT row FROM print)")
                 .map { "entity “\($0)” has no print" }
             let prints = try Row.fetchCursor(
-                db, sql: "SELECT entity.id, print.vector FROM print LEFT JOIN entity USING (row) ORDER BY print.row")
+                db,
+                sql: """
+                    SELECT entity.id, print.vector, checksum.print FROM print LEFT JOIN entity USING (row) \
+                    LEFT JOIN checksum USING (row) ORDER BY print.row
+                    """)
             while let print = try prints.next() {
-                let id: String? = print[0]
-                let name = id.map { "entity “\($0)”" } ?? "a print without an entity"
-                guard id != nil else {
-                    problems.append(name)
+                guard let id: String = print[0] else {
+                    problems.append("a print without an entity")
                     continue
                 }
+                let name = "entity “\(id)”"
                 guard let vector = PrintBlob.vector(print[1], dimension: model.dimension) else {
                     problems.append("\(name): its print is not \(model.dimension) finite floats")
                     continue
                 }
                 let norm = vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
-                if abs(norm - 1) > 1e-3 { problems.append("\(name): its print has the norm \(norm), not 1") }
+                if abs(norm - 1) > 1e-3 {
+                    problems.append("\(name): its print has the norm \(norm), not 1")
+                } else if print[2] != Checksum.digest(of: print[1], id: id) {
+                    problems.append("\(name): its print is damaged or another entity’s")
+                }
             }
-            let features = try Row.fetchCursor(
-                db, sql: "SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) ORDER BY row")
-            while let row = try features.next() {
-                let (id, data): (String, Data) = (row[0], row[1])
-                if LocalFeatures(encoded: data) == nil {
-                    problems.append("entity “\(id)”: its local features cannot be read")
+            for (table, name) in [("localFeatures", "local features are"), ("thumbnail", "thumbnail is")] {
+                // An entity may have none, but not lose what it had.
+                let blobs = try Row.fetchCursor(
+                    db,
+                    sql: """
+                        SELECT entity.id, \(table).data, checksum.\(table) FROM entity LEFT JOIN checksum USING (row) \
+                        LEFT JOIN \(table) USING (row) WHERE COALESCE(\(table).data, checksum.\(table)) IS NOT NULL \
+                        ORDER BY entity.row
+                        """)
+                while let blob = try blobs.next() {
+                    let id: String = blob[0]
+                    guard let data: Data = blob[1] else {
+                        problems.append("entity “\(id)”: its \(name) missing")
+                        continue
+                    }
+                    if table == "localFeatures", LocalFeatures(encoded: data) == nil {
+                        problems.append("entity “\(id)”: its local features cannot be read")
+                    } else if blob[2] != Checksum.digest(of: data, id: id) {
+                        problems.append("entity “\(id)”: its \(name) damaged or another entity’s")
+                    }
                 }
             }
             return problems
         }
+    }
+}
+
+extension DerivedFileStore {
+    /// The problem of the file, which is made anew if that is possible; none for a file of an earlier state.
+    ///
+    /// - Parameter isComparing: whether to compare it with the database.
+    fileprivate func problems(comparing isComparing: Bool) throws(CatalogError) -> [String] {
+        guard let problem = try problem(comparing: isComparing) else { return [] }
+        let name = File.format.name
+        guard folder.isWritable, let lock = DerivedFilesLock(ifFreeIn: folder) else {
+            return ["\(name): \(problem); the next index run rebuilds it"]
+        }
+        defer { lock.release() }
+        try rebuild()
+        return ["\(name): \(problem); it was rebuilt"]
+    }
+
+    private func problem(comparing isComparing: Bool) throws(CatalogError) -> String? {
+        guard let file = File(url) else { return "is missing or damaged" }
+        guard file.contents.isIntact else { return "its contents do not match its digest" }
+        guard let usable = try usable() else { return "is not this catalog’s" }
+        // Another file may be there by now.
+        guard isComparing, usable.isCurrent, usable.file.header == file.header else { return nil }
+        guard let expected = try expectedDigest(at: file.header.revision) else { return nil }
+        return expected == file.header.contentDigest ? nil : "does not match the database"
     }
 }

@@ -21,6 +21,8 @@ public final class LocalFeatureModel: Sendable {
     let projection: DescriptorProjection
     let quantizer: DescriptorQuantizer
     let vocabulary: Vocabulary
+    /// The number of visual words.
+    package var wordCount: Int { vocabulary.wordCount }
 
     private struct Description: Decodable {
         let version: Int

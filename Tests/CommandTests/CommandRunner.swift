@@ -12,9 +12,10 @@ enum Command {
     static let executable = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("lookalike")
 
-    static func start(_ arguments: [String], input: Data? = nil, environment: [String: String] = [:]) throws -> (
-        Process, Pipe, Pipe
-    ) {
+    static func start(
+        executable: URL = Command.executable, _ arguments: [String], input: Data? = nil,
+        environment: [String: String] = [:]
+    ) throws -> (Process, Pipe, Pipe) {
         let process = Process()
         let (output, errors) = (Pipe(), Pipe())
         process.executableURL = executable
@@ -39,8 +40,17 @@ enum Command {
         try run(arguments, input: input, environment: environment)
     }
 
-    static func run(_ arguments: [String], input: Data? = nil, environment: [String: String] = [:]) throws -> Result {
-        let (process, output, errors) = try start(arguments, input: input, environment: environment)
+    /// Runs a program that runs the command.
+    static func run(executable: String, _ arguments: [String]) throws -> Result {
+        try run(executable: URL(fileURLWithPath: executable), arguments)
+    }
+
+    static func run(
+        executable: URL = Command.executable, _ arguments: [String], input: Data? = nil,
+        environment: [String: String] = [:]
+    ) throws -> Result {
+        let (process, output, errors) = try start(
+            executable: executable, arguments, input: input, environment: environment)
         let out = output.fileHandleForReading.readDataToEndOfFile()
         let err = errors.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()

@@ -47,23 +47,17 @@ public final class CatalogIndexer: Sendable {
             throw folder.error(.unwritable((error as NSError).localizedDescription))
         }
         lock = try WriterLock(folder)
+        if (FileStamp(path: folder.database.path)?.size ?? 0) == 0 {
+            try CatalogDatabase.create(folder, model: try Self.chosenModel(model, for: folder))
+        }
         let writer = try CatalogDatabase.makePool(folder)
         let database = CatalogDatabase(folder: folder, reader: writer)
         if let identity = try folder.mappingErrors({ try database.reader.read(CatalogDatabase.model) }) {
             self.model = try Catalog.model(of: folder, identity: identity, given: model)
         } else {
-            let defaultModel = try Catalog.defaultModel()
-            guard let chosen = model ?? defaultModel else { throw folder.error(.noModel) }
-            if chosen.identity != defaultModel?.identity {
-                try folder.mappingErrors { try chosen.fileData.write(to: folder.model, options: .atomic) }
-            }
-            try folder.mappingErrors {
-                try writer.write { db in
-                    try Setting.modelName.write(chosen.identity.name, db)
-                    try Setting.modelDigest.write(chosen.identity.digest, db)
-                    try Setting.dimension.write(String(chosen.dimension), db)
-                }
-            }
+            // An earlier version was killed while it made the catalog.
+            let chosen = try Self.chosenModel(model, for: folder)
+            try folder.mappingErrors { try writer.write { try CatalogDatabase.writeModel(chosen, $0) } }
             self.model = chosen
         }
         extractor =
@@ -71,6 +65,17 @@ public final class CatalogIndexer: Sendable {
         self.folder = folder
         self.database = database
         self.writer = writer
+    }
+
+    /// The model of a new catalog. One that is not the default model is kept in the catalog's folder.
+    private static func chosenModel(_ given: FeaturePrintModel?, for folder: CatalogFolder) throws -> FeaturePrintModel
+    {
+        let defaultModel = try Catalog.defaultModel()
+        guard let chosen = given ?? defaultModel else { throw folder.error(.noModel) }
+        if chosen.identity != defaultModel?.identity {
+            try folder.mappingErrors { try chosen.fileData.write(to: folder.model, options: .atomic) }
+        }
+        return chosen
     }
 
     /// The model of the catalog's local features; a catalog without any gets the default one.
@@ -98,11 +103,15 @@ public final class CatalogIndexer: Sendable {
         let jobs = max(1, jobs ?? availableProcessorCount)
         var report = IndexReport()
         let size = jobs * Self.imagesPerJob
+        // Readers need them while this runs, even of an empty catalog.
+        try refreshDerivedFiles()
+        var changes = ChangesSinceRefresh()
         for start in stride(from: 0, to: items.count, by: size) {
             try Task.checkCancellation()
             let chunk = Array(items[start..<min(start + size, items.count)])
             try index(chunk: chunk, jobs: jobs, timings: timings, report: &report)
             progress(report)
+            if try changes.areMany(report, in: self) { try refreshDerivedFiles() }
         }
         try refreshDerivedFiles()
         return report
@@ -130,16 +139,21 @@ public final class CatalogIndexer: Sendable {
             try writer.write { db in
                 for record in metadataChanges { try record.update(db) }
                 if !metadataChanges.isEmpty { try CatalogDatabase.raiseMetadataRevision(db) }
+                guard !new.isEmpty else { return }
+                let revision = try CatalogRevision.advance(db)
                 for (image, print) in zip(new, prints) {
                     var record = image.record
                     try record.save(db)
+                    let (blob, features) = (PrintBlob.data(print.vector), image.features?.encoded)
                     try db.execute(
                         sql: "INSERT OR REPLACE INTO print (row, vector) VALUES (?, ?)",
-                        arguments: [record.row, PrintBlob.data(print.vector)])
-                    try write(image.thumbnail, of: record, db)
-                    try write(image.features, of: record, db)
+                        arguments: [record.row, blob])
+                    try write(thumbnail: image.thumbnail, of: record, db)
+                    try write(features: features, of: record, db)
+                    try Checksum.write(
+                        row: record.row, id: record.id, revision: revision, print: blob, localFeatures: features,
+                        thumbnail: thumbnailSide == nil ? nil : image.thumbnail, db)
                 }
-                if !new.isEmpty { try CatalogDatabase.raiseRevision(db) }
             }
         }
         report.added += new.count { $0.record.row == nil }
@@ -147,7 +161,7 @@ public final class CatalogIndexer: Sendable {
     }
 
     /// Replaces the thumbnail of an entity.
-    private func write(_ thumbnail: Data?, of record: EntityRecord, _ db: Database) throws {
+    private func write(thumbnail: Data?, of record: EntityRecord, _ db: Database) throws {
         if let thumbnail, let thumbnailSide {
             try db.execute(
                 sql: "INSERT OR REPLACE INTO thumbnail (row, side, data) VALUES (?, ?, ?)",
@@ -158,11 +172,11 @@ public final class CatalogIndexer: Sendable {
     }
 
     /// Replaces the local features of an entity.
-    private func write(_ features: LocalFeatures?, of record: EntityRecord, _ db: Database) throws {
+    private func write(features: Data?, of record: EntityRecord, _ db: Database) throws {
         if let features {
             try db.execute(
                 sql: "INSERT OR REPLACE INTO localFeatures (row, data) VALUES (?, ?)",
-                arguments: [record.row, features.encoded])
+                arguments: [record.row, features])
         } else {
             try db.execute(sql: "DELETE FROM localFeatures WHERE row = ?", arguments: [record.row])
         }
@@ -271,16 +285,26 @@ public final class CatalogIndexer: Sendable {
     }
 
     /// Removes the entities whose image no longer exists, and returns their ids. O(entities).
-    public func prune() throws -> [String] {
-        let images = try folder.mappingErrors {
+    ///
+    /// An image that exists and cannot be read, or whose folder cannot be entered, is not missing.
+    /// - Parameter evenIfAll: whether to remove all entities if none of their images exists. That is more often a disk
+    ///   that is not mounted.
+    /// - Throws: ``CatalogError``; nothing is removed then.
+    public func prune(evenIfAll: Bool = false) throws -> [String] {
+        let (count, gone) = try folder.mappingErrors {
             try database.reader.read { db in
-                try Row.fetchAll(db, sql: "SELECT id, image FROM entity ORDER BY row").map {
-                    ($0[0] as String, $0[1] as String)
+                var (count, gone) = (0, [String]())
+                let rows = try Row.fetchCursor(db, sql: "SELECT id, image FROM entity ORDER BY row")
+                while let row = try rows.next() {
+                    count += 1
+                    if FileStamp.isMissing(row[1]) { gone.append(row[0]) }
                 }
+                return (count, gone)
             }
         }
-        // Only files that do not exist, not those that cannot be read now.
-        let gone = images.filter { FileStamp(path: $0.1) == nil && (errno == ENOENT || errno == ENOTDIR) }.map(\.0)
+        guard evenIfAll || gone.isEmpty || gone.count < count else {
+            throw folder.error(.allImagesMissing(count: count))
+        }
         if !gone.isEmpty {
             try drop(gone)
             try refreshDerivedFiles()
@@ -292,21 +316,43 @@ public final class CatalogIndexer: Sendable {
         try folder.mappingErrors {
             try writer.write { db in
                 for id in ids { try db.execute(sql: "DELETE FROM entity WHERE id = ?", arguments: [id]) }
-                try CatalogDatabase.raiseRevision(db)
+                try CatalogRevision.advance(db)
             }
         }
     }
 
-    /// Rebuilds the derived files that are of another revision.
+    /// Makes the derived files that are of an earlier state.
     private func refreshDerivedFiles() throws {
-        let revision = try folder.mappingErrors { try database.reader.read(CatalogDatabase.revision) }
-        if MappedPrintMatrix(folder.matrix)?.header.revision != revision {
-            try PrintMatrixWriter(database: database).write()
+        let matrix = DerivedFileStore<MappedPrintMatrix>(database: database, source: model)
+        try matrix.refresh()
+        if let model = try Catalog.localFeatureModel(of: database) {
+            try DerivedFileStore<MappedInvertedLists>(database: database, source: model).refresh()
         }
-        if let model = try Catalog.localFeatureModel(of: database),
-            MappedInvertedLists(folder.invertedLists)?.header.revision != revision
-        {
-            try InvertedListsWriter(database: database, model: model).write()
+        // Nothing is made from earlier states any more.
+        try folder.mappingErrors {
+            try writer.write { db in
+                if try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM revision") != 1 {
+                    try CatalogRevision.current(db)?.forgetEarlier(db)
+                }
+            }
+        }
+    }
+
+    /// Decides when the derived files are made while a long run goes on, so that readers find what was indexed: after
+    /// enough changes for the total work to stay proportional to the entities.
+    private struct ChangesSinceRefresh {
+        private var atLastRefresh = 0
+        private static let fewest = 4096
+
+        mutating func areMany(_ report: IndexReport, in indexer: CatalogIndexer) throws -> Bool {
+            let changes = report.added + report.updated
+            guard changes - atLastRefresh >= Self.fewest else { return false }
+            let count = try indexer.folder.mappingErrors {
+                try indexer.database.reader.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM checksum") ?? 0 }
+            }
+            guard changes - atLastRefresh >= count / 4 else { return false }
+            atLastRefresh = changes
+            return true
         }
     }
 }

@@ -63,11 +63,11 @@ extension Catalog {
         timings: StageTimings?
     ) throws -> CatalogQuery {
         let embedded = analyzed.embedded
-        guard let features = analyzed.features, let lists = currentLists(), let extractor else {
+        guard let features = analyzed.features, let lists = try currentLists(), let extractor else {
             return CatalogQuery(prints: embedded.prints, matchThreshold: embedded.matchThreshold)
         }
         let search = CandidateSearch(
-            catalog: self, lists: lists, matrix: currentMatrix(), prints: embedded.prints, filter: filter,
+            catalog: self, lists: lists, matrix: try currentMatrix(), prints: embedded.prints, filter: filter,
             excluded: excluded, effort: analyzed.effort)
         let printCandidates = try measured(timings, .search) { try search.byPrints() }
         let first = try search.verify(features, with: printCandidates, timings: timings)

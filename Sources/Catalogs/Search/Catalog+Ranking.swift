@@ -15,7 +15,7 @@ extension Catalog {
     ) throws -> [RankedEntity] {
         try checkModel(of: query.prints)
         guard limit > 0, !query.prints.isEmpty else { return [] }
-        let matrix = currentMatrix()
+        let matrix = try currentMatrix()
         let allowed = try rows(of: matrix, passing: filter)
         let confidence = MatchConfidence(query)
         var ranked = verified(of: query, in: matrix, among: allowed, confidence)

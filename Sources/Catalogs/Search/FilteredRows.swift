@@ -3,7 +3,7 @@ import GRDB
 /// The rows of the matrix that pass a filter, kept from one search to the next: the pages of a search share theirs.
 struct FilteredRows: Sendable {
     let filter: CatalogFilter
-    let revision: Int64
+    let revision: CatalogRevision
     let metadataRevision: Int64
     let rows: [Range<Int>]
 }

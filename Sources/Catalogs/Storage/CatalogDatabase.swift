@@ -2,6 +2,7 @@ import Compute
 import FeaturePrints
 import Foundation
 import GRDB
+import GRDBSQLite
 
 /// The catalog's SQLite file: entities, their prints, and the model of the prints.
 struct CatalogDatabase: Sendable {
@@ -15,19 +16,45 @@ struct CatalogDatabase: Sendable {
         return try checked(CatalogDatabase(folder: folder, reader: reader))
     }
 
+    /// A connection for reading, which changes nothing: the last one to close leaves SQLite's log as it is.
+    ///
+    /// Readers see the database together with its log. Where the log's shared index cannot be written, SQLite reads it,
+    /// or makes its own in memory (https://www.sqlite.org/wal.html, section 5). Without a log, on a read-only disk, the
+    /// file is read alone; nobody changes it there.
     private static func openReader(_ folder: CatalogFolder) throws -> any DatabaseReader {
-        if folder.isWritable { return try DatabasePool(path: folder.database.path, configuration: configuration) }
-        // On a read-only disk SQLite's log cannot be written, and nobody changes the file.
         var readOnly = configuration
         readOnly.readonly = true
-        var url = URLComponents()
-        (url.scheme, url.path, url.query) = ("file", folder.database.path, "immutable=1")
-        return try DatabaseQueue(path: url.string ?? folder.database.path, configuration: readOnly)
+        func probed(_ reader: any DatabaseReader) throws -> any DatabaseReader {
+            _ = try reader.read { try $0.tableExists("setting") }
+            return reader
+        }
+        func address(_ query: String) -> String {
+            var url = URLComponents()
+            (url.scheme, url.path, url.query) = ("file", folder.database.path, query)
+            return url.string ?? folder.database.path
+        }
+        do {
+            return try probed(DatabasePool(path: folder.database.path, configuration: readOnly))
+        } catch let error as DatabaseError where error.isOfUnwritableLog {
+            if let reader = try? probed(DatabasePool(path: address("readonly_shm=1"), configuration: readOnly)) {
+                return reader
+            }
+            guard folder.isLogEmpty else { throw error }
+            return try probed(DatabaseQueue(path: address("immutable=1"), configuration: readOnly))
+        }
     }
 
-    /// Opens the file for writing, or creates it, and records the version of this package.
+    /// Opens the file for writing, brings one of an earlier version up to date, and records the version of this package.
     static func makePool(_ folder: CatalogFolder) throws(CatalogError) -> DatabasePool {
         let pool = try folder.mappingErrors {
+            var configuration = configuration
+            configuration.prepareDatabase { db in
+                guard !db.configuration.readonly else { return }
+                // The log stays when the last writer closes, empty: readers without write access cannot make one.
+                var stays: CInt = 1
+                sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &stays)
+                try db.execute(sql: "PRAGMA journal_size_limit = 16777216")
+            }
             let pool = try DatabasePool(path: folder.database.path, configuration: configuration)
             try migrator.migrate(pool)
             return pool
@@ -38,6 +65,39 @@ struct CatalogDatabase: Sendable {
             try pool.write { try Setting.writtenBy.write(PackageVersion.current, $0) }
         }
         return pool
+    }
+
+    /// Makes the database whole before it has its name, so that a process that is killed leaves a complete one or none.
+    ///
+    /// - Parameter model: the model of its prints.
+    static func create(_ folder: CatalogFolder, model: FeaturePrintModel) throws(CatalogError) {
+        func removeUnfinished() {
+            for suffix in ["", "-journal", "-wal", "-shm"] { unlink(folder.unfinishedDatabase.path + suffix) }
+        }
+        removeUnfinished()
+        do {
+            try folder.mappingErrors {
+                let queue = try DatabaseQueue(path: folder.unfinishedDatabase.path, configuration: configuration)
+                try migrator.migrate(queue)
+                try queue.write { try writeModel(model, $0) }
+                try queue.close()
+                // A log of another database would be taken for this one's.
+                for suffix in ["-wal", "-shm"] { unlink(folder.database.path + suffix) }
+                guard rename(folder.unfinishedDatabase.path, folder.database.path) == 0 else {
+                    throw folder.error(.unwritable(String(cString: strerror(errno))))
+                }
+                try folder.synchronize()
+            }
+        } catch {
+            removeUnfinished()
+            throw error
+        }
+    }
+
+    static func writeModel(_ model: FeaturePrintModel, _ db: Database) throws {
+        try Setting.modelName.write(model.identity.name, db)
+        try Setting.modelDigest.write(model.identity.digest, db)
+        try Setting.dimension.write(String(model.dimension), db)
     }
 
     private static func checked(_ database: CatalogDatabase) throws(CatalogError) -> CatalogDatabase {
@@ -94,7 +154,7 @@ struct CatalogDatabase: Sendable {
                 table.column("value", .text).notNull()
             }
             try Setting.catalogID.write(UUID().uuidString, db)
-            try Setting.revision.write("0", db)
+            try db.execute(sql: "INSERT INTO setting (key, value) VALUES ('revision', '0')")
         }
         // Text search and thumbnails. The index has no copy of the text: it reads the table of entities.
         migrator.registerMigration("2") { db in
@@ -132,17 +192,21 @@ struct CatalogDatabase: Sendable {
                 table.column("data", .blob).notNull()
             }
         }
+        // Revisions with random tokens instead of a number alone, and digests of what is stored.
+        migrator.registerMigration("4") { db in
+            try db.create(table: "revision") { table in
+                table.primaryKey("number", .integer)
+                table.column("token", .text).notNull()
+            }
+            try Checksum.createTable(db)
+            let number = try Int64.fetchOne(
+                db, sql: "SELECT CAST(value AS INTEGER) FROM setting WHERE key = 'revision'")
+            try db.execute(
+                sql: "INSERT INTO revision (number, token) VALUES (?, ?)", arguments: [number ?? 0, UUID().uuidString])
+            try db.execute(sql: "DELETE FROM setting WHERE key = 'revision'")
+        }
         return migrator
     }()
-
-    /// Incremented with every change of entities or prints; the matrix file stores the one it was built from.
-    static func revision(_ db: Database) throws -> Int64 {
-        try Setting.revision.count(db)
-    }
-
-    static func raiseRevision(_ db: Database) throws {
-        try Setting.revision.raise(db)
-    }
 
     /// Incremented with every change of metadata, which leaves prints and matrix unchanged.
     static func metadataRevision(_ db: Database) throws -> Int64 {
@@ -158,5 +222,15 @@ struct CatalogDatabase: Sendable {
             return nil
         }
         return ModelIdentity(name: name, digest: digest)
+    }
+}
+
+extension DatabaseError {
+    /// Whether SQLite wants to write to the log or its index, and cannot.
+    fileprivate var isOfUnwritableLog: Bool {
+        switch resultCode {
+        case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_PERM: true
+        default: false
+        }
     }
 }

@@ -8,15 +8,33 @@ struct CatalogFolder: Sendable {
     /// The source of truth.
     var database: URL { url.appendingPathComponent("catalog.sqlite") }
     /// Derived from the database: the prints as a matrix.
-    var matrix: URL { url.appendingPathComponent("prints.matrix") }
+    var matrix: URL { url.appendingPathComponent(MappedPrintMatrix.format.name) }
     /// Derived from the database: the inverted lists of the local features.
-    var invertedLists: URL { url.appendingPathComponent("features.lists") }
+    var invertedLists: URL { url.appendingPathComponent(MappedInvertedLists.format.name) }
     /// A copy of the model, unless it is the default model.
     var model: URL { url.appendingPathComponent("model.safetensors") }
     /// Locked by the one writer.
     var lock: URL { url.appendingPathComponent("writer.lock") }
+    /// Locked by whoever makes the derived files.
+    var derivedFilesLock: URL { url.appendingPathComponent("derived.lock") }
+    /// A database that is being made; renamed when it is complete.
+    var unfinishedDatabase: URL { url.appendingPathComponent("catalog.sqlite.new") }
 
     var isWritable: Bool { access(path, W_OK) == 0 }
+
+    /// Whether the database file alone is the whole database.
+    var isLogEmpty: Bool { (FileStamp(path: database.path + "-wal")?.size ?? 0) == 0 }
+
+    /// Waits until renamed files have their names on the disk.
+    func synchronize() throws(CatalogError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        // Some file systems cannot do this for folders, and say EINVAL.
+        guard fsync(descriptor) == 0 || errno == EINVAL else {
+            throw error(.unwritable(String(cString: strerror(errno))))
+        }
+    }
 
     func error(_ reason: CatalogError.Reason) -> CatalogError { CatalogError(folder: path, reason: reason) }
 }

@@ -1,45 +1,61 @@
 import Foundation
 import GRDB
 
-/// A file that is made from the database. A new one is written beside the old one and renamed, so that there is a
-/// complete file at the path at any time.
-struct DerivedFile {
-    private let url: URL
-    private let database: CatalogDatabase
+/// A file that is made from the database alone, to be mapped into memory.
+///
+/// ``DerivedFileStore`` opens, replaces and verifies the files of every kind.
+protocol DerivedFile: Sendable {
+    /// What it is made with besides the database: the model whose prints or features it holds.
+    associatedtype Source: Sendable
 
-    init(_ url: URL, of database: CatalogDatabase) {
-        self.url = url
-        self.database = database
+    static var format: DerivedFileFormat { get }
+    static func modelDigest(of source: Source) -> Data
+    /// Whether the width in a header is the source's.
+    static func isWidth(_ width: Int, of source: Source) -> Bool
+
+    var contents: DerivedContents { get }
+
+    /// Nil if the contents are of no use although their header and size are right.
+    init?(_ contents: DerivedContents)
+
+    /// Writes the sections.
+    ///
+    /// - Parameter earlier: an intact file of an earlier state of the same database, whose entities are taken over if
+    ///   they did not change since.
+    static func write(
+        _ db: Database, source: Source, folder: CatalogFolder, reusing earlier: Self?, to output: inout DerivedOutput
+    ) throws -> DerivedFileShape
+}
+
+extension DerivedFile {
+    var header: DerivedFileHeader { contents.header }
+
+    /// Maps a file; nil if it is missing, or its header or its size is invalid.
+    init?(_ url: URL) {
+        guard let file = MappedFile(url), let contents = DerivedContents(file, as: Self.format) else { return nil }
+        self.init(contents)
+    }
+}
+
+/// A derived file in memory, with a valid header and the size that the header says.
+struct DerivedContents: Sendable {
+    let header: DerivedFileHeader
+    let file: MappedFile
+    private let sections: [Range<Int>]
+
+    init?(_ file: MappedFile, as format: DerivedFileFormat) {
+        guard let header = DerivedFileHeader(file.bytes, as: format), let layout = format.layout(header.shape),
+            layout.byteCount == file.bytes.count
+        else { return nil }
+        self.header = header
+        self.file = file
+        sections = layout.sections
     }
 
-    /// Replaces the file by one that `write` makes at another path, within one read of the database.
-    func replace(_ write: (Database, URL) throws -> Void) throws(CatalogError) {
-        let folder = database.folder
-        removeLeftovers()
-        let suffix = "\(getpid())-\(UInt32.random(in: 0 ... .max)).part"
-        let temporary = folder.url.appendingPathComponent("\(url.lastPathComponent).\(suffix)")
-        do {
-            try folder.mappingErrors {
-                try database.reader.read { db in try write(db, temporary) }
-                guard rename(temporary.path, url.path) == 0 else {
-                    throw folder.error(.unwritable(String(cString: strerror(errno))))
-                }
-            }
-        } catch {
-            unlink(temporary.path)
-            throw error
-        }
+    func section<Element>(_ index: Int, of type: Element.Type) -> UnsafeBufferPointer<Element> {
+        file.section(sections[index], of: type)
     }
 
-    /// Removes the files of processes that were killed.
-    private func removeLeftovers() {
-        let (folder, prefix) = (database.folder.url, url.lastPathComponent + ".")
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
-            guard name.hasPrefix(prefix), name.hasSuffix(".part"),
-                let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ Int32($0) }),
-                kill(process, 0) != 0, errno == ESRCH
-            else { continue }
-            unlink(folder.appendingPathComponent(name).path)
-        }
-    }
+    /// Whether the contents match their digest. O(file).
+    var isIntact: Bool { file.digest(from: DerivedFileHeader.byteCount) == header.contentDigest }
 }

@@ -23,4 +23,13 @@ struct FileStamp: Equatable, Sendable {
         #endif
         modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
+
+    /// Whether there is certainly no file at the path, in contrast to one that cannot be reached now.
+    static func isMissing(_ path: String) -> Bool {
+        var status = stat()
+        let result = stat(path, &status)
+        // Read at once: any other call may change it.
+        let reason = errno
+        return result != 0 && (reason == ENOENT || reason == ENOTDIR)
+    }
 }

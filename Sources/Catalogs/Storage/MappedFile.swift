@@ -1,35 +1,57 @@
 import Compute
 import Foundation
 
-/// A whole file, mapped into memory to be read.
+/// The bytes of a derived file: mapped into memory, or private to this process where no file can be written.
 ///
-/// Unchecked: the memory is never written, and a writer replaces the file instead of changing it.
+/// Unchecked: the bytes are never written once the object exists. The package replaces files by renaming and never
+/// changes or shortens one in place. Another program that shortens the file makes ``isWhole`` false.
 final class MappedFile: @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
-    /// The inode: whether the file at the path is still this one.
-    private let fileNumber: UInt64
+    /// Open as long as the file is mapped; nil for private memory.
+    private let descriptor: Int32?
+    /// Which file it is; nil for private memory.
+    let identity: FileIdentity?
 
     /// Nil if the file is missing or empty. O(1): pages are read on demand.
     init?(_ url: URL) {
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size > 0 else { return nil }
-        let count = Int(status.st_size)
-        guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED else { return nil }
+        guard fstat(descriptor, &status) == 0, status.st_size > 0, let count = Int(exactly: status.st_size),
+            let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED
+        else {
+            close(descriptor)
+            return nil
+        }
         bytes = UnsafeRawBufferPointer(start: base, count: count)
-        fileNumber = UInt64(status.st_ino)
+        identity = FileIdentity(status)
+        self.descriptor = descriptor
     }
 
-    deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
+    init(_ memory: PrivateMemory) {
+        bytes = memory.release()
+        (descriptor, identity) = (nil, nil)
+    }
 
-    /// `count` elements from a byte offset on.
+    deinit {
+        guard let descriptor else { return free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
+        munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
+        close(descriptor)
+    }
+
+    /// Whether the file still has all bytes that are mapped: reading beyond the end of a file that another program
+    /// shortened raises SIGBUS.
+    var isWhole: Bool {
+        guard let descriptor else { return true }
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_size >= off_t(bytes.count)
+    }
+
+    /// The elements in a range of bytes.
     ///
-    /// - Precondition: they lie inside the file, aligned.
-    func section<Element>(_ offset: Int, count: Int, of _: Element.Type) -> UnsafeBufferPointer<Element> {
-        UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count * MemoryLayout<Element>.stride)])
-            .assumingMemoryBound(to: Element.self)
+    /// - Precondition: the range is aligned and lies inside the file.
+    func section<Element>(_ range: Range<Int>, of _: Element.Type) -> UnsafeBufferPointer<Element> {
+        UnsafeRawBufferPointer(rebasing: bytes[range]).assumingMemoryBound(to: Element.self)
     }
 
     /// SHA-256 of everything from an offset on. O(file).
@@ -38,10 +60,22 @@ final class MappedFile: @unchecked Sendable {
         hash.update(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
         return hash.finalize()
     }
+}
 
-    /// Whether another file is at the path now.
-    func isReplaced(at url: URL) -> Bool {
+/// Which file is at a path: a replaced one has another identity.
+struct FileIdentity: Hashable, Sendable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    fileprivate init(_ status: stat) {
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        inode = UInt64(truncatingIfNeeded: status.st_ino)
+    }
+
+    /// Nil if there is no such file.
+    init?(_ url: URL) {
         var status = stat()
-        return stat(url.path, &status) == 0 && UInt64(status.st_ino) != fileNumber
+        guard stat(url.path, &status) == 0 else { return nil }
+        self.init(status)
     }
 }

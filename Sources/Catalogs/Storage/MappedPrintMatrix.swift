@@ -1,47 +1,59 @@
+import FeaturePrints
 import Foundation
+import GRDB
 import VectorSearch
 
-/// A matrix file, mapped into memory.
-final class MappedPrintMatrix: Sendable {
-    let header: PrintMatrixHeader
-    private let file: MappedFile
-
-    /// Maps the file; nil if it is missing, or its header or its size is invalid. O(1): pages are read on demand.
-    init?(_ url: URL) {
-        guard let file = MappedFile(url), let header = PrintMatrixHeader(file.bytes),
-            header.fileByteCount == file.bytes.count
-        else { return nil }
-        self.header = header
-        self.file = file
+/// The file `prints.matrix`: the prints of a catalog as rows of a matrix.
+///
+/// The width of its header is the dimension, the count is that of the rows. The sections are float32 rows, their
+/// float32 squared norms, the entities' rows in the database as 64-bit integers, int8 rows, their float32 scales, and
+/// their float32 residual norms (`QuantizedRows`).
+final class MappedPrintMatrix: DerivedFile {
+    static let format = DerivedFileFormat(name: "prints.matrix", magic: "LKPRINTS", version: 3) { shape in
+        [
+            (shape.width * 4, shape.count), (4, shape.count), (8, shape.count), (shape.width, shape.count),
+            (4, shape.count), (4, shape.count),
+        ]
     }
 
-    private func section<Element>(_ offset: Int, count: Int, of type: Element.Type) -> UnsafeBufferPointer<Element> {
-        file.section(offset, count: count, of: type)
+    private enum Section { static let (rows, norms, keys, codes, scales, residualNorms) = (0, 1, 2, 3, 4, 5) }
+
+    static func modelDigest(of source: FeaturePrintModel) -> Data { Data(hexadecimal: source.identity.digest) }
+    static func isWidth(_ width: Int, of source: FeaturePrintModel) -> Bool { width == source.dimension }
+
+    let contents: DerivedContents
+
+    init?(_ contents: DerivedContents) {
+        guard contents.header.shape.width > 0 else { return nil }
+        self.contents = contents
     }
+
+    var rowCount: Int { header.shape.count }
+    var dimension: Int { header.shape.width }
 
     var matrix: PrintMatrix {
         PrintMatrix(
-            rows: section(header.rowsOffset, count: header.rowCount * header.dimension, of: Float.self),
-            squaredNorms: section(header.normsOffset, count: header.rowCount, of: Float.self), quantized: quantized,
-            dimension: header.dimension, owner: self)
+            rows: contents.section(Section.rows, of: Float.self),
+            squaredNorms: contents.section(Section.norms, of: Float.self), quantized: quantized,
+            dimension: dimension, owner: self)
     }
 
     private var quantized: QuantizedRows? {
-        guard header.rowCount > 0 else { return nil }
+        guard rowCount > 0 else { return nil }
         return QuantizedRows(
-            codes: section(header.codesOffset, count: header.rowCount * header.dimension, of: UInt8.self),
-            scales: section(header.scalesOffset, count: header.rowCount, of: Float.self),
-            residualNorms: section(header.residualNormsOffset, count: header.rowCount, of: Float.self))
+            codes: contents.section(Section.codes, of: UInt8.self),
+            scales: contents.section(Section.scales, of: Float.self),
+            residualNorms: contents.section(Section.residualNorms, of: Float.self))
     }
 
+    private var keys: UnsafeBufferPointer<Int64> { contents.section(Section.keys, of: Int64.self) }
+
     /// The entity's row in the database.
-    func key(_ row: Int) -> Int64 {
-        section(header.keysOffset, count: header.rowCount, of: Int64.self)[row]
-    }
+    func key(_ row: Int) -> Int64 { keys[row] }
 
     /// The last row whose key is at most `key`, or -1; keys ascend. O(log rows).
     func lastRow(upTo key: Int64) -> Int {
-        let keys = section(header.keysOffset, count: header.rowCount, of: Int64.self)
+        let keys = keys
         var (low, high) = (0, keys.count)
         while low < high {
             let middle = (low + high) / 2
@@ -58,7 +70,7 @@ final class MappedPrintMatrix: Sendable {
 
     /// The rows with these ascending keys, as the fewest ranges; keys without a row are skipped. O(rows + keys).
     func rows(withKeys wanted: [Int64]) -> [Range<Int>] {
-        let keys = section(header.keysOffset, count: header.rowCount, of: Int64.self)
+        let keys = keys
         var ranges: [Range<Int>] = []
         var row = 0
         for key in wanted {
@@ -73,9 +85,70 @@ final class MappedPrintMatrix: Sendable {
         return ranges
     }
 
-    /// Whether the contents match the digest. O(file).
-    var isIntact: Bool { file.digest(from: PrintMatrixHeader.byteCount) == header.contentDigest }
-
-    /// Whether another file is at the path now.
-    func isReplaced(at url: URL) -> Bool { file.isReplaced(at: url) }
+    /// O(prints) time; 24 bytes of memory per print, because prints are read twice instead of kept.
+    static func write(
+        _ db: Database, source: FeaturePrintModel, folder: CatalogFolder, reusing earlier: MappedPrintMatrix?,
+        to output: inout DerivedOutput
+    ) throws -> DerivedFileShape {
+        let dimension = source.dimension
+        let entities = DerivedEntities(
+            table: "print", column: "vector", earlier: earlier.map { ($0.keys, $0.header.revision) })
+        func vector(_ blob: Data, _ key: Int64) throws -> [Float] {
+            guard let vector = PrintBlob.vector(blob, dimension: dimension) else {
+                throw folder.error(.damaged("the print of row \(key) is not \(dimension) finite floats"))
+            }
+            return vector
+        }
+        /// The bytes of a row of the earlier file's section.
+        func row<Element>(_ position: Int, _ section: Int, of type: Element.Type) -> UnsafeRawBufferPointer {
+            guard let earlier else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+            let elements = earlier.contents.section(section, of: type)
+            return UnsafeRawBufferPointer(
+                UnsafeBufferPointer(rebasing: elements[(position * dimension)..<((position + 1) * dimension)]))
+        }
+        func value(_ position: Int, _ section: Int) -> Float {
+            earlier?.contents.section(section, of: Float.self)[position] ?? 0
+        }
+        var keys: [Int64] = []
+        var norms: [Float] = []
+        try entities.forEach(db) { key, origin in
+            keys.append(key)
+            switch origin {
+            case .earlier(let position):
+                try output.append(row(position, Section.rows, of: Float.self))
+                norms.append(value(position, Section.norms))
+            case .blob(let blob):
+                norms.append(try vector(blob, key).withUnsafeBufferPointer(PrintMatrix.squaredNorm))
+                try output.append(blob)
+            }
+        }
+        try output.beginSection()
+        try output.append(norms)
+        try output.beginSection()
+        try output.append(keys)
+        try output.beginSection()
+        var scales: [Float] = []
+        var residualNorms: [Float] = []
+        var codes = [UInt8](repeating: 0, count: dimension)
+        try entities.forEach(db) { key, origin in
+            switch origin {
+            case .earlier(let position):
+                try output.append(row(position, Section.codes, of: UInt8.self))
+                scales.append(value(position, Section.scales))
+                residualNorms.append(value(position, Section.residualNorms))
+            case .blob(let blob):
+                let (scale, residualNorm) = try vector(blob, key).withUnsafeBufferPointer { vector in
+                    codes.withUnsafeMutableBufferPointer { QuantizedRows.quantize(vector, into: $0) }
+                }
+                try output.append(codes)
+                scales.append(scale)
+                residualNorms.append(residualNorm)
+            }
+        }
+        try output.beginSection()
+        try output.append(scales)
+        try output.beginSection()
+        try output.append(residualNorms)
+        return DerivedFileShape(width: dimension, count: keys.count)
+    }
 }

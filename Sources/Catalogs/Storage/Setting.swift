@@ -2,7 +2,7 @@ import GRDB
 
 /// The rows of the table of settings. Raw values are the stored names.
 enum Setting: String {
-    case catalogID, revision, modelName, modelDigest
+    case catalogID, modelName, modelDigest
     /// SHA-256 of the local-feature model; absent from a catalog without local features.
     case localFeatureModel
     /// The version of the package that last opened the catalog for writing.

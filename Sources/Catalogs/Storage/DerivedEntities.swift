@@ -1,0 +1,47 @@
+import Foundation
+import GRDB
+
+/// The entities of a derived file in the catalog's order: taken over from an earlier file, or read from the database.
+struct DerivedEntities {
+    /// The table of the blobs, which is also the column of their checksum.
+    let table: String
+    let column: String
+    /// The keys of the earlier file, ascending, and its revision; nil without one.
+    let earlier: (keys: UnsafeBufferPointer<Int64>, revision: CatalogRevision)?
+
+    enum Origin {
+        /// The position in the earlier file.
+        case earlier(Int)
+        case blob(Data)
+    }
+
+    /// Calls `body` for every entity. Only the blobs that changed since the earlier file are read.
+    func forEach(_ db: Database, _ body: (Int64, Origin) throws -> Void) throws {
+        let revision = earlier?.revision.number ?? -1
+        let keys = earlier?.keys ?? UnsafeBufferPointer(start: nil, count: 0)
+        let same = try Int64.fetchCursor(
+            db, sql: "SELECT row FROM checksum WHERE revision <= ? AND \(table) IS NOT NULL ORDER BY row",
+            arguments: [revision])
+        var position = 0
+        var nextSame = revision < 0 ? nil : try same.next()
+        func takeOver(before key: Int64) throws {
+            while let row = nextSame, row < key {
+                while position < keys.count, keys[position] < row { position += 1 }
+                if position < keys.count, keys[position] == row { try body(row, .earlier(position)) }
+                nextSame = try same.next()
+            }
+        }
+        let changed = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT blobs.row, blobs.\(column) FROM checksum CROSS JOIN \(table) AS blobs \
+                WHERE checksum.revision > ? AND blobs.row = checksum.row ORDER BY checksum.row
+                """, arguments: [revision])
+        while let row = try changed.next() {
+            let key: Int64 = row[0]
+            try takeOver(before: key)
+            try body(key, .blob(row[1]))
+        }
+        try takeOver(before: .max)
+    }
+}

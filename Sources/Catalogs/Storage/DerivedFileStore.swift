@@ -1,0 +1,133 @@
+import Foundation
+import GRDB
+
+/// One derived file of a catalog: who reads it, and who makes it.
+///
+/// Only the holder of ``DerivedFilesLock`` writes the file: an indexer as long as it exists, or a reader that finds the
+/// file missing or stale and nobody else at work. A new file is written beside the old one and renamed, so that there
+/// is a complete file at the path at any time. A file of an earlier state serves until the next one is there.
+struct DerivedFileStore<File: DerivedFile>: Sendable {
+    let database: CatalogDatabase
+    let source: File.Source
+
+    var folder: CatalogFolder { database.folder }
+    var url: URL { folder.url.appendingPathComponent(File.format.name) }
+
+    /// The file at the path if it is whole and of the database's state or an earlier one; otherwise nil. O(1).
+    func usable() throws(CatalogError) -> (file: File, isCurrent: Bool)? {
+        guard let file = File(url) else { return nil }
+        let header = file.header
+        guard header.modelDigest == File.modelDigest(of: source), File.isWidth(header.shape.width, of: source) else {
+            return nil
+        }
+        return try folder.mappingErrors {
+            try database.reader.read { db in
+                guard header.catalogID.uuidString == (try Setting.catalogID.read(db)),
+                    try header.revision.isPast(of: db)
+                else { return nil }
+                return (file, try CatalogRevision.current(db) == header.revision)
+            }
+        }
+    }
+
+    /// What a reader searches: the file, made anew if that is possible; an earlier file while somebody else writes or
+    /// where nothing can be written; without any, private memory.
+    func open() throws(CatalogError) -> File {
+        let found = try usable()
+        if let found, found.isCurrent { return found.file }
+        if folder.isWritable, let lock = DerivedFilesLock(ifFreeIn: folder) {
+            defer { lock.release() }
+            do {
+                try refresh()
+                if let file = try usable()?.file { return file }
+            } catch  where error.isUnwritable {
+                // A full disk, for example. What is there serves.
+            }
+        }
+        if let found { return found.file }
+        return try makePrivate()
+    }
+
+    /// Makes the file unless it is current.
+    ///
+    /// - Precondition: the caller holds the lock.
+    /// - Complexity: O(file) to copy what did not change, besides the entities that changed.
+    func refresh() throws(CatalogError) {
+        let found = try usable()
+        if let found, found.isCurrent { return }
+        try replace(reusing: found?.file)
+    }
+
+    /// Makes the file from the database alone.
+    ///
+    /// - Precondition: the caller holds the lock.
+    func rebuild() throws(CatalogError) { try replace(reusing: nil) }
+
+    /// SHA-256 of what the file would hold; nil if the database is in another state than `revision`. O(catalog).
+    func expectedDigest(at revision: CatalogRevision) throws(CatalogError) -> Data? {
+        try folder.mappingErrors {
+            try database.reader.read { db in
+                guard try CatalogRevision.current(db) == revision else { return nil }
+                var output = try DerivedOutput.digestOnly(folder: folder)
+                _ = try File.write(db, source: source, folder: folder, reusing: nil, to: &output)
+                return try output.digest()
+            }
+        }
+    }
+
+    private func makePrivate() throws(CatalogError) -> File {
+        let memory = try folder.mappingErrors {
+            var output = try DerivedOutput.memory(folder: folder)
+            try database.reader.read { db in try write(db, reusing: nil, to: &output) }
+            return MappedFile(output.takeMemory())
+        }
+        guard let contents = DerivedContents(memory, as: File.format), let file = File(contents) else {
+            throw folder.error(.damaged("\(File.format.name) cannot be made from the database"))
+        }
+        return file
+    }
+
+    private func replace(reusing earlier: File?) throws(CatalogError) {
+        removeLeftovers()
+        // Damage is not taken over.
+        let earlier = earlier.flatMap { $0.contents.file.isWhole && $0.contents.isIntact ? $0 : nil }
+        let suffix = "\(getpid())-\(UInt32.random(in: 0 ... .max)).part"
+        let temporary = folder.url.appendingPathComponent("\(File.format.name).\(suffix)")
+        do {
+            try folder.mappingErrors {
+                var output = try DerivedOutput.file(temporary, folder: folder)
+                try database.reader.read { db in try write(db, reusing: earlier, to: &output) }
+                guard rename(temporary.path, url.path) == 0 else {
+                    throw folder.error(.unwritable(String(cString: strerror(errno))))
+                }
+            }
+        } catch {
+            unlink(temporary.path)
+            throw error
+        }
+    }
+
+    /// Writes sections and header within one read of the database.
+    private func write(_ db: Database, reusing earlier: File?, to output: inout DerivedOutput) throws {
+        guard let id = try Setting.catalogID.read(db).flatMap(UUID.init(uuidString:)),
+            let revision = try CatalogRevision.current(db)
+        else { throw folder.error(.damaged("its settings are incomplete")) }
+        let shape = try File.write(db, source: source, folder: folder, reusing: earlier, to: &output)
+        let header = DerivedFileHeader(
+            shape: shape, revision: revision, catalogID: id, modelDigest: File.modelDigest(of: source),
+            contentDigest: try output.digest())
+        try output.finish(header: header.encoded(as: File.format))
+    }
+
+    /// Removes the files of processes that were killed.
+    private func removeLeftovers() {
+        let prefix = File.format.name + "."
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+            guard name.hasPrefix(prefix), name.hasSuffix(".part"),
+                let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ Int32($0) }),
+                kill(process, 0) != 0, errno == ESRCH
+            else { continue }
+            unlink(folder.url.appendingPathComponent(name).path)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Synchronization
+
+/// A derived file that a reader has open, replaced by the next one when a writer has made it.
+final class OpenDerivedFile<File: DerivedFile>: Sendable {
+    let store: DerivedFileStore<File>
+    private let state: Mutex<State>
+
+    private struct State {
+        var file: File
+        /// A file at the path that was of no use.
+        var rejected: FileIdentity?
+    }
+
+    init(_ store: DerivedFileStore<File>) throws(CatalogError) {
+        self.store = store
+        state = Mutex(State(file: try store.open()))
+    }
+
+    /// The newest file, whole at this moment.
+    ///
+    /// Call it before each scan. Another program that shortens the file during a scan still ends the process with
+    /// SIGBUS; the package itself never does so.
+    func current() throws(CatalogError) -> File {
+        let result: Result<File, CatalogError> = state.withLock { state in
+            Result { () throws(CatalogError) -> File in
+                if let found = FileIdentity(store.url), found != state.file.contents.file.identity,
+                    found != state.rejected
+                {
+                    if let newer = try store.usable() {
+                        state = State(file: newer.file)
+                    } else {
+                        state.rejected = found
+                    }
+                }
+                if !state.file.contents.file.isWhole { state = State(file: try store.open()) }
+                return state.file
+            }
+        }
+        return try result.get()
+    }
+
+    /// The header of the file that was used last.
+    var header: DerivedFileHeader { state.withLock { $0.file.header } }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Imaging
+import TestSupport
+import Testing
+
+/// Catalogs under other users, full disks, and kills.
+struct StorageCommandTests {
+    private static func images(_ count: Int, in folder: TemporaryFolder) throws -> String {
+        for index in 0..<count {
+            try folder.write(
+                SampleImage.blocks(seed: UInt64(index), width: 200, height: 160).pngData(), to: "images/i\(index).png")
+        }
+        return folder.file("images").path
+    }
+
+    /// Runs the command as a user who may read the catalog and write nothing in it.
+    private static func runUnprivileged(_ arguments: [String], in catalog: String) throws -> Command.Result {
+        guard getuid() == 0 else {
+            // The owner without the right to write.
+            chmod(catalog, 0o555)
+            defer { chmod(catalog, 0o755) }
+            return try Command.run(arguments)
+        }
+        return try Command.run(
+            executable: "/usr/bin/setpriv",
+            ["--reuid=65534", "--regid=65534", "--clear-groups", Command.executable.path] + arguments)
+    }
+
+    /// Runs the command so that every write to a file fails.
+    private static func runOnFullDisk(_ arguments: [String]) throws -> Command.Result {
+        try Command.run(
+            executable: "/bin/bash",
+            ["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "bash", Command.executable.path] + arguments)
+    }
+
+    /// Whether another user can run the command at all.
+    private static let canRunUnprivileged: Bool = {
+        guard let folder = try? TemporaryFolder() else { return false }
+        chmod(folder.url.path, 0o755)
+        return (try? runUnprivileged(["--help"], in: folder.url.path))?.status == 0
+    }()
+
+    private static func lines(_ result: Command.Result) -> [Substring] { result.output.split(separator: "\n") }
+
+    @Test(.enabled(if: canRunUnprivileged)) func aReaderWithoutWriteAccess() throws {
+        let folder = try TemporaryFolder()
+        chmod(folder.url.path, 0o755)
+        let (images, catalog) = (try Self.images(6, in: folder), folder.file("catalog").path)
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
+        func check(_ step: String) throws {
+            let list = try Self.runUnprivileged(["catalog", "list", catalog], in: catalog)
+            #expect(Self.lines(list).count == 6, "\(step): \(list.errors)")
+            let search = try Self.runUnprivileged(
+                ["search", "--catalog", catalog, images + "/i3.png", "--effort", "prints"], in: catalog)
+            #expect(search.status == 0 && search.output.contains("i3"), "\(step): \(search.errors)")
+        }
+        try check("as indexed")
+        let verdict = try Self.runUnprivileged(["catalog", "verify", catalog], in: catalog)
+        #expect(verdict.status == 0, "\(verdict.output)\(verdict.errors)")
+        for name in ["prints.matrix", "features.lists"] {
+            try FileManager.default.removeItem(at: folder.file("catalog/\(name)"))
+        }
+        try check("without derived files")
+        for name in ["catalog.sqlite-wal", "catalog.sqlite-shm"] {
+            try FileManager.default.removeItem(at: folder.file("catalog/\(name)"))
+        }
+        try check("copied without the log")
+    }
+
+    /// What a killed indexer committed is in the log, which nobody can write to.
+    @Test(.enabled(if: canRunUnprivileged)) func aReaderWithoutWriteAccessAfterAKill() throws {
+        let folder = try TemporaryFolder()
+        chmod(folder.url.path, 0o755)
+        let (images, catalog) = (try Self.images(300, in: folder), folder.file("catalog").path)
+        #expect(try Command.run("index", images + "/../none.csv", "--catalog", catalog).status == 1)
+        let (process, _, _) = try Command.start(["index", images, "--catalog", catalog, "--jobs", "1"])
+        var committed = 0
+        for _ in 0..<600 where committed < 24 && process.isRunning {
+            usleep(50_000)
+            committed = Self.lines(try Command.run("catalog", "list", catalog)).count
+        }
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        #expect(committed >= 24 && committed < 300, "seen before the kill: \(committed)")
+        #expect(try #require(FileManager.default.contents(atPath: catalog + "/catalog.sqlite-wal")).count > 0)
+        let list = try Self.runUnprivileged(["catalog", "list", catalog], in: catalog)
+        #expect(Self.lines(list).count >= committed, "\(list.errors)")
+        let verdict = try Self.runUnprivileged(["catalog", "verify", catalog], in: catalog)
+        #expect(verdict.status == 0, "\(verdict.output)\(verdict.errors)")
+        let search = try Self.runUnprivileged(
+            ["search", "--catalog", catalog, images + "/i0.png", "--effort", "prints"], in: catalog)
+        #expect(search.status == 0, "\(search.errors)")
+        // The owner's next command makes the derived files, so that all that was committed is found.
+        #expect(try Command.run("catalog", "verify", catalog).status == 0)
+        let owners = Self.lines(try Command.run("catalog", "list", catalog))
+        #expect(owners.count == Self.lines(list).count)
+    }
+
+    @Test(.enabled(if: canRunUnprivileged)) func readersWithoutWriteAccessWhileAnIndexerWorks() throws {
+        let folder = try TemporaryFolder()
+        chmod(folder.url.path, 0o755)
+        let (images, catalog) = (try Self.images(40, in: folder), folder.file("catalog").path)
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
+        var runs = 0
+        for round in 0..<4 {
+            for index in 0..<40 where index % 4 == round {
+                let image = SampleImage.blocks(seed: UInt64(100 + index + round), width: 200, height: 160)
+                try folder.write(image.pngData(), to: "images/i\(index).png")
+            }
+            let (process, _, _) = try Command.start(["index", images, "--catalog", catalog, "--jobs", "1"])
+            while process.isRunning {
+                let list = try Self.runUnprivileged(["catalog", "list", catalog], in: catalog)
+                #expect(Self.lines(list).count == 40, "\(list.errors)")
+                let search = try Self.runUnprivileged(
+                    ["search", "--catalog", catalog, images + "/i1.png", "--effort", "prints"], in: catalog)
+                #expect(search.status == 0, "\(search.errors)")
+                runs += 1
+            }
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0)
+        }
+        #expect(runs > 0)
+    }
+
+    @Test func searchingOnAFullDisk() throws {
+        let folder = try TemporaryFolder()
+        let (images, catalog) = (try Self.images(6, in: folder), folder.file("catalog").path)
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
+        func check(_ step: String) throws {
+            for arguments in [
+                ["search", "--catalog", catalog, images + "/i3.png", "--effort", "prints"],
+                ["catalog", "list", catalog],
+            ] {
+                let result = try Self.runOnFullDisk(arguments)
+                #expect(result.status == 0 && result.output.contains("i3"), "\(step): \(result.errors)")
+            }
+        }
+        try check("as indexed")
+        try FileManager.default.removeItem(at: folder.file("catalog/prints.matrix"))
+        try check("without the matrix")
+        for name in ["catalog.sqlite-wal", "catalog.sqlite-shm"] {
+            try FileManager.default.removeItem(at: folder.file("catalog/\(name)"))
+        }
+        try check("without the log")
+    }
+
+    /// Ends the first index run when a file reaches a size, for many sizes.
+    @Test func aCatalogIsThereOrNotThere() throws {
+        let folder = try TemporaryFolder()
+        let images = try Self.images(2, in: folder)
+        var outcomes: Set<Bool> = []
+        for kilobytes in stride(from: 0, through: 240, by: 12) {
+            let catalog = folder.file("catalog\(kilobytes)").path
+            _ = try Command.run(
+                executable: "/bin/bash",
+                [
+                    "-c", "ulimit -f \(kilobytes); exec \"$@\"", "bash", Command.executable.path, "index", images,
+                    "--catalog", catalog,
+                ])
+            let result = try Command.run("catalog", "info", catalog)
+            outcomes.insert(result.status == 0)
+            #expect(
+                result.status == 0 || result.errors.contains("holds no catalog"), "\(kilobytes) kB: \(result.errors)")
+            #expect(try Command.run("index", images, "--catalog", catalog).status == 0, "\(kilobytes) kB")
+            #expect(try Command.run("catalog", "verify", catalog).output == "2 entities, all intact\n")
+        }
+        #expect(outcomes == [true, false], "no run ended before the database was made, or none after")
+    }
+}
