@@ -1,6 +1,6 @@
 /// An entity of a catalog: an album, a product, a landmark.
 public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
-    /// Unique in its catalog.
+    /// Unique in its catalog; bytes decide. It has no NUL.
     public var id: String
     /// A type of the app's choice, such as `album`.
     public var type: String?
@@ -27,5 +27,11 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
         self.labels = labels
         self.attributes = attributes
         self.image = image
+    }
+
+    /// SQLite's text ends at a NUL in some places and not in others.
+    var hasNUL: Bool {
+        ([id, type, title, subtitle, image].compactMap(\.self) + labels + attributes.flatMap { [$0.key, $0.value] })
+            .contains { $0.utf8.contains(0) }
     }
 }

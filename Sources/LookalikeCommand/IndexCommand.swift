@@ -32,6 +32,9 @@ struct IndexCommand: ParsableCommand {
     @Flag(help: "Remove entities whose image no longer exists.")
     var prune = false
 
+    @Flag(help: "Let --prune remove everything, or go on although INPUT has no images.")
+    var force = false
+
     @Flag(
         inversion: .prefixedNo,
         help:
@@ -47,22 +50,31 @@ struct IndexCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (items, problems) = try ImageSource.items(at: URL(fileURLWithPath: input))
+        let entries = try ImageSource.entries(at: URL(fileURLWithPath: input))
+        let count = entries.itemCount
+        if prune, !force, count == 0 {
+            throw NoImages(input: input)
+        }
         let indexer = try CatalogIndexer(
             at: catalog.url, model: model.loadIfNamed(), thumbnailSide: thumbnails == 0 ? nil : thumbnails,
             localFeatures: localFeatures)
         let timings = timing.makeTimings()
-        var bar = ProgressBar(total: items.count)
-        var report = try indexer.index(items, jobs: jobs, timings: timings) { bar.show($0.processed) }
+        var bar = ProgressBar(total: count)
+        let report = try indexer.index(entries, jobs: jobs, timings: timings) { bar.show($0.processed) }
         bar.finish()
-        report.problems = problems + report.problems
         for problem in report.problems { StandardError.print("\(problem)") }
-        let gone = prune ? try indexer.prune() : []
+        let gone = prune ? try indexer.prune(evenIfAll: force) : []
         print(
             "\(report.added) added, \(report.updated) updated, \(report.unchanged) unchanged"
                 + (prune ? ", \(gone.count) removed" : "")
                 + (report.problems.isEmpty ? "" : ", \(report.problems.count) not indexed"))
         timings?.printReport()
         if !report.problems.isEmpty { throw ExitCode.someFailed }
+    }
+
+    /// An empty folder is more often a disk that is not mounted than a catalog without images.
+    private struct NoImages: Error, CustomStringConvertible {
+        let input: String
+        var description: String { "\(input): has no images. Is its disk mounted? Use --force to prune all the same." }
     }
 }

@@ -23,6 +23,13 @@ struct LookalikeCommand: AsyncParsableCommand {
             IndexCommand.self, SearchCommand.self, EmbedCommand.self, DistanceCommand.self,
             EvaluateCommand.self, CatalogCommand.self, ModelCommand.self,
         ])
+
+    static func main() async {
+        if let argument = RawArguments.firstInvalid {
+            exit(withError: ValidationError("“\(argument)” is not UTF-8. Rename the file or folder."))
+        }
+        await main(nil)
+    }
 }
 
 extension ExitCode {

@@ -166,4 +166,31 @@ struct StorageCommandTests {
         }
         #expect(outcomes == [true, false], "no run ended before the database was made, or none after")
     }
+
+    @Test func aFolderNameThatIsNotUTF8IsRefused() throws {
+        let folder = try TemporaryFolder()
+        let images = try Self.images(1, in: folder)
+        let result = try Command.run(
+            executable: "/bin/bash",
+            [
+                "-c", #"cd "$1" && exec "$2" index images --catalog $'bad\xff'"#, "bash", folder.url.path,
+                Command.executable.path,
+            ])
+        #expect(result.status == 64 && result.errors.contains("is not UTF-8"), "\(result.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["images"])
+        #expect(try Command.run("index", images, "--catalog", folder.file("good").path).status == 0)
+    }
+
+    @Test func pruningWithAnEmptyFolderIsRefused() throws {
+        let folder = try TemporaryFolder()
+        let (images, catalog) = (try Self.images(3, in: folder), folder.file("catalog").path)
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
+        try FileManager.default.removeItem(atPath: images)
+        try FileManager.default.createDirectory(atPath: images, withIntermediateDirectories: true)
+        let refused = try Command.run("index", images, "--catalog", catalog, "--prune")
+        #expect(refused.status == 1 && refused.errors.contains("Is its disk mounted?"), "\(refused.errors)")
+        #expect(Self.lines(try Command.run("catalog", "list", catalog)).count == 3)
+        let forced = try Command.run("index", images, "--catalog", catalog, "--prune", "--force")
+        #expect(forced.output == "0 added, 0 updated, 0 unchanged, 3 removed\n", "\(forced.errors)")
+    }
 }

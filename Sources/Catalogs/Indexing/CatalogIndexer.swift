@@ -88,16 +88,26 @@ public final class CatalogIndexer: Sendable {
         return model
     }
 
-    /// Indexes items: new ones, those whose image or metadata changed, and those that lack local features.
+    /// Indexes items in memory; see ``index(_:jobs:timings:progress:)-swift.method``.
+    public func index(
+        _ items: [IndexItem], jobs: Int? = nil, timings: StageTimings? = nil,
+        progress: (IndexReport) -> Void = { _ in }
+    ) throws -> IndexReport {
+        try index(IndexEntries(items), jobs: jobs, timings: timings, progress: progress)
+    }
+
+    /// Indexes the items of a source: new ones, those whose image or metadata changed, and those that lack local
+    /// features.
     ///
-    /// An image that cannot be read is reported, and the others are indexed; its entity stays as it was.
+    /// An image that cannot be read is reported, and the others are indexed; its entity stays as it was. Memory does not
+    /// grow with the number of items, except for the report of problems.
     /// - Parameters:
     ///   - jobs: the number of threads; all cores by default.
     ///   - progress: called after every commit.
     /// - Throws: ``CatalogError`` if the catalog cannot be written, and `CancellationError` if the task is cancelled.
     ///   What was committed stays.
     public func index(
-        _ items: [IndexItem], jobs: Int? = nil, timings: StageTimings? = nil,
+        _ entries: IndexEntries, jobs: Int? = nil, timings: StageTimings? = nil,
         progress: (IndexReport) -> Void = { _ in }
     ) throws -> IndexReport {
         let jobs = max(1, jobs ?? availableProcessorCount)
@@ -106,13 +116,22 @@ public final class CatalogIndexer: Sendable {
         // Readers need them while this runs, even of an empty catalog.
         try refreshDerivedFiles()
         var changes = ChangesSinceRefresh()
-        for start in stride(from: 0, to: items.count, by: size) {
+        var chunk: [IndexItem] = []
+        func commit() throws {
             try Task.checkCancellation()
-            let chunk = Array(items[start..<min(start + size, items.count)])
             try index(chunk: chunk, jobs: jobs, timings: timings, report: &report)
+            chunk.removeAll(keepingCapacity: true)
             progress(report)
             if try changes.areMany(report, in: self) { try refreshDerivedFiles() }
         }
+        for entry in entries {
+            switch entry {
+            case .success(let item): chunk.append(item)
+            case .failure(let problem): report.problems.append(problem)
+            }
+            if chunk.count == size { try commit() }
+        }
+        if !chunk.isEmpty { try commit() }
         try refreshDerivedFiles()
         return report
     }
@@ -120,9 +139,10 @@ public final class CatalogIndexer: Sendable {
     private func index(
         chunk: [IndexItem], jobs: Int, timings: StageTimings?, report: inout IndexReport
     ) throws {
+        let chunk = usable(chunk, report: &report)
         let known = try records(of: chunk.map(\.entity.id))
         let readings = concurrentMap(chunk.count, threads: jobs) { index in
-            read(chunk[index], known: known[chunk[index].entity.id], timings: timings)
+            read(chunk[index], known: known[ExactText(chunk[index].entity.id)], timings: timings)
         }
         var new: [NewImage] = []
         var metadataChanges: [EntityRecord] = []
@@ -158,6 +178,23 @@ public final class CatalogIndexer: Sendable {
         }
         report.added += new.count { $0.record.row == nil }
         report.updated += new.count { $0.record.row != nil } + metadataChanges.count
+    }
+
+    /// Without items that cannot be stored beside the others.
+    private func usable(_ chunk: [IndexItem], report: inout IndexReport) -> [IndexItem] {
+        var ids: Set<ExactText> = []
+        return chunk.filter { item in
+            let reason: String
+            if item.entity.hasNUL {
+                reason = "contains a NUL character"
+            } else if !ids.insert(ExactText(item.entity.id)).inserted {
+                reason = "has the same id “\(item.entity.id)” as an earlier item"
+            } else {
+                return true
+            }
+            report.problems.append(IndexProblem(origin: item.origin, reason: reason))
+            return false
+        }
     }
 
     /// Replaces the thumbnail of an entity.
@@ -256,7 +293,7 @@ public final class CatalogIndexer: Sendable {
         return try Thumbnail.jpeg(of: image, longSide: thumbnailSide, named: path)
     }
 
-    private func records(of ids: [String]) throws(CatalogError) -> [String: Known] {
+    private func records(of ids: [String]) throws(CatalogError) -> [ExactText: Known] {
         try folder.mappingErrors {
             let found = try database.reader.read { db in
                 try CatalogDatabase.inParts(of: ids) { ids in
@@ -269,7 +306,7 @@ public final class CatalogIndexer: Sendable {
                     }
                 }
             }
-            return Dictionary(uniqueKeysWithValues: found.map { ($0.record.id, $0) })
+            return Dictionary(found.map { (ExactText($0.record.id), $0) }) { first, _ in first }
         }
     }
 
@@ -278,7 +315,7 @@ public final class CatalogIndexer: Sendable {
     /// - Throws: ``CatalogError``. If an id is unknown, nothing is removed.
     public func remove(_ ids: [String]) throws {
         let known = try records(of: ids)
-        let unknown = ids.filter { known[$0] == nil }
+        let unknown = ids.filter { known[ExactText($0)] == nil }
         guard unknown.isEmpty else { throw folder.error(.unknownEntities(unknown)) }
         try drop(ids)
         try refreshDerivedFiles()
@@ -336,6 +373,8 @@ public final class CatalogIndexer: Sendable {
                 }
             }
         }
+        // So that a copy of the database file alone has everything, unless a reader still needs the log.
+        try? writer.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
     }
 
     /// Decides when the derived files are made while a long run goes on, so that readers find what was indexed: after

@@ -1,38 +1,114 @@
 import Foundation
 
-/// The images below a folder. An image's id is its path below the folder without the extension.
-enum FolderScan {
+/// The images below a folder, in the order of their names. An image's id is its path below the folder without the
+/// extension.
+///
+/// Hidden files and folders are skipped. Links are followed, but no folder is entered twice. The names of one folder at
+/// a time, and of those above it, are in memory.
+struct FolderScan: Sequence, IteratorProtocol {
     private static let extensions: Set<String> = ["jpg", "jpeg", "jpe", "png"]
 
-    /// Hidden files and folders are skipped. Links are followed, but no folder is entered twice.
-    static func items(in root: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
-        let base = root.standardizedFileURL
-        var items: [IndexItem] = []
-        var problems: [IndexProblem] = []
-        var entered: Set<String> = [base.resolvingSymlinksInPath().path]
-        func visit(_ folder: URL, below: String) {
-            let names: [String]
-            do {
-                names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-            } catch {
-                problems.append(IndexProblem(origin: folder.path, reason: "cannot be listed"))
-                return
-            }
-            for name in names where !name.hasPrefix(".") {
-                let url = folder.appendingPathComponent(name)
-                let path = below + name
-                var isFolder: ObjCBool = false
-                let exists = FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder)
-                if exists, isFolder.boolValue {
-                    if entered.insert(url.resolvingSymlinksInPath().path).inserted { visit(url, below: path + "/") }
-                } else if extensions.contains(url.pathExtension.lowercased()) {
-                    // A broken link is an item too: reading it reports the reason.
-                    let id = String(path.dropLast(url.pathExtension.count + 1))
-                    items.append(IndexItem(entity: CatalogEntity(id: id, image: url.path), origin: url.path))
+    /// A folder whose names are being read.
+    private struct Level {
+        let path: String
+        /// The path below the scanned folder, with a slash at its end unless it is empty.
+        let below: String
+        let names: [String]
+        var next = 0
+        /// The first image with each id.
+        var images: [ExactText: String] = [:]
+    }
+
+    private struct Folder: Hashable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    private var levels: [Level] = []
+    private var problems: [IndexProblem] = []
+    private var entered: Set<Folder> = []
+
+    init(_ root: URL) {
+        let path = root.standardizedFileURL.path
+        var status = stat()
+        if stat(path, &status) == 0 { enter(path, below: "", status) }
+    }
+
+    mutating func next() -> Result<IndexItem, IndexProblem>? {
+        while true {
+            if let problem = problems.popLast() { return .failure(problem) }
+            guard var level = levels.popLast() else { return nil }
+            guard level.next < level.names.count else { continue }
+            let name = level.names[level.next]
+            level.next += 1
+            let item = item(name, in: &level)
+            if let item { return item }
+        }
+    }
+
+    /// Looks at a name, puts its level back, and enters it if it is a folder.
+    private mutating func item(_ name: String, in level: inout Level) -> Result<IndexItem, IndexProblem>? {
+        let path = level.path + "/" + name
+        var status = stat()
+        let isThere = stat(path, &status) == 0
+        let failure = errno
+        if isThere, status.st_mode & S_IFMT == S_IFDIR {
+            levels.append(level)
+            enter(path, below: level.below + name + "/", status)
+            return nil
+        }
+        defer { levels.append(level) }
+        guard let dot = name.lastIndex(of: "."), Self.extensions.contains(name[name.index(after: dot)...].lowercased())
+        else {
+            // A folder, perhaps. Other links that lead nowhere are not images.
+            return isThere || failure == ENOENT ? nil : .failure(IndexProblem(path, failure))
+        }
+        let id = level.below + name[..<dot]
+        if let first = level.images[ExactText(id)] {
+            return .failure(IndexProblem(origin: path, reason: "has the same id “\(id)” as \(first)"))
+        }
+        level.images[ExactText(id)] = path
+        // A broken link is an item too: reading it reports the reason.
+        return .success(IndexItem(entity: CatalogEntity(id: id, image: path), origin: path))
+    }
+
+    private mutating func enter(_ path: String, below: String, _ status: stat) {
+        let folder = Folder(
+            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
+        guard entered.insert(folder).inserted else { return }
+        guard let stream = opendir(path) else {
+            problems.append(IndexProblem(path, errno))
+            return
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let bytes = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+                tuple.withMemoryRebound(to: UInt8.self, capacity: MemoryLayout.size(ofValue: tuple.pointee)) { name in
+                    Array(
+                        UnsafeBufferPointer(
+                            start: name, count: strlen(UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))))
                 }
             }
+            guard bytes.first != UInt8(ascii: ".") else { continue }
+            if let name = String(validating: bytes, as: UTF8.self) {
+                names.append(name)
+            } else {
+                problems.append(
+                    IndexProblem(
+                        origin: path + "/" + String(decoding: bytes, as: UTF8.self), reason: "its name is not UTF-8"))
+            }
         }
-        visit(base, below: "")
-        return (items, problems)
+        names.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        levels.append(Level(path: path, below: below, names: names))
+    }
+}
+
+extension IndexProblem {
+    /// A path that the system cannot reach.
+    fileprivate init(_ path: String, _ failure: Int32) {
+        let reason = "cannot be read: \(String(cString: strerror(failure)))"
+        self.init(
+            origin: path, reason: failure == ENAMETOOLONG ? reason + " (\(path.utf8.count) bytes of path)" : reason)
     }
 }

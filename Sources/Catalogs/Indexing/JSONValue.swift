@@ -35,4 +35,31 @@ enum JSONValue: Decodable, Equatable {
         case .null: ""
         }
     }
+
+    /// Deeper values are refused: decoding takes time that grows with the square of the depth.
+    static let deepestNesting = 32
+
+    /// How deep arrays and objects are nested in a text of JSON, including the outermost. O(bytes).
+    static func nesting(of text: some Sequence<UInt8>) -> Int {
+        var (depth, deepest) = (0, 0)
+        var (isInString, isEscaped) = (false, false)
+        for byte in text {
+            if isEscaped {
+                isEscaped = false
+            } else if isInString {
+                if byte == UInt8(ascii: "\\") { isEscaped = true }
+                if byte == UInt8(ascii: "\"") { isInString = false }
+            } else {
+                switch byte {
+                case UInt8(ascii: "\""): isInString = true
+                case UInt8(ascii: "["), UInt8(ascii: "{"):
+                    depth += 1
+                    deepest = max(deepest, depth)
+                case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+                default: break
+                }
+            }
+        }
+        return deepest
+    }
 }

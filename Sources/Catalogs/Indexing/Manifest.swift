@@ -41,10 +41,16 @@ enum Manifest {
     static func jsonLines(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         var items: [IndexItem] = []
         var problems: [IndexProblem] = []
-        let lines = try text(of: url).split(separator: "\n", omittingEmptySubsequences: false)
-        for (index, line) in lines.enumerated() where !line.allSatisfy(\.isWhitespace) {
+        // Of bytes: the two of a Windows line end are a single Character.
+        let lines = try text(of: url).utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() where !line.allSatisfy(Self.isWhitespace) {
             let origin = "\(url.path):\(index + 1)"
-            guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: Data(line.utf8)) else {
+            guard JSONValue.nesting(of: line) <= JSONValue.deepestNesting else {
+                problems.append(
+                    IndexProblem(origin: origin, reason: "is nested deeper than \(JSONValue.deepestNesting) levels"))
+                continue
+            }
+            guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: Data(line)) else {
                 problems.append(IndexProblem(origin: origin, reason: "is not a JSON object"))
                 continue
             }
@@ -60,6 +66,9 @@ enum Manifest {
         return (items, problems)
     }
 
+    /// Space as JSON has it.
+    private static func isWhitespace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+
     private static func text(of url: URL) throws -> String {
         let data: Data
         do {
@@ -70,7 +79,7 @@ enum Manifest {
         guard let text = String(data: data, encoding: .utf8) else {
             throw ImageSourceError(path: url.path, reason: "is not UTF-8 text")
         }
-        return text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
+        return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
     }
 
     private static func add(
@@ -78,6 +87,10 @@ enum Manifest {
         to items: inout [IndexItem], problems: inout [IndexProblem]
     ) {
         func value(_ key: String) -> String? { values[key].flatMap { $0.isEmpty ? nil : $0 } }
+        for text in values.flatMap({ [$0.key, $0.value] }) + labels where text.utf8.contains(0) {
+            problems.append(IndexProblem(origin: origin, reason: "contains a NUL character"))
+            return
+        }
         guard let id = value("id") else {
             problems.append(IndexProblem(origin: origin, reason: "has no id"))
             return

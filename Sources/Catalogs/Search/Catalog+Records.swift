@@ -15,8 +15,8 @@ extension Catalog {
         let found = try CatalogDatabase.inParts(of: ids) {
             try stored(where: "entity.id IN \($0)", withThumbnails: withThumbnails)
         }
-        let byID = Dictionary(found.map { ($0.entity.id, $0) }, uniquingKeysWith: { first, _ in first })
-        return ids.compactMap { byID[$0] }
+        let byID = Dictionary(found.map { (ExactText($0.entity.id), $0) }, uniquingKeysWith: { first, _ in first })
+        return ids.compactMap { byID[ExactText($0)] }
     }
 
     /// The stored entities that satisfy a condition; one query.

@@ -1,0 +1,125 @@
+import Catalogs
+import Foundation
+import Imaging
+import TestSupport
+import Testing
+
+/// Folders and manifests that break naive readers.
+struct HostileInputTests {
+    private static let composed = "caf\u{E9}"
+    private static let decomposed = "cafe\u{301}"
+
+    @Test func windowsLineEnds() throws {
+        let folder = try TemporaryFolder()
+        let lines = "\u{FEFF}{\"id\": \"a\", \"image\": \"a.png\"}\r\n\r\n{\"id\": \"b\", \"image\": \"b.png\"}\r\n"
+        let (items, problems) = try ImageSource.items(at: folder.write(lines, to: "m.jsonl"))
+        #expect(items.map(\.entity.id) == ["a", "b"] && problems.isEmpty)
+        #expect(items.last?.origin.hasSuffix("m.jsonl:3") == true)
+    }
+
+    @Test func textWithNUL() throws {
+        let folder = try TemporaryFolder()
+        try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "a.png")
+        let lines = #"""
+            {"id": "a\u0000b", "image": "a.png"}
+            {"id": "t", "image": "a.png", "title": "x\u0000y"}
+            {"id": "k", "image": "a.png", "x\u0000y": 1}
+            {"id": "good", "image": "a.png"}
+            """#
+        let (items, problems) = try ImageSource.items(at: folder.write(lines, to: "m.jsonl"))
+        #expect(items.map(\.entity.id) == ["good"])
+        #expect(problems.map(\.reason) == Array(repeating: "contains a NUL character", count: 3))
+        #expect(problems.first?.origin.hasSuffix("m.jsonl:1") == true)
+        // An app's own items too.
+        let item = IndexItem(
+            entity: CatalogEntity(id: "a\0b", image: folder.file("a.png").path), origin: "the app")
+        let report = try CatalogIndexer(at: folder.file("catalog")).index([item] + items)
+        #expect(report.added == 1 && report.problems.map(\.description) == ["the app: contains a NUL character"])
+    }
+
+    @Test func idsWithTheSameCharactersAndOtherBytes() throws {
+        let folder = try TemporaryFolder()
+        for (name, seed) in [(Self.composed, 1), (Self.decomposed, 2)] {
+            try folder.write(SampleImage.blocks(seed: UInt64(seed)).pngData(), to: "images/\(name).png")
+        }
+        let (items, problems) = try ImageSource.items(at: folder.file("images"))
+        #expect(items.count == 2 && problems.isEmpty)
+        let url = folder.file("catalog")
+        #expect(try CatalogIndexer(at: url).index(items).added == 2)
+        #expect(try CatalogIndexer(at: url).index(items).unchanged == 2)
+        let ids = try Catalog(at: url).entities(for: [Self.decomposed, Self.composed]).map { Array($0.id.utf8) }
+        #expect(ids == [Array(Self.decomposed.utf8), Array(Self.composed.utf8)])
+        try CatalogIndexer(at: url).remove([Self.decomposed])
+        #expect(try Catalog(at: url).entities(for: [Self.decomposed, Self.composed]).count == 1)
+        #expect(throws: CatalogError.self) { try CatalogIndexer(at: url).remove([Self.decomposed]) }
+    }
+
+    @Test func itemsWithOneIdInOneRun() throws {
+        let fixture = try CatalogFixture(count: 2)
+        let (items, _) = try ImageSource.items(at: fixture.images)
+        let report = try CatalogIndexer(at: fixture.catalog).index(items + items)
+        #expect(report.added == 2)
+        #expect(try Catalog(at: fixture.catalog).count == 2)
+    }
+
+    @Test func deepNestingIsRefusedAndBracketsInTextAreNot() throws {
+        let folder = try TemporaryFolder()
+        let deep = String(repeating: "[", count: 400) + String(repeating: "]", count: 400)
+        let text = String(repeating: "[{", count: 400)
+        let lines = """
+            {"id": "deep", "image": "a.png", "x": \(deep)}
+            {"id": "flat", "image": "a.png", "x": "\\"\(text)", "y": [[[1]]]}
+            """
+        let (items, problems) = try ImageSource.items(at: folder.write(lines, to: "m.jsonl"))
+        #expect(items.map(\.entity.id) == ["flat"])
+        #expect(problems.map(\.reason) == ["is nested deeper than 32 levels"])
+    }
+
+    @Test func pathsThatAreTooLong() throws {
+        let folder = try TemporaryFolder()
+        try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "images/a.png")
+        // Made from inside: no path to the innermost folder is short enough for the system.
+        let name = String(repeating: "d", count: 200)
+        var current = open(folder.file("images").path, O_RDONLY | O_DIRECTORY)
+        for _ in 0..<25 {
+            #expect(mkdirat(current, name, 0o755) == 0)
+            let next = openat(current, name, O_RDONLY | O_DIRECTORY)
+            close(current)
+            current = next
+        }
+        close(current)
+        defer {
+            // FileManager cannot remove it.
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/bin/rm")
+            process.arguments = ["-rf", folder.file("images").path]
+            try? process.run()
+            process.waitUntilExit()
+        }
+        let (items, problems) = try ImageSource.items(at: folder.file("images"))
+        #expect(items.map(\.entity.id) == ["a"])
+        #expect(problems.count == 1 && problems[0].reason.contains("File name too long"), "\(problems)")
+    }
+
+    /// The images of a folder are counted and indexed without being listed in memory.
+    @Test func aFolderIsReadAsItIsNeeded() throws {
+        let fixture = try CatalogFixture(count: 5)
+        let entries = try ImageSource.entries(at: fixture.images)
+        #expect(entries.itemCount == 5)
+        try fixture.write(5, seed: 5)
+        #expect(entries.itemCount == 6)
+        #expect(try CatalogIndexer(at: fixture.catalog).index(entries).added == 6)
+    }
+
+    @Test func pruningDoesNotEmptyACatalogWhoseDiskIsGone() throws {
+        let fixture = try CatalogFixture(count: 3)
+        try fixture.index()
+        try FileManager.default.removeItem(at: fixture.images)
+        let indexer = try CatalogIndexer(at: fixture.catalog)
+        let error = #expect(throws: CatalogError.self) { try indexer.prune() }
+        #expect(error?.reason == .allImagesMissing(count: 3))
+        #expect(try Catalog(at: fixture.catalog).count == 3)
+        #expect(try indexer.prune(evenIfAll: true).count == 3)
+        #expect(try indexer.prune().isEmpty && Catalog(at: fixture.catalog).count == 0)
+    }
+}
