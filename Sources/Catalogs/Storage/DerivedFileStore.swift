@@ -15,7 +15,16 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
 
     /// The file at the path if it is whole and of the database's state or an earlier one; otherwise nil. O(1).
     func usable() throws(CatalogError) -> (file: File, isCurrent: Bool)? {
-        guard let file = File(url) else { return nil }
+        while let file = File(url) {
+            if let isCurrent = try isCurrent(file) { return (file, isCurrent) }
+            // A writer that has just replaced it has forgotten the state that it was of.
+            if FileIdentity(url) == file.contents.file.identity { return nil }
+        }
+        return nil
+    }
+
+    /// Whether a file is of the database's state; nil if it is of none that the database came from.
+    private func isCurrent(_ file: File) throws(CatalogError) -> Bool? {
         let header = file.header
         guard header.modelDigest == File.modelDigest(of: source), File.isWidth(header.shape.width, of: source) else {
             return nil
@@ -25,7 +34,7 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
                 guard header.catalogID.uuidString == (try Setting.catalogID.read(db)),
                     try header.revision.isPast(of: db)
                 else { return nil }
-                return (file, try CatalogRevision.current(db) == header.revision)
+                return try CatalogRevision.current(db) == header.revision
             }
         }
     }
