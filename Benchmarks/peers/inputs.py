@@ -210,7 +210,9 @@ class Inputs:
         # As the indexer does: a state of its own, and digests of what is new in it.
         number = database.execute("SELECT MAX(number) + 1 FROM revision").fetchone()[0]
         database.execute("INSERT INTO revision VALUES (?, ?)", (number, str(uuid.uuid4()).upper()))
-        database.create_function("digest", 2, lambda id, blob: blob and hashlib.sha256(id.encode() + b"\0" + blob).digest()[:16])
+        database.create_function(
+            "digest", 2, lambda id, blob: blob and hashlib.sha256(id.encode() + b"\0" + blob).digest()[:16]
+        )
         database.execute(
             "INSERT INTO checksum (row, revision, print, localFeatures)"
             " SELECT row, ?, digest(id, vector), digest(id, data)"

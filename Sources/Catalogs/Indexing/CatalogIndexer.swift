@@ -88,7 +88,9 @@ public final class CatalogIndexer: Sendable {
         return model
     }
 
-    /// Indexes items in memory; see ``index(_:jobs:timings:progress:)-swift.method``.
+    /// Indexes items in memory, as the method that takes the entries of a source does.
+    ///
+    /// - Throws: ``CatalogError``, and `CancellationError` if the task is cancelled.
     public func index(
         _ items: [IndexItem], jobs: Int? = nil, timings: StageTimings? = nil,
         progress: (IndexReport) -> Void = { _ in }

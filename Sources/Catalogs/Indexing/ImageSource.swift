@@ -57,6 +57,7 @@ public struct IndexEntries: Sequence, Sendable {
         source = .list(problems.map { .failure($0) } + items.map { .success($0) })
     }
 
+    /// Reads the entries from the first on.
     public func makeIterator() -> AnyIterator<Result<IndexItem, IndexProblem>> {
         switch source {
         case .folder(let url): AnyIterator(FolderScan(url))
