@@ -30,12 +30,14 @@ struct LumaKernelTests {
         let seed = UInt64(width)
         var random = SeededGenerator(seed: seed)
         let (cells, weights) = (random.floats(2 * width + 8), random.floats(5 * width + 8))
-        let spans = (0..<width).map { index in
+        let spans = (0..<width).map { (index: Int) -> lk_filter_span in
             lk_filter_span(first: Int32(index * 2), count: Int32(index % 9), offset: Int32(index * 5))
         }
-        let exact = spans.map { span in
-            (0..<Int(span.count)).reduce(0.0) {
-                $0 + Double(cells[Int(span.first) + $1]) * Double(weights[Int(span.offset) + $1])
+        let exact = spans.map { (span: lk_filter_span) -> Double in
+            let (first, offset) = (Int(span.first), Int(span.offset))
+            return (0..<Int(span.count)).reduce(0.0) { (sum: Double, tap: Int) -> Double in
+                let product = Double(cells[first + tap]) * Double(weights[offset + tap])
+                return sum + product
             }
         }
         for simd in SIMDTarget.available {
