@@ -253,6 +253,7 @@ class Inputs:
 
     def catalog(self, count):
         """A catalog of this many entities with random prints: only its size matters."""
+
         def make(path):
             shutil.rmtree(path, ignore_errors=True)
             subprocess.run(
