@@ -21,10 +21,18 @@ struct ConvolutionKernelTests {
                 channels: isImage ? 3 : Int.random(in: 1...50, using: &random),
                 outputs: Int.random(in: 1...70, using: &random),
                 width: Int.random(in: 1...45, using: &random), height: Int.random(in: 1...9, using: &random),
-                kernel: [1, 3, 5].randomElement(using: &random) ?? 3, stride: Int.random(in: 1...2, using: &random),
+                kernel: [1, 3, 5].randomElement(using: &random) ?? 3, stride: Int.random(in: 1...8, using: &random),
                 isImage: isImage, hasResidual: Bool.random(using: &random), relu: Bool.random(using: &random))
         }
-        // Every tile width of every simd, and a stride that has no tile of its own.
+        // Every stride that a model may have, of an image and of a map.
+        shapes += (1...8).flatMap { stride in
+            [true, false].map { isImage in
+                Shape(
+                    channels: isImage ? 3 : 20, outputs: 40, width: 15, height: 2, kernel: 3, stride: stride,
+                    isImage: isImage, hasResidual: false, relu: false)
+            }
+        }
+        // Every tile width of every simd.
         shapes += (1...15).map {
             Shape(
                 channels: 16, outputs: 32, width: $0, height: 2, kernel: 3, stride: 1, isImage: false,

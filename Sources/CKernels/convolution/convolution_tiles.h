@@ -14,7 +14,7 @@
 
 LK_INLINE void tile(const lk_convolution *c, const float *input, const float *weights, ptrdiff_t weight_block_stride,
                     int32_t block, ptrdiff_t output_offset, const int rows, const int columns, const int blocks,
-                    const int step) {
+                    const ptrdiff_t step) {
     lk_f32x16 sums[TILE_BLOCKS][TILE_PIXELS];
     const ptrdiff_t row_step = c->stride * c->input_row_stride;
 #pragma clang loop unroll(full)
@@ -66,15 +66,18 @@ typedef void (*tile_function)(const lk_convolution *, const float *, const float
 #define DEFINE_TILE(p, b, s)                                                                                           \
     static void tile_##p##_##b##_##s(const lk_convolution *c, const float *input, const float *weights,                \
                                      ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {          \
-        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b, s);                                \
+        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b,                                    \
+             s == 0 ? (ptrdiff_t)c->stride * c->input_pixel_stride : s);                                               \
     }
+// The steps of strides 1 and 2 are known to the compiler; 0 stands for any other.
 #define DEFINE_STEPS(p, b)                                                                                             \
+    DEFINE_TILE(p, b, 0)                                                                                               \
     DEFINE_TILE(p, b, 16)                                                                                              \
     DEFINE_TILE(p, b, 32)                                                                                              \
     DEFINE_TILE(p, b, 4)                                                                                               \
     DEFINE_TILE(p, b, 8)
 #define STEPS(p, b)                                                                                                    \
-    { tile_##p##_##b##_16, tile_##p##_##b##_32, tile_##p##_##b##_4, tile_##p##_##b##_8 }
+    { tile_##p##_##b##_0, tile_##p##_##b##_16, tile_##p##_##b##_32, tile_##p##_##b##_4, tile_##p##_##b##_8 }
 
 #if TILE_BLOCKS == 2
 #define DEFINE_WIDTH(p)                                                                                                \
@@ -106,7 +109,7 @@ DEFINE_WIDTH(14)
 #endif
 
 // [pixels - 1][blocks - 1][step]
-static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][4] = {
+static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][5] = {
     WIDTH(1), WIDTH(2), WIDTH(3), WIDTH(4),  WIDTH(5),  WIDTH(6),
 #if TILE_PIXELS == 14
     WIDTH(7), WIDTH(8), WIDTH(9), WIDTH(10), WIDTH(11), WIDTH(12), WIDTH(13), WIDTH(14),
@@ -152,7 +155,7 @@ LK_INLINE int32_t narrow_rows(int32_t width, int32_t step) {
 
 void CONVOLVE(const lk_convolution *c, int32_t block_begin, int32_t block_end, int32_t row_begin, int32_t row_end) {
     const int32_t step = c->stride * c->input_pixel_stride;
-    const int step_index = step == 16 ? 0 : step == 32 ? 1 : step == 4 ? 2 : 3;
+    const int step_index = step == 16 ? 1 : step == 32 ? 2 : step == 4 ? 3 : step == 8 ? 4 : 0;
     const ptrdiff_t weight_block_stride =
         (ptrdiff_t)c->input_channels * c->kernel_height * c->kernel_width * LK_CHANNEL_BLOCK;
     // Tiles of nearly the same width: a row of 40 is 14 + 13 + 13, not 14 + 14 + 12.
