@@ -104,8 +104,27 @@ struct ModelFileTests {
         Damage("a deviation of zero", says: "deviations", apply: edit("[1,1,1]", "[1,0,1]")),
         Damage("a residual of another shape", says: "adds", apply: edit("\"relu\":true", "\"residual\":\"image\"")),
         Damage(
+            "a convolution with holes", says: "“dilation”, which this program does not know",
+            apply: edit("\"stride\":1", "\"stride\":1,\"dilation\":2")),
+        Damage(
+            "another activation", says: "layer “c” (convolution) has “activation”",
+            apply: edit("\"relu\":true", "\"relu\":true,\"activation\":\"hardswish\"")),
+        Damage(
+            "a key of another layer", says: "layer “l” (linear) has “relu”",
+            apply: edit("\"name\":\"l\"", "\"name\":\"l\",\"relu\":true")),
+        Damage(
+            "an input of another layout", says: "its input has “layout”",
+            apply: edit("\"width\":4", "\"width\":4,\"layout\":\"nchw\"")),
+        Damage(
+            "a graph with another output", says: "the graph has “outputs_of”",
+            apply: edit("\"version\":1", "\"version\":1,\"outputs_of\":\"p\"")),
+        Damage(
             "no vector at the end", says: "has to give a vector",
-            apply: edit(",\n{\"name\":\"p\"", "],\"x\":[{\"name\":\"p\"")),
+            apply: { builder in
+                let graph = builder.metadata["lookalike.graph"] ?? ""
+                builder.metadata["lookalike.graph"] =
+                    graph.components(separatedBy: ",\n{\"name\":\"p\"")[0] + "]}"
+            }),
         Damage("a missing tensor", says: "“l.bias” is named by the graph") { $0.entries["l.bias"] = nil },
         Damage("a tensor of another shape", says: "[2, 3, 1, 1]") { $0.entries["c.weight"]?["shape"] = [3, 2, 1, 1] },
         Damage("an unknown number format", says: "of type F8") { $0.entries["c.bias"]?["dtype"] = "F8" },

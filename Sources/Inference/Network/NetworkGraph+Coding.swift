@@ -1,4 +1,7 @@
 /// In JSON a node is flat: the keys of its operation are beside its name.
+///
+/// A key that its operation does not have is an error. A layer that ignored `"dilation": 2` would run, and its prints
+/// would be wrong.
 extension NetworkGraph.Node: Codable {
     private enum Key: String, CodingKey {
         case name, op, input, residual, weight, bias, outputs, kernel, stride, padding, relu, power, epsilon
@@ -9,6 +12,17 @@ extension NetworkGraph.Node: Codable {
         case generalizedMean = "generalized_mean"
         case l2Normalization = "l2_normalize"
         case cornerVotes = "corner_votes"
+
+        /// The keys of a node of this kind, besides its name, kind and input.
+        var keys: Set<Key> {
+            switch self {
+            case .convolution: [.weight, .bias, .outputs, .kernel, .stride, .padding, .relu, .residual]
+            case .linear: [.weight, .bias, .outputs]
+            case .generalizedMean: [.power, .epsilon]
+            case .l2Normalization: []
+            case .cornerVotes: [.stride]
+            }
+        }
     }
 
     public init(from decoder: any Decoder) throws {
@@ -16,7 +30,13 @@ extension NetworkGraph.Node: Codable {
         name = try values.decode(String.self, forKey: .name)
         input = try values.decode(String.self, forKey: .input)
         let op = try values.decode(String.self, forKey: .op)
-        switch Kind(rawValue: op) {
+        let kind = Kind(rawValue: op)
+        if let kind {
+            try NetworkGraph.refuseOthers(
+                than: Set(kind.keys.map(\.rawValue)).union(["name", "op", "input"]), in: decoder,
+                of: "layer “\(name)” (\(op))")
+        }
+        switch kind {
         case .convolution:
             operation = .convolution(
                 NetworkGraph.Convolution(

@@ -17,6 +17,18 @@ public struct NetworkGraph: Sendable, Codable {
         public var mean: [Float]
         /// Per channel: red, green, blue.
         public var std: [Float]
+
+        private enum CodingKeys: String, CodingKey, CaseIterable { case width, height, mean, std }
+
+        public init(from decoder: any Decoder) throws {
+            try NetworkGraph.refuseOthers(
+                than: Set(CodingKeys.allCases.map(\.rawValue)), in: decoder, of: "its input")
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            width = try values.decode(Int.self, forKey: .width)
+            height = try values.decode(Int.self, forKey: .height)
+            mean = try values.decode([Float].self, forKey: .mean)
+            std = try values.decode([Float].self, forKey: .std)
+        }
     }
 
     /// One layer: an operation on the output of another layer.
@@ -40,4 +52,16 @@ public struct NetworkGraph: Sendable, Codable {
     /// The node, if any, that localizes the object: eight numbers, x and y of its corners in pixels of the input,
     /// clockwise from its top left.
     public var corners: String?
+
+    private enum CodingKeys: String, CodingKey, CaseIterable { case version, name, input, nodes, corners }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        version = try values.decode(Int.self, forKey: .version)
+        name = try values.decode(String.self, forKey: .name)
+        input = try values.decode(Input.self, forKey: .input)
+        nodes = try values.decode([Node].self, forKey: .nodes)
+        corners = try values.decodeIfPresent(String.self, forKey: .corners)
+        try Self.refuseOthers(than: Set(CodingKeys.allCases.map(\.rawValue)), in: decoder, of: "the graph")
+    }
 }
