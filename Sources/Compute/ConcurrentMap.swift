@@ -1,7 +1,7 @@
-import Dispatch
 import Synchronization
 
-/// The results of `count` work items in order, computed on at most `threads` threads, which take the items dynamically.
+/// The results of `count` work items in order, computed on at most `threads` threads: the current one, and others of
+/// ``ComputeExecutor`` that have nothing to do. They take the items dynamically.
 ///
 /// Every item writes to its own place, so no lock is needed.
 package func concurrentMap<Result: Sendable>(
@@ -12,8 +12,8 @@ package func concurrentMap<Result: Sendable>(
     return [Result](unsafeUninitializedCapacity: count) { buffer, initialized in
         nonisolated(unsafe) let places = buffer
         let next = Atomic<Int>(0)
-        DispatchQueue.concurrentPerform(iterations: workers) { _ in
-            while true {
+        ComputeThreads.current.share(helpers: workers - 1) { isWantedElsewhere in
+            while !isWantedElsewhere() {
                 let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
                 guard index < count else { return }
                 places.initializeElement(at: index, to: body(index))

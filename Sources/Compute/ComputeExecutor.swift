@@ -1,0 +1,66 @@
+/// Threads of the package's own, on which searches and index runs compute.
+///
+/// Swift's tasks share a small pool of threads, and a task that computes for long keeps it from all others. So a
+/// catalog computes here, and tasks that await its results wait without a thread.
+///
+/// **How many threads a query gets.** A job of the queue runs on one thread. Work that can be split is shared with the
+/// threads that have nothing to do at that moment. So a query that is alone uses all cores, and under load each query
+/// has one. A thread that helps goes back to the queue as soon as a job waits there.
+///
+/// Threads start when they are first needed; a process that computes nothing has none.
+///
+/// ```swift
+/// let executor = ComputeExecutor(threads: 2)
+/// let catalog = try Catalog(at: url, executor: executor)
+/// ```
+public final class ComputeExecutor: TaskExecutor {
+    /// One thread per processor that the process may run on; used unless another executor is given.
+    public static let shared = ComputeExecutor(threads: availableProcessorCount)
+
+    /// The maximum number of threads.
+    public var threadCount: Int { threads.count }
+
+    let threads: ComputeThreads
+
+    /// An executor with threads of its own.
+    ///
+    /// - Parameter threads: the maximum number of threads.
+    /// - Precondition: at least one thread.
+    public init(threads: Int) {
+        precondition(threads > 0, "an executor with \(threads) threads runs nothing")
+        self.threads = ComputeThreads(count: threads)
+    }
+
+    deinit { threads.stop() }
+
+    /// Runs a job on one of the threads, after those that wait already.
+    public func enqueue(_ job: consuming ExecutorJob) {
+        threads.enqueue(UnownedJob(job), on: asUnownedTaskExecutor())
+    }
+}
+
+extension TaskExecutor {
+    /// Runs `body` on this executor. It is given a flag that is set when the task is cancelled, which any thread that
+    /// takes part may look at.
+    ///
+    /// - Throws: what `body` throws, and `CancellationError` if the task is cancelled before `body` begins.
+    package func compute<Result: Sendable>(
+        _ body: @Sendable (Cancellation) async throws -> Result
+    ) async throws -> Result {
+        let cancellation = Cancellation()
+        return try await withTaskCancellationHandler {
+            try await withTaskExecutorPreference(self) {
+                try cancellation.check()
+                return try await body(cancellation)
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+}
+
+/// The number of threads that a computation would get if it began now: the current one, and those with nothing to do.
+package var availableThreadCount: Int {
+    let threads = ComputeThreads.current
+    return 1 + min(threads.availableCount, threads.count - 1)
+}

@@ -1,0 +1,153 @@
+import Foundation
+import Synchronization
+
+/// A fixed number of threads with one queue of jobs. Threads without a job help where work is shared.
+///
+/// Unchecked: `condition` guards all that changes, except for the atomics.
+final class ComputeThreads: @unchecked Sendable {
+    let count: Int
+
+    private let condition = NSCondition()
+    private var jobs = JobQueue()
+    /// Shared work that takes more helpers.
+    private var open: [SharedWork] = []
+    private var startedCount = 0
+    private var isStopped = false
+    /// Jobs in the queue.
+    private let waitingCount = Atomic<Int>(0)
+    /// Threads that run a job or help.
+    private let busyCount = Atomic<Int>(0)
+
+    init(count: Int) { self.count = count }
+
+    /// Whether a job waits for a thread.
+    var hasWaitingJobs: Bool { waitingCount.load(ordering: .relaxed) > 0 }
+
+    /// Threads that have nothing to do; none while jobs wait.
+    var availableCount: Int { hasWaitingJobs ? 0 : max(0, count - busyCount.load(ordering: .relaxed)) }
+
+    func enqueue(_ job: UnownedJob, on executor: UnownedTaskExecutor) {
+        condition.lock()
+        jobs.append(JobQueue.Entry(job: job, executor: executor))
+        waitingCount.wrappingAdd(1, ordering: .relaxed)
+        startThreads()
+        condition.unlock()
+        condition.signal()
+    }
+
+    /// Lets the threads end once the queue is empty.
+    func stop() {
+        condition.lock()
+        isStopped = true
+        condition.unlock()
+        condition.broadcast()
+    }
+
+    /// Runs `body` on this thread and on up to `helpers` others that have nothing to do. Returns when all have returned.
+    ///
+    /// - Parameter body: shares out the work by itself; a thread that arrives late may find nothing left. Its argument
+    ///   says whether a helping thread should return because a job waits for it.
+    func share(helpers: Int, _ body: @Sendable (_ isWantedElsewhere: () -> Bool) -> Void) {
+        let wanted = min(helpers, availableCount)
+        guard wanted > 0 else { return body { false } }
+        withoutActuallyEscaping(body) { body in
+            let work = SharedWork(slots: wanted, body: body)
+            condition.lock()
+            open.append(work)
+            startThreads(helpers: wanted)
+            condition.unlock()
+            for _ in 0..<wanted { condition.signal() }
+            body { false }
+            condition.lock()
+            open.removeAll { $0 === work }
+            condition.unlock()
+            work.waitForHelpers()
+        }
+    }
+
+    // MARK: Threads
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let failure = pthread_key_create(&key, nil)
+        precondition(failure == 0, "a process has room for one more thread-specific key")
+        return key
+    }()
+
+    /// The threads that the current one belongs to; the shared ones for any other thread.
+    static var current: ComputeThreads {
+        guard let address = pthread_getspecific(key) else { return ComputeExecutor.shared.threads }
+        return Unmanaged<ComputeThreads>.fromOpaque(address).takeUnretainedValue()
+    }
+
+    /// Starts threads if those that have nothing to do are fewer than the waiting jobs and the helpers that are wanted.
+    /// The lock is held.
+    private func startThreads(helpers: Int = 0) {
+        // A thread that was woken for a job is idle here until it has taken it, and so the job still counts as well.
+        let idle = startedCount - busyCount.load(ordering: .relaxed)
+        let wanted = waitingCount.load(ordering: .relaxed) + helpers
+        for _ in 0..<max(0, min(wanted - idle, count - startedCount)) {
+            startedCount += 1
+            let name = "lookalike-\(startedCount)"
+            let thread = Thread { self.run(named: name) }
+            // Only address space: pages are taken when they are touched.
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+    }
+
+    private func run(named name: String) {
+        // A name that is set before the thread runs is lost.
+        Thread.current.name = name
+        pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
+        condition.lock()
+        while true {
+            if let next = jobs.popFirst() {
+                waitingCount.wrappingSubtract(1, ordering: .relaxed)
+                busyCount.wrappingAdd(1, ordering: .relaxed)
+                condition.unlock()
+                next.job.runSynchronously(on: next.executor)
+                condition.lock()
+                busyCount.wrappingSubtract(1, ordering: .relaxed)
+            } else if let work = open.first {
+                if work.takeSlot() { open.removeFirst() }
+                busyCount.wrappingAdd(1, ordering: .relaxed)
+                condition.unlock()
+                work.help { self.hasWaitingJobs }
+                condition.lock()
+                busyCount.wrappingSubtract(1, ordering: .relaxed)
+            } else if isStopped {
+                condition.unlock()
+                return
+            } else {
+                condition.wait()
+            }
+        }
+    }
+}
+
+/// Jobs in the order in which they came.
+private struct JobQueue {
+    struct Entry {
+        let job: UnownedJob
+        let executor: UnownedTaskExecutor
+    }
+
+    private var entries: [Entry] = []
+    private var first = 0
+
+    mutating func append(_ entry: Entry) { entries.append(entry) }
+
+    /// O(1), amortized.
+    mutating func popFirst() -> Entry? {
+        guard first < entries.count else { return nil }
+        defer {
+            first += 1
+            if first == entries.count || first >= 1024 {
+                entries.removeFirst(first)
+                first = 0
+            }
+        }
+        return entries[first]
+    }
+}
