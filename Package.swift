@@ -30,9 +30,6 @@ let package = Package(
             name: "CJPEG", path: "Sources/SystemLibraries/CJPEG", pkgConfig: "libjpeg",
             providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(
-            name: "COpenBLAS", path: "Sources/SystemLibraries/COpenBLAS", pkgConfig: "openblas",
-            providers: [.apt(["libopenblas-dev"])]),
-        .systemLibrary(
             name: "COpenSSL", path: "Sources/SystemLibraries/COpenSSL", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"])]),
         .target(
@@ -42,7 +39,7 @@ let package = Package(
         .target(name: "CKernels"),
         .target(name: "Compute", dependencies: ["CKernels", "COpenSSL"]),
         .target(name: "Imaging", dependencies: ["CImageCodecs", "CKernels", "Compute"]),
-        .target(name: "VectorSearch", dependencies: ["CKernels", "Compute", "COpenBLAS"]),
+        .target(name: "VectorSearch", dependencies: ["CKernels", "Compute"]),
         .target(name: "Inference", dependencies: ["CKernels", "Compute"]),
         .target(name: "LocalFeatures", dependencies: ["CKernels", "Compute", "Imaging", "Inference"]),
         .target(
@@ -51,7 +48,7 @@ let package = Package(
         .target(
             name: "DefaultModel", dependencies: ["FeaturePrints", "Inference", "LocalFeatures"], path: "Models",
             exclude: ["report", "training", "README.md"],
-            sources: ["DefaultModel.swift", "DefaultLocalFeatureModel.swift"],
+            sources: ["DefaultModel.swift", "DefaultLocalFeatureModel.swift", "DefaultModelFile.swift"],
             resources: [.copy("default.safetensors"), .copy("local-features.safetensors")]),
         .target(
             name: "Catalogs",

@@ -1,28 +1,29 @@
-import COpenBLAS
+import CKernels
 import Compute
 
-/// A group of queries against all rows through BLAS.
+/// A group of queries against all rows through a matrix product.
 ///
-/// BLAS sums in another order, so its distances differ from the kernel's in the last bits. They select `k + spare`
-/// candidates per query, whose distances the kernel computes. If the farthest candidate is farther than the k-th
-/// distance by more than the rounding errors, no other row can belong to the result. Otherwise (many near-ties) the
-/// query gets a scan of its own.
+/// The product (``QueryProducts``) sums in another order, so its distances differ from the kernel's in the last bits.
+/// They select `k + spare` candidates per query, whose distances the kernel computes. If the farthest candidate is
+/// farther than the k-th distance by more than the rounding errors, no other row can belong to the result. Otherwise
+/// (many near-ties) the query gets a scan of its own.
 struct BatchScan: Sendable {
     let matrix: PrintMatrix
     let kernels: SIMDTarget
     let queries: [[Float]]
     let k: Int
+    let cancellation: Cancellation
 
     private static let spare = 16
-    /// Rows per block: with 256 queries a block of distances takes 256 KiB.
+    /// Rows per block: with 256 queries a block of products takes 256 KiB.
     private static let rowsPerBlock = 256
 
     /// The nearest rows of each query; nil if the candidates do not prove them.
     func run(workers: Int) -> [[Neighbor]?] {
-        let flat = queries.flatMap { $0 }
         let norms = queries.map { query in query.withUnsafeBufferPointer(PrintMatrix.squaredNorm) }
+        let products = QueryProducts(queries, dimension: matrix.dimension, kernels: kernels)
         let parts = concurrentMap(workers, threads: workers) { worker in
-            candidates(flat, norms: norms, rows: (0..<matrix.rowCount).part(worker, of: workers))
+            candidates(products, norms: norms, rows: (0..<matrix.rowCount).part(worker, of: workers))
         }
         let largestNorm = parts.map(\.largestNorm).max() ?? 0
         return queries.indices.map { query in
@@ -32,35 +33,41 @@ struct BatchScan: Sendable {
         }
     }
 
-    private func candidates(_ flat: [Float], norms: [Float], rows: Range<Int>) -> (best: [TopK], largestNorm: Float) {
+    private func candidates(
+        _ products: QueryProducts, norms: [Float], rows: Range<Int>
+    ) -> (best: [TopK], largestNorm: Float) {
         var best = queries.map { _ in TopK(k + Self.spare) }
         var largest: Float = 0
-        let block = Self.rowsPerBlock
-        let products = UnsafeMutablePointer<Float>.allocate(capacity: queries.count * block)
-        defer { products.deallocate() }
-        var row = rows.lowerBound
-        while row < rows.upperBound {
+        let (block, lanes) = (Self.rowsPerBlock, QueryProducts.lanes)
+        let values = AlignedProducts(count: products.groupCount * block * lanes)
+        var found = [UInt32](repeating: 0, count: block)
+        // What a product may be below for its row to be a candidate; unreachable in lanes without a query.
+        var limits = [Float](repeating: -.infinity, count: products.groupCount * lanes)
+        for query in queries.indices { limits[query] = .infinity }
+        for row in stride(from: rows.lowerBound, to: rows.upperBound, by: block) {
+            if cancellation.isCancelled { break }
             let count = min(block, rows.upperBound - row)
-            cblas_sgemm(
-                CblasRowMajor, CblasNoTrans, CblasTrans, blasint(queries.count), blasint(count),
-                blasint(matrix.dimension),
-                -2, flat, blasint(matrix.dimension), matrix.rows + row * matrix.dimension, blasint(matrix.dimension),
-                0, products, blasint(block))
+            products.compute(rows: matrix.rows + row * matrix.dimension, count: count, into: values.pointer)
             let rowNorms = matrix.squaredNorms + row
             for index in 0..<count { largest = max(largest, rowNorms[index]) }
-            for query in queries.indices {
-                let line = products + query * block
-                let norm = norms[query]
-                var bound = best[query].bound
-                for index in 0..<count {
-                    let distance = max(0, norm + rowNorms[index] + line[index])
-                    if distance <= bound {
-                        best[query].offer(row: row + index, squaredDistance: distance)
-                        bound = best[query].bound
+            for group in 0..<products.groupCount {
+                let first = group * lanes
+                let lines = values.pointer + group * count * lanes
+                let within = limits.withUnsafeBufferPointer { limits in
+                    lk_select_rows(lines, rowNorms, count, limits.baseAddress.map { $0 + first }, &found)
+                }
+                guard within > 0 else { continue }
+                for query in first..<min(first + lanes, queries.count) {
+                    for index in found[..<within].lazy.map(Int.init) {
+                        best[query].offer(
+                            row: row + index,
+                            squaredDistance: max(
+                                0, norms[query] + rowNorms[index] + lines[index * lanes + query - first]))
                     }
+                    // Compared with a sum in another order; what that may miss is within the error of `proven`.
+                    limits[query] = best[query].bound - norms[query]
                 }
             }
-            row += count
         }
         return (best, largest)
     }
@@ -86,4 +93,16 @@ struct BatchScan: Sendable {
         let error = 4 * Float(matrix.dimension + 4) * 0x1p-24 * (queryNorm + rowNorm)
         return farthest.squaredDistance - error > kth.squaredDistance ? nearest : nil
     }
+}
+
+/// Memory for products, on a cache line.
+private final class AlignedProducts {
+    let pointer: UnsafeMutablePointer<Float>
+
+    init(count: Int) {
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<Float>.stride, alignment: 64)
+        pointer = bytes.bindMemory(to: Float.self, capacity: count)
+    }
+
+    deinit { UnsafeMutableRawPointer(pointer).deallocate() }
 }

@@ -13,6 +13,14 @@ extension ExactSearch {
         toAnyOf queries: [[Float]], k: Int, among rows: [Range<Int>]? = nil, after last: Neighbor? = nil,
         threads: Int? = nil
     ) -> [Neighbor] {
+        nearest(toAnyOf: queries, k: k, among: rows, after: last, threads: threads, cancellation: .none)
+    }
+
+    /// - Parameter cancellation: once it is set, the result is incomplete.
+    package func nearest(
+        toAnyOf queries: [[Float]], k: Int, among rows: [Range<Int>]? = nil, after last: Neighbor? = nil,
+        threads: Int? = nil, cancellation: Cancellation
+    ) -> [Neighbor] {
         check(queries)
         guard !queries.isEmpty, k > 0 else { return [] }
         let rows = rows ?? [0..<matrix.rowCount]
@@ -25,20 +33,26 @@ extension ExactSearch {
         }
         let rowCount = rows.reduce(0) { $0 + $1.count }
         let workers = workerCount(threads, work: queries.count * rowCount * matrix.dimension)
-        let quantized = quantized.map { QuantizedScan(matrix, rows: $0, queries: queries, kernels: kernels) }
+        let quantized = quantized.map {
+            QuantizedScan(matrix, rows: $0, queries: queries, kernels: kernels, cancellation: cancellation)
+        }
         let parts = concurrentMap(workers, threads: workers) { worker in
             let part = blocks[blocks.indices.part(worker, of: workers)]
-            return quantized?.nearest(in: part, k: k, after: last) ?? scan(queries, blocks: part, k: k, after: last)
+            return quantized?.nearest(in: part, k: k, after: last)
+                ?? scan(queries, blocks: part, k: k, after: last, cancellation: cancellation)
         }
         return TopK(merging: parts).sorted()
     }
 
-    private func scan(_ queries: [[Float]], blocks: ArraySlice<Range<Int>>, k: Int, after last: Neighbor?) -> TopK {
+    private func scan(
+        _ queries: [[Float]], blocks: ArraySlice<Range<Int>>, k: Int, after last: Neighbor?, cancellation: Cancellation
+    ) -> TopK {
         var best = TopK(k)
         withUnsafeTemporaryAllocation(of: Float.self, capacity: 2 * Self.rowsPerBlock) { memory in
             guard let nearest = memory.baseAddress else { return }
             let distances = nearest + Self.rowsPerBlock
             for block in blocks {
+                if cancellation.isCancelled { return }
                 for (index, query) in queries.enumerated() {
                     let out = index == 0 ? nearest : distances
                     squaredDistances(from: query, to: block, into: out)

@@ -1,4 +1,3 @@
-import COpenBLAS
 import Compute
 import Foundation
 
@@ -6,9 +5,10 @@ import Foundation
 ///
 /// If the matrix has int8 rows (``QuantizedRows``) and the CPU a fast int8 dot product, a lower bound from them rejects
 /// most rows; the rest are ranked by exact float32 distances. Otherwise a single query goes through the float32 kernel,
-/// at memory bandwidth, and a batch goes through BLAS (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to
-/// select candidates for that kernel. The result of a query is bit-identical alone and in a batch, for any number of
-/// threads and on every SIMD target.
+/// at memory bandwidth, and a batch goes through a matrix product (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the
+/// cache, to select candidates for that kernel. The result of a query is bit-identical alone and in a batch, for any
+/// number of threads and on every SIMD target. Without `threads`, a search uses the threads that have nothing else to do
+/// (`ComputeExecutor`).
 public struct ExactSearch: Sendable {
     /// The rows that are searched.
     public let matrix: PrintMatrix
@@ -27,11 +27,7 @@ public struct ExactSearch: Sendable {
         self.matrix = matrix
         self.kernels = simd
         quantized = int8 ?? simd.hasFastInt8DotProduct ? matrix.quantized : nil
-        // The package's own threads share the work; BLAS must not start more.
-        _ = Self.singleThreadedBLAS
     }
-
-    private static let singleThreadedBLAS: Void = openblas_set_num_threads(1)
 
     /// The `k` nearest rows, nearest first; ties in the matrix's order. O(rowCount · dimension).
     ///
@@ -44,10 +40,18 @@ public struct ExactSearch: Sendable {
     ///
     /// - Precondition: the queries have the matrix's dimension.
     public func nearest(toEach queries: [[Float]], k: Int, threads: Int? = nil) -> [[Neighbor]] {
+        nearest(toEach: queries, k: k, threads: threads, cancellation: .none)
+    }
+
+    /// - Parameter cancellation: once it is set, the result is incomplete.
+    package func nearest(
+        toEach queries: [[Float]], k: Int, threads: Int? = nil, cancellation: Cancellation
+    ) -> [[Neighbor]] {
         check(queries)
-        guard queries.count >= Self.fewestForBatch, k < matrix.rowCount, k > 0 else {
-            return queries.map { nearest(to: $0, k: k, threads: threads) }
+        func alone(_ query: [Float]) -> [Neighbor] {
+            nearest(toAnyOf: [query], k: k, threads: threads, cancellation: cancellation)
         }
+        guard queries.count >= Self.fewestForBatch, k < matrix.rowCount, k > 0 else { return queries.map(alone) }
         let groups = stride(from: 0, to: queries.count, by: Self.queriesPerBlock).map {
             $0..<min($0 + Self.queriesPerBlock, queries.count)
         }
@@ -56,12 +60,14 @@ public struct ExactSearch: Sendable {
         return groups.flatMap { range in
             let group = Array(queries[range])
             if let quantized {
-                return QuantizedBatchScan(matrix, rows: quantized, queries: group, k: k, kernels: kernels)
-                    .run(workers: workers)
-            }
-            return BatchScan(matrix: matrix, kernels: kernels, queries: group, k: k)
+                return QuantizedBatchScan(
+                    matrix, rows: quantized, queries: group, k: k, kernels: kernels, cancellation: cancellation
+                )
                 .run(workers: workers)
-                .enumerated().map { index, found in found ?? nearest(to: group[index], k: k, threads: threads) }
+            }
+            return BatchScan(matrix: matrix, kernels: kernels, queries: group, k: k, cancellation: cancellation)
+                .run(workers: workers)
+                .enumerated().map { index, found in found ?? alone(group[index]) }
         }
     }
 
@@ -82,7 +88,7 @@ public struct ExactSearch: Sendable {
     }
 
     func workerCount(_ threads: Int?, work: Int) -> Int {
-        let wanted = max(1, threads ?? availableProcessorCount)
+        let wanted = max(1, threads ?? availableThreadCount)
         return max(1, min(wanted, work / Self.workPerThread))
     }
 

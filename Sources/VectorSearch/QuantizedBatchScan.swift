@@ -9,17 +9,22 @@ struct QuantizedBatchScan {
     let kernels: SIMDTarget
     let queries: [[Float]]
     let k: Int
+    let cancellation: Cancellation
     private let bounds: [lk_distance_bound]
     /// All queries, each padded to whole quads.
     private let codes: [Int8]
     private let quads: Int
 
-    init(_ matrix: PrintMatrix, rows: QuantizedRows, queries: [[Float]], k: Int, kernels: SIMDTarget) {
+    init(
+        _ matrix: PrintMatrix, rows: QuantizedRows, queries: [[Float]], k: Int, kernels: SIMDTarget,
+        cancellation: Cancellation
+    ) {
         self.matrix = matrix
         self.rows = rows
         self.kernels = kernels
         self.queries = queries
         self.k = k
+        self.cancellation = cancellation
         let quantized = queries.map { QuantizedQuery($0) }
         bounds = quantized.map { lk_distance_bound($0) }
         let quads = (matrix.dimension + 3) / 4
@@ -52,6 +57,7 @@ struct QuantizedBatchScan {
             found.deallocate()
         }
         for first in stride(from: range.lowerBound, to: range.upperBound, by: Self.rowsPerBlock) {
+            if cancellation.isCancelled { break }
             let count = min(Self.rowsPerBlock, range.upperBound - first)
             let groups = (count + Self.groupSize - 1) / Self.groupSize
             kernels.table.pack_quantized_rows(rows.codes + first * dimension, dimension, count, dimension, packed)

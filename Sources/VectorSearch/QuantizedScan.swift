@@ -13,12 +13,16 @@ struct QuantizedScan {
     private let queries: [[Float]]
     private let quantized: [QuantizedQuery]
     private let bounds: [lk_distance_bound]
+    private let cancellation: Cancellation
 
-    init(_ matrix: PrintMatrix, rows: QuantizedRows, queries: [[Float]], kernels: SIMDTarget) {
+    init(
+        _ matrix: PrintMatrix, rows: QuantizedRows, queries: [[Float]], kernels: SIMDTarget, cancellation: Cancellation
+    ) {
         self.matrix = matrix
         self.rows = rows
         self.kernels = kernels
         self.queries = queries
+        self.cancellation = cancellation
         quantized = queries.map { QuantizedQuery($0) }
         bounds = quantized.map { lk_distance_bound($0) }
     }
@@ -33,6 +37,7 @@ struct QuantizedScan {
                 guard let dots = dots.baseAddress, let found = found.baseAddress else { return }
                 var isCandidate = [Bool](repeating: false, count: largest)
                 for block in blocks {
+                    if cancellation.isCancelled { return }
                     let first = block.lowerBound
                     var candidates = 0
                     for (query, codes) in quantized.enumerated() {

@@ -135,3 +135,23 @@ struct ExactSearchTests {
         #expect(search.nearest(toAnyOf: queries, k: 3, among: []).isEmpty)
     }
 }
+
+struct CancelledScanTests {
+    /// Scans look at the flag before each block, so one that is set leaves nothing to find.
+    @Test func aScanEndsWhenItIsCancelled() {
+        var random = SeededGenerator(seed: 15)
+        let (rows, dimension) = (5_000, 16)
+        let values = random.floats(rows * dimension)
+        let quantized = PrintMatrix(values, dimension: dimension)
+        let queries = (0..<6).map { Array(values[($0 * dimension)..<(($0 + 1) * dimension)]) }
+        let cancelled = Cancellation()
+        cancelled.cancel()
+        for simd in SIMDTarget.available {
+            let search = ExactSearch(quantized, simd: simd)
+            #expect(search.nearest(toAnyOf: queries, k: 5, cancellation: .none).count == 5)
+            #expect(search.nearest(toAnyOf: queries, k: 5, cancellation: cancelled).isEmpty)
+            let found = search.nearest(toEach: queries, k: 5, cancellation: cancelled)
+            #expect(found.count == 6 && found.joined().isEmpty)
+        }
+    }
+}

@@ -319,6 +319,11 @@ const lk_kernels *lk_kernels_selected(void);
 // The table of a SIMD target; NULL if the CPU or the build lacks it.
 const lk_kernels *lk_kernels_for(lk_simd_target target);
 
+// The rows that are near any of sixteen queries: `products` has sixteen numbers per row, and a row counts if one of
+// them plus the row's squared norm is at most the query's limit, or not a number. Returns how many were found.
+size_t lk_select_rows(const float *products, const float *squared_norms, size_t count, const float *limits,
+                      uint32_t *found);
+
 // The processors that this process may run on; 0 if unknown.
 int lk_available_processors(void);
 
