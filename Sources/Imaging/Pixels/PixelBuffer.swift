@@ -1,6 +1,10 @@
+import Foundation
+
 /// A rectangle of 8-bit pixels in memory: rows from the top, `bytesPerRow` bytes apart.
 ///
-/// A buffer owns its bytes, or wraps the caller's without a copy. It is immutable; share it between tasks.
+/// A buffer wraps memory of the caller without a copy, or owns what was converted to eight bits: camera frames
+/// (``init(nv12:chroma:width:height:encoding:)``) and deeper pixels (``init(converting:from:width:height:alpha:)``).
+/// It is immutable; share it between tasks.
 public struct PixelBuffer: Sendable {
     /// In pixels, at least 1.
     public let width: Int
@@ -17,6 +21,8 @@ public struct PixelBuffer: Sendable {
     public internal(set) var sourceSize: (width: Int, height: Int)
 
     let storage: PixelStorage
+    /// Where the first row starts in the storage.
+    let offset: Int
 
     /// Wraps memory of the caller without a copy.
     ///
@@ -35,7 +41,37 @@ public struct PixelBuffer: Sendable {
             storage: storage, width: width, height: height, bytesPerRow: bytesPerRow, format: format, alpha: alpha)
     }
 
-    /// Copies `bytes`.
+    /// Keeps the rows in `data`, without a copy.
+    ///
+    /// ```swift
+    /// let frame = try PixelBuffer(wrapping: data, width: 1920, height: 1080, bytesPerRow: 7680, format: .bgra8)
+    /// ```
+    ///
+    /// - Throws: ``PixelBufferError`` when the shape does not fit the data.
+    /// - Complexity: O(1).
+    public init(
+        wrapping data: Data, width: Int, height: Int, bytesPerRow: Int? = nil, format: PixelFormat,
+        alpha: AlphaMode = .premultiplied
+    ) throws(PixelBufferError) {
+        try self.init(
+            storage: PixelStorage(data), width: width, height: height, bytesPerRow: bytesPerRow, format: format,
+            alpha: alpha)
+    }
+
+    /// Keeps the rows in `bytes`, without a copy.
+    ///
+    /// - Throws: ``PixelBufferError`` when the shape does not fit the bytes.
+    /// - Complexity: O(1).
+    public init(
+        wrapping bytes: [UInt8], width: Int, height: Int, bytesPerRow: Int? = nil, format: PixelFormat,
+        alpha: AlphaMode = .premultiplied
+    ) throws(PixelBufferError) {
+        try self.init(
+            storage: PixelStorage(bytes), width: width, height: height, bytesPerRow: bytesPerRow, format: format,
+            alpha: alpha)
+    }
+
+    /// The same as ``init(wrapping:width:height:bytesPerRow:format:alpha:)``.
     ///
     /// - Throws: ``PixelBufferError`` when the shape does not fit the bytes.
     public init(
@@ -43,12 +79,11 @@ public struct PixelBuffer: Sendable {
         format: PixelFormat, alpha: AlphaMode = .premultiplied
     ) throws(PixelBufferError) {
         try self.init(
-            storage: PixelStorage(copying: bytes), width: width, height: height,
-            bytesPerRow: bytesPerRow, format: format, alpha: alpha)
+            wrapping: bytes, width: width, height: height, bytesPerRow: bytesPerRow, format: format, alpha: alpha)
     }
 
     init(
-        storage: PixelStorage, width: Int, height: Int, bytesPerRow: Int?,
+        storage: PixelStorage, offset: Int = 0, width: Int, height: Int, bytesPerRow: Int?,
         format: PixelFormat, alpha: AlphaMode
     ) throws(PixelBufferError) {
         guard width > 0, height > 0 else { throw .emptyShape(width: width, height: height) }
@@ -59,8 +94,8 @@ public struct PixelBuffer: Sendable {
         }
         let (before, overflow) = stride.multipliedReportingOverflow(by: height - 1)
         let (needed, lastOverflow) = before.addingReportingOverflow(rowBytes)
-        guard !overflow, !lastOverflow, needed <= storage.bytes.count else {
-            throw .tooFewBytes(needed: overflow || lastOverflow ? nil : needed, given: storage.bytes.count)
+        guard !overflow, !lastOverflow, needed <= storage.count - offset else {
+            throw .tooFewBytes(needed: overflow || lastOverflow ? nil : needed, given: storage.count - offset)
         }
         self.width = width
         self.height = height
@@ -69,13 +104,16 @@ public struct PixelBuffer: Sendable {
         self.format = format
         self.alpha = format.hasAlpha ? alpha : .ignored
         self.storage = storage
+        self.offset = offset
     }
 
     /// Calls `body` with the rows. The pointer is valid only during the call.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try withExtendedLifetime(storage) { () throws(Failure) -> Result in try body(storage.bytes) }
+        try storage.withUnsafeBytes { bytes throws(Failure) in
+            try body(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+        }
     }
 }
 
@@ -87,6 +125,10 @@ public enum PixelBufferError: Error, Equatable, CustomStringConvertible {
     case rowTooShort(bytesPerRow: Int, width: Int, format: PixelFormat)
     /// `needed` is nil if the size overflows an integer.
     case tooFewBytes(needed: Int?, given: Int)
+    /// A plane of a frame is too small, by its name; `needed` is nil if the size overflows an integer.
+    case planeTooSmall(String, needed: Int?, given: Int)
+    /// A frame has a pixel format that cannot be read.
+    case unknownFormat(String)
 
     public var description: String {
         switch self {
@@ -98,32 +140,11 @@ public enum PixelBufferError: Error, Equatable, CustomStringConvertible {
             "the pixels take \(needed) bytes, but the memory has \(given)"
         case .tooFewBytes(nil, let given):
             "the size of the pixels overflows an integer, but the memory has \(given)"
+        case .planeTooSmall(let name, let needed?, let given):
+            "the plane “\(name)” needs \(needed) bytes, but has \(given)"
+        case .planeTooSmall(let name, nil, let given):
+            "the size of the plane “\(name)” overflows an integer, but it has \(given) bytes"
+        case .unknownFormat(let name): "pixels of the format \(name) cannot be read"
         }
     }
-}
-
-/// The memory behind a buffer, released with its last user.
-///
-/// Unchecked: the bytes are never written after the storage is shared.
-final class PixelStorage: @unchecked Sendable {
-    let bytes: UnsafeRawBufferPointer
-    private let release: @Sendable () -> Void
-
-    init(bytes: UnsafeRawBufferPointer, release: @escaping @Sendable () -> Void) {
-        self.bytes = bytes
-        self.release = release
-    }
-
-    convenience init(copying source: [UInt8]) {
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: source.count, alignment: 64)
-        copy.copyBytes(from: source)
-        self.init(owning: copy)
-    }
-
-    convenience init(owning memory: UnsafeMutableRawBufferPointer) {
-        let address = UInt(bitPattern: memory.baseAddress)
-        self.init(bytes: UnsafeRawBufferPointer(memory)) { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
-    }
-
-    deinit { release() }
 }

@@ -26,14 +26,9 @@ extension PixelBuffer {
         guard region.x >= 0, region.y >= 0, region.width > 0, region.height > 0,
             region.x <= width - region.width, region.y <= height - region.height
         else { throw .emptyShape(width: region.width, height: region.height) }
-        let offset = region.y * bytesPerRow + region.x * format.bytesPerPixel
-        let parent = storage
-        let part = PixelStorage(bytes: UnsafeRawBufferPointer(rebasing: parent.bytes[offset...])) {
-            withExtendedLifetime(parent) {}
-        }
         return try PixelBuffer(
-            storage: part, width: region.width, height: region.height, bytesPerRow: bytesPerRow,
-            format: format, alpha: alpha)
+            storage: storage, offset: offset + region.y * bytesPerRow + region.x * format.bytesPerPixel,
+            width: region.width, height: region.height, bytesPerRow: bytesPerRow, format: format, alpha: alpha)
     }
 
     /// The center crop of `fraction` (0...1] of both sides, at least one pixel, sharing the image's memory. O(1).
