@@ -5,15 +5,12 @@ import Inference
 extension FeaturePrintModel {
     /// The model that the package ships, read once.
     ///
-    /// - Throws: ``ModelError`` where the program was moved without its resources.
+    /// - Throws: ``ModelError``, with the reason `notFound` if the file is at none of the places of ``DefaultModelFile``.
     public static func `default`() throws(ModelError) -> FeaturePrintModel {
         try shared.get()
     }
 
     private static let shared: Result<FeaturePrintModel, ModelError> = Result { () throws(ModelError) in
-        guard let url = Bundle.module.url(forResource: "default", withExtension: "safetensors") else {
-            throw ModelError(source: "default.safetensors", reason: .unreadable("it is not beside the program"))
-        }
-        return try FeaturePrintModel(contentsOf: url)
+        try FeaturePrintModel(contentsOf: DefaultModelFile.prints.find())
     }
 }

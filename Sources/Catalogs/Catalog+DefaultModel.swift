@@ -1,4 +1,5 @@
 import FeaturePrints
+import Foundation
 import LocalFeatures
 
 #if DefaultModel
@@ -12,6 +13,19 @@ extension Catalog {
             try .default()
         #else
             nil
+        #endif
+    }
+
+    /// Whether a model is the default one, which catalogs need no copy of. Compares files; the default model is not
+    /// loaded.
+    static func isDefault(_ model: FeaturePrintModel) -> Bool {
+        #if DefaultModel
+            guard let url = try? DefaultModelFile.prints.find(),
+                FileStamp(path: url.path)?.size == Int64(model.fileData.count)
+            else { return false }
+            return (try? Data(contentsOf: url, options: .mappedIfSafe)) == model.fileData
+        #else
+            false
         #endif
     }
 

@@ -4,6 +4,8 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
     public enum Reason: Equatable, Sendable {
         /// The file does not exist or may not be read; the system's message.
         case unreadable(String)
+        /// The file of a default model is at none of the places that were searched.
+        case notFound(places: [String])
         /// Not a safetensors file, or one that contradicts itself.
         case malformed(String)
         /// The layer graph is missing, or cannot be run; says which layer.
@@ -32,6 +34,9 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
     public var description: String {
         switch reason {
         case .unreadable(let words): "\(source): cannot be read: \(words)"
+        case .notFound(let places):
+            "\(source): was not found; it was looked for at \(places.joined(separator: ", ")). "
+                + "Put it beside the program, or set LOOKALIKE_MODEL to its path or folder"
         case .malformed(let words): "\(source): is not a usable safetensors file: \(words)"
         case .unusableGraph(let words): "\(source): its layer graph cannot be run: \(words)"
         case .unusableTensor(let name, let words): "\(source): tensor “\(name)” \(words)"
