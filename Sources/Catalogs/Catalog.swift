@@ -1,3 +1,4 @@
+import Compute
 import FeaturePrints
 import Foundation
 import Imaging
@@ -7,7 +8,12 @@ import Synchronization
 /// A folder of entities with precomputed prints, open for searching.
 ///
 /// Any number of processes may have a catalog open while one writes to it (``CatalogIndexer``). The prints are mapped
-/// into memory, so opening is as fast for a million entities as for a thousand. A catalog may be shared between tasks.
+/// into memory, so opening is as fast for a million entities as for a thousand.
+///
+/// A catalog may be shared between tasks. Its asynchronous methods compute and read on an executor of the package's own,
+/// and keep no thread of Swift's tasks. Alone, a search uses all cores; under load, each search has one, and searches
+/// that are in flight together share one pass over the prints. A cancelled search ends after the stage that it is in;
+/// the stages are a few milliseconds long, and a scan of any number of prints ends within two.
 public final class Catalog: Sendable {
     /// The model of the catalog's prints. Queries are embedded with it.
     public let model: FeaturePrintModel
@@ -20,6 +26,9 @@ public final class Catalog: Sendable {
     /// Extracts the local features of queries; nil in a catalog without local features.
     let extractor: LocalFeatureExtractor?
     let filtered = Mutex<FilteredRows?>(nil)
+    /// Where the catalog computes and reads.
+    let executor: any TaskExecutor
+    let scans: JoinedScans
 
     /// Opens the catalog in a folder. O(1), or O(catalog) if a derived file is missing, stale or damaged.
     ///
@@ -27,10 +36,13 @@ public final class Catalog: Sendable {
     /// cannot be written. Then a file of an earlier state serves until there is the next one, and without any the
     /// contents are made in memory. A catalog that cannot be written is read as its database and its log are now.
     ///
-    /// - Parameter model: the model of the catalog's prints. Without it, the copy in the catalog's folder or the
-    ///   default model is used.
+    /// - Parameters:
+    ///   - model: the model of the catalog's prints. Without it, the copy in the catalog's folder or the default model is
+    ///     used.
+    ///   - executor: where searches compute, `ComputeExecutor.shared` by default. Parts of a search that can be split
+    ///     are shared with threads of a `ComputeExecutor` that have nothing else to do.
     /// - Throws: ``CatalogError``; one reason is that the prints were made with another model.
-    public init(at url: URL, model: FeaturePrintModel? = nil) throws {
+    public init(at url: URL, model: FeaturePrintModel? = nil, executor: (any TaskExecutor)? = nil) throws {
         folder = CatalogFolder(url: url)
         database = try CatalogDatabase.reading(folder)
         let (folder, database) = (folder, database)
@@ -42,6 +54,23 @@ public final class Catalog: Sendable {
         let localFeatureModel = try Self.localFeatureModel(of: database)
         extractor = localFeatureModel.map { LocalFeatureExtractor($0) }
         lists = try localFeatureModel.map { try OpenDerivedFile(DerivedFileStore(database: database, source: $0)) }
+        let chosen = executor ?? ComputeExecutor.shared
+        self.executor = chosen
+        scans = JoinedScans(executor: chosen)
+    }
+
+    /// Opens the catalog in a folder without keeping the calling task's thread, which matters if a derived file has to be
+    /// made. Parameters, errors and complexity are those of ``init(at:model:executor:)``.
+    public static func open(
+        at url: URL, model: FeaturePrintModel? = nil, executor: (any TaskExecutor)? = nil
+    ) async throws -> Catalog {
+        let chosen = executor ?? ComputeExecutor.shared
+        return try await chosen.compute { _ in try Catalog(at: url, model: model, executor: chosen) }
+    }
+
+    /// Computes, or reads the database, on the catalog's executor.
+    package func reading<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
+        try await executor.compute { _ in try body() }
     }
 
     /// Whether the catalog has local features. Without them, queries are matched by their prints alone.

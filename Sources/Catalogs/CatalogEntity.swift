@@ -12,13 +12,13 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
     public var labels: [String]
     /// The manifest's other columns.
     public var attributes: [String: String]
-    /// The path of its image.
+    /// The path of its image; for one that was indexed from memory, whatever the app likes to keep here.
     public var image: String
 
     /// An entity with the given metadata.
     public init(
         id: String, type: String? = nil, title: String? = nil, subtitle: String? = nil,
-        labels: [String] = [], attributes: [String: String] = [:], image: String
+        labels: [String] = [], attributes: [String: String] = [:], image: String = ""
     ) {
         self.id = id
         self.type = type

@@ -30,6 +30,8 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case unknownEntities([String])
         /// Pruning would remove every entity, because no image of the catalog exists, as when a disk is not mounted.
         case allImagesMissing(count: Int)
+        /// No entity has an attribute of this name.
+        case unknownAttribute(String)
     }
 
     /// The catalog's folder.
@@ -77,6 +79,7 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case .allImagesMissing(let count):
             "\(folder): none of the images of its \(count) entities exists; nothing was removed. "
                 + "Is their disk mounted? Use “--force” to remove them all"
+        case .unknownAttribute(let name): "\(folder): none of its entities has an attribute “\(name)”"
         }
     }
 }

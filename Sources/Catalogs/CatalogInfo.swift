@@ -26,26 +26,28 @@ public struct CatalogInfo: Sendable {
 }
 
 extension Catalog {
-    /// Size and provenance of the catalog.
+    /// Size and provenance of the catalog. O(entities).
     public var info: CatalogInfo {
-        get throws {
-            let dimension = try currentMatrix().dimension
-            return try folder.mappingErrors {
-                try database.reader.read { db in
-                    CatalogInfo(
-                        entityCount: try EntityRecord.fetchCount(db), dimension: dimension,
-                        revision: try CatalogRevision.current(db)?.number ?? 0, model: model.identity,
-                        typeCounts: try Row.fetchAll(
-                            db,
-                            sql:
-                                "SELECT COALESCE(type, '') AS type, COUNT(*) AS count FROM entity GROUP BY 1 ORDER BY 1"
-                        ).map { ($0["type"], $0["count"]) },
-                        entitiesWithLocalFeatures: try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM localFeatures") ?? 0,
-                        writtenBy: try Setting.writtenBy.read(db),
-                        databaseBytes: FileStamp(path: folder.database.path)?.size ?? 0,
-                        matrixBytes: FileStamp(path: folder.matrix.path)?.size ?? 0,
-                        invertedListBytes: FileStamp(path: folder.invertedLists.path)?.size ?? 0)
-                }
+        get async throws { try await reading { try currentInfo() } }
+    }
+
+    private func currentInfo() throws -> CatalogInfo {
+        let dimension = try currentMatrix().dimension
+        return try folder.mappingErrors {
+            try database.reader.read { db in
+                CatalogInfo(
+                    entityCount: try EntityRecord.fetchCount(db), dimension: dimension,
+                    revision: try CatalogRevision.current(db)?.number ?? 0, model: model.identity,
+                    typeCounts: try Row.fetchAll(
+                        db,
+                        sql:
+                            "SELECT COALESCE(type, '') AS type, COUNT(*) AS count FROM entity GROUP BY 1 ORDER BY 1"
+                    ).map { ($0["type"], $0["count"]) },
+                    entitiesWithLocalFeatures: try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM localFeatures") ?? 0,
+                    writtenBy: try Setting.writtenBy.read(db),
+                    databaseBytes: FileStamp(path: folder.database.path)?.size ?? 0,
+                    matrixBytes: FileStamp(path: folder.matrix.path)?.size ?? 0,
+                    invertedListBytes: FileStamp(path: folder.invertedLists.path)?.size ?? 0)
             }
         }
     }

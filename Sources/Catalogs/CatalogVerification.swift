@@ -9,7 +9,11 @@ extension Catalog {
     /// The database is checked against the digests that were stored with each image, and each derived file against its
     /// own digest and, if the database has no problem, against the database. A damaged derived file is reported. It is
     /// also rebuilt, unless another process is writing to the catalog or the folder cannot be written.
-    public func verify() throws -> [String] {
+    ///
+    /// - Throws: ``CatalogError`` if the catalog cannot be read or a file cannot be rebuilt, and `CancellationError`.
+    public func verify() async throws -> [String] { try await reading { try problems() } }
+
+    private func problems() throws -> [String] {
         let problems = try folder.mappingErrors { try databaseProblems() }
         return try problems + matrix.store.problems(comparing: problems.isEmpty)
             + (lists?.store.problems(comparing: problems.isEmpty) ?? [])

@@ -9,7 +9,7 @@ extension FeaturePrintModel {
 
     /// Embeds an image of any size. The image is stretched to the network's input.
     ///
-    /// - Parameter threads: all cores by default.
+    /// - Parameter threads: by default those that have nothing else to do (`ComputeExecutor`).
     /// - Throws: `ModelError` when the network's output has no direction.
     public func featurePrint(
         for image: PixelBuffer, threads: Int? = nil, timings: StageTimings? = nil
@@ -35,14 +35,28 @@ extension FeaturePrintModel {
     public func embed(
         _ crops: [ImageCrop], threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> [CropPrint] {
-        let threads = max(1, threads ?? availableProcessorCount)
+        do {
+            return try embed(crops, threads: threads, timings: timings, cancellation: .none)
+        } catch let error as ModelError {
+            throw error
+        } catch {
+            preconditionFailure("what is never cancelled throws no \(error)")
+        }
+    }
+
+    /// - Throws: `ModelError`, and `CancellationError` between batches.
+    package func embed(
+        _ crops: [ImageCrop], threads: Int? = nil, timings: StageTimings? = nil, cancellation: Cancellation
+    ) throws -> [CropPrint] {
+        let threads = max(1, threads ?? availableThreadCount)
         // Few images: all threads work on one batch. Many: each thread has batches of its own.
         let size = crops.count < 2 * threads ? max(crops.count, 1) : Self.batchSize
         let batches = stride(from: 0, to: crops.count, by: size).map { $0..<min($0 + size, crops.count) }
         let threadsPerBatch = batches.count > 1 ? 1 : threads
         let results = concurrentMap(batches.count, threads: threads) { index in
-            Result { () throws(ModelError) in
-                try prints(of: crops[batches[index]], threads: threadsPerBatch, timings: timings)
+            Result {
+                try cancellation.check()
+                return try prints(of: crops[batches[index]], threads: threadsPerBatch, timings: timings)
             }
         }
         var all: [CropPrint] = []

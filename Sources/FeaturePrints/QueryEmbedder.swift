@@ -22,26 +22,41 @@ public struct QueryEmbedder: Sendable {
     /// Embeds the crops of an image: the center crops together, then the localized crops one after another, as long as
     /// the model localizes an object that can be rectified.
     ///
-    /// - Parameter threads: all cores by default.
+    /// - Parameter threads: by default those that have nothing else to do (`ComputeExecutor`).
     /// - Throws: `ModelError` when the network's output has no direction.
     public func embed(
         _ image: PixelBuffer, threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> EmbeddedQuery {
-        EmbeddedQuery(crops: try prints(of: image, threads: threads, timings: timings), model: model)
+        do {
+            return try embed(image, threads: threads, timings: timings, cancellation: .none)
+        } catch let error as ModelError {
+            throw error
+        } catch {
+            preconditionFailure("what is never cancelled throws no \(error)")
+        }
     }
 
-    private func prints(of image: PixelBuffer, threads: Int?, timings: StageTimings?) throws(ModelError) -> [CropPrint]
-    {
+    /// - Throws: `ModelError`, and `CancellationError` between crops.
+    package func embed(
+        _ image: PixelBuffer, threads: Int? = nil, timings: StageTimings? = nil, cancellation: Cancellation
+    ) throws -> EmbeddedQuery {
+        func embed(_ crops: [ImageCrop]) throws -> [CropPrint] {
+            try model.embed(crops, threads: threads, timings: timings, cancellation: cancellation)
+        }
+        return EmbeddedQuery(crops: try prints(of: image, embed), model: model)
+    }
+
+    private func prints(of image: PixelBuffer, _ embed: ([ImageCrop]) throws -> [CropPrint]) throws -> [CropPrint] {
         let (fractions, localizedCrops) = (crops.centerFractions, crops.localizedCrops)
         let query = QueryImage(image, for: model, cropCount: fractions.count + localizedCrops)
         let centers = fractions.map { $0 == 1 ? query.overview : query.overview.centerCrop($0) }
-        var prints = try model.embed(centers.map { ImageCrop($0) }, threads: threads, timings: timings)
+        var prints = try embed(centers.map { ImageCrop($0) })
         guard let first = fractions.first else { return prints }
         var object = prints[0].object
         for index in 0..<localizedCrops {
             let isLast = index == localizedCrops - 1
             guard let corners = object?.scaled(by: isLast ? 1 : Self.margin), model.canEmbed(corners) else { break }
-            let print = try model.embed([query.crop(corners, ofCenter: first)], threads: threads, timings: timings)[0]
+            let print = try embed([query.crop(corners, ofCenter: first)])[0]
             prints.append(print)
             object = print.object
         }

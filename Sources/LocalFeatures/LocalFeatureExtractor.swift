@@ -79,11 +79,16 @@ public final class LocalFeatureExtractor: Sendable {
     ///
     /// O(detail.longSide² + keypoints).
     public func queryFeatures(of image: PixelBuffer, detail: Detail = .query) -> QueryFeatures {
+        queryFeatures(of: image, detail: detail, cancellation: .none)
+    }
+
+    /// - Parameter cancellation: once it is set, the result is incomplete.
+    package func queryFeatures(of image: PixelBuffer, detail: Detail, cancellation: Cancellation) -> QueryFeatures {
         var descriptors: [Float] = []
         descriptors.reserveCapacity(detail.keypointCount * LocalFeatureModel.dimension)
         let (size, keypoints) = withUnsafeTemporaryAllocation(of: Float.self, capacity: LocalFeatureModel.dimension) {
             projected in
-            extract(image, detail: detail) { raw in
+            extract(image, detail: detail, cancellation: cancellation) { raw in
                 model.projection.project(raw, into: projected)
                 descriptors.append(contentsOf: projected)
             }
@@ -110,19 +115,22 @@ public final class LocalFeatureExtractor: Sendable {
     }
 
     private func extract(
-        _ image: PixelBuffer, detail: Detail, each: (UnsafeMutableBufferPointer<Float>) -> Void
+        _ image: PixelBuffer, detail: Detail, cancellation: Cancellation = .none,
+        each: (UnsafeMutableBufferPointer<Float>) -> Void
     ) -> (size: (width: Int, height: Int), keypoints: [Keypoint]) {
         let size = Self.workingSize(of: image, detail: detail)
         let workspace = free.withLock { $0.popLast() } ?? Workspace(space: ScaleSpace(kernels: simd))
         defer { free.withLock { $0.append(workspace) } }
         let space = workspace.space
-        space.build(width: size.width, height: size.height) { plane, stride in
+        space.build(width: size.width, height: size.height, cancellation: cancellation) { plane, stride in
             LumaResizer(width: size.width, height: size.height, simd: simd).resize(
                 image, into: UnsafeMutableBufferPointer(start: plane, count: stride * size.height), stride: stride)
         }
         var keypoints: [Keypoint] = []
         withUnsafeTemporaryAllocation(of: Float.self, capacity: KeypointDescriber.length) { raw in
+            if cancellation.isCancelled { return }
             for extremum in detector.extrema(of: space, limit: detail.keypointCount) {
+                if cancellation.isCancelled { break }
                 let octave = space.octaves[extremum.octave]
                 let factor = Float(1 << extremum.octave)
                 for angle in describer.orientations(of: extremum, in: octave)

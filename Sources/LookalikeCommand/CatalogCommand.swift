@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Lookalike
 
-struct CatalogCommand: ParsableCommand {
+struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "catalog", abstract: "Shows, checks and edits a catalog.",
         subcommands: [Info.self, Verify.self, List.self, Remove.self, Export.self])
@@ -19,14 +19,14 @@ struct CatalogCommand: ParsableCommand {
         }
     }
 
-    struct Info: ParsableCommand {
+    struct Info: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Prints what a catalog contains.")
         @OptionGroup var folder: Folder
 
-        func run() throws { try folder.timing.measuringAll(perform) }
+        func run() async throws { try await folder.timing.measuringAll(perform) }
 
-        private func perform() throws {
-            let info = try folder.open().info
+        private func perform() async throws {
+            let info = try await folder.open().info
             print("entities        \(info.entityCount)")
             for (type, count) in info.typeCounts where info.typeCounts.count > 1 || !type.isEmpty {
                 print("                \(count) \(type.isEmpty ? "without a type" : "of type “\(type)”")")
@@ -44,31 +44,31 @@ struct CatalogCommand: ParsableCommand {
         private func megabytes(_ bytes: Int64) -> String { String(format: "%.2f MB", Double(bytes) / 1e6) }
     }
 
-    struct Verify: ParsableCommand {
+    struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Reads everything and reports damage.")
         @OptionGroup var folder: Folder
 
-        func run() throws { try folder.timing.measuringAll(perform) }
+        func run() async throws { try await folder.timing.measuringAll(perform) }
 
-        private func perform() throws {
+        private func perform() async throws {
             let catalog = try folder.open()
-            let problems = try catalog.verify()
+            let problems = try await catalog.verify()
             for problem in problems { print(problem) }
             if problems.isEmpty { print("\(catalog.count) entities, all intact") } else { throw ExitCode.failure }
         }
     }
 
-    struct List: ParsableCommand {
+    struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists the entities.")
         @OptionGroup var folder: Folder
 
         @Flag(help: "Print one line of JSON per entity.")
         var json = false
 
-        func run() throws { try folder.timing.measuringAll(perform) }
+        func run() async throws { try await folder.timing.measuringAll(perform) }
 
-        private func perform() throws {
-            try folder.open().forEachEntity { entity in
+        private func perform() async throws {
+            try await folder.open().forEachEntity { entity in
                 if json {
                     print(try JSONLine.text(entity))
                 } else {
@@ -96,7 +96,7 @@ struct CatalogCommand: ParsableCommand {
         }
     }
 
-    struct Export: ParsableCommand {
+    struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
                 "Writes the prints as prints.npy, the local features as features.jsonl, the entities as entities.jsonl."
@@ -106,11 +106,11 @@ struct CatalogCommand: ParsableCommand {
         @Option(help: ArgumentHelp("The folder to write to.", valueName: "dir"), completion: .directory)
         var output = "."
 
-        func run() throws { try folder.timing.measuringAll(perform) }
+        func run() async throws { try await folder.timing.measuringAll(perform) }
 
-        private func perform() throws {
+        private func perform() async throws {
             let catalog = try folder.open()
-            try catalog.export(to: URL(fileURLWithPath: output, isDirectory: true))
+            try await catalog.export(to: URL(fileURLWithPath: output, isDirectory: true))
             print("\(catalog.count) entities written to \(output)")
         }
     }

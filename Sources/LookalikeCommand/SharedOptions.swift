@@ -11,6 +11,13 @@ struct TimingOptions: ParsableArguments {
     func makeTimings() -> StageTimings? { timings ? StageTimings() : nil }
 
     /// Runs a command without stages and prints its total time.
+    func measuringAll<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        let start = ContinuousClock.now
+        defer { if timings { StandardError.print(StageTimings.line("total", ContinuousClock.now - start)) } }
+        return try await body()
+    }
+
+    /// Runs a command without stages and prints its total time.
     func measuringAll<Result>(_ body: () throws -> Result) rethrows -> Result {
         let start = ContinuousClock.now
         defer { if timings { StandardError.print(StageTimings.line("total", ContinuousClock.now - start)) } }
@@ -80,7 +87,9 @@ struct BoundOptions: ParsableArguments {
 
     var bounds: MatchBounds {
         minConfidence == nil && maxDistance == nil
-            ? .accepted : MatchBounds(minConfidence: minConfidence, maxDistance: maxDistance)
+            ? .accepted
+            : MatchBounds(
+                minConfidence: minConfidence ?? 0, maxDistance: maxDistance.map { .atMost($0) } ?? .unlimited)
     }
 
     func validate() throws {

@@ -25,19 +25,19 @@ struct CatalogIndexerTests {
                 .isEmpty)
         #expect(try await catalog.search(matching: SampleImage.blocks(seed: 0), limit: 0).isEmpty)
         #expect(
-            try catalog.entities(for: [fixture.id(3), "unknown", fixture.id(1)]).map(\.id) == [
+            try await catalog.entities(for: [fixture.id(3), "unknown", fixture.id(1)]).map(\.id) == [
                 fixture.id(3), fixture.id(1),
             ])
-        #expect(try catalog.verify().isEmpty)
+        #expect(try await catalog.verify().isEmpty)
     }
 
     @Test func passesOverWhatHasNotChanged() async throws {
         let fixture = try CatalogFixture()
         try fixture.index()
-        let revision = try Catalog(at: fixture.catalog).info.revision
+        let revision = try await Catalog(at: fixture.catalog).info.revision
         let again = try fixture.index()
         #expect((again.added, again.updated, again.unchanged) == (0, 0, 6))
-        #expect(try Catalog(at: fixture.catalog).info.revision == revision)
+        #expect(try await Catalog(at: fixture.catalog).info.revision == revision)
 
         try fixture.write(2, seed: 200)
         try fixture.write(6, seed: 6)
@@ -69,7 +69,7 @@ struct CatalogIndexerTests {
         #expect(found.first?.entity.id == fixture.id(1) && found.first?.distance == 0)
     }
 
-    @Test func dropsWhatItIsToldAndWhatIsGone() throws {
+    @Test func dropsWhatItIsToldAndWhatIsGone() async throws {
         let fixture = try CatalogFixture()
         try fixture.index()
         let indexer = try CatalogIndexer(at: fixture.catalog)
@@ -79,7 +79,7 @@ struct CatalogIndexerTests {
         try FileManager.default.removeItem(at: fixture.path(4))
         #expect(try indexer.prune() == [fixture.id(4)])
         #expect(try Catalog(at: fixture.catalog).count == 4)
-        #expect(try Catalog(at: fixture.catalog).verify().isEmpty)
+        #expect(try await Catalog(at: fixture.catalog).verify().isEmpty)
     }
 
     @Test func anEmptyCatalogIsACatalog() async throws {
@@ -90,7 +90,7 @@ struct CatalogIndexerTests {
         #expect(
             try await catalog.search(matching: SampleImage.blocks(seed: 1), bounds: MatchBounds(maxDistance: 2)).isEmpty
         )
-        #expect(try catalog.verify().isEmpty)
+        #expect(try await catalog.verify().isEmpty)
     }
 
     @Test func thereIsOneWriterAtATime() throws {

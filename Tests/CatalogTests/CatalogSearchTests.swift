@@ -40,58 +40,61 @@ struct TextSearchTests {
         ManifestFixture.row(3, #""title": "Poster of Ambient Works", "type": "poster", "labels": []"#),
     ]
 
-    @Test func findsWordsInAnyFieldTitlesFirst() throws {
+    @Test func findsWordsInAnyFieldTitlesFirst() async throws {
         let fixture = try ManifestFixture(Self.rows, count: 4)
         let catalog = try Catalog(at: fixture.catalog)
-        func ids(_ text: String, filter: CatalogFilter = CatalogFilter()) throws -> [String] {
-            try catalog.search(text: text, filter: filter).map(\.id)
+        func ids(_ text: String, filter: CatalogFilter = CatalogFilter()) async throws -> [String] {
+            try await catalog.search(text: text, filter: filter).map(\.id)
         }
         // In a title first (of two, in the shorter text), in labels last.
-        #expect(try ids("ambient") == ["e3", "e1", "e0"])
-        #expect(try ids("AMBIENT wor") == ["e3", "e1"])
-        #expect(try ids("cafe senorita") == ["e2"])
-        #expect(try ids("ines") == ["e2"])
-        #expect(try ids("東京") == ["e2"])
-        #expect(try ids("fontaine meridian") == ["e0"])
-        #expect(try ids("fontaine works").isEmpty)
-        #expect(try ids("ambient", filter: CatalogFilter(types: ["poster"])) == ["e3"])
-        #expect(try catalog.search(text: "ambient", limit: 1).count == 1)
-        #expect(try catalog.suggestions(for: "amb") == ["Poster of Ambient Works", "Ambient Works", "Slow Meridian"])
+        #expect(try await ids("ambient") == ["e3", "e1", "e0"])
+        #expect(try await ids("AMBIENT wor") == ["e3", "e1"])
+        #expect(try await ids("cafe senorita") == ["e2"])
+        #expect(try await ids("ines") == ["e2"])
+        #expect(try await ids("東京") == ["e2"])
+        #expect(try await ids("fontaine meridian") == ["e0"])
+        #expect(try await ids("fontaine works").isEmpty)
+        #expect(try await ids("ambient", filter: CatalogFilter(types: ["poster"])) == ["e3"])
+        #expect(try await catalog.search(text: "ambient", limit: 1).count == 1)
+        #expect(
+            try await catalog.suggestions(for: "amb") == ["Poster of Ambient Works", "Ambient Works", "Slow Meridian"])
     }
 
     /// What SQLite's query language gives a meaning has none here.
-    @Test func noCharacterOfTheTextIsAnOperator() throws {
+    @Test func noCharacterOfTheTextIsAnOperator() async throws {
         let fixture = try ManifestFixture(Self.rows, count: 4)
         let catalog = try Catalog(at: fixture.catalog)
         for text in [
             "", "  ", "\"", "\"\"", "*", "(", "-", "^", "title:", "'; DROP TABLE entity; --", "NEAR(", "+", "{title}",
             "\0", "a\0b", "🎷", "…",
         ] {
-            _ = try catalog.search(text: text)
+            _ = try await catalog.search(text: text)
         }
-        #expect(try catalog.search(text: "").isEmpty && catalog.search(text: "\"*\"").isEmpty)
-        #expect(try catalog.search(text: "title:ambient").isEmpty)
-        #expect(try catalog.search(text: "slow OR cafe").isEmpty)
-        #expect(try catalog.search(text: "\"slow\" * meridian - ").map(\.id) == ["e0"])
+        #expect(try await catalog.search(text: "").isEmpty)
+        #expect(try await catalog.search(text: "\"*\"").isEmpty)
+        #expect(try await catalog.search(text: "title:ambient").isEmpty)
+        #expect(try await catalog.search(text: "slow OR cafe").isEmpty)
+        #expect(try await catalog.search(text: "\"slow\" * meridian - ").map(\.id) == ["e0"])
         var random = SeededGenerator(seed: 8)
         let alphabet = Array("ab \"'*()-+^:{}|&\\\0é東\n")
         for _ in 0..<300 {
             let text = String(
                 (0..<Int.random(in: 0...12, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
-            _ = try catalog.search(text: text)
+            _ = try await catalog.search(text: text)
         }
     }
 
-    @Test func theIndexFollowsChanges() throws {
+    @Test func theIndexFollowsChanges() async throws {
         let fixture = try ManifestFixture(Self.rows, count: 4)
         let renamed = ManifestFixture.row(0, #""title": "Fast Parallel", "type": "album", "labels": ["ambient"]"#)
         try fixture.index([renamed] + Self.rows.dropFirst())
         let catalog = try Catalog(at: fixture.catalog)
-        #expect(try catalog.search(text: "meridian").isEmpty && catalog.search(text: "tape").isEmpty)
-        #expect(try catalog.search(text: "parallel").map(\.id) == ["e0"])
+        #expect(try await catalog.search(text: "meridian").isEmpty)
+        #expect(try await catalog.search(text: "tape").isEmpty)
+        #expect(try await catalog.search(text: "parallel").map(\.id) == ["e0"])
         try CatalogIndexer(at: fixture.catalog).remove(["e0"])
-        #expect(try catalog.search(text: "parallel").isEmpty)
-        #expect(try catalog.verify().isEmpty)
+        #expect(try await catalog.search(text: "parallel").isEmpty)
+        #expect(try await catalog.verify().isEmpty)
     }
 }
 
@@ -191,17 +194,16 @@ struct CatalogFilterTests {
         #expect(try await found() == ["e1", "e2", "e5", "e6", "e9", "e10"])
     }
 
-    @Test func relatedEntitiesComeInTheOrderOfTheValues() throws {
+    @Test func relatedEntitiesComeInTheOrderOfTheValues() async throws {
         let fixture = try ManifestFixture(Self.rows, count: 12)
         let catalog = try Catalog(at: fixture.catalog)
-        let found = try catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001", "1900", "2003"])
+        let found = try await catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001", "1900", "2003"])
         #expect(found.map(\.id) == ["e3", "e8", "e1", "e6", "e11"])
         #expect(
-            try catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001"], limit: 3).map(\.id) == [
+            try await catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001"], limit: 3).map(\.id) == [
                 "e3", "e8", "e1",
             ])
-        #expect(try catalog.entities(whereAttribute: "year", isAnyOf: []).isEmpty)
-        #expect(try catalog.entities(whereAttribute: "no such", isAnyOf: ["2003"]).isEmpty)
+        #expect(try await catalog.entities(whereAttribute: "year", isAnyOf: []).isEmpty)
     }
 }
 
@@ -259,7 +261,7 @@ struct SearchCursorTests {
 }
 
 struct ThumbnailTests {
-    @Test func areMadeAtIndexTimeAndServedByID() throws {
+    @Test func areMadeAtIndexTimeAndServedByID() async throws {
         let fixture = try CatalogFixture(count: 0)
         try FileManager.default.createDirectory(at: fixture.images, withIntermediateDirectories: true)
         let wide = SampleImage.blocks(seed: 1, width: 700, height: 300)
@@ -272,33 +274,33 @@ struct ThumbnailTests {
             let image = try PixelBuffer(decoding: #require(data), named: "thumbnail")
             return [image.width, image.height]
         }
-        #expect(try size(catalog.thumbnail(for: "wide")) == [256, 110])
-        #expect(try size(catalog.thumbnail(for: "small")) == [90, 60])
-        #expect(try size(catalog.thumbnail(for: "wide", longSide: 500)) == [500, 214])
-        #expect(try catalog.thumbnail(for: "nobody") == nil)
+        #expect(try await size(catalog.thumbnail(for: "wide")) == [256, 110])
+        #expect(try await size(catalog.thumbnail(for: "small")) == [90, 60])
+        #expect(try await size(catalog.thumbnail(for: "wide", longSide: 500)) == [500, 214])
+        #expect(try await catalog.thumbnail(for: "nobody") == nil)
         // Kept in the catalog: no image is needed for the stored size.
         try FileManager.default.removeItem(at: fixture.images)
-        #expect(try size(catalog.thumbnail(for: "wide")) == [256, 110])
-        #expect(throws: ImageError.self) { try catalog.thumbnail(for: "wide", longSide: 500) }
+        #expect(try await size(catalog.thumbnail(for: "wide")) == [256, 110])
+        await #expect(throws: ImageError.self) { try await catalog.thumbnail(for: "wide", longSide: 500) }
     }
 
-    @Test func mayBeLeftOutAndFollowTheImage() throws {
+    @Test func mayBeLeftOutAndFollowTheImage() async throws {
         let fixture = try CatalogFixture(count: 1)
         let (items, _) = try ImageSource.items(at: fixture.images)
         _ = try CatalogIndexer(at: fixture.catalog, thumbnailSide: nil).index(items)
         let catalog = try Catalog(at: fixture.catalog)
         // Made from the image then.
-        #expect(try catalog.thumbnail(for: fixture.id(0)) != nil)
+        #expect(try await catalog.thumbnail(for: fixture.id(0)) != nil)
         try FileManager.default.moveItem(at: fixture.images, to: fixture.folder.file("elsewhere"))
-        #expect(throws: ImageError.self) { try catalog.thumbnail(for: fixture.id(0)) }
+        await #expect(throws: ImageError.self) { try await catalog.thumbnail(for: fixture.id(0)) }
         try FileManager.default.moveItem(at: fixture.folder.file("elsewhere"), to: fixture.images)
 
         try fixture.write(0, seed: 50)
         _ = try CatalogIndexer(at: fixture.catalog, thumbnailSide: 48).index(items)
-        let first = try catalog.thumbnail(for: fixture.id(0), longSide: 48)
+        let first = try await catalog.thumbnail(for: fixture.id(0), longSide: 48)
         try fixture.write(0, seed: 51)
         _ = try CatalogIndexer(at: fixture.catalog, thumbnailSide: 48).index(items)
-        #expect(try catalog.thumbnail(for: fixture.id(0), longSide: 48) != first)
+        #expect(try await catalog.thumbnail(for: fixture.id(0), longSide: 48) != first)
     }
 }
 

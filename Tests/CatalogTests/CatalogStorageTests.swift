@@ -52,7 +52,7 @@ struct CatalogStorageTests {
         #expect(try await Self.answers(fixture).count == 5)
     }
 
-    @Test func verifyFindsWhatAHeaderDoesNotTell() throws {
+    @Test func verifyFindsWhatAHeaderDoesNotTell() async throws {
         let fixture = try CatalogFixture()
         try fixture.index()
         let matrix = fixture.catalog.appendingPathComponent("prints.matrix")
@@ -60,10 +60,10 @@ struct CatalogStorageTests {
         damaged[300] ^= 1
         try damaged.write(to: matrix)
         #expect(
-            try Catalog(at: fixture.catalog).verify().contains {
+            try await Catalog(at: fixture.catalog).verify().contains {
                 $0.contains("prints.matrix") && $0.contains("rebuilt")
             })
-        #expect(try Catalog(at: fixture.catalog).verify().isEmpty)
+        #expect(try await Catalog(at: fixture.catalog).verify().isEmpty)
     }
 
     @Test func leftoversOfKilledWritersAreSwept() throws {
@@ -77,10 +77,10 @@ struct CatalogStorageTests {
         #expect(!FileManager.default.fileExists(atPath: leftover.path))
     }
 
-    @Test func aWriterRecordsItsVersion() throws {
+    @Test func aWriterRecordsItsVersion() async throws {
         let fixture = try CatalogFixture(count: 1)
         try fixture.index()
-        #expect(try Catalog(at: fixture.catalog).info.writtenBy == PackageVersion.current)
+        #expect(try await Catalog(at: fixture.catalog).info.writtenBy == PackageVersion.current)
         let database = try DatabaseQueue(path: fixture.catalog.appendingPathComponent("catalog.sqlite").path)
         func set(_ version: String) throws {
             try database.write {
@@ -89,9 +89,9 @@ struct CatalogStorageTests {
             }
         }
         try set("0.0.9")
-        #expect(try Catalog(at: fixture.catalog).info.writtenBy == "0.0.9", "readers do not change it")
+        #expect(try await Catalog(at: fixture.catalog).info.writtenBy == "0.0.9", "readers do not change it")
         try fixture.index()
-        #expect(try Catalog(at: fixture.catalog).info.writtenBy == PackageVersion.current)
+        #expect(try await Catalog(at: fixture.catalog).info.writtenBy == PackageVersion.current)
     }
 
     @Test func foldersThatAreNoCatalog() throws {
@@ -113,12 +113,12 @@ struct CatalogStorageTests {
         #expect(throws: CatalogError.self) { try CatalogIndexer(at: folder.file("file")) }
     }
 
-    @Test func exportsWhatNumPyReads() throws {
+    @Test func exportsWhatNumPyReads() async throws {
         let fixture = try CatalogFixture(count: 4)
         try fixture.index()
         let catalog = try Catalog(at: fixture.catalog)
         let output = fixture.folder.file("export")
-        try catalog.export(to: output)
+        try await catalog.export(to: output)
         let lines = String(
             decoding: try Data(contentsOf: output.appendingPathComponent("entities.jsonl")), as: UTF8.self
         ).split(separator: "\n")

@@ -12,7 +12,7 @@ struct DatabaseDamageTests {
         try database.close()
     }
 
-    @Test func printsThatWereSwapped() throws {
+    @Test func printsThatWereSwapped() async throws {
         let fixture = try CatalogFixture(count: 3)
         try fixture.index()
         try Self.change(
@@ -22,11 +22,11 @@ struct DatabaseDamageTests {
             UPDATE print SET vector = (SELECT vector FROM copy WHERE copy.row = 3 - print.row) WHERE row < 3;
             """)
         #expect(
-            Set(try Catalog(at: fixture.catalog).verify())
+            Set(try await Catalog(at: fixture.catalog).verify())
                 == Set([0, 2].map { "entity “\(fixture.id($0))”: its print is damaged or another entity’s" }))
     }
 
-    @Test func thumbnailsAndFeaturesThatWereDamagedOrLost() throws {
+    @Test func thumbnailsAndFeaturesThatWereDamagedOrLost() async throws {
         let fixture = try CoverFixture(count: 4)
         try Self.change(
             fixture.catalog,
@@ -37,7 +37,7 @@ struct DatabaseDamageTests {
             DELETE FROM localFeatures WHERE row = 4;
             """)
         #expect(
-            try Catalog(at: fixture.catalog).verify() == [
+            try await Catalog(at: fixture.catalog).verify() == [
                 "entity “c2”: its local features are damaged or another entity’s",
                 "entity “c3”: its local features are missing",
                 "entity “c0”: its thumbnail is damaged or another entity’s", "entity “c1”: its thumbnail is missing",
@@ -60,9 +60,9 @@ struct DatabaseDamageTests {
         #expect(error?.reason == .earlierVersion)
         #expect(try fixture.index().unchanged == 4)
         let catalog = try Catalog(at: fixture.catalog)
-        #expect(try catalog.info.revision == 7 && catalog.count == 4)
-        #expect(try catalog.verify().isEmpty)
+        #expect(try await catalog.info.revision == 7 && catalog.count == 4)
+        #expect(try await catalog.verify().isEmpty)
         try Self.change(fixture.catalog, "UPDATE thumbnail SET data = x'00' WHERE row = 1")
-        #expect(try catalog.verify().count == 1, "what was there is protected too")
+        #expect(try await catalog.verify().count == 1, "what was there is protected too")
     }
 }

@@ -56,10 +56,10 @@ struct DerivedFileTests {
         let found = try #require(try await Self.nearest(catalog, seed: 60))
         #expect(found.id == fixture.id(6) && found.distance == 0)
         #expect(try #require(try await Self.nearest(catalog, seed: 40)).distance > 0)
-        #expect(try catalog.verify().isEmpty)
+        #expect(try await catalog.verify().isEmpty)
     }
 
-    @Test func verifyComparesTheMatrixWithTheDatabase() throws {
+    @Test func verifyComparesTheMatrixWithTheDatabase() async throws {
         let fixture = try CatalogFixture(count: 4)
         try fixture.index()
         let catalog = try Catalog(at: fixture.catalog)
@@ -71,9 +71,11 @@ struct DerivedFileTests {
             (192 + rowBytes)..<(192 + 2 * rowBytes), with: whole[192..<(192 + rowBytes)])
         try Self.replace(Self.matrix(fixture), by: Self.sealed(swapped))
         #expect(
-            try Catalog(at: fixture.catalog).verify() == ["prints.matrix: does not match the database; it was rebuilt"])
+            try await Catalog(at: fixture.catalog).verify() == [
+                "prints.matrix: does not match the database; it was rebuilt"
+            ])
         #expect(try Data(contentsOf: Self.matrix(fixture)) == whole)
-        #expect(try Catalog(at: fixture.catalog).verify().isEmpty)
+        #expect(try await Catalog(at: fixture.catalog).verify().isEmpty)
     }
 
     @Test(arguments: [1 << 20, 1 << 40, 1 << 58, 1 << 62, Int(UInt32.max)])
@@ -106,34 +108,34 @@ struct DerivedFileTests {
     }
 
     /// What is taken over from an earlier file and what is added give the same bytes as a file made from the database.
-    @Test func filesAreTheSameHoweverTheyCameAbout() throws {
+    @Test func filesAreTheSameHoweverTheyCameAbout() async throws {
         let fixture = try CoverFixture(count: 5)
         let files = ["prints.matrix", "features.lists"].map { fixture.catalog.appendingPathComponent($0) }
-        func checkRebuilt(_ step: String) throws {
+        func checkRebuilt(_ step: String) async throws {
             let contents = try files.map { try Data(contentsOf: $0) }
             for file in files { try FileManager.default.removeItem(at: file) }
             _ = try Catalog(at: fixture.catalog)
             for (file, data) in zip(files, contents) {
                 #expect(try Data(contentsOf: file) == data, "\(file.lastPathComponent), \(step)")
             }
-            #expect(try Catalog(at: fixture.catalog).verify().isEmpty, "\(step)")
+            #expect(try await Catalog(at: fixture.catalog).verify().isEmpty, "\(step)")
         }
-        try checkRebuilt("as made first")
+        try await checkRebuilt("as made first")
         let extra = try fixture.folder.write(CoverFixture.cover(30).pngData(), to: "extra/x.png")
         let (items, _) = try ImageSource.items(at: extra.deletingLastPathComponent())
         _ = try CatalogIndexer(at: fixture.catalog).index(items)
-        try checkRebuilt("with one more")
+        try await checkRebuilt("with one more")
         try fixture.write(CoverFixture.cover(31), as: 1)
         #expect(try fixture.index().updated == 1)
-        try checkRebuilt("with one changed")
+        try await checkRebuilt("with one changed")
         try CatalogIndexer(at: fixture.catalog).remove(["c0", "c3"])
-        try checkRebuilt("without two")
+        try await checkRebuilt("without two")
         try CatalogIndexer(at: fixture.catalog).remove(["c1", "c2", "c4", "x"])
-        try checkRebuilt("empty")
+        try await checkRebuilt("empty")
     }
 
     /// Prints that did not change are copied from the file before, not read again.
-    @Test func whatDidNotChangeIsTakenOver() throws {
+    @Test func whatDidNotChangeIsTakenOver() async throws {
         let fixture = try CatalogFixture(count: 4)
         try fixture.index()
         let whole = try Data(contentsOf: Self.matrix(fixture))
@@ -145,14 +147,16 @@ struct DerivedFileTests {
         let next = try Data(contentsOf: Self.matrix(fixture))
         #expect(next[192 + 9] == marked[192 + 9])
         #expect(
-            try Catalog(at: fixture.catalog).verify() == ["prints.matrix: does not match the database; it was rebuilt"])
+            try await Catalog(at: fixture.catalog).verify() == [
+                "prints.matrix: does not match the database; it was rebuilt"
+            ])
         // Damage is not taken over.
         var damaged = try Data(contentsOf: Self.matrix(fixture))
         damaged[192 + 9] ^= 1
         try Self.replace(Self.matrix(fixture), by: damaged)
         try fixture.write(5, seed: 5)
         try fixture.index()
-        #expect(try Catalog(at: fixture.catalog).verify().isEmpty)
+        #expect(try await Catalog(at: fixture.catalog).verify().isEmpty)
     }
 
     /// The earlier matrix serves while an indexer works, however many readers open the catalog.
@@ -192,11 +196,11 @@ struct DerivedFileTests {
         #expect(try await Self.nearest(catalog, seed: 3)?.id == fixture.id(3))
         #expect(!FileManager.default.fileExists(atPath: Self.matrix(fixture).path))
         #expect(
-            try catalog.verify()
+            try await catalog.verify()
                 == ["prints.matrix", "features.lists"].map {
                     "\($0): is missing or damaged; the next index run rebuilds it"
                 })
         _ = try indexer.index([])
-        #expect(try catalog.verify().isEmpty)
+        #expect(try await catalog.verify().isEmpty)
     }
 }

@@ -37,7 +37,7 @@ struct HostileInputTests {
         #expect(report.added == 1 && report.problems.map(\.description) == ["the app: contains a NUL character"])
     }
 
-    @Test func idsWithTheSameCharactersAndOtherBytes() throws {
+    @Test func idsWithTheSameCharactersAndOtherBytes() async throws {
         let folder = try TemporaryFolder()
         for (name, seed) in [(Self.composed, 1), (Self.decomposed, 2)] {
             try folder.write(SampleImage.blocks(seed: UInt64(seed)).pngData(), to: "images/\(name).png")
@@ -47,10 +47,10 @@ struct HostileInputTests {
         let url = folder.file("catalog")
         #expect(try CatalogIndexer(at: url).index(items).added == 2)
         #expect(try CatalogIndexer(at: url).index(items).unchanged == 2)
-        let ids = try Catalog(at: url).entities(for: [Self.decomposed, Self.composed]).map { Array($0.id.utf8) }
+        let ids = try await Catalog(at: url).entities(for: [Self.decomposed, Self.composed]).map { Array($0.id.utf8) }
         #expect(ids == [Array(Self.decomposed.utf8), Array(Self.composed.utf8)])
         try CatalogIndexer(at: url).remove([Self.decomposed])
-        #expect(try Catalog(at: url).entities(for: [Self.decomposed, Self.composed]).count == 1)
+        #expect(try await Catalog(at: url).entities(for: [Self.decomposed, Self.composed]).count == 1)
         #expect(throws: CatalogError.self) { try CatalogIndexer(at: url).remove([Self.decomposed]) }
     }
 

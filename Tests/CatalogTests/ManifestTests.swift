@@ -73,7 +73,7 @@ struct ManifestTests {
         #expect(throws: ImageSourceError.self) { try ImageSource.items(at: folder.file("missing")) }
     }
 
-    @Test func whatAManifestSaysOfAnEntityCanChangeWithoutItsImage() throws {
+    @Test func whatAManifestSaysOfAnEntityCanChangeWithoutItsImage() async throws {
         let folder = try TemporaryFolder()
         try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "a.png")
         func run(_ title: String) throws -> IndexReport {
@@ -83,7 +83,7 @@ struct ManifestTests {
         #expect(try run("One").added == 1)
         #expect(try run("One").unchanged == 1)
         #expect(try run("Two").updated == 1)
-        #expect(try Catalog(at: folder.file("catalog")).entities(for: ["a"]).first?.title == "Two")
+        #expect(try await Catalog(at: folder.file("catalog")).entities(for: ["a"]).first?.title == "Two")
     }
 
     @Test func foldersAreWalkedOnceAndLinksFollowed() throws {

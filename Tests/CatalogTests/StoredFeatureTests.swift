@@ -17,7 +17,7 @@ struct StoredFeatureTests {
         let fixture = try CoverFixture(count: 4, localFeatures: false)
         let before = try Catalog(at: fixture.catalog)
         #expect(!before.hasLocalFeatures && !FileManager.default.fileExists(atPath: fixture.lists.path))
-        #expect(try before.verify().isEmpty)
+        #expect(try await before.verify().isEmpty)
         let (image, _) = CoverFixture.photograph(of: 2)
         #expect(try await before.search(matching: image, bounds: .none).allSatisfy { $0.outline == nil })
 
@@ -27,7 +27,7 @@ struct StoredFeatureTests {
         #expect(after.hasLocalFeatures && after.count == 4)
         let found = try await after.search(matching: image)
         #expect(found.first?.entity.id == "c2" && found.first?.outline != nil)
-        #expect(try after.verify().isEmpty)
+        #expect(try await after.verify().isEmpty)
         let again = try fixture.index()
         #expect((again.added, again.updated, again.unchanged) == (0, 0, 4))
         // Indexing without them leaves those that there are.
@@ -43,7 +43,7 @@ struct StoredFeatureTests {
         let catalog = try Catalog(at: fixture.catalog)
         #expect(try await catalog.search(matching: image).isEmpty)
         #expect(try await catalog.search(matching: image, bounds: .none).allSatisfy { $0.inlierCount < 7 })
-        #expect(try catalog.verify().isEmpty)
+        #expect(try await catalog.verify().isEmpty)
         // The next indexing with features finds that one has none.
         #expect(try fixture.index().updated == 1)
         let (changed, _) = CoverFixture.photograph(of: 20)
@@ -75,12 +75,12 @@ struct StoredFeatureTests {
         }
     }
 
-    @Test func verifyTellsOfListsThatAreMissingOrWhoseContentsChanged() throws {
+    @Test func verifyTellsOfListsThatAreMissingOrWhoseContentsChanged() async throws {
         let fixture = try CoverFixture(count: 3)
         let catalog = try Catalog(at: fixture.catalog)
         let whole = try Data(contentsOf: fixture.lists)
         try FileManager.default.removeItem(at: fixture.lists)
-        #expect(try catalog.verify() == ["features.lists: is missing or damaged; it was rebuilt"])
+        #expect(try await catalog.verify() == ["features.lists: is missing or damaged; it was rebuilt"])
         #expect(try Data(contentsOf: fixture.lists) == whole)
         // In the middle are the places where lists start, which are checked as the file is opened.
         for position in [192, 210, whole.count / 2, whole.count - 5000, whole.count - 1] {
@@ -91,8 +91,8 @@ struct StoredFeatureTests {
             let problem =
                 position == whole.count / 2
                 ? "is missing or damaged; it was rebuilt" : "its contents do not match its digest; it was rebuilt"
-            #expect(try catalog.verify() == ["features.lists: \(problem)"], "byte \(position)")
-            #expect(try catalog.verify().isEmpty && Data(contentsOf: fixture.lists) == whole)
+            #expect(try await catalog.verify() == ["features.lists: \(problem)"], "byte \(position)")
+            #expect(try await catalog.verify().isEmpty && Data(contentsOf: fixture.lists) == whole)
         }
     }
 
@@ -108,7 +108,7 @@ struct StoredFeatureTests {
         }
         try database.close()
         let catalog = try Catalog(at: fixture.catalog)
-        #expect(try catalog.verify() == ["entity “c1”: its local features cannot be read"])
+        #expect(try await catalog.verify() == ["entity “c1”: its local features cannot be read"])
         let (image, _) = CoverFixture.photograph(of: 1)
         let found = try await catalog.search(matching: image, bounds: .none)
         #expect(found.count == 3 && found.first { $0.entity.id == "c1" }?.outline == nil)

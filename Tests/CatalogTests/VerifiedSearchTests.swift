@@ -56,7 +56,7 @@ struct VerifiedSearchTests {
         let fixture = try CoverFixture()
         let catalog = try Catalog(at: fixture.catalog)
         let (image, _) = CoverFixture.photograph(of: 2)
-        let query = try catalog.query(for: image)
+        let query = try await catalog.query(for: image)
         let all = try await catalog.search(query, bounds: .none)
         #expect(all.count == 6 && all[0].entity.id == "c2")
         #expect(all.map(\.confidence) == all.map(\.confidence).sorted(by: >))
@@ -69,7 +69,7 @@ struct VerifiedSearchTests {
                 == all.filter { $0.confidence >= least })
         let middle = all.map(\.distance).sorted()[3]
         #expect(
-            try await catalog.search(query, bounds: MatchBounds(maxDistance: middle))
+            try await catalog.search(query, bounds: MatchBounds(maxDistance: .atMost(middle)))
                 == all.filter { $0.distance <= middle })
         #expect(try await catalog.search(query, bounds: MatchBounds(minConfidence: 0.5, maxDistance: 0)).isEmpty)
     }
@@ -98,7 +98,7 @@ struct VerifiedSearchTests {
         #expect(try await ids(CatalogFilter(labels: ["l2"])).isEmpty)
         #expect(try await Set(ids(CatalogFilter(labels: ["l2"]), bounds: .none)) == ["c2", "c5"])
         // A filter of the pages alone, after the query was verified without one.
-        let query = try catalog.query(for: image)
+        let query = try await catalog.query(for: image)
         let odd = try await catalog.search(query, bounds: .none, filter: CatalogFilter(types: ["odd"]))
         #expect(odd.first?.entity.id == "c1" && odd.count == 3 && odd.allSatisfy { $0.entity.type == "odd" })
     }
@@ -111,7 +111,7 @@ struct VerifiedPagingTests {
         let (image, _) = CoverFixture.photograph([
             (1, 0.75, 15, SIMD2(170, 150)), (8, 0.75, 200, SIMD2(470, 150)), (6, 0.5, 90, SIMD2(320, 390)),
         ])
-        let query = try catalog.query(for: image)
+        let query = try await catalog.query(for: image)
         let all = try await catalog.search(query, limit: 100, bounds: .none)
         #expect(all.count == 11 && Set(all.map(\.entity.id)).count == 11)
         #expect(all.contains { $0.outline != nil } && all.contains { $0.outline == nil })
@@ -135,7 +135,7 @@ struct VerifiedPagingTests {
         let fixture = try CoverFixture()
         let catalog = try Catalog(at: fixture.catalog)
         let (image, _) = CoverFixture.photograph(of: 2)
-        let query = try catalog.query(for: image)
+        let query = try await catalog.query(for: image)
         #expect(try await catalog.search(query).first?.entity.id == "c2")
         try CatalogIndexer(at: fixture.catalog).remove(["c2"])
         let rest = try await catalog.search(query, bounds: .none)

@@ -39,7 +39,7 @@ struct EntityCatalogTests {
         let words = fixture.problems.all.map(\.description)
         #expect(words.count == 2 && words[0].contains("“a1”") && words[0].contains("no “year”"))
         #expect(words[1].contains("“a2”") && words[1].contains("its “year” is “soon”"))
-        #expect(try fixture.albums.problems().map(\.id) == ["a1", "a2"])
+        #expect(try await fixture.albums.problems().map(\.id) == ["a1", "a2"])
     }
 
     @Test func pixelsFindTheirEntityFirst() async throws {
@@ -62,10 +62,16 @@ struct EntityCatalogTests {
         let model = fixture.catalog.model
         let query = try await fixture.albums.query(
             for: SemanticContentDescriptor(pixelBuffer: SampleImage.blocks(seed: 0)))
-        #expect(
-            query.maxDistance == model.matchThreshold(for: query.prints) && query.maxDistance != model.matchThreshold)
+        let threshold = try #require(model.matchThreshold(for: query.prints))
+        #expect(query.maxDistance == .atMost(threshold) && threshold != model.matchThreshold)
+        // The same where the query is made of its prints alone.
+        let pages = try await (
+            fixture.albums.page(of: SearchQuery(prints: query.prints)),
+            fixture.albums.page(of: SearchQuery(prints: query.prints, maxDistance: .atMost(threshold)))
+        )
+        #expect(!pages.0.results.isEmpty && pages.0.results.map(\.score) == pages.1.results.map(\.score))
         let words = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"]))
-        #expect(words.prints.isEmpty && words.maxDistance == model.matchThreshold)
+        #expect(words.prints.isEmpty && words.maxDistance == .recommended)
     }
 
     @Test func textFindsEntitiesOfItsType() async throws {
@@ -116,12 +122,12 @@ struct SearchQueryTests {
     private static func expected(
         _ fixture: EntityFixture, _ query: SearchQuery, has: [(Int) -> Bool]
     ) async throws -> [(id: String, score: Double)] {
-        let limit = query.maxDistance ?? 2
+        let limit = query.maxDistance.distance(threshold: nil)
         let near =
             query.prints.isEmpty
             ? []
             : try await fixture.catalog.search(
-                matchingAnyOf: query.prints, limit: 100, bounds: MatchBounds(maxDistance: limit))
+                matchingAnyOf: query.prints, limit: 100, bounds: MatchBounds(maxDistance: .atMost(limit)))
         let distances = Dictionary(uniqueKeysWithValues: near.map { ($0.entity.id, $0.distance) })
         return (0..<12).compactMap { index -> (id: String, score: Double, index: Int)? in
             let pixels = distances["a\(index)"].map { 1 - $0 / (2 * limit) } ?? 0
@@ -142,7 +148,8 @@ struct SearchQueryTests {
                 (SampleImage.blocks(seed: 99), 0.9),
             ] {
                 let query = try await fixture.albums.query(
-                    for: SemanticContentDescriptor(labels: labels, pixelBuffer: image), maxDistance: maxDistance)
+                    for: SemanticContentDescriptor(labels: labels, pixelBuffer: image),
+                    maxDistance: .atMost(maxDistance))
                 let expected = try await Self.expected(fixture, query, has: labels.map { has[$0]! })
                 let page = try await fixture.albums.page(of: query, count: 50)
                 #expect(Self.ids(page) == expected.map(\.id), "\(labels), \(maxDistance)")

@@ -11,7 +11,12 @@ extension Catalog {
     /// A line of `features.jsonl` has the entity's `id`, the `width` and `height` of the image in which the keypoints
     /// were detected, `keypoints` as [x, y, scale, angle], their visual `words`, and their `codes` in Base64, 32 bytes
     /// each.
-    public func export(to url: URL) throws {
+    ///
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, the system's error if a file cannot be written, and
+    ///   `CancellationError`.
+    public func export(to url: URL) async throws { try await reading { try write(to: url) } }
+
+    private func write(to url: URL) throws {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         let (prints, lines) = try folder.mappingErrors {
             try database.reader.read { db in

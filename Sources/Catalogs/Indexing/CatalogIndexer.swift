@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import Imaging
 import LocalFeatures
+import Synchronization
 
 /// Writes to a catalog: creates it, indexes images, removes entities.
 ///
@@ -13,9 +14,13 @@ public final class CatalogIndexer: Sendable {
     /// The model that images are embedded with.
     public let model: FeaturePrintModel
 
-    private let folder: CatalogFolder
-    private let database: CatalogDatabase
-    private let writer: DatabasePool
+    let folder: CatalogFolder
+    let database: CatalogDatabase
+    let writer: DatabasePool
+    /// Where the indexer computes.
+    let executor: any TaskExecutor
+    /// One chunk at a time is compared with the database and committed.
+    let turn = Mutex(())
     private let lock: WriterLock
     private let thumbnailSide: Int?
     /// Nil where no local features are wanted.
@@ -24,7 +29,7 @@ public final class CatalogIndexer: Sendable {
     /// The default long side of thumbnails, in pixels.
     public static let defaultThumbnailSide = 256
     /// Images per thread that are decoded, embedded and committed together.
-    private static let imagesPerJob = 8
+    static let imagesPerJob = 8
 
     /// Opens a catalog for writing, or creates one.
     ///
@@ -34,11 +39,13 @@ public final class CatalogIndexer: Sendable {
     ///   - thumbnailSide: the long side of the thumbnails to store, in pixels; nil for none.
     ///   - localFeatures: whether to extract local features, which verify matches. Indexing is faster without them, and
     ///     the images that are indexed then are found by their prints alone.
+    ///   - executor: where asynchronous methods compute; `ComputeExecutor.shared` by default.
     /// - Throws: ``CatalogError``.
     public init(
         at url: URL, model: FeaturePrintModel? = nil, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide,
-        localFeatures: Bool = true
+        localFeatures: Bool = true, executor: (any TaskExecutor)? = nil
     ) throws {
+        self.executor = executor ?? ComputeExecutor.shared
         self.thumbnailSide = thumbnailSide.map { max(1, $0) }
         let folder = CatalogFolder(url: url)
         do {
@@ -70,9 +77,8 @@ public final class CatalogIndexer: Sendable {
     /// The model of a new catalog. One that is not the default model is kept in the catalog's folder.
     private static func chosenModel(_ given: FeaturePrintModel?, for folder: CatalogFolder) throws -> FeaturePrintModel
     {
-        let defaultModel = try Catalog.defaultModel()
-        guard let chosen = given ?? defaultModel else { throw folder.error(.noModel) }
-        if chosen.identity != defaultModel?.identity {
+        guard let chosen = try given ?? Catalog.defaultModel() else { throw folder.error(.noModel) }
+        if given != nil, !Catalog.isDefault(chosen) {
             try folder.mappingErrors { try chosen.fileData.write(to: folder.model, options: .atomic) }
         }
         return chosen
@@ -102,7 +108,8 @@ public final class CatalogIndexer: Sendable {
     /// features.
     ///
     /// An image that cannot be read is reported, and the others are indexed; its entity stays as it was. Memory does not
-    /// grow with the number of items, except for the report of problems.
+    /// grow with the number of items, except for the report of problems. The calling thread is kept until all is done; a
+    /// task had better use ``run(over:jobs:)``.
     /// - Parameters:
     ///   - jobs: the number of threads; all cores by default.
     ///   - progress: called after every commit.
@@ -116,7 +123,7 @@ public final class CatalogIndexer: Sendable {
         var report = IndexReport()
         let size = jobs * Self.imagesPerJob
         // Readers need them while this runs, even of an empty catalog.
-        try refreshDerivedFiles()
+        try turn.withLock { _ in try refreshDerivedFiles() }
         var changes = ChangesSinceRefresh()
         var chunk: [IndexItem] = []
         func commit() throws {
@@ -124,7 +131,7 @@ public final class CatalogIndexer: Sendable {
             try index(chunk: chunk, jobs: jobs, timings: timings, report: &report)
             chunk.removeAll(keepingCapacity: true)
             progress(report)
-            if try changes.areMany(report, in: self) { try refreshDerivedFiles() }
+            if try changes.areMany(report, in: self) { try turn.withLock { _ in try refreshDerivedFiles() } }
         }
         for entry in entries {
             switch entry {
@@ -134,13 +141,19 @@ public final class CatalogIndexer: Sendable {
             if chunk.count == size { try commit() }
         }
         if !chunk.isEmpty { try commit() }
-        try refreshDerivedFiles()
+        try turn.withLock { _ in try refreshDerivedFiles() }
         return report
     }
 
-    private func index(
-        chunk: [IndexItem], jobs: Int, timings: StageTimings?, report: inout IndexReport
-    ) throws {
+    func index(chunk: [IndexItem], jobs: Int, timings: StageTimings?, report: inout IndexReport) throws {
+        report = try turn.withLock { [report] _ in
+            var report = report
+            try commit(chunk, jobs: jobs, timings: timings, report: &report)
+            return report
+        }
+    }
+
+    private func commit(_ chunk: [IndexItem], jobs: Int, timings: StageTimings?, report: inout IndexReport) throws {
         let chunk = usable(chunk, report: &report)
         let known = try records(of: chunk.map(\.entity.id))
         let readings = concurrentMap(chunk.count, threads: jobs) { index in
@@ -156,7 +169,10 @@ public final class CatalogIndexer: Sendable {
             case .failed(let reason): report.problems.append(IndexProblem(origin: item.origin, reason: reason))
             }
         }
-        let prints = try model.featurePrints(for: new.map(\.image), threads: jobs, timings: timings)
+        var embedded = try model.featurePrints(
+            for: new.compactMap(\.source.pixels), threads: jobs, timings: timings
+        )[...]
+        let prints = new.compactMap { image in image.source.print ?? embedded.popFirst() }
         try folder.mappingErrors {
             try writer.write { db in
                 for record in metadataChanges { try record.update(db) }
@@ -223,8 +239,17 @@ public final class CatalogIndexer: Sendable {
 
     /// A decoded image with all that is stored of it except its print.
     private struct NewImage: Sendable {
+        /// What its print is made of, or its print.
+        enum Source {
+            case pixels(PixelBuffer)
+            case print(FeaturePrint)
+
+            var pixels: PixelBuffer? { if case .pixels(let pixels) = self { pixels } else { nil } }
+            var print: FeaturePrint? { if case .print(let print) = self { print } else { nil } }
+        }
+
         let record: EntityRecord
-        let image: PixelBuffer
+        let source: Source
         let thumbnail: Data?
         let features: LocalFeatures?
     }
@@ -245,7 +270,66 @@ public final class CatalogIndexer: Sendable {
         case failed(String)
     }
 
-    private func read(_ item: IndexItem, known entity: Known?, timings: StageTimings?) -> Reading {
+    private func read(_ item: IndexItem, known: Known?, timings: StageTimings?) -> Reading {
+        if item.entity.id.isEmpty { return .failed("has no id") }
+        switch item.image {
+        case .file: return readFile(item, known: known, timings: timings)
+        case .data(let data):
+            return readMemory(item, hash: SHA256.hash(data), known: known) { () throws(ImageError) in
+                let options = decodingOptions
+                let image = try measured(timings, .decode) { () throws(ImageError) in
+                    try PixelBuffer(decoding: data, named: item.origin, options: options)
+                }
+                return try newImage(image, named: item.origin, timings: timings)
+            }
+        case .pixels(let image):
+            return readMemory(item, hash: ContentHash.of(image), known: known) { () throws(ImageError) in
+                try newImage(image, named: item.origin, timings: timings)
+            }
+        case .print(let print):
+            guard print.model == model.identity, print.vector.count == model.dimension else {
+                return .failed("its print was made with model \(print.model), not with \(model.identity)")
+            }
+            // Without an image there is nothing to complete.
+            let known = known.map { Known(record: $0.record, isComplete: true) }
+            return readMemory(item, hash: ContentHash.of(print), known: known) { () throws(ImageError) in
+                (.print(print), nil, nil)
+            }
+        }
+    }
+
+    private typealias ImageParts = (source: NewImage.Source, thumbnail: Data?, features: LocalFeatures?)
+
+    /// What is stored of an image.
+    private func newImage(
+        _ image: PixelBuffer, named name: String, timings: StageTimings?
+    ) throws(ImageError) -> ImageParts {
+        let thumbnail = try thumbnail(of: image, named: name, timings: timings)
+        let start = ContinuousClock.now
+        let features = extractor.map { $0.features(of: image) }
+        if features != nil { timings?.add(ContinuousClock.now - start, to: .features) }
+        return (.pixels(image), thumbnail, features)
+    }
+
+    /// - Parameter makeImage: called if what is in memory is not what was indexed before.
+    private func readMemory(
+        _ item: IndexItem, hash: Data, known entity: Known?, makeImage: () throws(ImageError) -> ImageParts
+    ) -> Reading {
+        var record = EntityRecord(item.entity, file: .inMemory, contentHash: hash)
+        record.row = entity?.record.row
+        if let entity, entity.isComplete, entity.record.contentHash == hash {
+            let isSame = entity.record.entity == item.entity && entity.record.file == .inMemory
+            return isSame ? .unchanged : .metadataChanged(record)
+        }
+        do throws(ImageError) {
+            let (source, thumbnail, features) = try makeImage()
+            return .image(NewImage(record: record, source: source, thumbnail: thumbnail, features: features))
+        } catch {
+            return .failed(error.source == item.origin ? error.reason.description : error.description)
+        }
+    }
+
+    private func readFile(_ item: IndexItem, known entity: Known?, timings: StageTimings?) -> Reading {
         let path = item.entity.image
         let stamp = FileStamp(path: path)
         let (known, isComplete) = (entity?.record, entity?.isComplete ?? false)
@@ -266,11 +350,8 @@ public final class CatalogIndexer: Sendable {
             if isComplete, known?.contentHash == hash { return .metadataChanged(record) }
             let image = try PixelBuffer(decoding: data, named: path, options: options)
             timings?.add(ContinuousClock.now - start, to: .decode)
-            let thumbnail = try thumbnail(of: image, named: path, timings: timings)
-            let featureStart = ContinuousClock.now
-            let features = extractor.map { $0.features(of: image) }
-            if features != nil { timings?.add(ContinuousClock.now - featureStart, to: .features) }
-            return .image(NewImage(record: record, image: image, thumbnail: thumbnail, features: features))
+            let (source, thumbnail, features) = try newImage(image, named: path, timings: timings)
+            return .image(NewImage(record: record, source: source, thumbnail: thumbnail, features: features))
         } catch {
             // The origin names the path already, unless it is a line of a manifest.
             return .failed(item.origin == path ? error.reason.description : error.description)
@@ -316,14 +397,17 @@ public final class CatalogIndexer: Sendable {
     ///
     /// - Throws: ``CatalogError``. If an id is unknown, nothing is removed.
     public func remove(_ ids: [String]) throws {
-        let known = try records(of: ids)
-        let unknown = ids.filter { known[ExactText($0)] == nil }
-        guard unknown.isEmpty else { throw folder.error(.unknownEntities(unknown)) }
-        try drop(ids)
-        try refreshDerivedFiles()
+        try turn.withLock { _ in
+            let known = try records(of: ids)
+            let unknown = ids.filter { known[ExactText($0)] == nil }
+            guard unknown.isEmpty else { throw folder.error(.unknownEntities(unknown)) }
+            try drop(ids)
+            try refreshDerivedFiles()
+        }
     }
 
-    /// Removes the entities whose image no longer exists, and returns their ids. O(entities).
+    /// Removes the entities whose image file no longer exists, and returns their ids. Entities that were indexed from
+    /// memory stay. O(entities).
     ///
     /// An image that exists and cannot be read, or whose folder cannot be entered, is not missing.
     /// - Parameter evenIfAll: whether to remove all entities if none of their images exists. That is more often a disk
@@ -333,7 +417,7 @@ public final class CatalogIndexer: Sendable {
         let (count, gone) = try folder.mappingErrors {
             try database.reader.read { db in
                 var (count, gone) = (0, [String]())
-                let rows = try Row.fetchCursor(db, sql: "SELECT id, image FROM entity ORDER BY row")
+                let rows = try Row.fetchCursor(db, sql: "SELECT id, image FROM entity WHERE size >= 0 ORDER BY row")
                 while let row = try rows.next() {
                     count += 1
                     if FileStamp.isMissing(row[1]) { gone.append(row[0]) }
@@ -361,7 +445,7 @@ public final class CatalogIndexer: Sendable {
     }
 
     /// Makes the derived files that are of an earlier state.
-    private func refreshDerivedFiles() throws {
+    func refreshDerivedFiles() throws {
         let matrix = DerivedFileStore<MappedPrintMatrix>(database: database, source: model)
         try matrix.refresh()
         if let model = try Catalog.localFeatureModel(of: database) {

@@ -1,19 +1,5 @@
 import Foundation
 
-/// An entity to index.
-public struct IndexItem: Sendable {
-    /// The entity. The image at its path is embedded.
-    public var entity: CatalogEntity
-    /// Its origin, for reports: a path, or a manifest and a line.
-    public var origin: String
-
-    /// An entity to index, with its origin for reports.
-    public init(entity: CatalogEntity, origin: String) {
-        self.entity = entity
-        self.origin = origin
-    }
-}
-
 /// An item that was not indexed.
 public struct IndexProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// A path, or a manifest and a line.

@@ -15,6 +15,7 @@ struct CandidateSearch {
     let filter: CatalogFilter
     let excluded: Set<Int64>
     let effort: SearchEffort
+    let cancellation: Cancellation
 
     /// A single entity that covers less of the query than this may be one of many small ones.
     private static let largeEntity = 0.08
@@ -30,13 +31,13 @@ struct CandidateSearch {
     private static let filled = 0.3
 
     /// The rows with the nearest prints, nearest first.
-    func byPrints() throws -> [Int64] {
+    func byPrints() async throws -> [Int64] {
         let allowed = try catalog.rows(of: matrix, passing: filter)
-        return ExactSearch(matrix.matrix)
-            .nearest(
-                toAnyOf: prints.map(\.vector), k: effort.printCandidates + excluded.count, among: allowed, after: nil
-            )
-            .map { matrix.key($0.row) }.filter { !excluded.contains($0) }
+        return try await catalog.nearest(
+            toAnyOf: prints, k: effort.printCandidates + excluded.count, in: matrix, among: allowed,
+            cancellation: cancellation
+        )
+        .map { matrix.key($0.row) }.filter { !excluded.contains($0) }
     }
 
     /// Whether finer keypoints could find more: nothing is found yet, or what is found covers little of the image.
@@ -51,7 +52,7 @@ struct CandidateSearch {
         _ query: LocalFeatureQuery, with printCandidates: [Int64], timings: StageTimings?
     ) throws -> (verified: [Int64: VerifiedEntity], candidates: [Int64]) {
         let voted = try measured(timings, .search) { try byVotes(query) }
-        try Task.checkCancellation()
+        try cancellation.check()
         var candidates: [Int64] = []
         var known: Set<Int64> = []
         for rank in 0..<max(voted.count, printCandidates.count) {
@@ -101,7 +102,7 @@ struct CandidateSearch {
             return verified
         }
         let crops = chosen.map { ImageCrop(image, quadrilateral: verified[$0].outline) }
-        let prints = try model.embed(crops, timings: timings).map(\.print)
+        let prints = try model.embed(crops, timings: timings, cancellation: cancellation).map(\.print)
         for (index, print) in zip(chosen, prints) {
             guard let row = matrix.row(withKey: verified[index].key),
                 let found = ExactSearch(matrix.matrix).nearest(
@@ -144,8 +145,11 @@ struct CandidateSearch {
     ) throws -> [(Int64, VerifiedOutline)] {
         let images = try features(of: Array(candidates))
         let outlines = measured(timings, .verify, count: images.count) {
-            concurrentMap(images.count, threads: availableProcessorCount) { query.verify(images[$0].features) }
+            concurrentMap(images.count, threads: availableThreadCount) {
+                cancellation.isCancelled ? nil : query.verify(images[$0].features)
+            }
         }
+        try cancellation.check()
         return zip(images, outlines).compactMap { image, outline in outline.map { (image.key, $0) } }
     }
 

@@ -25,20 +25,27 @@ extension Catalog {
         _ image: PixelBuffer, targets: Set<String>, limit: Int = 10, effort: SearchEffort = .standard,
         crops: QueryCrops? = nil, leaveOut: Bool = false, timings: StageTimings? = nil
     ) async throws -> EvaluatedQuery {
-        let analyzed = try analyze(image, effort: effort, crops: crops, timings: timings)
-        func outcome(_ targets: Set<String>, excluding excluded: Set<Int64>) throws -> (
+        let analyzed = try await executor.compute { cancellation in
+            try analyze(image, effort: effort, crops: crops, timings: timings, cancellation: cancellation)
+        }
+        func outcome(_ targets: Set<String>, excluding excluded: Set<Int64>) async throws -> (
             [CatalogMatch], Evaluation.Outcome
         ) {
-            let query = try query(for: analyzed, filter: CatalogFilter(), excluding: excluded, timings: timings)
-            let places = try measured(timings, .search) {
-                try ranking(
-                    of: query, limit: limit, bounds: .none, filter: CatalogFilter(), after: nil, excluding: excluded)
+            let query = try await executor.compute { cancellation in
+                try await self.query(
+                    for: analyzed, filter: CatalogFilter(), excluding: excluded, timings: timings,
+                    cancellation: cancellation)
             }
-            let records = try records(for: places.map(\.key) + query.candidates)
+            let start = ContinuousClock.now
+            let places = try await joinedRanking(
+                of: query, limit: limit, bounds: .none, filter: CatalogFilter(), after: nil, excluding: excluded)
+            timings?.add(ContinuousClock.now - start, to: .search)
+            let keys = places.map(\.key) + query.candidates
+            let records = try await reading { try self.records(for: keys) }
             let matches = places.compactMap { place in
                 records[place.key].map { CatalogMatch(entity: $0.entity, place: place) }
             }
-            let accepted = places.count { MatchBounds.accepted.contains($0) }
+            let accepted = places.count { MatchBounds.accepted.contains($0, threshold: query.matchThreshold) }
             return (
                 matches,
                 Evaluation.Outcome(
@@ -46,11 +53,13 @@ extension Catalog {
                     candidates: query.candidates.compactMap { records[$0]?.entity.id })
             )
         }
-        let (matches, full) = try outcome(targets, excluding: [])
+        let (matches, full) = try await outcome(targets, excluding: [])
         guard leaveOut, !targets.isEmpty else {
             return EvaluatedQuery(matches: matches, outcome: full, withoutTargets: nil)
         }
-        let keys = Set(try self.records(forIDs: targets.sorted()).map(\.key))
-        return EvaluatedQuery(matches: matches, outcome: full, withoutTargets: try outcome([], excluding: keys).1)
+        let records = try await reading { try self.records(forIDs: targets.sorted()) }
+        let keys = Set(records.map(\.key))
+        return EvaluatedQuery(
+            matches: matches, outcome: full, withoutTargets: try await outcome([], excluding: keys).1)
     }
 }

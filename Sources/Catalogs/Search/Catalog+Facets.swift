@@ -27,8 +27,38 @@ public struct Facet: Sendable, Hashable, Codable {
 }
 
 extension Catalog {
+    /// The types, labels or attributes of all matches of a query, with counts.
+    ///
+    /// ```swift
+    /// let query = try await catalog.query(for: photo)
+    /// let years = try await catalog.facets(of: query, by: [.attribute("year")], bounds: .none)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - bounds: which entities count as matches.
+    ///   - filter: the entities to search.
+    /// - Throws: `FeaturePrintError` if the query was embedded with another model; ``CatalogError``, with the reason
+    ///   `unknownAttribute` if no entity has an attribute that is asked for; and `CancellationError`.
+    /// - Complexity: O(entities · dimension + matches).
+    public func facets(
+        of query: CatalogQuery, by keys: [FacetKey], bounds: MatchBounds = .accepted,
+        filter: CatalogFilter = CatalogFilter()
+    ) async throws -> [Facet] {
+        let ranked = try await joinedRanking(of: query, limit: .max, bounds: bounds, filter: filter, after: nil)
+        return try await reading { try facets(of: ranked.map(\.key), by: keys) }
+    }
+
     /// The facets of some entities.
     package func facets(of keys: [Int64], by wanted: [FacetKey]) throws -> [Facet] {
+        let facets = try count(keys, by: wanted)
+        let empty = facets.filter(\.values.isEmpty).compactMap { facet -> String? in
+            if case .attribute(let name) = facet.key { name } else { nil }
+        }
+        try checkAttributes(empty)
+        return facets
+    }
+
+    private func count(_ keys: [Int64], by wanted: [FacetKey]) throws -> [Facet] {
         try folder.mappingErrors {
             try database.reader.read { db in
                 try wanted.map { key in

@@ -7,10 +7,10 @@ import LocalFeatures
 import VectorSearch
 
 /// An image with everything that is computed of it before a catalog is read.
-package struct AnalyzedImage: Sendable {
+struct AnalyzedImage: Sendable {
     let image: PixelBuffer
     let effort: SearchEffort
-    package let embedded: EmbeddedQuery
+    let embedded: EmbeddedQuery
     let features: LocalFeatureQuery?
 }
 
@@ -28,26 +28,35 @@ extension Catalog {
     public func query(
         for image: PixelBuffer, effort: SearchEffort = .standard, crops: QueryCrops? = nil,
         filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
-    ) throws -> CatalogQuery {
-        try query(for: analyze(image, effort: effort, crops: crops, timings: timings), filter: filter, timings: timings)
+    ) async throws -> CatalogQuery {
+        try await scans.countingSearch {
+            try await executor.compute { cancellation in
+                let analyzed = try analyze(
+                    image, effort: effort, crops: crops, timings: timings, cancellation: cancellation)
+                return try await query(for: analyzed, filter: filter, timings: timings, cancellation: cancellation)
+            }
+        }
     }
 
-    package func analyze(
-        _ image: PixelBuffer, effort: SearchEffort, crops: QueryCrops?, timings: StageTimings?
+    func analyze(
+        _ image: PixelBuffer, effort: SearchEffort, crops: QueryCrops?, timings: StageTimings?,
+        cancellation: Cancellation
     ) throws -> AnalyzedImage {
         let image = hasLocalFeatures && effort != .prints ? Self.reduced(image) : image
         let embedded = try QueryEmbedder(model, crops: crops ?? (hasLocalFeatures ? effort : .prints).crops).embed(
-            image, timings: timings)
-        try Task.checkCancellation()
+            image, timings: timings, cancellation: cancellation)
+        try cancellation.check()
         let features =
             effort == .prints
             ? nil
             : extractor.map { extractor in
                 measured(timings, .features) {
-                    LocalFeatureQuery(extractor.queryFeatures(of: image, detail: .query), model: extractor.model)
+                    LocalFeatureQuery(
+                        extractor.queryFeatures(of: image, detail: .query, cancellation: cancellation),
+                        model: extractor.model)
                 }
             }
-        try Task.checkCancellation()
+        try cancellation.check()
         return AnalyzedImage(image: image, effort: effort, embedded: embedded, features: features)
     }
 
@@ -58,32 +67,36 @@ extension Catalog {
     }
 
     /// - Parameter excluded: entities that are treated as if the catalog did not have them.
-    package func query(
+    func query(
         for analyzed: AnalyzedImage, filter: CatalogFilter, excluding excluded: Set<Int64> = [],
-        timings: StageTimings?
-    ) throws -> CatalogQuery {
+        timings: StageTimings?, cancellation: Cancellation
+    ) async throws -> CatalogQuery {
         let embedded = analyzed.embedded
         guard let features = analyzed.features, let lists = try currentLists(), let extractor else {
             return CatalogQuery(prints: embedded.prints, matchThreshold: embedded.matchThreshold)
         }
         let search = CandidateSearch(
             catalog: self, lists: lists, matrix: try currentMatrix(), prints: embedded.prints, filter: filter,
-            excluded: excluded, effort: analyzed.effort)
-        let printCandidates = try measured(timings, .search) { try search.byPrints() }
+            excluded: excluded, effort: analyzed.effort, cancellation: cancellation)
+        let start = ContinuousClock.now
+        let printCandidates = try await search.byPrints()
+        timings?.add(ContinuousClock.now - start, to: .search)
         let first = try search.verify(features, with: printCandidates, timings: timings)
         var verified = first.verified
         var candidates = first.candidates
         if analyzed.effort == .thorough || search.needsFinerKeypoints(verified) {
-            try Task.checkCancellation()
+            try cancellation.check()
             let fine = measured(timings, .features) {
                 LocalFeatureQuery(
-                    extractor.queryFeatures(of: analyzed.image, detail: .fineQuery), model: extractor.model)
+                    extractor.queryFeatures(
+                        of: analyzed.image, detail: .fineQuery, cancellation: cancellation), model: extractor.model)
             }
+            try cancellation.check()
             let second = try search.verify(fine, with: printCandidates, timings: timings)
             verified.merge(second.verified) { $0.evidence >= $1.evidence ? $0 : $1 }
             candidates = second.candidates
         }
-        try Task.checkCancellation()
+        try cancellation.check()
         let compared = try search.compareRectified(
             verified.values.sorted { $0.key < $1.key }, in: analyzed.image, timings: timings)
         return CatalogQuery(

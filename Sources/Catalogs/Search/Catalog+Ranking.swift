@@ -1,3 +1,4 @@
+import Compute
 import FeaturePrints
 import Foundation
 import VectorSearch
@@ -9,31 +10,70 @@ extension Catalog {
     /// verified entity has the sort key of the one that would be as likely, with the sign of the distance; so both
     /// kinds form one ranking, and the exact search can start at any cursor.
     /// - Throws: `FeaturePrintError` if the query was embedded with another model, and ``CatalogError``.
+    /// - Parameter limit: any number; more than there are entities is all of them.
     package func ranking(
         of query: CatalogQuery, limit: Int, bounds: MatchBounds, filter: CatalogFilter, after cursor: SearchCursor?,
-        excluding excluded: Set<Int64> = []
+        excluding excluded: Set<Int64> = [], cancellation: Cancellation = .none
     ) throws -> [RankedEntity] {
+        guard
+            let plan = try rankingPlan(of: query, limit: limit, filter: filter, after: cursor, excluding: excluded)
+        else { return [] }
+        let found = ExactSearch(plan.matrix.matrix).nearest(
+            toAnyOf: query.prints.map(\.vector), k: plan.k, among: plan.allowed, after: plan.last,
+            cancellation: cancellation)
+        try cancellation.check()
+        return plan.ranking(with: found, bounds: bounds)
+    }
+
+    /// The same on the catalog's executor, and in one pass over the prints with other searches where that is faster.
+    func joinedRanking(
+        of query: CatalogQuery, limit: Int, bounds: MatchBounds, filter: CatalogFilter, after cursor: SearchCursor?,
+        excluding excluded: Set<Int64> = []
+    ) async throws -> [RankedEntity] {
+        try await scans.countingSearch {
+            try await executor.compute { cancellation in
+                guard
+                    let plan = try rankingPlan(
+                        of: query, limit: limit, filter: filter, after: cursor, excluding: excluded)
+                else { return [] }
+                let found = try await nearest(
+                    toAnyOf: query.prints, k: plan.k, in: plan.matrix, among: plan.allowed, after: plan.last,
+                    cancellation: cancellation)
+                return plan.ranking(with: found, bounds: bounds)
+            }
+        }
+    }
+
+    /// The rows of the matrix nearest to any of the prints; with other searches in one pass where that is faster.
+    func nearest(
+        toAnyOf prints: [FeaturePrint], k: Int, in matrix: MappedPrintMatrix, among allowed: [Range<Int>]?,
+        after last: Neighbor? = nil, cancellation: Cancellation
+    ) async throws -> [Neighbor] {
+        let queries = prints.map(\.vector)
+        if allowed == nil, last == nil {
+            return try await scans.nearest(toAnyOf: queries, k: k, in: matrix, cancellation: cancellation)
+        }
+        let found = ExactSearch(matrix.matrix).nearest(
+            toAnyOf: queries, k: k, among: allowed, after: last, cancellation: cancellation)
+        try cancellation.check()
+        return found
+    }
+
+    /// Nil for a ranking of nothing.
+    private func rankingPlan(
+        of query: CatalogQuery, limit: Int, filter: CatalogFilter, after cursor: SearchCursor?,
+        excluding excluded: Set<Int64>
+    ) throws -> RankingPlan? {
         try checkModel(of: query.prints)
-        guard limit > 0, !query.prints.isEmpty else { return [] }
+        guard limit > 0, !query.prints.isEmpty else { return nil }
         let matrix = try currentMatrix()
         let allowed = try rows(of: matrix, passing: filter)
         let confidence = MatchConfidence(query)
-        var ranked = verified(of: query, in: matrix, among: allowed, confidence)
-        let verifiedKeys = Set(ranked.map(\.key))
-        let last = cursor.flatMap { cursor in
-            cursor.sortKey < 0
-                ? nil : Neighbor(row: matrix.lastRow(upTo: cursor.key), squaredDistance: Float(cursor.sortKey))
-        }
-        ranked += ExactSearch(matrix.matrix)
-            .nearest(
-                toAnyOf: query.prints.map(\.vector), k: limit + ranked.count + excluded.count, among: allowed,
-                after: last
-            )
-            .map { confidence.place(key: matrix.key($0.row), squaredDistance: $0.squaredDistance) }
-            .filter { !verifiedKeys.contains($0.key) && !excluded.contains($0.key) }
-        ranked.sort { ($0.sortKey, $0.key) < ($1.sortKey, $1.key) }
-        if let cursor { ranked.removeAll { ($0.sortKey, $0.key) <= (cursor.sortKey, cursor.key) } }
-        return Array(ranked.prefix(limit)).filter(bounds.contains)
+        return RankingPlan(
+            matrix: matrix, allowed: allowed, confidence: confidence, threshold: query.matchThreshold,
+            verified: verified(of: query, in: matrix, among: allowed, confidence),
+            // Larger limits could overflow when they are added to.
+            limit: min(limit, matrix.rowCount), cursor: cursor, excluded: excluded)
     }
 
     package func checkModel(of prints: [FeaturePrint]) throws(FeaturePrintError) {
@@ -51,6 +91,41 @@ extension Catalog {
             guard let row = matrix.row(withKey: entity.key) else { return false }
             return allowed?.contains { $0.contains(row) } ?? true
         }.map(confidence.place)
+    }
+}
+
+/// What a ranking is made of, besides the rows with the nearest prints.
+private struct RankingPlan {
+    let matrix: MappedPrintMatrix
+    /// Nil for all rows.
+    let allowed: [Range<Int>]?
+    let confidence: MatchConfidence
+    let threshold: Double?
+    let verified: [RankedEntity]
+    let limit: Int
+    let cursor: SearchCursor?
+    let excluded: Set<Int64>
+
+    /// The rows to find.
+    var k: Int { limit + verified.count + excluded.count }
+
+    /// The rows start after this one.
+    var last: Neighbor? {
+        cursor.flatMap { cursor in
+            cursor.sortKey < 0
+                ? nil : Neighbor(row: matrix.lastRow(upTo: cursor.key), squaredDistance: Float(cursor.sortKey))
+        }
+    }
+
+    func ranking(with found: [Neighbor], bounds: MatchBounds) -> [RankedEntity] {
+        let verifiedKeys = Set(verified.map(\.key))
+        var ranked = verified.filter { !excluded.contains($0.key) }
+        ranked += found.map { confidence.place(key: matrix.key($0.row), squaredDistance: $0.squaredDistance) }
+            .filter { !verifiedKeys.contains($0.key) && !excluded.contains($0.key) }
+        ranked.sort { ($0.sortKey, $0.key) < ($1.sortKey, $1.key) }
+        if let cursor { ranked.removeAll { ($0.sortKey, $0.key) <= (cursor.sortKey, cursor.key) } }
+        // Of a ranking that mixes verified entities with others, those within a distance are not the first.
+        return Array(ranked.lazy.filter { bounds.contains($0, threshold: threshold) }.prefix(limit))
     }
 }
 

@@ -34,14 +34,55 @@ extension Catalog {
         }
     }
 
-    /// The entities with these ids, in the order of the ids, without unknown ones.
-    public func entities(for ids: [String]) throws -> [CatalogEntity] { try records(forIDs: ids).map(\.entity) }
+    /// The entities with these ids, in the order of the ids, without unknown ones. One query for all ids.
+    ///
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    public func entities(for ids: [String]) async throws -> [CatalogEntity] {
+        try await reading { try records(forIDs: ids).map(\.entity) }
+    }
 
     /// Calls `body` with every entity in the catalog's order. O(1) memory.
-    public func forEachEntity(_ body: (CatalogEntity) throws -> Void) throws {
-        try database.reader.read { db in
-            let records = try EntityRecord.order(Column("row")).fetchCursor(db)
-            while let record = try records.next() { try body(record.entity) }
+    ///
+    /// - Throws: as ``reduceEntities(into:_:)``.
+    public func forEachEntity(_ body: @Sendable (CatalogEntity) throws -> Void) async throws {
+        try await reduceEntities(into: ()) { _, entity in try body(entity) }
+    }
+
+    /// What `body` makes of all entities, in the catalog's order.
+    ///
+    /// ```swift
+    /// let artists = try await catalog.reduceEntities(into: Set<String>()) { artists, entity in
+    ///     if let artist = entity.subtitle { artists.insert(artist) }
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - initial: the result of no entities.
+    ///   - body: adds an entity to the result. It runs on the catalog's executor, while the database is read.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, what `body` throws, and `CancellationError` if the task
+    ///   is cancelled meanwhile.
+    /// - Complexity: O(entities) time, O(1) memory besides the result.
+    public func reduceEntities<Result: Sendable>(
+        into initial: Result, _ body: @Sendable (inout Result, CatalogEntity) throws -> Void
+    ) async throws -> Result {
+        try await executor.compute { cancellation in
+            // Errors of the body pass as they are; those of the database are mapped.
+            let outcome: Swift.Result<Result, any Error> = try folder.mappingErrors {
+                try database.reader.read { db in
+                    var result = initial
+                    let records = try EntityRecord.order(Column("row")).fetchCursor(db)
+                    while let record = try records.next() {
+                        do {
+                            try cancellation.check()
+                            try body(&result, record.entity)
+                        } catch {
+                            return .failure(error)
+                        }
+                    }
+                    return .success(result)
+                }
+            }
+            return try outcome.get()
         }
     }
 }

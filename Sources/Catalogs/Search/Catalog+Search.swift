@@ -1,5 +1,6 @@
 import Compute
 import FeaturePrints
+import GRDB
 import Imaging
 import VectorSearch
 
@@ -19,9 +20,94 @@ extension Catalog {
         matching image: PixelBuffer, limit: Int = 10, bounds: MatchBounds = .accepted, effort: SearchEffort = .standard,
         crops: QueryCrops? = nil, filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
     ) async throws -> [CatalogMatch] {
-        let query = try query(for: image, effort: effort, crops: crops, filter: filter, timings: timings)
-        try Task.checkCancellation()
+        let query = try await query(for: image, effort: effort, crops: crops, filter: filter, timings: timings)
         return try await search(query, limit: limit, bounds: bounds, filter: filter, timings: timings)
+    }
+
+    /// The entities that each of many images shows: the results of ``search(matching:limit:bounds:effort:crops:filter:timings:)``
+    /// in the order of the images. Images are searched side by side, a thread each, and share passes over the prints.
+    ///
+    /// - Throws: the first error of any of the searches; the others are cancelled.
+    public func search(
+        matching images: [PixelBuffer], limit: Int = 10, bounds: MatchBounds = .accepted,
+        effort: SearchEffort = .standard, crops: QueryCrops? = nil, filter: CatalogFilter = CatalogFilter(),
+        timings: StageTimings? = nil
+    ) async throws -> [[CatalogMatch]] {
+        try await withThrowingTaskGroup(of: (Int, [CatalogMatch]).self) { group in
+            var results = [[CatalogMatch]](repeating: [], count: images.count)
+            for index in images.indices {
+                // What a search keeps of an image takes a few megabytes.
+                if index >= Self.searchesSideBySide, let (done, matches) = try await group.next() {
+                    results[done] = matches
+                }
+                group.addTask {
+                    let matches = try await self.search(
+                        matching: images[index], limit: limit, bounds: bounds, effort: effort, crops: crops,
+                        filter: filter, timings: timings)
+                    return (index, matches)
+                }
+            }
+            for try await (done, matches) in group { results[done] = matches }
+            return results
+        }
+    }
+
+    private static let searchesSideBySide = 64
+
+    /// The print of an entity, as it was indexed: to compare it, or to search with it.
+    ///
+    /// - Throws: ``CatalogError``, with the reason `unknownEntities` for an unknown id; and `CancellationError`.
+    public func print(for id: String) async throws -> FeaturePrint { try await storedPrint(of: id).print }
+
+    private func storedPrint(of id: String) async throws -> (key: Int64, print: FeaturePrint) {
+        try await reading {
+            let found = try folder.mappingErrors {
+                try database.reader.read { db in
+                    let request: SQLRequest<Row> =
+                        "SELECT print.row, print.vector FROM print JOIN entity USING (row) WHERE entity.id = \(id)"
+                    return try request.fetchOne(db)
+                }
+            }
+            guard let found else { throw folder.error(.unknownEntities([id])) }
+            guard let vector = PrintBlob.vector(found[1], dimension: model.dimension) else {
+                throw folder.error(.damaged("the print of “\(id)” is not \(model.dimension) finite floats"))
+            }
+            return (found[0], FeaturePrint(vector: vector, model: model.identity))
+        }
+    }
+
+    /// More like this: the entities whose prints are nearest to that of an entity, nearest first, without the entity
+    /// itself.
+    ///
+    /// ```swift
+    /// let similar = try await catalog.search(similarTo: "slow-meridian", limit: 5)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - limit: the maximum number of matches.
+    ///   - bounds: which entities count as matches; by default all, since what resembles an entity is not the same thing.
+    ///   - filter: the entities to search.
+    /// - Throws: ``CatalogError``, with the reason `unknownEntities` for an unknown id; and `CancellationError`.
+    /// - Complexity: O(entities · dimension).
+    public func search(
+        similarTo id: String, limit: Int = 10, bounds: MatchBounds = .none, filter: CatalogFilter = CatalogFilter(),
+        timings: StageTimings? = nil
+    ) async throws -> [CatalogMatch] {
+        let (key, print) = try await storedPrint(of: id)
+        let query = try query(for: [print])
+        let start = ContinuousClock.now
+        defer { timings?.add(ContinuousClock.now - start, to: .search) }
+        let ranked = try await joinedRanking(
+            of: query, limit: limit, bounds: bounds, filter: filter, after: nil, excluding: [key])
+        return try await matches(ranked)
+    }
+
+    /// A query of prints that were made before, for pages and facets.
+    ///
+    /// - Throws: `FeaturePrintError` if a print was made with another model.
+    public func query(for prints: [FeaturePrint]) throws(FeaturePrintError) -> CatalogQuery {
+        try checkModel(of: prints)
+        return CatalogQuery(prints: prints, matchThreshold: model.matchThreshold(for: prints))
     }
 
     /// The entities nearest to a print, nearest first.
@@ -43,8 +129,7 @@ extension Catalog {
         matchingAnyOf prints: [FeaturePrint], limit: Int = 10, bounds: MatchBounds = .accepted,
         filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor? = nil, timings: StageTimings? = nil
     ) async throws -> [CatalogMatch] {
-        try checkModel(of: prints)
-        let query = CatalogQuery(prints: prints, matchThreshold: model.matchThreshold(for: prints))
+        let query = try query(for: prints)
         return try await search(query, limit: limit, bounds: bounds, filter: filter, after: cursor, timings: timings)
     }
 
@@ -58,10 +143,13 @@ extension Catalog {
     ) async throws -> [CatalogMatch] {
         let start = ContinuousClock.now
         defer { timings?.add(ContinuousClock.now - start, to: .search) }
-        let ranked = try ranking(of: query, limit: limit, bounds: bounds, filter: filter, after: cursor)
-        try Task.checkCancellation()
+        let ranked = try await joinedRanking(of: query, limit: limit, bounds: bounds, filter: filter, after: cursor)
+        return try await matches(ranked)
+    }
+
+    private func matches(_ ranked: [RankedEntity]) async throws -> [CatalogMatch] {
         guard !ranked.isEmpty else { return [] }
-        let records = try records(for: ranked.map(\.key))
+        let records = try await reading { try self.records(for: ranked.map(\.key)) }
         // An entity that was removed since the matrix was made is left out.
         return ranked.compactMap { place in
             records[place.key].map { CatalogMatch(entity: $0.entity, place: place) }

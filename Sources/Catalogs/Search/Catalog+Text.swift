@@ -6,29 +6,34 @@ extension Catalog {
     /// operator.
     ///
     /// - Returns: an empty array for a text without words.
-    /// - Throws: ``CatalogError`` if the catalog cannot be read.
-    public func search(text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()) throws -> [CatalogEntity]
-    {
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    public func search(
+        text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()
+    ) async throws -> [CatalogEntity] {
         guard let expression = TextQuery(text, lastIsPrefix: true).expression, limit > 0 else { return [] }
-        return try folder.mappingErrors {
-            try database.reader.read { db in
-                let request: SQLRequest<EntityRecord> = """
-                    SELECT entity.* FROM entityText JOIN entity ON entity.row = entityText.rowid \
-                    WHERE entityText MATCH \(expression) AND \(filter.condition) \
-                    ORDER BY bm25(entityText, 10, 5, 2), entity.row LIMIT \(limit)
-                    """
-                return try request.fetchAll(db).map(\.entity)
+        return try await reading {
+            try folder.mappingErrors {
+                try database.reader.read { db in
+                    let request: SQLRequest<EntityRecord> = """
+                        SELECT entity.* FROM entityText JOIN entity ON entity.row = entityText.rowid \
+                        WHERE entityText MATCH \(expression) AND \(filter.condition) \
+                        ORDER BY bm25(entityText, 10, 5, 2), entity.row LIMIT \(limit)
+                        """
+                    return try request.fetchAll(db).map(\.entity)
+                }
             }
         }
     }
 
     /// Distinct titles that complete the typed text, best first.
-    public func suggestions(for text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()) throws
-        -> [String]
-    {
+    ///
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    public func suggestions(
+        for text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()
+    ) async throws -> [String] {
         var seen: Set<String> = []
         // Several entities may have the same title.
-        let found = try search(text: text, limit: limit * 4, filter: filter)
+        let found = try await search(text: text, limit: limit * 4, filter: filter)
         return Array(found.compactMap(\.title).filter { seen.insert($0).inserted }.prefix(limit))
     }
 
@@ -70,29 +75,5 @@ extension Catalog {
                 return try request.fetchAll(db).map { PhraseMatch(key: $0[0], count: $0[1]) }
             }
         }
-    }
-
-    /// The entities whose attribute has one of the values, in the order of the values; ties in the catalog's order. One
-    /// query for all values. Case and diacritics matter.
-    public func entities(
-        whereAttribute attribute: String, isAnyOf values: [String], limit: Int = 100,
-        filter: CatalogFilter = CatalogFilter()
-    ) throws -> [CatalogEntity] {
-        try records(whereAttribute: attribute, isAnyOf: values, limit: limit, filter: filter, withThumbnails: false)
-            .map(\.entity)
-    }
-
-    package func records(
-        whereAttribute attribute: String, isAnyOf values: [String], limit: Int, filter: CatalogFilter,
-        withThumbnails: Bool
-    ) throws -> [StoredEntity] {
-        guard !values.isEmpty, limit > 0 else { return [] }
-        let narrowed = filter.and(CatalogFilter(attributes: [attribute: Set(values)]))
-        let found = try stored(where: narrowed.condition, withThumbnails: withThumbnails)
-        let place = Dictionary(values.enumerated().map { ($1, $0) }, uniquingKeysWith: min)
-        func rank(_ found: StoredEntity) -> (Int, Int64) {
-            (place[found.entity.attributes[attribute] ?? ""] ?? .max, found.key)
-        }
-        return Array(found.sorted { rank($0) < rank($1) }.prefix(limit))
     }
 }

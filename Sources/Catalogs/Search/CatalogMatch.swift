@@ -31,3 +31,24 @@ public struct CatalogMatch: Sendable, Hashable {
         key = place.key
     }
 }
+
+extension CatalogMatch: Identifiable {
+    /// The entity's id.
+    public var id: String { entity.id }
+}
+
+/// Coded as `entity`, `confidence`, `distance`, `inlierCount`, `outline` (the corners; absent for a match that was not
+/// verified) and `cursor` (what ``SearchCursor`` is after this match).
+extension CatalogMatch: Encodable {
+    private enum CodingKeys: String, CodingKey { case entity, confidence, distance, inlierCount, outline, cursor }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(entity, forKey: .entity)
+        try values.encode(confidence, forKey: .confidence)
+        try values.encode(distance, forKey: .distance)
+        try values.encode(inlierCount, forKey: .inlierCount)
+        try values.encodeIfPresent(outline, forKey: .outline)
+        try values.encode(SearchCursor(after: self), forKey: .cursor)
+    }
+}

@@ -114,6 +114,8 @@ struct CatalogDatabase: Sendable {
         var configuration = Configuration()
         // A reader waits at most for a writer's commit.
         configuration.busyMode = .timeout(10)
+        // As many threads of a catalog's executor may read at once.
+        configuration.maximumReaderCount = max(configuration.maximumReaderCount, availableProcessorCount)
         return configuration
     }
 

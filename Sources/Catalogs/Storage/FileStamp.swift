@@ -6,6 +6,9 @@ struct FileStamp: Equatable, Sendable {
     /// Nanoseconds since 1970.
     let modified: Int64
 
+    /// Of an image that was indexed from memory: there is no file to compare it with.
+    static let inMemory = FileStamp(size: -1, modified: 0)
+
     init(size: Int64, modified: Int64) {
         self.size = size
         self.modified = modified

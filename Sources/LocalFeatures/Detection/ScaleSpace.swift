@@ -56,8 +56,11 @@ final class ScaleSpace {
 
     /// Builds the scale space of an image that `fill` writes: `height` rows, `stride` floats apart.
     ///
-    /// O(width · height).
-    func build(width: Int, height: Int, fill: (UnsafeMutablePointer<Float>, _ stride: Int) -> Void) {
+    /// O(width · height). Once the cancellation is set, planes are left as they were.
+    func build(
+        width: Int, height: Int, cancellation: Cancellation = .none,
+        fill: (UnsafeMutablePointer<Float>, _ stride: Int) -> Void
+    ) {
         let (source, line) = layOut(width: width, height: height)
         fill(source, octaves[0].stride)
         for (index, octave) in octaves.enumerated() {
@@ -69,6 +72,7 @@ final class ScaleSpace {
                 halve(octaves[index - 1], into: octave)
             }
             for (step, kernel) in steps.enumerated() {
+                if cancellation.isCancelled { return }
                 blur(
                     octave.plane(step), by: kernel, line: line, into: octave.gaussians[step + 1],
                     difference: octave.differences[step])

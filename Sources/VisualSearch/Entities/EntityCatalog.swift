@@ -27,9 +27,8 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     }
 
     /// The rows that cannot be decoded. O(rows); worth a call after indexing.
-    public func problems() throws -> [EntityProblem] {
-        var problems: [EntityProblem] = []
-        try catalog.forEachEntity { entity in
+    public func problems() async throws -> [EntityProblem] {
+        try await catalog.reduceEntities(into: []) { problems, entity in
             guard type == nil || entity.type == type else { return }
             do {
                 _ = try Entity(CatalogRow(entity: entity))
@@ -37,7 +36,6 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
                 problems.append(EntityProblem(id: entity.id, entityType: "\(Entity.self)", error: error))
             }
         }
-        return problems
     }
 
     // MARK: By pixels and labels
@@ -47,9 +45,9 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Parameters:
     ///   - pixelBuffer: of any size and layout; it is not copied.
     ///   - limit: the maximum number of entities.
-    ///   - maxDistance: the maximum distance, 0...2; the match threshold of the query by default.
+    ///   - maxDistance: the maximum distance; the match threshold of the query by default.
     public func search(
-        matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10, maxDistance: Double? = nil
+        matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10, maxDistance: DistanceLimit = .recommended
     ) async throws -> [Entity] {
         try await search(
             matching: SemanticContentDescriptor(pixelBuffer: pixelBuffer), limit: limit, maxDistance: maxDistance)
@@ -58,7 +56,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// The entities that match the captured content, best first; none for a descriptor with neither pixels nor labels.
     /// ``SearchQuery`` says how both are weighted.
     public func search(
-        matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: Double? = nil,
+        matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: DistanceLimit = .recommended,
         filter: CatalogFilter = CatalogFilter()
     ) async throws -> [Entity] {
         let query = try await query(for: content, maxDistance: maxDistance)
@@ -68,16 +66,16 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// Embeds the captured content, for several searches: the first page for the system's sheet, and further pages in
     /// the app. One forward pass per crop.
     public func query(
-        for content: SemanticContentDescriptor, maxDistance: Double? = nil, crops: QueryCrops? = nil,
+        for content: SemanticContentDescriptor, maxDistance: DistanceLimit = .recommended, crops: QueryCrops? = nil,
         timings: StageTimings? = nil
     ) async throws -> SearchQuery {
         try Task.checkCancellation()
-        let query = try content.pixelBuffer.map {
-            try catalog.query(for: $0, crops: crops, filter: ownFilter, timings: timings)
+        var query: CatalogQuery?
+        if let pixelBuffer = content.pixelBuffer {
+            query = try await catalog.query(for: pixelBuffer, crops: crops, filter: ownFilter, timings: timings)
         }
-        try Task.checkCancellation()
         return query.map { SearchQuery($0, labels: content.labels, maxDistance: maxDistance) }
-            ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance ?? catalog.model.matchThreshold)
+            ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance)
     }
 
     /// A page of a query's ranking. Only the entities of the page are read from the catalog.
@@ -95,10 +93,12 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try Task.checkCancellation()
         let filter = ownFilter.and(filter)
         // One more than the page, to know whether there is another.
-        let ranked = try query.ranking(in: catalog, filter: filter, limit: max(0, count) + 1, after: cursor)
-        try Task.checkCancellation()
+        let (ranked, stored) = try await catalog.reading {
+            let ranked = try query.ranking(in: catalog, filter: filter, limit: max(0, count) + 1, after: cursor)
+            try Task.checkCancellation()
+            return (ranked, try catalog.records(for: ranked.prefix(max(0, count)).map(\.key), withThumbnails: true))
+        }
         let shown = ranked.prefix(max(0, count))
-        let stored = try catalog.records(for: shown.map(\.key), withThumbnails: true)
         let results = shown.compactMap { place in
             stored[place.key].flatMap { entity($0) }.map { SearchPage<Entity>.Result(entity: $0, place: place) }
         }
@@ -106,47 +106,54 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         return SearchPage(results: results, next: next)
     }
 
-    /// The types, labels or attributes of a query's results, with counts. Counts the first 1,000 results.
+    /// The types, labels or attributes of a query's results, with counts.
+    ///
+    /// - Throws: `CatalogError`, with the reason `unknownAttribute` if no entity has an attribute that is asked for.
     public func facets(
         of query: SearchQuery, by keys: [FacetKey], filter: CatalogFilter = CatalogFilter()
     ) async throws -> [Facet] {
-        let ranked = try query.ranking(in: catalog, filter: ownFilter.and(filter), limit: 1000, after: nil)
-        try Task.checkCancellation()
-        return try catalog.facets(of: ranked.map(\.key), by: keys)
+        let filter = ownFilter.and(filter)
+        return try await catalog.reading {
+            // All results: none is farther down than there are entities.
+            let ranked = try query.ranking(in: catalog, filter: filter, limit: max(1, catalog.count), after: nil)
+            try Task.checkCancellation()
+            return try catalog.facets(of: ranked.map(\.key), by: keys)
+        }
     }
 
     // MARK: By ids and text
 
     /// The entities with these ids, in the order of the ids, without unknown ids and those of another type.
     public func entities(for identifiers: [String]) async throws -> [Entity] {
-        try catalog.records(forIDs: identifiers, withThumbnails: true).filter { type == nil || $0.entity.type == type }
-            .compactMap { entity($0) }
+        try await catalog.reading { try catalog.records(forIDs: identifiers, withThumbnails: true) }
+            .filter { type == nil || $0.entity.type == type }.compactMap { entity($0) }
     }
 
     /// The entities whose title, subtitle or labels contain all words of a text, best first; see
     /// `Catalog.search(text:limit:filter:)`.
     public func entities(matching text: String, limit: Int = 20) async throws -> [Entity] {
-        try await entities(for: catalog.search(text: text, limit: limit, filter: ownFilter).map(\.id))
+        try await entities(for: await catalog.search(text: text, limit: limit, filter: ownFilter).map(\.id))
     }
 
     /// Titles that complete the typed text.
     public func suggestions(for text: String, limit: Int = 10) async throws -> [String] {
-        try catalog.suggestions(for: text, limit: limit, filter: ownFilter)
+        try await catalog.suggestions(for: text, limit: limit, filter: ownFilter)
     }
 
     /// The first entities of the catalog, as suggestions before a search.
     public func suggestedEntities(limit: Int = 10) async throws -> [Entity] {
-        try await entities(for: catalog.firstIDs(limit, filter: ownFilter))
+        let filter = ownFilter
+        return try await entities(for: try await catalog.reading { try catalog.firstIDs(limit, filter: filter) })
     }
 
     /// All entities. O(entities) memory; for small catalogs.
     public func allEntities() async throws -> [Entity] {
-        try await entities(for: catalog.firstIDs(.max, filter: ownFilter))
+        try await suggestedEntities(limit: .max)
     }
 
     /// A JPEG file of an entity's image; see `Catalog.thumbnail(for:longSide:)`.
-    public func thumbnail(for id: String, longSide: Int? = nil) throws -> Data? {
-        try catalog.thumbnail(for: id, longSide: longSide)
+    public func thumbnail(for id: String, longSide: Int? = nil) async throws -> Data? {
+        try await catalog.thumbnail(for: id, longSide: longSide)
     }
 
     private var ownFilter: CatalogFilter { CatalogFilter(types: type.map { [$0] }) }
@@ -164,9 +171,11 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 extension EntityCatalog: RelatedEntitySource {
     /// The entities whose attribute has one of the values, in the order of the values; one query to the catalog.
     public func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity] {
-        try catalog.records(
-            whereAttribute: attribute, isAnyOf: values, limit: limit, filter: ownFilter, withThumbnails: true
-        )
+        let filter = ownFilter
+        return try await catalog.reading {
+            try catalog.records(
+                whereAttribute: attribute, isAnyOf: values, limit: limit, filter: filter, withThumbnails: true)
+        }
         .compactMap { entity($0) }
     }
 }

@@ -19,8 +19,8 @@ public struct SearchQuery: Sendable, Hashable {
     public let prints: [FeaturePrint]
     /// The labels that contain a letter or a digit.
     public let labels: [String]
-    /// The maximum distance of a match; nil for 2, the largest possible distance.
-    public let maxDistance: Double?
+    /// The maximum distance of a match.
+    public let maxDistance: DistanceLimit
     /// The entities whose local features were found in the pixels.
     let verified: [VerifiedEntity]
     /// Whether local features were compared.
@@ -34,20 +34,22 @@ public struct SearchQuery: Sendable, Hashable {
     /// - Parameters:
     ///   - prints: one per crop, of one model.
     ///   - labels: those without a letter or a digit are dropped.
-    ///   - maxDistance: the maximum distance of a match, 0...2; nil for 2.
-    public init(prints: [FeaturePrint], labels: [String] = [], maxDistance: Double? = nil) {
+    ///   - maxDistance: the maximum distance of a match.
+    public init(prints: [FeaturePrint], labels: [String] = [], maxDistance: DistanceLimit = .recommended) {
         self.init(prints: prints, labels: labels, maxDistance: maxDistance, verified: [], isVerified: false)
     }
 
     /// The query of an image that a catalog analyzed; verified entities keep their place on all pages.
-    init(_ query: CatalogQuery, labels: [String], maxDistance: Double?) {
+    init(_ query: CatalogQuery, labels: [String], maxDistance: DistanceLimit) {
         self.init(
-            prints: query.prints, labels: labels, maxDistance: maxDistance ?? query.matchThreshold,
+            prints: query.prints, labels: labels,
+            maxDistance: .atMost(maxDistance.distance(threshold: query.matchThreshold)),
             verified: query.verified, isVerified: query.isVerified)
     }
 
     private init(
-        prints: [FeaturePrint], labels: [String], maxDistance: Double?, verified: [VerifiedEntity], isVerified: Bool
+        prints: [FeaturePrint], labels: [String], maxDistance: DistanceLimit, verified: [VerifiedEntity],
+        isVerified: Bool
     ) {
         self.prints = prints
         self.verified = verified
@@ -60,8 +62,18 @@ public struct SearchQuery: Sendable, Hashable {
     /// Whether the query has neither pixels nor words. It finds nothing then.
     public var isEmpty: Bool { prints.isEmpty && labels.isEmpty }
 
-    /// Unit vectors are at most 2 apart.
-    private var limit: Double { min(max(maxDistance ?? 2, 0), 2) }
+    /// The same query with its maximum distance as a number.
+    private func resolved(in catalog: Catalog) -> SearchQuery {
+        guard maxDistance == .recommended, prints.allSatisfy({ $0.model == catalog.model.identity }) else {
+            return self
+        }
+        let distance = maxDistance.distance(threshold: catalog.model.matchThreshold(for: prints))
+        return SearchQuery(
+            prints: prints, labels: labels, maxDistance: .atMost(distance), verified: verified, isVerified: isVerified)
+    }
+
+    /// The maximum distance of a resolved query.
+    private var limit: Double { maxDistance.distance(threshold: nil) }
 
     func score(distance: Double?, labelCount: Int) -> Double {
         let pixels = distance.map { limit > 0 ? 1 - min(max(0, $0 / limit), 1) / 2 : 1 } ?? 0
@@ -74,9 +86,10 @@ public struct SearchQuery: Sendable, Hashable {
         -> [RankedKey]
     {
         guard !isEmpty, count > 0 else { return [] }
+        let query = resolved(in: catalog)
         return labels.isEmpty
-            ? try pixelRanking(in: catalog, filter: filter, limit: count, after: cursor)
-            : try fusedRanking(in: catalog, filter: filter, limit: count, after: cursor)
+            ? try query.pixelRanking(in: catalog, filter: filter, limit: count, after: cursor)
+            : try query.fusedRanking(in: catalog, filter: filter, limit: count, after: cursor)
     }
 
     /// Without labels the order is that of the distances, however many there are.
@@ -167,7 +180,7 @@ extension SearchQuery: Codable {
         }
         self.init(
             prints: prints, labels: try container.decode([String].self, forKey: .labels),
-            maxDistance: try container.decodeIfPresent(Double.self, forKey: .maxDistance),
+            maxDistance: try container.decodeIfPresent(DistanceLimit.self, forKey: .maxDistance) ?? .unlimited,
             verified: try container.decodeIfPresent([VerifiedEntity].self, forKey: .verified) ?? [],
             isVerified: try container.decodeIfPresent(Bool.self, forKey: .isVerified) ?? false)
     }
@@ -185,7 +198,7 @@ extension SearchQuery: Codable {
             },
             forKey: .prints)
         try container.encode(labels, forKey: .labels)
-        try container.encodeIfPresent(maxDistance, forKey: .maxDistance)
+        try container.encode(maxDistance, forKey: .maxDistance)
         try container.encode(verified, forKey: .verified)
         try container.encode(isVerified, forKey: .isVerified)
     }

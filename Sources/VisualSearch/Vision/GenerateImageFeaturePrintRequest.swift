@@ -1,3 +1,4 @@
+import Compute
 import FeaturePrints
 import Imaging
 
@@ -32,6 +33,6 @@ public struct GenerateImageFeaturePrintRequest: Sendable {
     /// - Throws: `ModelError`, and `CancellationError` when the task is cancelled before it begins.
     public func perform(on image: PixelBuffer) async throws -> FeaturePrintObservation {
         try Task.checkCancellation()
-        return try resolvedModel().featurePrint(for: image)
+        return try await ComputeExecutor.shared.compute { _ in try resolvedModel().featurePrint(for: image) }
     }
 }

@@ -7,10 +7,11 @@ final class AlbumCatalog: Sendable {
     let albums: EntityCatalog<AlbumEntity>
     let artists: [String]
 
-    init(_ catalog: Catalog) throws {
+    init(_ catalog: Catalog) async throws {
         albums = EntityCatalog(catalog, type: "album")
-        var artists: Set<String> = []
-        try catalog.forEachEntity { if let artist = $0.subtitle { artists.insert(artist) } }
+        let artists = try await catalog.reduceEntities(into: Set<String>()) { artists, entity in
+            if let artist = entity.subtitle { artists.insert(artist) }
+        }
         self.artists = artists.sorted()
     }
 

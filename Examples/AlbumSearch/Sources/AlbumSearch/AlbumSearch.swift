@@ -35,7 +35,7 @@ struct AlbumSearch: AsyncParsableCommand {
             throw ValidationError("“\(today)” is not a day such as 2026-11-21.")
         }
         let folder = URL(fileURLWithPath: output, isDirectory: true)
-        let albums = try AlbumCatalog(makeCatalog(in: folder))
+        let albums = try await AlbumCatalog(makeCatalog(in: folder))
         let concerts = try ConcertFinder(
             contentsOf: URL(fileURLWithPath: data).appendingPathComponent("concerts.jsonl"),
             here: .init(latitude: 41.15, longitude: -8.61), today: today)

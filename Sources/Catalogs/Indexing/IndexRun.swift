@@ -1,0 +1,119 @@
+/// An index run that is under way: the reports after each commit.
+///
+/// Iterating does the work. It ends when everything is searchable. A run that is no longer iterated, or whose task is
+/// cancelled, stops; what was committed stays, and is searchable when the catalog is next opened or indexed.
+///
+/// ```swift
+/// for try await report in indexer.index(items) { show(report.processed) }
+/// ```
+///
+/// Iterating throws ``CatalogError`` if the catalog cannot be written, `CancellationError`, and the errors of the items'
+/// sequence; what came before such an error is searchable.
+public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element == IndexItem {
+    public typealias Element = IndexReport
+    public typealias Failure = any Error
+
+    let indexer: CatalogIndexer
+    let items: Items
+    let jobs: Int?
+
+    /// Does all of the run, and returns its last report.
+    public func report() async throws -> IndexReport {
+        var last = IndexReport()
+        for try await report in self { last = report }
+        return last
+    }
+
+    /// Does the work of the run, a commit per element.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let indexer: CatalogIndexer
+        private let jobs: Int?
+        private var items: Items.AsyncIterator
+        /// Read, and left for the next commit.
+        private var next: IndexItem?
+        private var report = IndexReport()
+        private var isAtEnd = false
+
+        init(_ run: IndexRun) {
+            indexer = run.indexer
+            jobs = run.jobs
+            items = run.items.makeAsyncIterator()
+        }
+
+        /// Commits the next items and returns the report so far; nil when everything is searchable.
+        public mutating func next() async throws -> IndexReport? {
+            guard !isAtEnd else { return nil }
+            let chunk: [IndexItem]
+            do {
+                chunk = try await nextChunk()
+            } catch {
+                isAtEnd = true
+                try await indexer.finish()
+                throw error
+            }
+            guard !chunk.isEmpty else {
+                isAtEnd = true
+                try await indexer.finish()
+                return nil
+            }
+            report = try await indexer.index(chunk: chunk, jobs: jobs, after: report)
+            return report
+        }
+
+        private mutating func nextChunk() async throws -> [IndexItem] {
+            var chunk = IndexChunk(limit: indexer.chunkSize(jobs: jobs))
+            if let item = next { _ = chunk.add(item) }
+            next = nil
+            while !chunk.isFull, let item = try await items.next() {
+                guard chunk.add(item) else {
+                    next = item
+                    break
+                }
+            }
+            return chunk.items
+        }
+    }
+
+    /// Begins the run.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+}
+
+extension IndexRun: Sendable where Items: Sendable {}
+
+/// Items of an array as an asynchronous sequence.
+public struct IndexItemList: AsyncSequence, Sendable {
+    public typealias Element = IndexItem
+    public typealias Failure = Never
+
+    let items: [IndexItem]
+
+    /// Takes the items of the array in order.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        var items: IndexingIterator<[IndexItem]>
+
+        /// The next item.
+        public mutating func next() async -> IndexItem? { items.next() }
+    }
+
+    /// From the first item on.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(items: items.makeIterator()) }
+}
+
+/// Items that are decoded, embedded and committed together; each id comes once.
+struct IndexChunk {
+    let limit: Int
+    private(set) var items: [IndexItem] = []
+    private var ids: Set<String> = []
+
+    init(limit: Int) { self.limit = limit }
+
+    var isFull: Bool { items.count >= limit }
+
+    /// False for an item that has to wait for the next chunk: this one is full, or has an item of the same id, which the
+    /// later one replaces.
+    mutating func add(_ item: IndexItem) -> Bool {
+        guard !isFull, ids.insert(item.entity.id).inserted else { return false }
+        items.append(item)
+        return true
+    }
+}

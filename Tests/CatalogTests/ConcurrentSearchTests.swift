@@ -1,0 +1,180 @@
+import Catalogs
+import Compute
+import Dispatch
+import FeaturePrints
+import Foundation
+import Imaging
+import Synchronization
+import TestSupport
+import Testing
+
+struct ConcurrentSearchTests {
+    /// Runs jobs on a queue of its own, once it is opened.
+    private final class GatedExecutor: TaskExecutor {
+        private let queue = DispatchQueue(label: "gated")
+        private let key = DispatchSpecificKey<Bool>()
+
+        init() {
+            queue.setSpecific(key: key, value: true)
+            queue.suspend()
+        }
+
+        func open() { queue.resume() }
+        var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    @Test func catalogsComputeOnThreadsOfThePackage() async throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        let catalog = try Catalog(at: fixture.catalog)
+        let name = try await catalog.reading { Thread.current.name ?? "" }
+        #expect(name.hasPrefix("lookalike-"))
+    }
+
+    @Test func orOnTheExecutorThatTheyAreGiven() async throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        let executor = GatedExecutor()
+        let catalog = try Catalog(at: fixture.catalog, executor: executor)
+        executor.open()
+        #expect(try await catalog.reading { executor.isCurrent })
+        let found = try await catalog.search(matching: SampleImage.blocks(seed: 1), limit: 1, bounds: .none)
+        #expect(found.map(\.id) == [fixture.id(1)])
+    }
+
+    @Test func aSearchThatIsCancelledBeforeItBeginsNeverDoes() async throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        let executor = GatedExecutor()
+        let catalog = try Catalog(at: fixture.catalog, executor: executor)
+        let timings = StageTimings()
+        let search = Task { try await catalog.search(matching: SampleImage.blocks(seed: 1), timings: timings) }
+        search.cancel()
+        executor.open()
+        await #expect(throws: CancellationError.self) { try await search.value }
+        #expect(timings.stages.isEmpty)
+    }
+
+    /// More entities than are scanned at once, and more searches than there are threads: their scans are joined.
+    @Test func manySearchesAtOnceFindWhatEachFindsAlone() async throws {
+        let folder = try TemporaryFolder()
+        let indexer = try CatalogIndexer(at: folder.url, thumbnailSide: nil)
+        let model = indexer.model
+        var random = SeededGenerator(seed: 12)
+        func print() -> FeaturePrint {
+            let values = random.floats(model.dimension).map { $0 - 0.5 }
+            let norm = values.reduce(0) { $0 + $1 * $1 }.squareRoot()
+            return FeaturePrint(vector: values.map { $0 / norm }, model: model.identity)
+        }
+        let count = (1 << 22) / model.dimension + 10
+        let items = (0..<count).map { IndexItem(CatalogEntity(id: "e\($0)"), image: .print(print())) }
+        _ = try await indexer.run(over: items).report()
+        let catalog = try Catalog(at: folder.url)
+        let queries = try (0..<40).map { index in
+            try catalog.query(for: (0...(index % 5)).map { _ in print() })
+        }
+        var alone: [[CatalogMatch]] = []
+        for query in queries { alone.append(try await catalog.search(query, limit: 7, bounds: .none)) }
+        let together = try await withThrowingTaskGroup(of: (Int, [CatalogMatch]).self) { group in
+            for (index, query) in queries.enumerated() {
+                group.addTask { (index, try await catalog.search(query, limit: 7, bounds: .none)) }
+            }
+            return try await group.reduce(into: [Int: [CatalogMatch]]()) { $0[$1.0] = $1.1 }
+        }
+        for index in queries.indices { #expect(together[index] == alone[index], "query \(index)") }
+
+        // Some of those that are in flight are cancelled: they throw, and the others are answered.
+        let tasks = queries.map { query in Task { try await catalog.search(query, limit: 7, bounds: .none) } }
+        for index in stride(from: 0, to: tasks.count, by: 3) { tasks[index].cancel() }
+        for (index, task) in tasks.enumerated() {
+            switch await task.result {
+            case .success(let matches): #expect(matches == alone[index], "query \(index)")
+            case .failure(let error): #expect(index % 3 == 0 && error is CancellationError, "query \(index): \(error)")
+            }
+        }
+    }
+
+    @Test func manyImagesAreSearchedInTheirOrder() async throws {
+        let fixture = try CatalogFixture(count: 6)
+        try fixture.index()
+        let catalog = try Catalog(at: fixture.catalog)
+        let seeds = (0..<70).map { UInt64($0 * 5 % 6) }
+        let found = try await catalog.search(
+            matching: seeds.map { SampleImage.blocks(seed: $0) }, limit: 1, bounds: .none, effort: .prints,
+            crops: .whole)
+        #expect(found.map { $0.map(\.id) } == seeds.map { [fixture.id(Int($0))] })
+        let none: [PixelBuffer] = []
+        #expect(try await catalog.search(matching: none).isEmpty)
+    }
+}
+
+struct ComputeExecutorTests {
+    @Test func noMoreJobsRunAtOnceThanThereAreThreads() async throws {
+        let executor = ComputeExecutor(threads: 3)
+        let running = Running()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<200 {
+                group.addTask(executorPreference: executor) {
+                    running.begin()
+                    for _ in 0..<1000 { sched_yield() }
+                    running.end()
+                }
+            }
+        }
+        #expect(running.total == 200 && running.most <= 3)
+    }
+
+    private final class Running: Sendable {
+        private let counts = Mutex((now: 0, most: 0, total: 0))
+        var total: Int { counts.withLock(\.total) }
+        var most: Int { counts.withLock(\.most) }
+
+        func begin() {
+            counts.withLock {
+                $0.now += 1
+                $0.most = max($0.most, $0.now)
+            }
+        }
+
+        func end() {
+            counts.withLock {
+                $0.now -= 1
+                $0.total += 1
+            }
+        }
+    }
+
+    /// From tasks on the threads themselves, and from others; alone, and under load.
+    @Test func sharedWorkIsDoneOncePerItem() async throws {
+        let executor = ComputeExecutor(threads: 4)
+        @Sendable func work(_ count: Int) -> Bool {
+            let counts = (0..<count).map { _ in Atomic64() }
+            let results = concurrentMap(count, threads: 8) { index in
+                counts[index].increase()
+                // Within shared work, more of it.
+                return concurrentMap(3, threads: 3) { $0 * index }.reduce(0, +)
+            }
+            return results == (0..<count).map { $0 * 3 } && counts.allSatisfy { $0.value == 1 }
+        }
+        #expect(work(1000))
+        for tasks in [1, 2, 50] {
+            await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<tasks {
+                    group.addTask(executorPreference: executor) { (0..<20).allSatisfy { work($0 * 7) } }
+                }
+                for await isRight in group { #expect(isRight) }
+            }
+        }
+    }
+
+    private final class Atomic64: Sendable {
+        private let count = Atomic<Int>(0)
+        var value: Int { count.load(ordering: .relaxed) }
+        func increase() { count.wrappingAdd(1, ordering: .relaxed) }
+    }
+}

@@ -1,0 +1,193 @@
+import Catalogs
+import FeaturePrints
+import Foundation
+import Imaging
+import TestSupport
+import Testing
+
+/// Items from memory and streams, and changes of single entities.
+struct MemoryIndexTests {
+    private let folder: TemporaryFolder
+    private var url: URL { folder.file("catalog") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private static func entity(_ id: String, title: String? = nil, year: String = "1998") -> CatalogEntity {
+        CatalogEntity(id: id, type: "album", title: title, labels: ["l"], attributes: ["year": year])
+    }
+
+    @Test func memoryAndFilesGiveTheSamePrintsFeaturesAndThumbnails() async throws {
+        let image = SampleImage.shapes(seed: 4)
+        let file = try folder.write(image.pngData(), to: "image.png")
+        let indexer = try CatalogIndexer(at: url)
+        let decoded = try PixelBuffer(contentsOf: file)
+        let report = try await indexer.run(over: [
+            IndexItem(Self.entity("file"), image: .file(file)),
+            IndexItem(Self.entity("data"), image: .data(Data(contentsOf: file))),
+            IndexItem(Self.entity("pixels"), image: .pixels(decoded)),
+            IndexItem(Self.entity("print"), image: .print(indexer.model.featurePrint(for: decoded))),
+        ]).report()
+        #expect((report.added, report.problems.count) == (4, 0))
+
+        let catalog = try Catalog(at: url)
+        let print = try await catalog.print(for: "file")
+        for id in ["data", "pixels", "print"] { #expect(try await catalog.print(for: id) == print) }
+        let thumbnail = try #require(try await catalog.thumbnail(for: "file"))
+        for id in ["data", "pixels"] { #expect(try await catalog.thumbnail(for: id) == thumbnail) }
+        #expect(try await catalog.thumbnail(for: "print") == nil)
+        // A larger thumbnail than the stored one needs the image, which is not kept.
+        #expect(try await catalog.thumbnail(for: "data", longSide: 300) == thumbnail)
+        let matches = try await catalog.search(matching: image)
+        #expect(Set(matches.filter { $0.outline != nil }.map(\.id)) == ["file", "data", "pixels"])
+        #expect(try await catalog.info.entitiesWithLocalFeatures == 3)
+        #expect(try await catalog.entities(for: ["file", "data"]).map(\.image) == [file.path, ""])
+        #expect(try await catalog.verify().isEmpty)
+    }
+
+    @Test func whatIsInMemoryIsComparedByItsContents() async throws {
+        let indexer = try CatalogIndexer(at: url)
+        func run(seed: UInt64, title: String) async throws -> [Int] {
+            let image = SampleImage.blocks(seed: seed)
+            let report = try await indexer.run(over: [
+                IndexItem(Self.entity("a", title: title), image: .data(image.pngData())),
+                IndexItem(Self.entity("b", title: title), image: .pixels(image)),
+                IndexItem(Self.entity("c", title: title), image: .print(indexer.model.featurePrint(for: image))),
+            ]).report()
+            return [report.added, report.updated, report.unchanged]
+        }
+        #expect(try await run(seed: 1, title: "one") == [3, 0, 0])
+        #expect(try await run(seed: 1, title: "one") == [0, 0, 3])
+        let catalog = try Catalog(at: url)
+        let revision = try await catalog.info.revision
+        #expect(try await run(seed: 1, title: "two") == [0, 3, 0])
+        #expect(try await catalog.info.revision == revision, "metadata alone changed")
+        #expect(try await run(seed: 2, title: "two") == [0, 3, 0])
+        #expect(try await catalog.info.revision > revision)
+        #expect(try await catalog.entities(for: ["a", "b", "c"]).map(\.title) == ["two", "two", "two"])
+        #expect(try indexer.prune().isEmpty, "there is no file that could be gone")
+        #expect(catalog.count == 3)
+    }
+
+    @Test func oneEntityIsSearchableAtOnceInAnOpenCatalog() async throws {
+        let indexer = try CatalogIndexer(at: url)
+        try await indexer.upsert(IndexItem(Self.entity("a"), image: .pixels(SampleImage.shapes(seed: 1))))
+        let catalog = try Catalog(at: url)
+        func found(_ seed: UInt64) async throws -> [String] {
+            try await catalog.search(matching: SampleImage.shapes(seed: seed)).map(\.id)
+        }
+        #expect(try await found(1) == ["a"])
+        #expect(try await found(2).isEmpty)
+        try await indexer.upsert(IndexItem(Self.entity("b"), image: .pixels(SampleImage.shapes(seed: 2))))
+        #expect(try await found(2) == ["b"])
+        // Another image for the same entity.
+        try await indexer.upsert(IndexItem(Self.entity("b"), image: .pixels(SampleImage.shapes(seed: 3))))
+        #expect(try await found(2).isEmpty)
+        #expect(try await found(3) == ["b"])
+        try await indexer.remove("a")
+        #expect(try await found(1).isEmpty)
+        #expect(catalog.count == 1)
+
+        let filter = CatalogFilter(attributes: ["year": ["2001"]])
+        func withFilter() async throws -> [String] {
+            try await catalog.search(matching: SampleImage.shapes(seed: 3), filter: filter).map(\.id)
+        }
+        #expect(try await withFilter().isEmpty)
+        try await indexer.update(Self.entity("b", title: "New title", year: "2001"))
+        #expect(try await withFilter() == ["b"])
+        #expect(try await catalog.search(text: "new title").map(\.id) == ["b"])
+        #expect(try await found(3) == ["b"], "its image stays")
+    }
+
+    @Test func problemsAreThrownAndChangeNothing() async throws {
+        let indexer = try CatalogIndexer(at: url)
+        try await indexer.upsert(IndexItem(Self.entity("a"), image: .pixels(SampleImage.blocks(seed: 1))))
+        let catalog = try Catalog(at: url)
+        let before = try await catalog.print(for: "a")
+        let broken = await #expect(throws: IndexProblem.self) {
+            try await indexer.upsert(IndexItem(Self.entity("a"), image: .data(Data("broken".utf8))))
+        }
+        #expect(broken?.origin == "entity “a”" && broken?.reason.contains("no known image format") == true)
+        let other = FeaturePrint(vector: before.vector, model: ModelIdentity(name: "other", digest: "00"))
+        let foreign = await #expect(throws: IndexProblem.self) {
+            try await indexer.upsert(IndexItem(Self.entity("a"), image: .print(other), origin: "line 7"))
+        }
+        #expect(foreign?.description.hasPrefix("line 7: its print was made with model other") == true)
+        await #expect(throws: IndexProblem(origin: "entity “”", reason: "has no id")) {
+            try await indexer.upsert(IndexItem(Self.entity(""), image: .print(before)))
+        }
+        for attempt in [{ try await indexer.remove("b") }, { try await indexer.update(Self.entity("b")) }]
+            as [@Sendable () async throws -> Void]
+        {
+            let error = await #expect(throws: CatalogError.self) { try await attempt() }
+            #expect(error?.reason == .unknownEntities(["b"]))
+        }
+        #expect(try await catalog.print(for: "a") == before && catalog.count == 1)
+    }
+
+    @Test func aStreamIsIndexedAsItComesWithReports() async throws {
+        let indexer = try CatalogIndexer(at: url)
+        let (items, continuation) = AsyncStream.makeStream(of: IndexItem.self)
+        for index in 0..<20 {
+            // The last of an id counts, however close together they come.
+            let image: IndexImage = .pixels(SampleImage.blocks(seed: UInt64(index)))
+            continuation.yield(IndexItem(Self.entity("e\(index % 15)", title: "\(index)"), image: image))
+        }
+        continuation.yield(IndexItem(Self.entity("broken"), image: .data(Data())))
+        continuation.finish()
+        var processed: [Int] = []
+        var last = IndexReport()
+        for try await report in indexer.index(items, jobs: 1) {
+            processed.append(report.processed)
+            last = report
+        }
+        #expect(processed == processed.sorted() && processed.count >= 3 && processed.last == 21)
+        #expect((last.added, last.updated, last.problems.map(\.origin)) == (15, 5, ["entity “broken”"]))
+        let catalog = try Catalog(at: url)
+        #expect(catalog.count == 15)
+        #expect(try await catalog.entities(for: ["e0", "e4", "e5"]).map(\.title) == ["15", "19", "5"])
+        let print = try catalog.model.featurePrint(for: SampleImage.blocks(seed: 15))
+        #expect(try await catalog.print(for: "e0") == print)
+    }
+
+    @Test func whatCameBeforeAnErrorOfTheStreamIsSearchable() async throws {
+        struct Broken: Error {}
+        let indexer = try CatalogIndexer(at: url)
+        try await indexer.upsert(IndexItem(Self.entity("a"), image: .pixels(SampleImage.blocks(seed: 1))))
+        let catalog = try Catalog(at: url)
+        let (items, continuation) = AsyncThrowingStream.makeStream(of: IndexItem.self)
+        for index in 0..<8 {
+            continuation.yield(
+                IndexItem(Self.entity("e\(index)"), image: .pixels(SampleImage.blocks(seed: UInt64(index)))))
+        }
+        continuation.finish(throwing: Broken())
+        await #expect(throws: Broken.self) { _ = try await indexer.index(items, jobs: 1).report() }
+        #expect(catalog.count == 9)
+    }
+
+    @Test func changesFromManyTasksAreAllKept() async throws {
+        let indexer = try CatalogIndexer(at: url, thumbnailSide: nil, localFeatures: false)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<12 {
+                group.addTask {
+                    let image: IndexImage = .pixels(SampleImage.blocks(seed: UInt64(index)))
+                    // Each entity twice, by two tasks.
+                    try await indexer.upsert(IndexItem(Self.entity("e\(index % 6)"), image: image))
+                }
+            }
+            try await group.waitForAll()
+        }
+        let catalog = try Catalog(at: url)
+        #expect(catalog.count == 6)
+        #expect(try await catalog.verify().isEmpty)
+    }
+
+    @Test func aModelOfOnesOwnIsKeptAndTheDefaultIsNot() async throws {
+        let model = folder.file("catalog/model.safetensors").path
+        try await CatalogIndexer(at: url, model: .default())
+            .upsert(IndexItem(Self.entity("a"), image: .pixels(SampleImage.blocks(seed: 1))))
+        #expect(!FileManager.default.fileExists(atPath: model))
+        let other = folder.file("other")
+        _ = try CatalogIndexer(at: other, model: CatalogFixture.otherModel(), localFeatures: false)
+        #expect(FileManager.default.fileExists(atPath: other.appendingPathComponent("model.safetensors").path))
+    }
+}
