@@ -7,7 +7,7 @@ TEST_FLAGS = -c release --disable-testable-imports
 EXTRAS_BUILD = .build-extras
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
-.PHONY: help build test demo example smoke-training bench bench-quick lint man docs \
+.PHONY: help build test demo example smoke-training bench bench-quick bench-concurrency lint man docs \
 	dependencies extra-dependencies clean
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
 	@echo "make bench-quick     compare with the limits of the machine, in a minute"
+	@echo "make bench-concurrency  many searches in flight, beside other tasks"
 	@echo "make lint            check the format of Swift, C and Python"
 	@echo "make man             write the man page, $(OUTPUT)/lookalike.1"
 	@echo "make docs            build the documentation, $(OUTPUT)/docs"
@@ -38,9 +39,12 @@ test: extra-dependencies
 	swift test $(TEST_FLAGS) --package-path Extras/SystemStores
 	swift test $(TEST_FLAGS) --package-path Extras/VisualSearchMacros --scratch-path $(EXTRAS_BUILD)
 
-# The example app: a visual search from a screenshot to the app's screens.
+# The example app: a visual search from a screenshot to the app's screens. Before it, a catalog that a server keeps.
 example: extra-dependencies
 	@rm -rf $(OUTPUT)/album-search
+	@rm -rf $(OUTPUT)/live-catalog
+	swift run -c release --package-path Examples/LiveCatalog --scratch-path $(EXTRAS_BUILD) LiveCatalog \
+		$(DEMO)/covers $(OUTPUT)/live-catalog
 	swift run -c release --package-path Examples/AlbumSearch --scratch-path $(EXTRAS_BUILD) AlbumSearch \
 		$(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
 
@@ -63,6 +67,12 @@ bench:
 
 bench-quick: dependencies
 	cd Benchmarks && swift package --disable-sandbox benchmark --no-progress
+
+# Many searches in flight: throughput, how late other tasks are, and how long a cancelled search goes on.
+bench-concurrency: dependencies
+	cd Benchmarks && swift build -c release --product Concurrency
+	cd Benchmarks && for run in "878 128 standard" "200000 256 prints" "1000000 128 prints"; do \
+		.build/release/Concurrency $$run; done
 
 # “Scripts/lint --fix” formats.
 lint:

@@ -1,0 +1,11 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "live-catalog",
+    dependencies: [.package(name: "lookalike", path: "../..")],
+    targets: [
+        .executableTarget(name: "LiveCatalog", dependencies: [.product(name: "Lookalike", package: "lookalike")])
+    ],
+    swiftLanguageModes: [.v6]
+)
