@@ -21,6 +21,9 @@ let package = Package(
         ),
         // Runs stages when peers/compare.py says so.
         .executableTarget(name: "StageRunner", dependencies: ["Stages"]),
+        // Throughput, lateness of other tasks, and cancellation, with many searches in flight.
+        .executableTarget(
+            name: "Concurrency", dependencies: [.product(name: "Lookalike", package: "lookalike")]),
         // The quick mode: stages against the limits, in one process.
         .executableTarget(
             name: "Quick",
