@@ -30,14 +30,19 @@ struct CandidateSearch {
     /// Entities of the first candidates that cover this share of the query leave little room for others.
     private static let filled = 0.3
 
-    /// The rows with the nearest prints, nearest first.
-    func byPrints() async throws -> [Int64] {
-        let allowed = try catalog.rows(of: matrix, passing: filter)
-        return try await catalog.nearest(
-            toAnyOf: prints, k: effort.printCandidates + excluded.count, in: matrix, among: allowed,
-            cancellation: cancellation
-        )
-        .map { matrix.key($0.row) }.filter { !excluded.contains($0) }
+    /// The rows with the nearest prints.
+    func scanPrints() async throws -> PrintScan {
+        let k = max(effort.printCandidates + excluded.count, PrintScan.leastRows)
+        let nearest = try await catalog.nearest(
+            toAnyOf: prints, k: k, in: matrix, among: catalog.rows(of: matrix, passing: filter),
+            cancellation: cancellation)
+        return PrintScan(matrix: matrix, filter: filter, nearest: nearest, k: k)
+    }
+
+    /// The entities with the nearest prints, nearest first.
+    func candidates(of scan: PrintScan) -> [Int64] {
+        let keys = scan.nearest.lazy.map { matrix.key($0.row) }.filter { !excluded.contains($0) }
+        return Array(keys.prefix(effort.printCandidates))
     }
 
     /// Whether finer keypoints could find more: nothing is found yet, or what is found covers little of the image.

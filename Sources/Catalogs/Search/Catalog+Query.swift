@@ -79,7 +79,8 @@ extension Catalog {
             catalog: self, lists: lists, matrix: try currentMatrix(), prints: embedded.prints, filter: filter,
             excluded: excluded, effort: analyzed.effort, cancellation: cancellation)
         let start = ContinuousClock.now
-        let printCandidates = try await search.byPrints()
+        let scan = try await search.scanPrints()
+        let printCandidates = search.candidates(of: scan)
         timings?.add(ContinuousClock.now - start, to: .search)
         let first = try search.verify(features, with: printCandidates, timings: timings)
         var verified = first.verified
@@ -101,6 +102,6 @@ extension Catalog {
             verified.values.sorted { $0.key < $1.key }, in: analyzed.image, timings: timings)
         return CatalogQuery(
             prints: embedded.prints, matchThreshold: embedded.matchThreshold, verified: compared, isVerified: true,
-            candidates: candidates)
+            candidates: candidates, scan: scan)
     }
 }

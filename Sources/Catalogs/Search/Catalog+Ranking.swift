@@ -18,9 +18,12 @@ extension Catalog {
         guard
             let plan = try rankingPlan(of: query, limit: limit, filter: filter, after: cursor, excluding: excluded)
         else { return [] }
-        let found = ExactSearch(plan.matrix.matrix).nearest(
-            toAnyOf: query.prints.map(\.vector), k: plan.k, among: plan.allowed, after: plan.last,
-            cancellation: cancellation)
+        let known = plan.known(by: query.scan, passing: filter)
+        let found =
+            known
+            ?? ExactSearch(plan.matrix.matrix).nearest(
+                toAnyOf: query.prints.map(\.vector), k: plan.k, among: plan.allowed, after: plan.last,
+                cancellation: cancellation)
         try cancellation.check()
         return plan.ranking(with: found, bounds: bounds)
     }
@@ -36,6 +39,9 @@ extension Catalog {
                     let plan = try rankingPlan(
                         of: query, limit: limit, filter: filter, after: cursor, excluding: excluded)
                 else { return [] }
+                if let known = plan.known(by: query.scan, passing: filter) {
+                    return plan.ranking(with: known, bounds: bounds)
+                }
                 let found = try await nearest(
                     toAnyOf: query.prints, k: plan.k, in: plan.matrix, among: plan.allowed, after: plan.last,
                     cancellation: cancellation)
@@ -115,6 +121,11 @@ private struct RankingPlan {
             cursor.sortKey < 0
                 ? nil : Neighbor(row: matrix.lastRow(upTo: cursor.key), squaredDistance: Float(cursor.sortKey))
         }
+    }
+
+    /// The rows to find, if the query's scan found them already.
+    func known(by scan: PrintScan?, passing filter: CatalogFilter) -> [Neighbor]? {
+        last == nil ? scan?.nearest(k, in: matrix, passing: filter) : nil
     }
 
     func ranking(with found: [Neighbor], bounds: MatchBounds) -> [RankedEntity] {

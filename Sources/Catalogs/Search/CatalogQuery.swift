@@ -15,21 +15,25 @@ public struct CatalogQuery: Sendable {
     package let isVerified: Bool
     /// The candidates of the first stage, most likely first.
     package let candidates: [Int64]
+    /// The nearest prints that the first stage found, for a ranking of the same entities.
+    let scan: PrintScan?
 
     /// A query without verification.
     package init(prints: [FeaturePrint], matchThreshold: Double?) {
-        self.init(prints: prints, matchThreshold: matchThreshold, verified: [], isVerified: false, candidates: [])
+        self.init(
+            prints: prints, matchThreshold: matchThreshold, verified: [], isVerified: false, candidates: [])
     }
 
     package init(
         prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity], isVerified: Bool,
-        candidates: [Int64]
+        candidates: [Int64], scan: PrintScan? = nil
     ) {
         self.prints = prints
         self.matchThreshold = matchThreshold
         self.verified = verified
         self.isVerified = isVerified
         self.candidates = candidates
+        self.scan = scan
     }
 }
 
