@@ -9,16 +9,18 @@ extension Catalog {
     /// Entities that were not verified are ranked by the squared distance of their prints, which is their sort key. A
     /// verified entity has the sort key of the one that would be as likely, with the sign of the distance; so both
     /// kinds form one ranking, and the exact search can start at any cursor.
+    /// - Parameter selection: the entities to rank, of those that pass the filter; all of them by default.
     /// - Throws: `FeaturePrintError` if the query was embedded with another model, and ``CatalogError``.
     /// - Parameter limit: any number; more than there are entities is all of them.
     package func ranking(
         of query: CatalogQuery, limit: Int, bounds: MatchBounds, filter: CatalogFilter, after cursor: SearchCursor?,
-        excluding excluded: Set<Int64> = [], cancellation: Cancellation = .none
+        excluding excluded: Set<Int64> = [], among selection: KeySelection? = nil, cancellation: Cancellation = .none
     ) throws -> [RankedEntity] {
         guard
-            let plan = try rankingPlan(of: query, limit: limit, filter: filter, after: cursor, excluding: excluded)
+            let plan = try rankingPlan(
+                of: query, limit: limit, filter: filter, after: cursor, excluding: excluded, among: selection)
         else { return [] }
-        let known = plan.known(by: query.scan, passing: filter)
+        let known = selection == nil ? plan.known(by: query.scan, passing: filter) : nil
         let found =
             known
             ?? ExactSearch(plan.matrix.matrix).nearest(
@@ -68,12 +70,13 @@ extension Catalog {
     /// Nil for a ranking of nothing.
     private func rankingPlan(
         of query: CatalogQuery, limit: Int, filter: CatalogFilter, after cursor: SearchCursor?,
-        excluding excluded: Set<Int64>
+        excluding excluded: Set<Int64>, among selection: KeySelection? = nil
     ) throws -> RankingPlan? {
         try checkModel(of: query.prints)
         guard limit > 0, !query.prints.isEmpty else { return nil }
         let matrix = try currentMatrix()
-        let allowed = try rows(of: matrix, passing: filter)
+        var allowed = try rows(of: matrix, passing: filter)
+        if let selection { allowed = selection.rows(of: matrix, among: allowed ?? [0..<matrix.matrix.rowCount]) }
         let confidence = MatchConfidence(query)
         return RankingPlan(
             matrix: matrix, allowed: allowed, confidence: confidence, threshold: query.matchThreshold,
@@ -140,13 +143,24 @@ private struct RankingPlan {
     }
 }
 
+extension CatalogQuery {
+    /// The effective distance of an entity that was not verified. Strictly increasing, in double precision: a ranking
+    /// by a function of it can start after any entity.
+    package func effectiveDistance(squaredDistance: Float) -> Double {
+        MatchConfidence(self).effectiveDistance(squaredDistance: squaredDistance)
+    }
+}
+
 extension MatchConfidence {
+    func effectiveDistance(squaredDistance: Float) -> Double { Double(squaredDistance).squareRoot() + margin }
+
     /// The place of an entity that was not verified.
     func place(key: Int64, squaredDistance: Float) -> RankedEntity {
         let distance = Double(squaredDistance.squareRoot())
         return RankedEntity(
             key: key, squaredDistance: squaredDistance, confidence: Self.probability(logOdds(distance: distance)),
-            verified: nil, sortKey: Double(squaredDistance), effectiveDistance: distance + margin)
+            verified: nil, sortKey: Double(squaredDistance),
+            effectiveDistance: effectiveDistance(squaredDistance: squaredDistance))
     }
 
     /// The place of a verified entity: at least as good as without its inliers.
