@@ -120,16 +120,16 @@ struct SearchQueryTests {
 
     /// The rule as the documentation states it, over all entities.
     private static func expected(
-        _ fixture: EntityFixture, _ query: SearchQuery, has: [(Int) -> Bool]
+        _ fixture: EntityFixture, _ query: SearchQuery, count: Int = 12, has: [(Int) -> Bool]
     ) async throws -> [(id: String, score: Double)] {
         let limit = query.maxDistance.distance(threshold: nil)
         let near =
             query.prints.isEmpty
             ? []
             : try await fixture.catalog.search(
-                matchingAnyOf: query.prints, limit: 100, bounds: MatchBounds(maxDistance: .atMost(limit)))
+                matchingAnyOf: query.prints, limit: count, bounds: MatchBounds(maxDistance: .atMost(limit)))
         let distances = Dictionary(uniqueKeysWithValues: near.map { ($0.entity.id, $0.distance) })
-        return (0..<12).compactMap { index -> (id: String, score: Double, index: Int)? in
+        return (0..<count).compactMap { index -> (id: String, score: Double, index: Int)? in
             let pixels = distances["a\(index)"].map { 1 - $0 / (2 * limit) } ?? 0
             let words = has.isEmpty ? 0 : Double(has.count { $0(index) }) / Double(has.count)
             let score = 1 - (1 - pixels) * (1 - words / 2)
@@ -158,16 +158,29 @@ struct SearchQueryTests {
                 // The same in pages of any size.
                 for size in [1, 2, 5] {
                     var paged: [String] = []
-                    var cursor: SearchCursor?
-                    repeat {
-                        let part = try await fixture.albums.page(of: query, count: size, after: cursor)
+                    var part = try await fixture.albums.page(of: query, count: size)
+                    while !part.results.isEmpty {
                         #expect(part.results.count == size || part.next == nil)
                         paged += Self.ids(part)
-                        cursor = part.next
-                    } while cursor != nil
+                        part = try await fixture.albums.page(of: query, count: size, after: part.next)
+                    }
                     #expect(paged == expected.map(\.id), "\(labels), pages of \(size)")
                 }
             }
+        }
+    }
+
+    @Test func noPageFollowsTheLast() async throws {
+        let fixture = try EntityFixture(Self.rows)
+        let query = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"]))
+        let first = try await fixture.albums.page(of: query, count: 10)
+        #expect(first.results.count == 4 && first.next == nil)
+        let second = try await fixture.albums.page(of: query, count: 10, after: first.next)
+        #expect(second.results.isEmpty && second.next == nil)
+        for (size, counts) in [(10, [4]), (3, [3, 1]), (2, [2, 2])] {
+            var found: [Int] = []
+            for try await page in fixture.albums.pages(of: query, count: size) { found.append(page.results.count) }
+            #expect(found == counts)
         }
     }
 

@@ -78,17 +78,46 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
             ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance)
     }
 
-    /// A page of a query's ranking. Only the entities of the page are read from the catalog.
+    /// The first page of a query's ranking. Only the entities of the page are read from the catalog.
     ///
     /// - Parameters:
     ///   - query: from ``query(for:maxDistance:crops:timings:)``.
     ///   - count: the maximum number of entities.
     ///   - filter: applied before the page is selected, so that it is full as long as enough entities pass.
-    ///   - cursor: the end of the previous page; nil for the first page.
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model, and `CatalogError`.
     public func page(
-        of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter(),
-        after cursor: SearchCursor? = nil
+        of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter()
+    ) async throws -> SearchPage<Entity> {
+        try await page(of: query, count: count, filter: filter, startingAfter: nil)
+    }
+
+    /// The page after another one: `after: first.next`.
+    ///
+    /// - Parameter cursor: the end of the previous page. Without one the previous page was the last, and this one is
+    ///   empty; the first page has no `after`.
+    /// - Throws: `FeaturePrintError` for a query that was embedded with another model, and `CatalogError`.
+    public func page(
+        of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor?
+    ) async throws -> SearchPage<Entity> {
+        guard let cursor else { return SearchPage(results: [], next: nil) }
+        return try await page(of: query, count: count, filter: filter, startingAfter: cursor)
+    }
+
+    /// The pages of a query's ranking, each read when it is asked for. None is empty.
+    ///
+    /// ```swift
+    /// for try await page in albums.pages(of: query, count: 20) { show(page.entities) }
+    /// ```
+    public func pages(
+        of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter()
+    ) -> SearchPages<Entity> {
+        SearchPages { cursor in
+            try await self.page(of: query, count: count, filter: filter, startingAfter: cursor)
+        }
+    }
+
+    private func page(
+        of query: SearchQuery, count: Int, filter: CatalogFilter, startingAfter cursor: SearchCursor?
     ) async throws -> SearchPage<Entity> {
         try Task.checkCancellation()
         let filter = ownFilter.and(filter)

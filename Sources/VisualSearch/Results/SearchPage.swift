@@ -20,9 +20,37 @@ public struct SearchPage<Entity: Sendable>: Sendable {
 
     /// Best first.
     public let results: [Result]
-    /// The start of the next page; nil for the last page.
+    /// The start of the next page; nil for the last page, and after it there is none.
     public let next: SearchCursor?
 
     /// The entities of the page, best first.
     public var entities: [Entity] { results.map(\.entity) }
+}
+
+/// The pages of a ranking, in order.
+public struct SearchPages<Entity: Sendable>: AsyncSequence, Sendable {
+    private let page: @Sendable (SearchCursor?) async throws -> SearchPage<Entity>
+
+    init(page: @escaping @Sendable (SearchCursor?) async throws -> SearchPage<Entity>) { self.page = page }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(page: page) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let page: @Sendable (SearchCursor?) async throws -> SearchPage<Entity>
+        private var cursor: SearchCursor?
+        private var isAtEnd = false
+
+        init(page: @escaping @Sendable (SearchCursor?) async throws -> SearchPage<Entity>) { self.page = page }
+
+        public mutating func next() async throws -> SearchPage<Entity>? {
+            // Entities that cannot be decoded are left out, and may leave a page without any.
+            while !isAtEnd {
+                let found = try await page(cursor)
+                cursor = found.next
+                isAtEnd = cursor == nil
+                if !found.results.isEmpty { return found }
+            }
+            return nil
+        }
+    }
 }
