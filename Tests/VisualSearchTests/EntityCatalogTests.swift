@@ -170,6 +170,34 @@ struct SearchQueryTests {
         }
     }
 
+    @Test func theRuleHoldsForThousandsOfMatches() async throws {
+        let count = 1100
+        let fixture = try EntityFixture(
+            (0..<count).map { index in
+                EntityFixture.row(
+                    index, title: "Album \(index % 3 == 0 ? "moon" : "sun")",
+                    labels: index % 2 == 0 ? ["Even Number"] : [])
+            })
+        let has: [String: (Int) -> Bool] = [
+            "moon": { $0 % 3 == 0 }, "even number": { $0 % 2 == 0 }, "album": { _ in true }, "1000": { _ in false },
+        ]
+        for (labels, maxDistance) in [
+            (["moon"], 2.0), (["moon", "even number"], 2), (["album"], 2), (["1000", "moon", "album"], 1),
+        ] {
+            let query = try await fixture.albums.query(
+                for: SemanticContentDescriptor(labels: labels, pixelBuffer: SampleImage.blocks(seed: 4)),
+                maxDistance: maxDistance)
+            let expected = try await Self.expected(fixture, query, count: count, has: labels.map { has[$0]! })
+            let page = try await fixture.albums.page(of: query, count: count + 1)
+            #expect(Self.ids(page) == expected.map(\.id), "\(labels)")
+            for (result, one) in zip(page.results, expected) { #expect(abs(result.score - one.score) < 1e-6) }
+            if maxDistance == 2 { #expect(page.results.allSatisfy { $0.distance != nil }) }
+            var paged: [String] = []
+            for try await part in fixture.albums.pages(of: query, count: 170) { paged += Self.ids(part) }
+            #expect(paged == expected.map(\.id), "\(labels)")
+        }
+    }
+
     @Test func noPageFollowsTheLast() async throws {
         let fixture = try EntityFixture(Self.rows)
         let query = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"]))

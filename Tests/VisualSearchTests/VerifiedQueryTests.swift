@@ -40,4 +40,31 @@ struct VerifiedQueryTests {
             }
         }
     }
+
+    /// Both ways to merge labels and pixels, with verified entities among those that have a label and those that have
+    /// none, and from any cursor.
+    @Test func theRankingDoesNotDependOnHowManyMatchesAreFew() async throws {
+        let fixture = try EntityFixture(Self.rows, localFeatures: true)
+        let filter = CatalogFilter(types: ["album"])
+        for (labels, seed, maxDistance) in [
+            (["moon"], UInt64(4), 2.0), (["moon", "sun"], 3, 2), (["album", "moon"], 4, 0.9), (["sun"], 3, 0),
+        ] {
+            let query = try await fixture.albums.query(
+                for: SemanticContentDescriptor(labels: labels, pixelBuffer: SampleImage.blocks(seed: seed)),
+                maxDistance: maxDistance)
+            let all = try query.ranking(in: fixture.catalog, filter: filter, limit: 50, after: nil)
+            #expect(!all.isEmpty && all.map(\.cursor.sortKey) == all.map(\.cursor.sortKey).sorted())
+            for cursor in [nil] + all.map({ Optional($0.cursor) }) {
+                let expected =
+                    cursor.map { cursor in
+                        all.suffix(from: all.firstIndex { $0.cursor == cursor }! + 1)
+                    } ?? all[...]
+                for (limit, fewMatches) in [(50, 1000), (50, 1), (3, 1), (1, 1)] {
+                    let found = try query.ranking(
+                        in: fixture.catalog, filter: filter, limit: limit, after: cursor, fewMatches: fewMatches)
+                    #expect(found == Array(expected.prefix(limit)), "\(labels), \(limit), \(fewMatches)")
+                }
+            }
+        }
+    }
 }

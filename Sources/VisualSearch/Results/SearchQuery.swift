@@ -13,7 +13,8 @@ import Foundation
 /// Entities found by pixels precede those found by labels alone: a distance within the match threshold is rarely wrong,
 /// while many entities share a label. Labels decide between entities that look alike. Each entity appears once. This is
 /// not reciprocal rank fusion, in which an entity's score depends on the other entities, so that a cursor would not
-/// survive a change of the catalog. Ties are broken by the catalog's order.
+/// survive a change of the catalog. Ties are broken by the catalog's order. The rule holds for all entities, however many
+/// are within the maximum distance or have a label.
 public struct SearchQuery: Sendable, Hashable {
     /// One print per crop; empty without pixels.
     public let prints: [FeaturePrint]
@@ -25,9 +26,6 @@ public struct SearchQuery: Sendable, Hashable {
     let verified: [VerifiedEntity]
     /// Whether local features were compared.
     let isVerified: Bool
-
-    /// Pixel matches that labels may reorder; beyond them the ranking is that of the distance.
-    private static let reorderedMatches = 1000
 
     /// A query from prints and labels, without verification by local features.
     ///
@@ -73,7 +71,7 @@ public struct SearchQuery: Sendable, Hashable {
     }
 
     /// The maximum distance of a resolved query.
-    private var limit: Double { maxDistance.distance(threshold: nil) }
+    var limit: Double { maxDistance.distance(threshold: nil) }
 
     func score(distance: Double?, labelCount: Int) -> Double {
         let pixels = distance.map { limit > 0 ? 1 - min(max(0, $0 / limit), 1) / 2 : 1 } ?? 0
@@ -82,14 +80,20 @@ public struct SearchQuery: Sendable, Hashable {
     }
 
     /// The first `count` entities of the ranking, or of what follows `cursor` in it.
-    func ranking(in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?) throws
-        -> [RankedKey]
-    {
+    ///
+    /// - Parameter fewMatches: with fewer pixel matches than this, labels are looked up for all of them; the ranking is
+    ///   the same for any number.
+    package func ranking(
+        in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?,
+        fewMatches: Int = 1000
+    ) throws -> [RankedKey] {
         guard !isEmpty, count > 0 else { return [] }
         let query = resolved(in: catalog)
         return labels.isEmpty
             ? try query.pixelRanking(in: catalog, filter: filter, limit: count, after: cursor)
-            : try query.fusedRanking(in: catalog, filter: filter, limit: count, after: cursor)
+            : try FusedRanking(
+                query: query, catalog: catalog, filter: filter, cursor: cursor, fewMatches: fewMatches
+            ).first(count)
     }
 
     /// Without labels the order is that of the distances, however many there are.
@@ -104,59 +108,35 @@ public struct SearchQuery: Sendable, Hashable {
         }
     }
 
+    /// The pixels' part of the query.
+    ///
+    /// - Throws: `FeaturePrintError` if another model made the prints.
+    func catalogQuery(in catalog: Catalog, verified: [VerifiedEntity]? = nil) throws -> CatalogQuery {
+        try catalog.checkModel(of: prints)
+        return CatalogQuery(
+            prints: prints, matchThreshold: catalog.model.matchThreshold(for: prints),
+            verified: verified ?? self.verified, isVerified: isVerified, candidates: [])
+    }
+
     /// The entities that the pixels found within the limit, surest first.
-    private func found(
+    func found(
         in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
     ) throws -> [RankedEntity] {
-        try catalog.checkModel(of: prints)
-        let query = CatalogQuery(
-            prints: prints, matchThreshold: catalog.model.matchThreshold(for: prints), verified: verified,
-            isVerified: isVerified, candidates: [])
-        let ranked = try catalog.ranking(of: query, limit: count, bounds: .none, filter: filter, after: cursor)
+        let ranked = try catalog.ranking(
+            of: catalogQuery(in: catalog), limit: count, bounds: .none, filter: filter, after: cursor)
         return Array(ranked.prefix { $0.effectiveDistance <= limit })
-    }
-
-    private func fusedRanking(
-        in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
-    ) throws -> [RankedKey] {
-        func ranked(_ key: Int64, place: RankedEntity?, labelCount: Int) -> RankedKey {
-            let score = score(distance: place?.effectiveDistance, labelCount: labelCount)
-            return RankedKey(
-                score: score, distance: place.map { Double($0.squaredDistance.squareRoot()) },
-                cursor: SearchCursor(sortKey: 1 - score, key: key))
-        }
-        let near = try found(in: catalog, filter: filter, limit: Self.reorderedMatches, after: nil)
-        try Task.checkCancellation()
-        let labelCounts = try catalog.entities(
-            havingAnyOf: labels, among: near.map(\.key), limit: near.count, filter: filter
-        )
-        .reduce(into: [Int64: Int]()) { $0[$1.key] = $1.count }
-        var ranking = near.map { ranked($0.key, place: $0, labelCount: labelCounts[$0.key] ?? 0) }
-        // Entities that only labels found follow all of these, in an order that the text index can start anywhere.
-        let known = Set(near.map(\.key))
-        let words = try catalog.entities(
-            havingAnyOf: labels, after: cursor.flatMap { labelPlace(of: $0) }, limit: count + known.count,
-            filter: filter)
-        ranking += words.filter { !known.contains($0.key) }.map { ranked($0.key, place: nil, labelCount: $0.count) }
-        ranking.sort { ($0.cursor.sortKey, $0.key) < ($1.cursor.sortKey, $1.key) }
-        if let cursor { ranking.removeAll { ($0.cursor.sortKey, $0.key) <= (cursor.sortKey, cursor.key) } }
-        return Array(ranking.prefix(count))
-    }
-
-    /// The place of a cursor among the entities that only labels found; nil before the first of them.
-    private func labelPlace(of cursor: SearchCursor) -> Catalog.PhraseMatch? {
-        (0...labels.count).first { 1 - score(distance: nil, labelCount: $0) == cursor.sortKey }
-            .map { Catalog.PhraseMatch(key: cursor.key, count: $0) }
     }
 }
 
 /// An entity's place in a ranking, before anything is read of it.
-struct RankedKey: Sendable {
+package struct RankedKey: Sendable, Equatable {
     /// 0...1, larger is better.
-    let score: Double
-    let distance: Double?
-    let cursor: SearchCursor
+    package let score: Double
+    package let distance: Double?
+    package let cursor: SearchCursor
     var key: Int64 { cursor.key }
+
+    func isBefore(_ other: RankedKey) -> Bool { (cursor.sortKey, key) < (other.cursor.sortKey, other.key) }
 }
 
 extension SearchQuery: Codable {

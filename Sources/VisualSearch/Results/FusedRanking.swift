@@ -1,0 +1,153 @@
+import Catalogs
+import Foundation
+
+/// The ranking of a query with pixels and labels, by the score that ``SearchQuery`` defines.
+///
+/// Of the entities with the same number of labels a nearer one has the better score. So for each number there is a
+/// ranking by distance that the exact search can start anywhere, and the first entities of all of them hold the first
+/// ones of the whole: no entity is left out, however many the pixels or the labels find. These searches share no
+/// rows: together they read the prints once.
+struct FusedRanking {
+    let query: SearchQuery
+    let catalog: Catalog
+    let filter: CatalogFilter
+    /// The entity before the first one; nil for the beginning.
+    let cursor: SearchCursor?
+
+    /// With fewer pixel matches than this, all of them are ranked at once, which is faster than a search for each
+    /// number of labels.
+    let fewMatches: Int
+    /// Entities that only labels found have scores of ½ and less, the others of ½ and more.
+    private static let labelScore = 0.5
+
+    /// The first `count` entities. O(prints + label matches).
+    func first(_ count: Int) throws -> [RankedKey] {
+        let near =
+            try query.prints.isEmpty
+            ? [] : query.found(in: catalog, filter: filter, limit: fewMatches, after: nil)
+        try Task.checkCancellation()
+        let ranking = try near.count < fewMatches ? merged(near, count) : streamed(count)
+        return Array(ranking.sorted { $0.isBefore($1) }.filter { isAfterCursor($0) }.prefix(count))
+    }
+
+    private func isAfterCursor(_ place: RankedKey) -> Bool {
+        cursor.map { ($0.sortKey, $0.key) < (place.cursor.sortKey, place.key) } ?? true
+    }
+
+    private func ranked(_ key: Int64, _ place: RankedEntity?, labelCount: Int) -> RankedKey {
+        let score = query.score(distance: place?.effectiveDistance, labelCount: labelCount)
+        return RankedKey(
+            score: score, distance: place.map { Double($0.squaredDistance.squareRoot()) },
+            cursor: SearchCursor(sortKey: 1 - score, key: key))
+    }
+
+    // MARK: Few pixel matches
+
+    /// All pixel matches, and the first entities that only labels found.
+    private func merged(_ near: [RankedEntity], _ count: Int) throws -> [RankedKey] {
+        let labelCounts = try catalog.entities(
+            havingAnyOf: query.labels, among: near.map(\.key), limit: near.count, filter: filter
+        )
+        .reduce(into: [Int64: Int]()) { $0[$1.key] = $1.count }
+        let known = Set(near.map(\.key))
+        let words = try catalog.entities(
+            havingAnyOf: query.labels, after: labelPlace, limit: count + known.count, filter: filter)
+        return near.map { ranked($0.key, $0, labelCount: labelCounts[$0.key] ?? 0) }
+            + words.filter { !known.contains($0.key) }.map { ranked($0.key, nil, labelCount: $0.count) }
+    }
+
+    /// The place of the cursor among the entities that only labels found; nil before the first of them.
+    private var labelPlace: Catalog.PhraseMatch? {
+        guard let cursor else { return nil }
+        return (0...query.labels.count).first { 1 - query.score(distance: nil, labelCount: $0) == cursor.sortKey }
+            .map { Catalog.PhraseMatch(key: cursor.key, count: $0) }
+    }
+
+    // MARK: Many pixel matches
+
+    private func streamed(_ count: Int) throws -> [RankedKey] {
+        // By their number of labels, the largest first, then in the catalog's order.
+        let labeled = try catalog.entities(havingAnyOf: query.labels, limit: .max, filter: filter)
+        var ranking = try verified(labeled)
+        let verifiedKeys = Set(query.verified.map(\.key))
+        var rest = verifiedKeys
+        for (labelCount, matches) in Dictionary(grouping: labeled, by: \.count) {
+            try Task.checkCancellation()
+            rest.formUnion(matches.map(\.key))
+            let keys = matches.map(\.key).filter { !verifiedKeys.contains($0) }
+            ranking += try unverified(count, labelCount: labelCount, among: .only(keys))
+        }
+        try Task.checkCancellation()
+        ranking += try unverified(count, labelCount: 0, among: .allBut(rest.sorted()))
+        let better = ranking.filter { isAfterCursor($0) && $0.score > Self.labelScore }
+        return better.count < count ? try ranking + labelsAlone(count, of: labeled) : ranking
+    }
+
+    /// The entities whose local features were found, all of them: they are few.
+    private func verified(_ labeled: [Catalog.PhraseMatch]) throws -> [RankedKey] {
+        guard !query.verified.isEmpty else { return [] }
+        let keys = Set(query.verified.map(\.key))
+        let labelCounts = labeled.filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.count }
+        return try within(
+            catalog.ranking(
+                of: query.catalogQuery(in: catalog), limit: keys.count, bounds: .none, filter: filter, after: nil,
+                among: .only(keys.sorted()))
+        ).map { ranked($0.key, $0, labelCount: labelCounts[$0.key] ?? 0) }
+    }
+
+    /// The first entities after the cursor of those with this number of labels.
+    private func unverified(_ count: Int, labelCount: Int, among keys: KeySelection) throws -> [RankedKey] {
+        let pixels = try query.catalogQuery(in: catalog, verified: [])
+        func sortKey(_ squaredDistance: Float) -> Double {
+            1
+                - query.score(
+                    distance: pixels.effectiveDistance(squaredDistance: squaredDistance), labelCount: labelCount)
+        }
+        return try within(
+            catalog.ranking(
+                of: pixels, limit: count, bounds: .none, filter: filter, after: start(sortKey), among: keys)
+        ).map { ranked($0.key, $0, labelCount: labelCount) }
+    }
+
+    /// The cursor in a ranking by squared distance that corresponds to this ranking's.
+    ///
+    /// - Parameter sortKey: of a squared distance; never decreases.
+    private func start(_ sortKey: (Float) -> Double) -> SearchCursor? {
+        guard let cursor else { return nil }
+        // The smallest squared distance that is not before the cursor, among all that a float can be: the bits of
+        // positive floats are in the order of their values.
+        var (low, high) = (UInt32(0), Float(5).bitPattern)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if sortKey(Float(bitPattern: middle)) < cursor.sortKey { low = middle + 1 } else { high = middle }
+        }
+        let first = Float(bitPattern: low)
+        if sortKey(first) == cursor.sortKey { return SearchCursor(sortKey: Double(first), key: cursor.key) }
+        return low == 0 ? nil : SearchCursor(sortKey: Double(Float(bitPattern: low - 1)), key: .max)
+    }
+
+    /// The first entities after the cursor that have labels, and whose pixels are too far away.
+    private func labelsAlone(_ count: Int, of labeled: [Catalog.PhraseMatch]) throws -> [RankedKey] {
+        let pixels = try query.catalogQuery(in: catalog)
+        let rest = labeled.map { ranked($0.key, nil, labelCount: $0.count) }.filter { isAfterCursor($0) }[...]
+        var found: [RankedKey] = []
+        var (start, length) = (0, count)
+        while found.count < count, start < rest.count {
+            try Task.checkCancellation()
+            let part = rest[start..<min(rest.count, start + length)]
+            let near = try within(
+                catalog.ranking(
+                    of: pixels, limit: part.count, bounds: .none, filter: filter, after: nil,
+                    among: .only(part.map(\.key).sorted())))
+            let known = Set(near.map(\.key))
+            found += part.filter { !known.contains($0.key) }
+            // Longer parts: where the pixels found most of what has a label, few parts suffice.
+            (start, length) = (part.endIndex, length * 4)
+        }
+        return found
+    }
+
+    private func within(_ places: [RankedEntity]) -> [RankedEntity] {
+        Array(places.prefix { $0.effectiveDistance <= query.limit })
+    }
+}
