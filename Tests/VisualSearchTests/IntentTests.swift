@@ -73,7 +73,7 @@ struct IntentTests {
         #expect(intent.start == 3 && intent.$start.isSet && intent.$start.title == "Start")
         intent.start = 8
         let result = try await intent.perform()
-        #expect((result as? ValueIntentResult<Int>)?.value == 9)
+        #expect((result as? any ReturnsValue<Int>)?.value == 9)
         #expect(!OpenPosterIntent().$target.isSet)
         #expect(
             OpenPosterIntent.parameterSummary.text == "Open ${Poster} now" && CountIntent.parameterSummary.text == "")

@@ -70,7 +70,8 @@ public struct AppDependency<Value: Sendable>: Sendable {
     public var wrappedValue: Value {
         guard let value = AppDependencyManager.shared.dependency(of: Value.self, key: key) else {
             let name = key.map { " with the key “\($0)”" } ?? ""
-            preconditionFailure(
+            // Not a precondition, whose message is left out of release builds.
+            fatalError(
                 "no \(Value.self)\(name) was registered; "
                     + "call AppDependencyManager.shared.add(dependency:) when the app starts"
             )

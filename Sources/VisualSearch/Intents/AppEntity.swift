@@ -1,16 +1,10 @@
 /// An entity of an app's content that can be found, displayed and opened: an album, a product, a landmark.
-public protocol AppEntity: Identifiable, Sendable where ID: Sendable {
-    /// The type of the query that looks entities up by id.
+public protocol AppEntity: Identifiable, TypeDisplayRepresentable, InstanceDisplayRepresentable, Sendable
+where ID: Sendable {
     associatedtype DefaultQuery: EntityQuery where DefaultQuery.Entity == Self
 
     /// The query that looks entities of this type up by their ids.
     static var defaultQuery: DefaultQuery { get }
-
-    /// The name of this type of entities.
-    static var typeDisplayRepresentation: TypeDisplayRepresentation { get }
-
-    /// How this entity is displayed. Read often: keep its picture small and in memory.
-    var displayRepresentation: DisplayRepresentation { get }
 }
 
 extension AppEntity {
@@ -20,33 +14,30 @@ extension AppEntity {
 
 /// A property of an entity that the system may know; see ``AppEntity/Property``.
 ///
-/// As in Apple's framework the entity's own initializer sets it. Reading it before that is a programming error.
+/// As in Apple's framework the entity's own initializer sets it. One that was not set is nil if its type is optional;
+/// reading any other is a programming error.
 @propertyWrapper
 public struct EntityProperty<Value: Sendable>: Sendable {
     private var value: Value?
     /// The name of the property.
     public let title: LocalizedStringResource?
 
-    /// A property without a name.
     public init() { title = nil }
 
-    /// A property with a name.
     public init(title: LocalizedStringResource) { self.title = title }
 
-    /// The value.
-    ///
-    /// - Precondition: it was set before it is read.
     public var wrappedValue: Value {
         get {
-            guard let value else {
-                preconditionFailure("a property of type \(Value.self) was read before the entity's initializer set it")
+            guard let value = value ?? missingValue() else {
+                fatalError(
+                    "the property \(title.map { "“\($0.defaultValue)” " } ?? "")of type \(Value.self) was read before "
+                        + "the entity's initializer set it")
             }
             return value
         }
         set { value = newValue }
     }
 
-    /// The property itself.
     public var projectedValue: Self { self }
 }
 

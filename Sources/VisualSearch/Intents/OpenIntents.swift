@@ -18,7 +18,12 @@ public final class OpenIntents: Sendable {
     public init() {}
 
     /// Registers the intent that opens its type of entity; replaces one that was registered before.
-    public func register<Intent: OpenIntent>(_: Intent.Type) where Intent.Value: AppEntity {
+    ///
+    /// - Parameter onExecution: what the app does after `perform()`, such as showing the target; for intents that have
+    ///   no `perform()` of their own.
+    public func register<Intent: OpenIntent>(
+        _: Intent.Type, onExecution: (@Sendable (Intent) async throws -> Void)? = nil
+    ) where Intent.Value: AppEntity {
         let entry = Entry(
             byID: { id in
                 guard let id = id as? Intent.Value.ID else {
@@ -28,23 +33,26 @@ public final class OpenIntents: Sendable {
                 guard let target = try await Intent.Value.defaultQuery.entities(for: [id]).first else {
                     throw OpenIntentError(entityType: "\(Intent.Value.self)", reason: .gone("\(id)"))
                 }
-                try await Self.perform(Intent.self, target)
+                try await Self.perform(target, onExecution)
             },
             byEntity: { entity in
                 guard let entity = entity as? Intent.Value else {
                     throw OpenIntentError(entityType: "\(type(of: entity))", reason: .noIntent)
                 }
-                try await Self.perform(Intent.self, entity)
+                try await Self.perform(entity, onExecution)
             },
             title: Intent.title)
         entries.withLock { $0[ObjectIdentifier(Intent.Value.self)] = entry }
     }
 
-    private static func perform<Intent: OpenIntent>(_: Intent.Type, _ target: Intent.Value) async throws {
+    private static func perform<Intent: OpenIntent>(
+        _ target: Intent.Value, _ onExecution: (@Sendable (Intent) async throws -> Void)?
+    ) async throws {
         try Task.checkCancellation()
         var intent = Intent()
         intent.target = target
         _ = try await intent.perform()
+        try await onExecution?(intent)
     }
 
     /// The title of the intent that opens this type of entity; nil if there is none.

@@ -1,0 +1,79 @@
+/// The result of performing an intent; made by `.result(…)`.
+///
+/// What else an intent's result has is said by its type: `some IntentResult & ReturnsValue<Int> & ProvidesDialog`.
+public protocol IntentResult: Sendable {
+    associatedtype Value: Sendable = Never
+
+    /// Nil if the result has no value.
+    var value: Value? { get }
+    /// What to tell the person; nil for nothing.
+    var dialog: IntentDialog? { get }
+    /// The intent to perform next; nil for none.
+    var nextIntent: (any AppIntent)? { get }
+}
+
+/// A result with a value.
+public protocol ReturnsValue<Value>: IntentResult {}
+
+/// A result with words for the person.
+public protocol ProvidesDialog: IntentResult {}
+
+/// A result that another intent follows.
+public protocol OpensIntent: IntentResult {}
+
+/// A result with or without a value, a dialog and a next intent; `Never` stands for what it has not.
+public struct IntentResultContainer<Value: Sendable, Dialog: Sendable, Next: Sendable>: IntentResult {
+    public let value: Value?
+    public let dialog: IntentDialog?
+    public let nextIntent: (any AppIntent)?
+
+    fileprivate init(value: Value? = nil, dialog: IntentDialog? = nil, nextIntent: (any AppIntent)? = nil) {
+        self.value = value
+        self.dialog = dialog
+        self.nextIntent = nextIntent
+    }
+}
+
+extension IntentResultContainer: ReturnsValue {}
+
+extension IntentResultContainer: ProvidesDialog where Dialog == IntentDialog {}
+
+extension IntentResultContainer: OpensIntent where Next: AppIntent {}
+
+extension IntentResult {
+    public static func result() -> Self where Self == IntentResultContainer<Never, Never, Never> { Self() }
+
+    public static func result<Value>(value: Value) -> Self where Self == IntentResultContainer<Value, Never, Never> {
+        Self(value: value)
+    }
+
+    public static func result(dialog: IntentDialog) -> Self
+    where Self == IntentResultContainer<Never, IntentDialog, Never> {
+        Self(dialog: dialog)
+    }
+
+    public static func result<Value>(value: Value, dialog: IntentDialog) -> Self
+    where Self == IntentResultContainer<Value, IntentDialog, Never> {
+        Self(value: value, dialog: dialog)
+    }
+
+    public static func result<Next: AppIntent>(opensIntent: Next) -> Self
+    where Self == IntentResultContainer<Never, Never, Next> {
+        Self(nextIntent: opensIntent)
+    }
+
+    public static func result<Next: AppIntent>(opensIntent: Next, dialog: IntentDialog) -> Self
+    where Self == IntentResultContainer<Never, IntentDialog, Next> {
+        Self(dialog: dialog, nextIntent: opensIntent)
+    }
+
+    public static func result<Value, Next: AppIntent>(value: Value, opensIntent: Next) -> Self
+    where Self == IntentResultContainer<Value, Never, Next> {
+        Self(value: value, nextIntent: opensIntent)
+    }
+
+    public static func result<Value, Next: AppIntent>(value: Value, opensIntent: Next, dialog: IntentDialog) -> Self
+    where Self == IntentResultContainer<Value, IntentDialog, Next> {
+        Self(value: value, dialog: dialog, nextIntent: opensIntent)
+    }
+}
