@@ -20,12 +20,12 @@ public struct NameMatcher: Sendable {
         }.map(\.name)
     }
 
-    private static func folded(_ text: String) -> String {
+    static func folded(_ text: String) -> String {
         text.folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
     }
 
     /// Letters and digits between anything else; an apostrophe belongs to its word.
-    private static func words(_ text: String) -> [Substring] {
+    static func words(_ text: String) -> [Substring] {
         text.split { !$0.isLetter && !$0.isNumber && $0 != "'" && $0 != "’" }
     }
 }

@@ -6,12 +6,15 @@ import Foundation
 public protocol SystemStore<Item>: Sendable {
     associatedtype Item: Sendable
 
-    /// The items of a span of time, in order, with the problems of those that could not be read.
-    func items(in span: DateInterval) async throws -> StoreContents<Item>
-
     /// An element after every change of the store; changes in quick succession may come as one. The sequence ends when
     /// its task is cancelled or the store is gone.
     func changes() throws -> AsyncStream<Void>
+}
+
+/// A store whose items have a time.
+public protocol DatedStore<Item>: SystemStore {
+    /// The items of a span of time, in order, with the problems of those that could not be read.
+    func items(in span: DateInterval) async throws -> StoreContents<Item>
 }
 
 /// The items of a store that were read.
@@ -37,4 +40,27 @@ public struct StoreProblem: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     public var description: String { "\(origin): \(reason)" }
+}
+
+/// The problems of one file: the first ones, and how many more there are. A damaged file may have millions.
+struct FileProblems {
+    private static let most = 100
+
+    let path: String
+    private var first: [StoreProblem] = []
+    private var others = 0
+
+    init(path: String) { self.path = path }
+
+    mutating func add(_ reason: String) {
+        if first.count < Self.most {
+            first.append(StoreProblem(origin: path, reason: reason))
+        } else {
+            others += 1
+        }
+    }
+
+    var all: [StoreProblem] {
+        others == 0 ? first : first + [StoreProblem(origin: path, reason: "has \(others) further problems")]
+    }
 }

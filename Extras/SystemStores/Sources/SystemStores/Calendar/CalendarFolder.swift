@@ -2,13 +2,14 @@ import Foundation
 
 /// A calendar as a folder of iCalendar files, as vdirsyncer and the exports of calendar servers keep it: `.ics` files,
 /// in the folder and its subfolders, one per calendar, with one or more events each (RFC 5545).
-public struct CalendarFolder: SystemStore {
+public struct CalendarFolder: DatedStore {
+    public typealias Item = CalendarEvent
+
     public let url: URL
     /// The time zone of times without one, and of whole days.
     public let timeZone: TimeZone
 
-    /// Larger files are rejected.
-    private static let largestFile = 32 << 20
+    private var folder: StoreFolder { StoreFolder(url: url, pathExtensions: ["ics"], largestFile: 32 << 20) }
 
     public init(_ url: URL, timeZone: TimeZone = .current) {
         self.url = url
@@ -22,10 +23,11 @@ public struct CalendarFolder: SystemStore {
     /// - Throws: ``StoreProblem`` when the folder cannot be read, and `CancellationError`.
     public func items(in span: DateInterval) async throws -> StoreContents<CalendarEvent> {
         var contents = StoreContents<CalendarEvent>(items: [])
-        for file in try files() {
+        for file in try folder.files() {
             try Task.checkCancellation()
             do throws(StoreProblem) {
-                let read = try ICalendarFile(data(of: file), path: file.path, timeZone: timeZone).occurrences(in: span)
+                let read = try ICalendarFile(folder.data(of: file), path: file.path, timeZone: timeZone)
+                    .occurrences(in: span)
                 contents.items += read.items
                 contents.problems += read.problems
             } catch {
@@ -55,39 +57,4 @@ public struct CalendarFolder: SystemStore {
     }
 
     public func changes() throws -> AsyncStream<Void> { try FolderChanges.stream(of: url) }
-
-    /// The calendar's files by path. Hidden files are ignored: programs write new versions under hidden names first.
-    private func files() throws -> [URL] {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw StoreProblem(origin: url.path, reason: "there is no such folder")
-        }
-        var failure: (any Error)?
-        let entries = FileManager.default.enumerator(
-            at: url, includingPropertiesForKeys: [.isRegularFileKey], options: [.skipsHiddenFiles]
-        ) { _, error in
-            failure = failure ?? error
-            return true
-        }
-        let found = (entries?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension.lowercased() == "ics" }
-        if found.isEmpty, let failure {
-            throw StoreProblem(origin: url.path, reason: "cannot be read: \((failure as NSError).localizedDescription)")
-        }
-        return found.sorted { $0.path < $1.path }
-    }
-
-    private func data(of file: URL) throws(StoreProblem) -> Data {
-        do {
-            let size = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
-            guard size <= Self.largestFile else {
-                throw StoreProblem(
-                    origin: file.path, reason: "has \(size) bytes; the largest that is read has \(Self.largestFile)")
-            }
-            return try Data(contentsOf: file)
-        } catch let problem as StoreProblem {
-            throw problem
-        } catch {
-            throw StoreProblem(origin: file.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
-        }
-    }
 }
