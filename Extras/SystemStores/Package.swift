@@ -3,10 +3,17 @@ import PackageDescription
 
 let package = Package(
     name: "lookalike-system-stores",
-    products: [.library(name: "SystemStores", targets: ["SystemStores"])],
+    products: [
+        .library(name: "SystemStores", targets: ["SystemStores"]),
+    ],
     targets: [
         .systemLibrary(name: "CLibical", pkgConfig: "libical", providers: [.apt(["libical-dev"])]),
-        .target(name: "SystemStores", dependencies: ["CLibical"]),
+        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .target(
+            name: "CXMLReader", dependencies: ["CLibXML2"],
+            // Without pkg-config nothing else names the library to the linker: module maps do so for Swift alone.
+            linkerSettings: [.linkedLibrary("xml2")]),
+        .target(name: "SystemStores", dependencies: ["CLibical", "CXMLReader"]),
         .testTarget(name: "SystemStoresTests", dependencies: ["SystemStores"]),
     ],
     swiftLanguageModes: [.v6]
