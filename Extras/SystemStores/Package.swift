@@ -5,7 +5,9 @@ let package = Package(
     name: "lookalike-system-stores",
     products: [
         .library(name: "SystemStores", targets: ["SystemStores"]),
+        .library(name: "ContactPhotos", targets: ["ContactPhotos"]),
     ],
+    dependencies: [.package(name: "lookalike", path: "../..")],
     targets: [
         .systemLibrary(name: "CLibical", pkgConfig: "libical", providers: [.apt(["libical-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
@@ -14,7 +16,11 @@ let package = Package(
             // Without pkg-config nothing else names the library to the linker: module maps do so for Swift alone.
             linkerSettings: [.linkedLibrary("xml2")]),
         .target(name: "SystemStores", dependencies: ["CLibical", "CXMLReader"]),
-        .testTarget(name: "SystemStoresTests", dependencies: ["SystemStores"]),
+        .target(
+            name: "ContactPhotos", dependencies: ["SystemStores", .product(name: "Lookalike", package: "lookalike")]),
+        .testTarget(
+            name: "SystemStoresTests",
+            dependencies: ["ContactPhotos", "SystemStores", .product(name: "Lookalike", package: "lookalike")]),
     ],
     swiftLanguageModes: [.v6]
 )
