@@ -64,4 +64,12 @@ struct MacroTests {
         try await type.search(for: SemanticContentDescriptor(labels: ["poster", "moon"]))
         #expect(navigation.visited == ["search poster+moon"])
     }
+
+    /// The names of Foundation and of the engine come with the macros.
+    @Test func oneImportSuffices() throws {
+        let pixels = try PixelBuffer([UInt8](repeating: 9, count: 12), width: 2, height: 2, format: .rgb8)
+        let content = SemanticContentDescriptor(pixelBuffer: pixels)
+        #expect(content.pixelBuffer?.height == 2 && Data([1]).count == 1 && Date.distantPast < .now)
+        #expect(throws: CatalogError.self) { try Catalog(at: URL(fileURLWithPath: "/nowhere")) }
+    }
 }
