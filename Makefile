@@ -3,7 +3,7 @@ OUTPUT = demo-output
 # In release, like the build: the tests run networks and resize large images. Testable imports would compile
 # everything a second time with other flags, and no test needs them.
 TEST_FLAGS = -c release --disable-testable-imports
-# Shared by the macros and the example, so that swift-syntax is built once.
+# Shared by the packages in Extras and the examples, so that swift-syntax and the core are built once.
 EXTRAS_BUILD = .build-extras
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
@@ -12,7 +12,7 @@ LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
-	@echo "make example         run the example app on a sample screenshot"
+	@echo "make example         test the example programs, and run the example app on a sample screenshot"
 	@echo "make test            run the tests"
 	@echo "make build           build the command, .build/release/lookalike"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
@@ -27,24 +27,26 @@ help:
 dependencies:
 	@Scripts/install-dependencies
 
-# The calendar library that Extras/SystemStores needs.
+# The libraries that Extras/SystemStores needs: calendars, and XML.
 extra-dependencies:
-	@Scripts/install-dependencies libical-dev
+	@Scripts/install-dependencies libical-dev libxml2-dev
 
 build: dependencies
 	swift build -c release --product lookalike
 
 test: extra-dependencies
 	swift test $(TEST_FLAGS)
-	swift test $(TEST_FLAGS) --package-path Extras/SystemStores
+	swift test $(TEST_FLAGS) --package-path Extras/SystemStores --scratch-path $(EXTRAS_BUILD)
 	swift test $(TEST_FLAGS) --package-path Extras/VisualSearchMacros --scratch-path $(EXTRAS_BUILD)
 
-# The example app: a visual search from a screenshot to the app's screens. Before it, a catalog that a server keeps.
+# The example app: a visual search from a screenshot to the app's screens. Before it, a catalog that a server keeps, and
+# the programs that compile against Apple's modules, too.
 example: extra-dependencies
 	@rm -rf $(OUTPUT)/album-search
 	@rm -rf $(OUTPUT)/live-catalog
 	swift run -c release --package-path Examples/LiveCatalog --scratch-path $(EXTRAS_BUILD) LiveCatalog \
 		$(DEMO)/covers $(OUTPUT)/live-catalog
+	swift test $(TEST_FLAGS) --package-path Examples/VisualIntelligence --scratch-path $(EXTRAS_BUILD)
 	swift run -c release --package-path Examples/AlbumSearch --scratch-path $(EXTRAS_BUILD) AlbumSearch \
 		$(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
 

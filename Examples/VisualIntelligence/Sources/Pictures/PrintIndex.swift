@@ -1,0 +1,28 @@
+#if canImport(AppIntents)
+    import Vision
+#else
+    import VisualSearchMacros
+#endif
+
+/// Prints of pictures, made once, that the print of another picture is compared with.
+///
+/// For some hundred pictures. A catalog in files, with local features and filters, is what Examples/AlbumSearch has.
+public struct PrintIndex: Sendable {
+    private var entries: [(id: String, featurePrint: FeaturePrintObservation)] = []
+
+    public init() {}
+
+    public mutating func add(_ picture: Picture, id: String) async throws {
+        entries.append((id, try await GenerateImageFeaturePrintRequest().perform(on: picture)))
+    }
+
+    /// The ids of the nearest pictures within a distance, nearest first.
+    public func nearest(to picture: Picture, limit: Int = 10, within distance: Double) async throws -> [String] {
+        let wanted = try await GenerateImageFeaturePrintRequest().perform(on: picture)
+        return try entries.map { ($0.id, try wanted.distance(to: $0.featurePrint)) }
+            .filter { $0.1 <= distance }
+            .sorted { $0.1 < $1.1 }
+            .prefix(limit)
+            .map(\.0)
+    }
+}
