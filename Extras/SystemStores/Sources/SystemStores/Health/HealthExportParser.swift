@@ -145,16 +145,28 @@ final class HealthExportParser {
         }
         switch name {
         case "Correlation": correlationDepth += 1
-        case "Record" where correlationDepth == 0: open(.record, Self.attributes(.record, attributes))
-        case "Workout": open(.workout, Self.attributes(.workout, attributes))
+        case "Record" where correlationDepth == 0: open(.record, of: Self.type(in: attributes), attributes)
+        case "Workout": open(.workout, of: .workout, attributes)
         case "MetadataEntry" where record != nil: addMetadata(attributes)
         default: break
         }
     }
 
-    private func open(_ element: Element, _ attributes: Attributes) {
-        guard record == nil, selection.includes(HealthType(rawValue: attributes.type)) else { return }
-        record = Record(element: element, line: line, attributes: attributes)
+    private func open(
+        _ element: Element, of type: HealthType, _ attributes: UnsafeBufferPointer<lk_xml_attribute>
+    ) {
+        // Of most records nothing else is read.
+        guard record == nil, selection.includes(type) else { return }
+        record = Record(element: element, line: line, attributes: Self.attributes(element, type, attributes))
+    }
+
+    /// The type of a record; empty if it has none.
+    private static func type(in attributes: UnsafeBufferPointer<lk_xml_attribute>) -> HealthType {
+        var type: HealthType = ""
+        if let attribute = attributes.first(where: { strcmp($0.name, "type") == 0 }) {
+            type = HealthType(rawValue: withText(of: attribute) { String(decoding: $0, as: UTF8.self) })
+        }
+        return type
     }
 
     private func end(_ name: String) {
@@ -187,21 +199,27 @@ final class HealthExportParser {
         record?.metadata[key] = value
     }
 
+    private static func withText<Result>(
+        of attribute: lk_xml_attribute, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        attribute.value.withMemoryRebound(to: UInt8.self, capacity: attribute.length) { start in
+            body(UnsafeBufferPointer(start: start, count: attribute.length))
+        }
+    }
+
     private static func forEach(
         _ attributes: UnsafeBufferPointer<lk_xml_attribute>, _ body: (String, UnsafeBufferPointer<UInt8>) -> Void
     ) {
         for attribute in attributes {
-            attribute.value.withMemoryRebound(to: UInt8.self, capacity: attribute.length) { start in
-                body(String(cString: attribute.name), UnsafeBufferPointer(start: start, count: attribute.length))
-            }
+            withText(of: attribute) { body(String(cString: attribute.name), $0) }
         }
     }
 
     private static func attributes(
-        _ element: Element, _ attributes: UnsafeBufferPointer<lk_xml_attribute>
+        _ element: Element, _ type: HealthType, _ attributes: UnsafeBufferPointer<lk_xml_attribute>
     ) -> Attributes {
         var found = Attributes()
-        if element == .workout { found.type = HealthType.workout.rawValue }
+        found.type = type.rawValue
         func date(_ text: UnsafeBufferPointer<UInt8>) -> Date? {
             let date = HealthDate.parse(text)
             if date == nil { found.badDate = String(decoding: text.prefix(40), as: UTF8.self) }
@@ -210,7 +228,6 @@ final class HealthExportParser {
         forEach(attributes) { name, text in
             var string: String { String(decoding: text, as: UTF8.self) }
             switch (name, element) {
-            case ("type", .record): found.type = string
             case ("unit", .record), ("durationUnit", .workout): found.unit = string
             case ("value", .record), ("duration", .workout): found.value = string
             case ("workoutActivityType", .workout): found.activity = string

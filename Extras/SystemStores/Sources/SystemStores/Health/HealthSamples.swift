@@ -20,7 +20,12 @@ public struct HealthSamples: AsyncSequence, Sendable {
             reader = HealthSampleReader(file: file, selection: selection, report: report)
         }
 
-        public mutating func next() async throws -> HealthSample? { try await reader.next() }
+        public mutating func next() async throws -> HealthSample? { try await next(isolation: nil) }
+
+        /// Stays where its caller is: an actor that reads millions of samples does not leave for each of them.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> HealthSample? {
+            try await reader.next(isolation: actor)
+        }
     }
 }
 
@@ -45,7 +50,7 @@ final class HealthSampleReader {
     }
 
     /// The next sample. Other tasks have their turn between the parts of the file.
-    func next() async throws -> HealthSample? {
+    func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> HealthSample? {
         while index == samples.count {
             guard !isAtEnd else {
                 defer { failure = nil }
