@@ -186,7 +186,7 @@ struct SearchQueryTests {
         ] {
             let query = try await fixture.albums.query(
                 for: SemanticContentDescriptor(labels: labels, pixelBuffer: SampleImage.blocks(seed: 4)),
-                maxDistance: maxDistance)
+                maxDistance: .atMost(maxDistance))
             let expected = try await Self.expected(fixture, query, count: count, has: labels.map { has[$0]! })
             let page = try await fixture.albums.page(of: query, count: count + 1)
             #expect(Self.ids(page) == expected.map(\.id), "\(labels)")

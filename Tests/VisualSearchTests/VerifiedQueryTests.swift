@@ -51,7 +51,7 @@ struct VerifiedQueryTests {
         ] {
             let query = try await fixture.albums.query(
                 for: SemanticContentDescriptor(labels: labels, pixelBuffer: SampleImage.blocks(seed: seed)),
-                maxDistance: maxDistance)
+                maxDistance: .atMost(maxDistance))
             let all = try query.ranking(in: fixture.catalog, filter: filter, limit: 50, after: nil)
             #expect(!all.isEmpty && all.map(\.cursor.sortKey) == all.map(\.cursor.sortKey).sorted())
             for cursor in [nil] + all.map({ Optional($0.cursor) }) {
