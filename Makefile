@@ -5,6 +5,8 @@ OUTPUT = demo-output
 TEST_FLAGS = -c release --disable-testable-imports
 # Shared by the packages in Extras and the examples, so that swift-syntax and the core are built once.
 EXTRAS_BUILD = .build-extras
+# The plan of one package must not be taken for that of the next, whose tests would not be run.
+EXTRAS_FLAGS = --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
 .PHONY: help build test demo example smoke-training bench bench-quick bench-concurrency lint man docs \
@@ -36,18 +38,18 @@ build: dependencies
 
 test: extra-dependencies
 	swift test $(TEST_FLAGS)
-	swift test $(TEST_FLAGS) --package-path Extras/SystemStores --scratch-path $(EXTRAS_BUILD)
-	swift test $(TEST_FLAGS) --package-path Extras/VisualSearchMacros --scratch-path $(EXTRAS_BUILD)
+	swift test $(TEST_FLAGS) --package-path Extras/SystemStores $(EXTRAS_FLAGS)
+	swift test $(TEST_FLAGS) --package-path Extras/VisualSearchMacros $(EXTRAS_FLAGS)
 
 # The example app: a visual search from a screenshot to the app's screens. Before it, a catalog that a server keeps, and
 # the programs that compile against Apple's modules, too.
 example: extra-dependencies
 	@rm -rf $(OUTPUT)/album-search
 	@rm -rf $(OUTPUT)/live-catalog
-	swift run -c release --package-path Examples/LiveCatalog --scratch-path $(EXTRAS_BUILD) LiveCatalog \
+	swift run -c release --package-path Examples/LiveCatalog $(EXTRAS_FLAGS) LiveCatalog \
 		$(DEMO)/covers $(OUTPUT)/live-catalog
-	swift test $(TEST_FLAGS) --package-path Examples/VisualIntelligence --scratch-path $(EXTRAS_BUILD)
-	swift run -c release --package-path Examples/AlbumSearch --scratch-path $(EXTRAS_BUILD) AlbumSearch \
+	swift test $(TEST_FLAGS) --package-path Examples/VisualIntelligence $(EXTRAS_FLAGS)
+	swift run -c release --package-path Examples/AlbumSearch $(EXTRAS_FLAGS) AlbumSearch \
 		$(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
 
 demo: build
