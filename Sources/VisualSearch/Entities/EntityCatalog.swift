@@ -93,8 +93,12 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 
     /// The page after another one: `after: first.next`.
     ///
-    /// - Parameter cursor: the end of the previous page. Without one the previous page was the last, and this one is
-    ///   empty; the first page has no `after`.
+    /// - Parameters:
+    ///   - query: the query of the previous page.
+    ///   - count: the maximum number of entities.
+    ///   - filter: the filter of the previous page.
+    ///   - cursor: the end of the previous page. Without one the previous page was the last, and this one is empty; the
+    ///     first page has no `after`.
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model, and `CatalogError`.
     public func page(
         of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor?

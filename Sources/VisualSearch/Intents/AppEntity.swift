@@ -1,6 +1,7 @@
 /// An entity of an app's content that can be found, displayed and opened: an album, a product, a landmark.
 public protocol AppEntity: Identifiable, TypeDisplayRepresentable, InstanceDisplayRepresentable, Sendable
 where ID: Sendable {
+    /// The type of the query that looks entities up by id.
     associatedtype DefaultQuery: EntityQuery where DefaultQuery.Entity == Self
 
     /// The query that looks entities of this type up by their ids.
@@ -22,10 +23,15 @@ public struct EntityProperty<Value: Sendable>: Sendable {
     /// The name of the property.
     public let title: LocalizedStringResource?
 
+    /// A property without a name.
     public init() { title = nil }
 
+    /// A property with a name.
     public init(title: LocalizedStringResource) { self.title = title }
 
+    /// The value; nil if it was not set and may be nil.
+    ///
+    /// - Precondition: one that may not be nil was set before it is read.
     public var wrappedValue: Value {
         get {
             guard let value = value ?? missingValue() else {
@@ -38,6 +44,7 @@ public struct EntityProperty<Value: Sendable>: Sendable {
         set { value = newValue }
     }
 
+    /// The property itself.
     public var projectedValue: Self { self }
 }
 

@@ -20,5 +20,6 @@ extension AppEnum {
         Self.caseDisplayRepresentations[self] ?? DisplayRepresentation(title: "\(rawValue)")
     }
 
+    /// The name of the case.
     public var localizedStringResource: LocalizedStringResource { displayRepresentation.title }
 }

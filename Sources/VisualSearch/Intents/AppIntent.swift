@@ -1,9 +1,13 @@
 /// An action of an app.
 public protocol AppIntent: Sendable {
+    /// The type of the result.
     associatedtype PerformResult: IntentResult
+    /// The type of the summary.
     associatedtype SummaryContent: ParameterSummary
 
+    /// The name of the action.
     static var title: LocalizedStringResource { get }
+    /// What the action does; nil by default.
     static var description: IntentDescription? { get }
     /// Whether the app comes to the foreground to perform it.
     static var openAppWhenRun: Bool { get }
@@ -13,19 +17,28 @@ public protocol AppIntent: Sendable {
     static var isDiscoverable: Bool { get }
     /// What a person has to do before it is performed.
     static var authenticationPolicy: IntentAuthenticationPolicy { get }
+    /// The action and its parameters as a sentence; empty by default.
     @ParameterSummaryBuilder static var parameterSummary: SummaryContent { get }
 
+    /// An intent whose parameters are not set.
     init()
 
+    /// Performs the action.
     func perform() async throws -> PerformResult
 }
 
 extension AppIntent {
+    /// What the action does; nil by default.
     public static var description: IntentDescription? { nil }
+    /// Whether the app comes to the foreground to perform it; false by default.
     public static var openAppWhenRun: Bool { false }
+    /// Where it may be performed; by default as `openAppWhenRun` says.
     public static var supportedModes: IntentModes { openAppWhenRun ? .foreground : .background }
+    /// Whether lists of an app's intents show it; true by default.
     public static var isDiscoverable: Bool { true }
+    /// What a person has to do before it is performed; nothing by default.
     public static var authenticationPolicy: IntentAuthenticationPolicy { .alwaysAllowed }
+    /// The action and its parameters as a sentence; empty by default.
     public static var parameterSummary: some ParameterSummary { IntentParameterSummary<Self>(segments: []) }
 
     /// An input of the intent: `@Parameter(title: "Album") var target: AlbumEntity`.
@@ -36,13 +49,16 @@ extension AppIntent {
 
 /// What an intent does, in a sentence or two.
 public struct IntentDescription: Sendable, Hashable, ExpressibleByStringLiteral {
+    /// The description.
     public var text: LocalizedStringResource
+    /// The category that the intent is listed under.
     public var categoryName: LocalizedStringResource?
     /// Other words that people search for it by.
     public var searchKeywords: [LocalizedStringResource]
     /// What its result is called, such as “Album”.
     public var resultValueName: LocalizedStringResource?
 
+    /// A description, with a category if intents are listed by category.
     public init(
         _ text: LocalizedStringResource, categoryName: LocalizedStringResource? = nil,
         searchKeywords: [LocalizedStringResource] = [], resultValueName: LocalizedStringResource? = nil
@@ -68,14 +84,18 @@ public struct IntentModes: OptionSet, Sendable, Hashable {
         case deferred
     }
 
+    /// The modes as bits.
     public let rawValue: Int
 
+    /// Modes from their bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// With the app out of sight.
     public static let background = IntentModes(rawValue: 1)
     /// In front from the beginning.
     public static let foreground = foreground(.immediate)
 
+    /// In front, from the moment that the mode says.
     public static func foreground(_ mode: ForegroundMode) -> IntentModes {
         switch mode {
         case .immediate: IntentModes(rawValue: 2)
@@ -87,6 +107,7 @@ public struct IntentModes: OptionSet, Sendable, Hashable {
 
 /// What a person has to do before an intent is performed. Whatever performs intents checks it.
 public enum IntentAuthenticationPolicy: Sendable, Hashable {
+    /// Nothing.
     case alwaysAllowed
     /// The person has unlocked a device of theirs.
     case requiresAuthentication

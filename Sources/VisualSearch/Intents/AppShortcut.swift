@@ -7,7 +7,9 @@ public struct AppShortcut: Sendable {
 
         /// The phrase as people say it.
         ///
-        /// - Parameter parameters: the values of parameters, by their titles; others keep their places.
+        /// - Parameters:
+        ///   - applicationName: what people call the app.
+        ///   - parameters: the values of parameters, by their titles; others keep their places.
         public func spoken(applicationName: String, parameters: [String: String] = [:]) -> String {
             var values = parameters
             values[AppShortcutPhraseToken.name] = applicationName
@@ -22,11 +24,16 @@ public struct AppShortcut: Sendable {
         }
     }
 
+    /// The intent to perform.
     public let intent: any AppIntent
+    /// The phrases that people ask for it by.
     public let phrases: [Phrase]
+    /// The name of the shortcut.
     public let shortTitle: LocalizedStringResource
+    /// The name of a system symbol, for platforms that have them.
     public let systemImageName: String
 
+    /// A shortcut to an intent.
     public init<Intent: AppIntent>(
         intent: Intent, phrases: [AppShortcutPhrase<Intent>], shortTitle: LocalizedStringResource,
         systemImageName: String
@@ -42,6 +49,7 @@ public struct AppShortcut: Sendable {
 public struct AppShortcutPhraseToken: Sendable {
     static let name = "applicationName"
 
+    /// The name of the app.
     public static let applicationName = AppShortcutPhraseToken()
 }
 
@@ -52,6 +60,7 @@ public struct AppShortcutPhrase<Intent: AppIntent>: Sendable, Hashable, Expressi
 
     public init(stringLiteral value: String) { text = value }
 
+    /// Collects the parts of a phrase.
     public struct StringInterpolation: StringInterpolationProtocol {
         var text = ""
 
@@ -59,6 +68,7 @@ public struct AppShortcutPhrase<Intent: AppIntent>: Sendable, Hashable, Expressi
 
         public mutating func appendLiteral(_ literal: String) { text += literal }
 
+        /// Adds the name of the app.
         public mutating func appendInterpolation(_ token: AppShortcutPhraseToken) {
             text += "${\(AppShortcutPhraseToken.name)}"
         }
@@ -74,26 +84,37 @@ public struct AppShortcutPhrase<Intent: AppIntent>: Sendable, Hashable, Expressi
 
 /// The color behind an app's shortcuts.
 public enum ShortcutTileColor: Sendable, Hashable {
+    /// A color of the system.
     case blue, grape, grayBlue, grayBrown, grayGreen, lightBlue, lime, navy, orange, pink, purple, red, tangerine
+    /// A color of the system.
     case teal, yellow
 }
 
 /// The shortcuts of an app.
 public protocol AppShortcutsProvider: Sendable {
+    /// The shortcuts.
     @AppShortcutsBuilder static var appShortcuts: [AppShortcut] { get }
     static var shortcutTileColor: ShortcutTileColor { get }
 }
 
 extension AppShortcutsProvider {
+    /// The color behind the shortcuts; blue by default.
     public static var shortcutTileColor: ShortcutTileColor { .blue }
 }
 
+/// Builds a list of shortcuts from one per line.
 @resultBuilder
 public enum AppShortcutsBuilder {
+    /// One shortcut.
     public static func buildExpression(_ shortcut: AppShortcut) -> [AppShortcut] { [shortcut] }
+    /// The shortcuts in the order of their lines.
     public static func buildBlock(_ shortcuts: [AppShortcut]...) -> [AppShortcut] { shortcuts.flatMap { $0 } }
+    /// The shortcuts of an `if`.
     public static func buildOptional(_ shortcuts: [AppShortcut]?) -> [AppShortcut] { shortcuts ?? [] }
+    /// The shortcuts of an `if` with an `else`.
     public static func buildEither(first shortcuts: [AppShortcut]) -> [AppShortcut] { shortcuts }
+    /// The shortcuts of an `else`.
     public static func buildEither(second shortcuts: [AppShortcut]) -> [AppShortcut] { shortcuts }
+    /// The shortcuts of an `if #available`.
     public static func buildLimitedAvailability(_ shortcuts: [AppShortcut]) -> [AppShortcut] { shortcuts }
 }

@@ -8,11 +8,15 @@ public struct DisplayRepresentation: Sendable, Hashable, Codable {
     public struct Image: Sendable, Hashable, Codable {
         /// The outline of a picture.
         public enum DisplayStyle: String, Sendable, Hashable, Codable {
+            /// What the place that shows it has.
             case `default`
+            /// A circle.
             case circular
         }
 
+        /// The bytes of an image file; nil for other pictures.
         public let data: Data?
+        /// Where the picture is; nil for other pictures.
         public let url: URL?
         /// The name of a picture of the app.
         public let name: String?
@@ -35,31 +39,39 @@ public struct DisplayRepresentation: Sendable, Hashable, Codable {
             self.displayStyle = displayStyle
         }
 
+        /// A picture in memory.
         public init(data: Data, isTemplate: Bool? = nil, displayStyle: DisplayStyle? = nil) {
             self.init(
                 data: data, url: nil, name: nil, systemName: nil, isTemplate: isTemplate, displayStyle: displayStyle)
         }
 
+        /// A picture at a URL.
         public init(url: URL, isTemplate: Bool? = nil, displayStyle: DisplayStyle? = nil) {
             self.init(
                 data: nil, url: url, name: nil, systemName: nil, isTemplate: isTemplate, displayStyle: displayStyle)
         }
 
+        /// A picture of the app.
         public init(named name: String, isTemplate: Bool? = nil, displayStyle: DisplayStyle? = nil) {
             self.init(name: name, systemName: nil, isTemplate: isTemplate, displayStyle: displayStyle)
         }
 
+        /// A symbol of the system.
         public init(systemName: String, isTemplate: Bool? = nil) {
             self.init(name: nil, systemName: systemName, isTemplate: isTemplate)
         }
     }
 
+    /// The name of the entity.
     public var title: LocalizedStringResource
+    /// A second line, such as an artist.
     public var subtitle: LocalizedStringResource?
+    /// A small picture.
     public var image: Image?
     /// Other words for the entity.
     public var synonyms: [LocalizedStringResource]
 
+    /// A title with what is displayed beside it.
     public init(
         title: LocalizedStringResource, subtitle: LocalizedStringResource? = nil, image: Image? = nil,
         synonyms: [LocalizedStringResource] = []
@@ -93,11 +105,14 @@ public protocol InstanceDisplayRepresentable {
 
 /// The name of a type of entities.
 public struct TypeDisplayRepresentation: Sendable, Hashable, Codable {
+    /// The name of one entity of the type.
     public var name: LocalizedStringResource
     /// For several of them, such as `"\(placeholder: .int) landmarks"`.
     public var numericFormat: LocalizedStringResource?
+    /// Other names of the type.
     public var synonyms: [LocalizedStringResource]
 
+    /// The names of a type.
     public init(
         name: LocalizedStringResource, numericFormat: LocalizedStringResource? = nil,
         synonyms: [LocalizedStringResource] = []

@@ -7,8 +7,10 @@ public struct IntentDialog: Sendable, Hashable {
     /// The name of a system symbol.
     public var systemImageName: String?
 
+    /// The same text for a voice alone and beside a picture.
     public init(_ text: LocalizedStringResource) { self.init(full: text, supporting: text) }
 
+    /// A text for a voice alone, and one beside a picture.
     public init(
         full: LocalizedStringResource, supporting: LocalizedStringResource, systemImageName: String? = nil
     ) {

@@ -2,6 +2,7 @@
 ///
 /// What else an intent's result has is said by its type: `some IntentResult & ReturnsValue<Int> & ProvidesDialog`.
 public protocol IntentResult: Sendable {
+    /// The type of the value; `Never` without one.
     associatedtype Value: Sendable = Never
 
     /// Nil if the result has no value.
@@ -23,8 +24,11 @@ public protocol OpensIntent: IntentResult {}
 
 /// A result with or without a value, a dialog and a next intent; `Never` stands for what it has not.
 public struct IntentResultContainer<Value: Sendable, Dialog: Sendable, Next: Sendable>: IntentResult {
+    /// The value; nil without one.
     public let value: Value?
+    /// What to tell the person; nil for nothing.
     public let dialog: IntentDialog?
+    /// The intent to perform next; nil for none.
     public let nextIntent: (any AppIntent)?
 
     fileprivate init(value: Value? = nil, dialog: IntentDialog? = nil, nextIntent: (any AppIntent)? = nil) {
@@ -41,37 +45,45 @@ extension IntentResultContainer: ProvidesDialog where Dialog == IntentDialog {}
 extension IntentResultContainer: OpensIntent where Next: AppIntent {}
 
 extension IntentResult {
+    /// A result without a value.
     public static func result() -> Self where Self == IntentResultContainer<Never, Never, Never> { Self() }
 
+    /// A result with a value.
     public static func result<Value>(value: Value) -> Self where Self == IntentResultContainer<Value, Never, Never> {
         Self(value: value)
     }
 
+    /// A result with words for the person.
     public static func result(dialog: IntentDialog) -> Self
     where Self == IntentResultContainer<Never, IntentDialog, Never> {
         Self(dialog: dialog)
     }
 
+    /// A result with a value and words for the person.
     public static func result<Value>(value: Value, dialog: IntentDialog) -> Self
     where Self == IntentResultContainer<Value, IntentDialog, Never> {
         Self(value: value, dialog: dialog)
     }
 
+    /// A result that another intent follows.
     public static func result<Next: AppIntent>(opensIntent: Next) -> Self
     where Self == IntentResultContainer<Never, Never, Next> {
         Self(nextIntent: opensIntent)
     }
 
+    /// A result with words for the person, that another intent follows.
     public static func result<Next: AppIntent>(opensIntent: Next, dialog: IntentDialog) -> Self
     where Self == IntentResultContainer<Never, IntentDialog, Next> {
         Self(dialog: dialog, nextIntent: opensIntent)
     }
 
+    /// A result with a value, that another intent follows.
     public static func result<Value, Next: AppIntent>(value: Value, opensIntent: Next) -> Self
     where Self == IntentResultContainer<Value, Never, Next> {
         Self(value: value, nextIntent: opensIntent)
     }
 
+    /// A result with a value and words for the person, that another intent follows.
     public static func result<Value, Next: AppIntent>(value: Value, opensIntent: Next, dialog: IntentDialog) -> Self
     where Self == IntentResultContainer<Value, IntentDialog, Next> {
         Self(value: value, dialog: dialog, nextIntent: opensIntent)

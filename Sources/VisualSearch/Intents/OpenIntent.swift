@@ -2,6 +2,7 @@
 ///
 /// It needs no `perform()`: `OpenIntents.register(_:onExecution:)` takes what the app does.
 public protocol OpenIntent: AppIntent {
+    /// The type of the entity.
     associatedtype Value: Sendable
 
     /// The entity to open.
@@ -9,8 +10,10 @@ public protocol OpenIntent: AppIntent {
 }
 
 extension OpenIntent {
+    /// Whether the app comes to the foreground: it does.
     public static var openAppWhenRun: Bool { true }
 
+    /// Does nothing; the app shows the target when the intent was executed.
     public func perform() async throws -> IntentResultContainer<Never, Never, Never> { .result() }
 }
 
@@ -18,9 +21,11 @@ extension OpenIntent {
 public protocol TargetContentProvidingIntent: AppIntent {}
 
 extension TargetContentProvidingIntent {
+    /// Does nothing; the app shows the target when the intent was executed.
     public func perform() async throws -> IntentResultContainer<Never, Never, Never> { .result() }
 }
 
 extension OpenIntent where Self: TargetContentProvidingIntent {
+    /// Does nothing; the app shows the target when the intent was executed.
     public func perform() async throws -> IntentResultContainer<Never, Never, Never> { .result() }
 }

@@ -19,10 +19,12 @@ public final class OpenIntents: Sendable {
 
     /// Registers the intent that opens its type of entity; replaces one that was registered before.
     ///
-    /// - Parameter onExecution: what the app does after `perform()`, such as showing the target; for intents that have
-    ///   no `perform()` of their own.
+    /// - Parameters:
+    ///   - intentType: the type of the intent.
+    ///   - onExecution: what the app does after `perform()`, such as showing the target; for intents that have no
+    ///     `perform()` of their own.
     public func register<Intent: OpenIntent>(
-        _: Intent.Type, onExecution: (@Sendable (Intent) async throws -> Void)? = nil
+        _ intentType: Intent.Type, onExecution: (@Sendable (Intent) async throws -> Void)? = nil
     ) where Intent.Value: AppEntity {
         let entry = Entry(
             byID: { id in

@@ -68,9 +68,11 @@ public struct IntentParameterSummary<Intent: AppIntent>: ParameterSummary {
     /// Collects parameters by their key paths.
     @resultBuilder
     public enum ParameterKeyPathsBuilder {
+        /// The title of one parameter.
         public static func buildExpression<Value>(_ parameter: KeyPath<Intent, IntentParameter<Value>>) -> [String] {
             [Intent.name(of: parameter)]
         }
+        /// The titles in the order of their lines.
         public static func buildBlock(_ names: [String]...) -> [String] { names.flatMap { $0 } }
     }
 }
@@ -79,7 +81,11 @@ extension IntentParameterSummary: ExpressibleByStringInterpolation {
     /// A copy of a summary, so that one can be written as a string literal.
     public init(_ summary: IntentParameterSummary<Intent>) { self = summary }
 
-    /// - Parameter parameters: those to list below the sentence.
+    /// A sentence, and parameters that it does not have.
+    ///
+    /// - Parameters:
+    ///   - summary: the sentence.
+    ///   - parameters: those to list below the sentence.
     public init(_ summary: IntentParameterSummary<Intent>, @ParameterKeyPathsBuilder _ parameters: () -> [String]) {
         self.init(segments: summary.segments, furtherParameters: parameters())
     }
@@ -91,6 +97,7 @@ extension IntentParameterSummary: ExpressibleByStringInterpolation {
 
     public init(stringLiteral value: String) { self.init(segments: [.text(value)]) }
 
+    /// Collects the parts of a sentence.
     public struct StringInterpolation: StringInterpolationProtocol {
         var segments: [Segment] = []
 
@@ -109,7 +116,9 @@ extension IntentParameterSummary: ExpressibleByStringInterpolation {
     public init(stringInterpolation: StringInterpolation) { self.init(segments: stringInterpolation.segments) }
 }
 
+/// Builds a summary from its only line.
 @resultBuilder
 public enum ParameterSummaryBuilder {
+    /// The summary.
     public static func buildBlock<Content: ParameterSummary>(_ summary: Content) -> Content { summary }
 }

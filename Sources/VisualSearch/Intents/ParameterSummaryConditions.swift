@@ -1,17 +1,22 @@
 /// How a parameter is compared with a value.
 public enum ParameterSummaryComparisonOperator: Sendable, Hashable {
+    /// It has the value.
     case equalTo
+    /// It has another value, or none.
     case notEqualTo
 }
 
 /// How a parameter is compared with several values.
 public enum ParameterSummaryMembershipOperator: Sendable, Hashable {
+    /// It has one of the values.
     case oneOf
 }
 
 /// Whether a parameter was set.
 public enum ParameterSummaryPresenceOperator: Sendable, Hashable {
+    /// It was set, and not to nil.
     case hasAnyValue
+    /// It was not set, or to nil.
     case hasNoValue
 }
 
@@ -29,6 +34,7 @@ public struct ParameterSummaryWhenCondition<Intent: AppIntent>: ParameterSummary
     private let whenTrue: any ParameterSummary
     private let whenFalse: any ParameterSummary
 
+    /// By a comparison with a value.
     public init<Value: Equatable & Sendable>(
         _ parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable,
         _ comparison: ParameterSummaryComparisonOperator, _ value: Value,
@@ -41,6 +47,7 @@ public struct ParameterSummaryWhenCondition<Intent: AppIntent>: ParameterSummary
         (whenTrue, whenFalse) = (then(), otherwise())
     }
 
+    /// By whether the value is among several.
     public init<Value: Equatable & Sendable>(
         _ parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable,
         _: ParameterSummaryMembershipOperator, _ values: [Value],
@@ -51,6 +58,7 @@ public struct ParameterSummaryWhenCondition<Intent: AppIntent>: ParameterSummary
         (whenTrue, whenFalse) = (then(), otherwise())
     }
 
+    /// By whether it was set.
     public init<Value: Sendable>(
         _ parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable, _ presence: ParameterSummaryPresenceOperator,
         @ParameterSummaryBuilder _ then: () -> some ParameterSummary,
@@ -78,6 +86,7 @@ public struct ParameterSummarySwitchCondition<Intent: AppIntent, Value: Equatabl
     private let cases: [ParameterSummaryCaseCondition<Intent, Value>]
     private let otherwise: (any ParameterSummary)?
 
+    /// The sentences by the value of a parameter.
     public init(
         _ parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable,
         @ParameterSummaryCaseBuilder<Intent, Value> _ cases: () -> ParameterSummaryCases<Intent, Value>
@@ -100,10 +109,12 @@ public struct ParameterSummaryCaseCondition<Intent: AppIntent, Value: Equatable 
     let values: [Value]
     let content: any ParameterSummary
 
+    /// A value with its sentence.
     public init(_ value: Value, @ParameterSummaryBuilder _ content: () -> some ParameterSummary) {
         self.init([value], content)
     }
 
+    /// Values with their sentence.
     public init(_ values: [Value], @ParameterSummaryBuilder _ content: () -> some ParameterSummary) {
         self.values = values
         self.content = content()
@@ -114,6 +125,7 @@ public struct ParameterSummaryCaseCondition<Intent: AppIntent, Value: Equatable 
 public struct ParameterSummaryDefaultCaseCondition<Intent: AppIntent>: Sendable {
     let content: any ParameterSummary
 
+    /// The sentence of all other values.
     public init(@ParameterSummaryBuilder _ content: () -> some ParameterSummary) { self.content = content() }
 }
 
@@ -123,16 +135,21 @@ public struct ParameterSummaryCases<Intent: AppIntent, Value: Equatable & Sendab
     var otherwise: (any ParameterSummary)?
 }
 
+/// Builds the cases of a `Switch` from one per line.
 @resultBuilder
 public enum ParameterSummaryCaseBuilder<Intent: AppIntent, Value: Equatable & Sendable> {
+    /// The cases.
     public typealias Cases = ParameterSummaryCases<Intent, Value>
 
+    /// One case.
     public static func buildExpression(_ one: ParameterSummaryCaseCondition<Intent, Value>) -> Cases {
         Cases(cases: [one])
     }
+    /// The case of all other values.
     public static func buildExpression(_ other: ParameterSummaryDefaultCaseCondition<Intent>) -> Cases {
         Cases(otherwise: other.content)
     }
+    /// The cases in the order of their lines; the first that matches counts.
     public static func buildBlock(_ parts: Cases...) -> Cases {
         Cases(cases: parts.flatMap(\.cases), otherwise: parts.compactMap(\.otherwise).first)
     }

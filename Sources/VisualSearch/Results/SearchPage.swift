@@ -35,6 +35,7 @@ public struct SearchPages<Entity: Sendable>: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(page: page) }
 
+    /// Reads a page after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let page: @Sendable (SearchCursor?) async throws -> SearchPage<Entity>
         private var cursor: SearchCursor?
