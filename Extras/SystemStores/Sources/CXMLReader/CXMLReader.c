@@ -18,9 +18,9 @@ struct lk_xml_reader {
 
 static pthread_once_t initialized = PTHREAD_ONCE_INIT;
 
-static void start_element(
-    void *context, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int namespace_count,
-    const xmlChar **namespaces, int count, int defaulted, const xmlChar **attributes) {
+static void start_element(void *context, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
+                          int namespace_count, const xmlChar **namespaces, int count, int defaulted,
+                          const xmlChar **attributes) {
     (void)prefix, (void)uri, (void)namespace_count, (void)namespaces, (void)defaulted;
     lk_xml_reader *reader = context;
     if ((size_t)count > reader->capacity) {

@@ -16,8 +16,8 @@ typedef struct {
     size_t length;
 } lk_xml_attribute;
 
-typedef void (*lk_xml_begin)(
-    void *_Nullable context, const char *_Nonnull name, const lk_xml_attribute *_Nullable attributes, size_t count);
+typedef void (*lk_xml_begin)(void *_Nullable context, const char *_Nonnull name,
+                             const lk_xml_attribute *_Nullable attributes, size_t count);
 typedef void (*lk_xml_end)(void *_Nullable context, const char *_Nonnull name);
 
 typedef enum {
@@ -33,8 +33,8 @@ typedef enum {
 
 // For documents without a document type, which might declare entities. Loads no other files, and keeps libxml2's limits
 // on the length of texts and on depth. NULL without memory.
-lk_xml_reader *_Nullable lk_xml_reader_make(
-    void *_Nullable context, lk_xml_begin _Nonnull begin, lk_xml_end _Nonnull end);
+lk_xml_reader *_Nullable lk_xml_reader_make(void *_Nullable context, lk_xml_begin _Nonnull begin,
+                                            lk_xml_end _Nonnull end);
 void lk_xml_reader_free(lk_xml_reader *_Nullable reader);
 
 // Calls begin and end for the elements in the next bytes.

@@ -3,7 +3,8 @@ import Foundation
 /// The readings of Apple's Health app out of its export: `export.xml`, or the folder that has it.
 ///
 /// An export has years of readings and may have gigabytes; it is read in parts, at some 50 MB a second on one core and
-/// with as much memory for a long one as for a short one. Health writes a new one each time: ``changes()`` tells when, and ``changes(since:)`` what is new in it.
+/// with as much memory for a long one as for a short one. Health writes a new one each time: ``changes()`` tells when,
+/// and ``changes(since:)`` what is new in it.
 ///
 /// ```swift
 /// let health = HealthExport(URL(fileURLWithPath: "apple_health_export"))
