@@ -29,67 +29,74 @@ static void ignore_warning(png_structp png, png_const_charp reason) {
     (void)reason;
 }
 
-static png_structp create_reader(png_infop *info, char *message) {
-    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, message, fail, ignore_warning);
-    *info = png ? png_create_info_struct(png) : NULL;
-    if (*info) return png;
-    snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
-    png_destroy_read_struct(&png, NULL, NULL);
-    return NULL;
-}
+struct lk_png_reader {
+    source from;
+    png_structp png;
+    png_infop info;
+};
 
 // Sets the transformations up that lead to 8-bit gray, gray + alpha, RGB or RGBA.
-static void begin(png_structp png, png_infop info, source *from) {
-    png_set_read_fn(png, from, read_bytes);
+static void begin(lk_png_reader *reader) {
+    png_structp png = reader->png;
+    png_set_read_fn(png, &reader->from, read_bytes);
     // A wrong checksum in an ancillary chunk (a text, a profile) harms no pixel.
     png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
-    // The caller's own limit on pixels comes after the header and before any allocation.
+    // Skips all chunks but IHDR, PLTE, tRNS, IDAT and IEND. Compressed texts and profiles may be a thousand times as
+    // large as the file, and say nothing about the pixels.
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    // Skipped chunks may have any length.
+    png_set_chunk_malloc_max(png, 0);
+    // The caller's own limits come after the header and before any allocation.
     png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
-    png_read_info(png, info);
+    png_read_info(png, reader->info);
     png_set_scale_16(png);
     png_set_expand(png);
 }
 
-bool lk_png_read_header(const uint8_t *bytes, size_t count, lk_image_header *header, char *message) {
-    source from = {bytes, count, 0};
-    png_infop info;
-    png_structp png = create_reader(&info, message);
-    if (!png) return false;
-    if (setjmp(png_jmpbuf(png))) {
-        png_destroy_read_struct(&png, &info, NULL);
-        return false;
-    }
-    begin(png, info, &from);
-    memset(header, 0, sizeof *header);
-    header->width = png_get_image_width(png, info);
-    header->height = png_get_image_height(png, info);
-    header->orientation = 1;
-    int color = png_get_color_type(png, info);
-    bool alpha = (color & PNG_COLOR_MASK_ALPHA) || png_get_valid(png, info, PNG_INFO_tRNS);
-    header->channels = ((color & PNG_COLOR_MASK_COLOR) ? 3 : 1) + (alpha ? 1 : 0);
-    png_destroy_read_struct(&png, &info, NULL);
-    return true;
+void lk_png_close(lk_png_reader *reader) {
+    if (!reader) return;
+    png_destroy_read_struct(&reader->png, &reader->info, NULL);
+    free(reader);
 }
 
-bool lk_png_decode(const uint8_t *bytes, size_t count, const lk_image_header *header, uint8_t *pixels, size_t stride,
-                   char *message) {
-    source from = {bytes, count, 0};
-    png_infop info;
-    png_structp png = create_reader(&info, message);
-    if (!png) return false;
-    if (setjmp(png_jmpbuf(png))) {
-        png_destroy_read_struct(&png, &info, NULL);
-        return false;
+lk_png_reader *lk_png_open(const uint8_t *bytes, size_t count, lk_image_header *header, char *message) {
+    lk_png_reader *reader = calloc(1, sizeof *reader);
+    if (reader) {
+        reader->from = (source){bytes, count, 0};
+        reader->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, message, fail, ignore_warning);
+        reader->info = reader->png ? png_create_info_struct(reader->png) : NULL;
     }
-    begin(png, info, &from);
+    if (!reader || !reader->info) {
+        snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
+        lk_png_close(reader);
+        return NULL;
+    }
+    if (setjmp(png_jmpbuf(reader->png))) {
+        lk_png_close(reader);
+        return NULL;
+    }
+    begin(reader);
+    memset(header, 0, sizeof *header);
+    header->width = png_get_image_width(reader->png, reader->info);
+    header->height = png_get_image_height(reader->png, reader->info);
+    header->orientation = 1;
+    int color = png_get_color_type(reader->png, reader->info);
+    bool alpha = (color & PNG_COLOR_MASK_ALPHA) || png_get_valid(reader->png, reader->info, PNG_INFO_tRNS);
+    header->channels = ((color & PNG_COLOR_MASK_COLOR) ? 3 : 1) + (alpha ? 1 : 0);
+    return reader;
+}
+
+bool lk_png_decode(lk_png_reader *reader, uint8_t *pixels, size_t stride, char *message) {
+    png_structp png = reader->png;
+    png_set_error_fn(png, message, fail, ignore_warning);
+    if (setjmp(png_jmpbuf(png))) return false;
     int passes = png_set_interlace_handling(png);
-    png_read_update_info(png, info);
-    if (png_get_rowbytes(png, info) > stride || png_get_image_height(png, info) != header->height)
-        png_error(png, "its header changed while it was read");
+    png_read_update_info(png, reader->info);
+    if (png_get_rowbytes(png, reader->info) > stride) png_error(png, "its rows are longer than its header says");
+    uint32_t height = png_get_image_height(png, reader->info);
     for (int pass = 0; pass < passes; pass++)
-        for (uint32_t row = 0; row < header->height; row++) png_read_row(png, pixels + (size_t)row * stride, NULL);
+        for (uint32_t row = 0; row < height; row++) png_read_row(png, pixels + (size_t)row * stride, NULL);
     png_read_end(png, NULL);
-    png_destroy_read_struct(&png, &info, NULL);
     return true;
 }
 

@@ -118,6 +118,31 @@ struct DecodingTests {
         #expect(refused?.reason == .tooManyPixels(width: 65_500, height: 65_500, limit: 1 << 28))
     }
 
+    /// Texts that are expanded take 2.4 GB here.
+    @Test func textChunksOfPNGFilesAreSkipped() throws {
+        let whole = try Data(contentsOf: fixtures.appendingPathComponent("color2-depth8.png"))
+        let text = PNGFile.deflated(repeating: 0x41, count: 7_900_000)
+        let compressed = PNGFile.chunk("zTXt", Data("a\0\0".utf8) + text)
+        let international = PNGFile.chunk("iTXt", Data("a\0\u{1}\0\0\0".utf8) + text)
+        var chunks = Data()
+        for _ in 0..<150 { chunks += compressed + international }
+        var before = rusage()
+        var after = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &before)
+        let image = try PixelBuffer(decoding: PNGFile.inserting(chunks, in: whole))
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &after)
+        #expect(image.width == 13)
+        #expect(after.ru_maxrss - before.ru_maxrss < 1_000_000, "kilobytes more at the peak")
+    }
+
+    @Test func textChunksOfPNGFilesMayHaveAnyLength() throws {
+        let whole = try Data(contentsOf: fixtures.appendingPathComponent("color2-depth8.png"))
+        let text = PNGFile.chunk("tEXt", Data("a\0".utf8) + Data(repeating: 0x41, count: 9_000_000))
+        let image = try PixelBuffer(decoding: PNGFile.inserting(text, in: whole))
+        let plain = try PixelBuffer(decoding: whole)
+        #expect(image.withUnsafeBytes { Array($0) } == plain.withUnsafeBytes { Array($0) })
+    }
+
     @Test func largeJPEGFilesAreDecodedAtAReducedScale() throws {
         let large = SampleImage.blocks(seed: 8, width: 1000, height: 800)
         let data = try large.jpegData(quality: 95)

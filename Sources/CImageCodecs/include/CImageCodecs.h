@@ -21,11 +21,16 @@ typedef struct {
 
 // Each returns false with a reason in `message` (LK_CODEC_MESSAGE_LENGTH bytes).
 
-bool lk_png_read_header(const uint8_t *bytes, size_t count, lk_image_header *header, char *message);
+// A PNG file whose header has been read. The bytes stay in use until it is closed.
+typedef struct lk_png_reader lk_png_reader;
 
-// `pixels` holds height * stride bytes.
-bool lk_png_decode(const uint8_t *bytes, size_t count, const lk_image_header *header, uint8_t *pixels, size_t stride,
-                   char *message);
+// Returns NULL with a reason in `message`.
+lk_png_reader *lk_png_open(const uint8_t *bytes, size_t count, lk_image_header *header, char *message);
+
+// `pixels` holds height * stride bytes. At most once per reader; `message` need not be that of `lk_png_open`.
+bool lk_png_decode(lk_png_reader *reader, uint8_t *pixels, size_t stride, char *message);
+
+void lk_png_close(lk_png_reader *reader);
 
 bool lk_jpeg_read_header(const uint8_t *bytes, size_t count, lk_image_header *header, char *message);
 

@@ -57,9 +57,14 @@ enum ImageDecoder {
     {
         let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         var header = lk_image_header()
-        try check { lk_png_read_header(base, bytes.count, &header, $0) }
+        var reader: OpaquePointer?
+        try check {
+            reader = lk_png_open(base, bytes.count, &header, $0)
+            return reader != nil
+        }
+        defer { lk_png_close(reader) }
         let decoded = try pixels(of: header, options: options) { pixels, stride, message in
-            lk_png_decode(base, bytes.count, &header, pixels, stride, message)
+            lk_png_decode(reader, pixels, stride, message)
         }
         return try opaque(decoded, header: header)
     }
