@@ -104,6 +104,57 @@ static void describe(struct jpeg_decompress_struct *jpeg, lk_image_header *heade
     }
 }
 
+// The number of scans: of SOS markers (ISO/IEC 10918-1, annex B). Segments with a length are skipped; in compressed
+// data 0xFF is followed by 0, by the number of a restart, or by a marker.
+static uint32_t count_scans(const uint8_t *bytes, size_t count) {
+    uint32_t scans = 0;
+    size_t at = 2;
+    while (at + 1 < count) {
+        const uint8_t *found = memchr(bytes + at, 0xff, count - at - 1);
+        if (!found) break;
+        at = (size_t)(found - bytes) + 1;
+        uint8_t marker = bytes[at];
+        if (marker == 0xff) continue;
+        at++;
+        bool is_alone = marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd8);
+        if (is_alone) continue;
+        if (marker == 0xd9) break;
+        if (marker == 0xda) scans++;
+        if (at + 2 > count) break;
+        at += read_number(bytes + at, 2, false);
+    }
+    return scans;
+}
+
+// A JPEG file with several scans is decoded from the coefficients of the whole image.
+static void measure(const struct jpeg_decompress_struct *jpeg, const uint8_t *bytes, size_t count,
+                    lk_image_header *header) {
+    header->scans = 1;
+    if (!jpeg_has_multiple_scans((j_decompress_ptr)jpeg)) return;
+    header->scans = count_scans(bytes, count);
+    for (int i = 0; i < jpeg->num_components; i++) {
+        const jpeg_component_info *component = &jpeg->comp_info[i];
+        uint64_t columns = component->width_in_blocks + (uint64_t)component->h_samp_factor;
+        uint64_t rows = component->height_in_blocks + (uint64_t)component->v_samp_factor;
+        header->working_bytes += columns * rows * sizeof(JBLOCK);
+    }
+}
+
+typedef struct {
+    struct jpeg_progress_mgr base;
+    uint32_t maximum_scans;
+} scan_limit;
+
+// A damaged file may hide scans from `count_scans`.
+static void check_scans(j_common_ptr common) {
+    scan_limit *limit = (scan_limit *)common->progress;
+    uint32_t scan = (uint32_t)((j_decompress_ptr)common)->input_scan_number;
+    if (scan <= limit->maximum_scans) return;
+    error_manager *errors = (error_manager *)common->err;
+    snprintf(errors->message, LK_CODEC_MESSAGE_LENGTH, "it has more than %u scans", limit->maximum_scans);
+    longjmp(errors->jump, 1);
+}
+
 static void begin(struct jpeg_decompress_struct *jpeg, const uint8_t *bytes, size_t count) {
     jpeg_create_decompress(jpeg);
     jpeg_mem_src(jpeg, bytes, count);
@@ -127,6 +178,7 @@ bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths,
     }
     begin(&jpeg, bytes, count);
     describe(&jpeg, header);
+    measure(&jpeg, bytes, count, header);
     jpeg.scale_num = eighths;
     jpeg.scale_denom = 8;
     jpeg_calc_output_dimensions(&jpeg);
@@ -137,9 +189,10 @@ bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths,
 }
 
 bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, const lk_image_header *header,
-                    uint8_t *pixels, size_t stride, char *message) {
+                    uint32_t maximum_scans, uint8_t *pixels, size_t stride, char *message) {
     struct jpeg_decompress_struct jpeg;
     error_manager errors;
+    scan_limit limit = {.base.progress_monitor = check_scans, .maximum_scans = maximum_scans};
     memset(&jpeg, 0, sizeof jpeg);
     open_errors(&jpeg.err, &errors, message);
     if (setjmp(errors.jump)) {
@@ -147,6 +200,7 @@ bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, const 
         return false;
     }
     begin(&jpeg, bytes, count);
+    jpeg.progress = &limit.base;
     lk_image_header again;
     describe(&jpeg, &again);
     jpeg.scale_num = eighths;

@@ -80,6 +80,7 @@ lk_png_reader *lk_png_open(const uint8_t *bytes, size_t count, lk_image_header *
     header->width = png_get_image_width(reader->png, reader->info);
     header->height = png_get_image_height(reader->png, reader->info);
     header->orientation = 1;
+    header->scans = 1;
     int color = png_get_color_type(reader->png, reader->info);
     bool alpha = (color & PNG_COLOR_MASK_ALPHA) || png_get_valid(reader->png, reader->info, PNG_INFO_tRNS);
     header->channels = ((color & PNG_COLOR_MASK_COLOR) ? 3 : 1) + (alpha ? 1 : 0);

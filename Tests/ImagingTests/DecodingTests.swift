@@ -118,6 +118,11 @@ struct DecodingTests {
         #expect(refused?.reason == .tooManyPixels(width: 65_500, height: 65_500, limit: 1 << 28))
     }
 
+    private static func reason(_ data: Data, _ options: DecodingOptions = DecodingOptions()) -> ImageError.Reason? {
+        do { _ = try PixelBuffer(decoding: data, options: options) } catch { return error.reason }
+        return nil
+    }
+
     /// Texts that are expanded take 2.4 GB here.
     @Test func textChunksOfPNGFilesAreSkipped() throws {
         let whole = try Data(contentsOf: fixtures.appendingPathComponent("color2-depth8.png"))
@@ -141,6 +146,58 @@ struct DecodingTests {
         let image = try PixelBuffer(decoding: PNGFile.inserting(text, in: whole))
         let plain = try PixelBuffer(decoding: whole)
         #expect(image.withUnsafeBytes { Array($0) } == plain.withUnsafeBytes { Array($0) })
+    }
+
+    /// None of these files has more than a header: they are refused before their pixels are looked for.
+    @Test func limitsOnSidesAndMemoryAreCheckedBeforePixelsAreAllocated() throws {
+        let long = PNGFile.header(width: 1, height: 200_000_000, colorType: 0)
+        #expect(Self.reason(long) == .sideTooLong(width: 1, height: 200_000_000, limit: 65_535))
+        let square = PNGFile.header(width: 16_384, height: 16_384, colorType: 6)
+        #expect(Self.reason(square) == .tooMuchMemory(bytes: 1 << 30, limit: 768 << 20))
+        #expect(
+            Self.reason(square, DecodingOptions(maximumMemory: 1 << 30)).map { "\($0)" }?.hasPrefix("is damaged")
+                == true)
+        let small = PNGFile.header(width: 100, height: 10, colorType: 2)
+        #expect(
+            Self.reason(small, DecodingOptions(maximumSide: 99)) == .sideTooLong(width: 100, height: 10, limit: 99))
+        #expect(
+            Self.reason(small, DecodingOptions(maximumMemory: 2999)) == .tooMuchMemory(bytes: 3000, limit: 2999))
+
+        // Two bytes per coefficient and one per pixel, in blocks of 8×8 and a margin.
+        let progressive = ProgressiveJPEG.file(width: 16_376, height: 16_376, components: 3, scans: 1)
+        guard case .tooMuchMemory(let bytes, limit: 805_306_368) = Self.reason(progressive) else {
+            Issue.record("\(String(describing: Self.reason(progressive)))"); return
+        }
+        #expect(abs(Double(bytes) / (16_376 * 16_376 * 9) - 1) < 0.01)
+        // A reduced scale saves pixels, not coefficients.
+        let reduced = DecodingOptions(neededSize: (100, 100))
+        guard case .tooMuchMemory = Self.reason(progressive, reduced) else {
+            Issue.record("\(String(describing: Self.reason(progressive, reduced)))"); return
+        }
+    }
+
+    @Test func turnedImagesNeedTwiceTheMemory() throws {
+        let data = try Data(contentsOf: fixtures.appendingPathComponent("orientation6.jpg"))
+        let image = try PixelBuffer(decoding: data)
+        let bytes = 2 * 3 * image.width * image.height
+        #expect(Self.reason(data, DecodingOptions(maximumMemory: bytes)) == nil)
+        #expect(
+            Self.reason(data, DecodingOptions(maximumMemory: bytes - 1))
+                == .tooMuchMemory(bytes: bytes, limit: bytes - 1))
+    }
+
+    @Test func scansOfJPEGFilesAreLimited() throws {
+        func file(_ scans: Int) -> Data { ProgressiveJPEG.file(width: 8, height: 8, components: 1, scans: scans) }
+        #expect(try PixelBuffer(decoding: file(64)).width == 8)
+        #expect(Self.reason(file(65)) == .tooManyScans(count: 65, limit: 64))
+        #expect(Self.reason(file(300)) == .tooManyScans(count: 300, limit: 64))
+        #expect(Self.reason(file(300), DecodingOptions(maximumScanCount: 300)) == nil)
+        #expect(Self.reason(file(3), DecodingOptions(maximumScanCount: 2)) == .tooManyScans(count: 3, limit: 2))
+        let photo = try Data(contentsOf: fixtures.appendingPathComponent("progressive.jpg"))
+        #expect(Self.reason(photo) == nil)
+        // One scan that is baseline is no limit's concern.
+        let baseline = try Data(contentsOf: fixtures.appendingPathComponent("baseline.jpg"))
+        #expect(Self.reason(baseline, DecodingOptions(maximumScanCount: 1)) == nil)
     }
 
     @Test func largeJPEGFilesAreDecodedAtAReducedScale() throws {

@@ -17,6 +17,9 @@ typedef struct {
     bool is_cmyk;
     bool is_inverted;      // Adobe's CMYK files store 255 for no ink
     uint16_t orientation;  // EXIF, 1...8
+    uint32_t scans;        // of the file; 1 where the decoder reads the pixels in one go
+    // Bytes that decoding allocates beside the pixels: the coefficients of a JPEG file with several scans.
+    uint64_t working_bytes;
 } lk_image_header;
 
 // Each returns false with a reason in `message` (LK_CODEC_MESSAGE_LENGTH bytes).
@@ -38,8 +41,9 @@ bool lk_jpeg_read_header(const uint8_t *bytes, size_t count, lk_image_header *he
 bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths, lk_image_header *header,
                            char *message);
 
+// Fails at scan `maximum_scans` + 1.
 bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, const lk_image_header *header,
-                    uint8_t *pixels, size_t stride, char *message);
+                    uint32_t maximum_scans, uint8_t *pixels, size_t stride, char *message);
 
 // 8-bit gray (1), RGB (3) or RGBA (4) as a PNG file; the caller frees `*file`.
 bool lk_png_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, size_t stride,

@@ -1,7 +1,24 @@
 /// Limits and shortcuts of decoding.
+///
+/// An image beyond a limit is refused with an ``ImageError`` that names the limit, after its header and before memory
+/// for its pixels is allocated. The defaults admit photographs of 200 megapixels.
 public struct DecodingOptions: Sendable {
-    /// Images with more pixels are rejected before anything is allocated. 2²⁸ by default: a buffer of at most 1 GiB.
+    /// The maximum number of pixels, 2²⁸ by default.
     public var maximumPixelCount: Int
+
+    /// The maximum width and height in pixels, 65,535 by default.
+    public var maximumSide: Int
+
+    /// The maximum number of scans of a progressive JPEG file, 64 by default; encoders write about ten.
+    ///
+    /// Each scan costs time for the whole image, and takes few bytes in the file.
+    public var maximumScanCount: Int
+
+    /// The maximum number of bytes that decoding allocates at a time, beside the bytes of the file; 768 MiB by default.
+    ///
+    /// These are the pixels as they are stored (one byte per channel, alpha included), once more where the
+    /// orientation turns them; and two bytes per coefficient of a JPEG file with several scans, whatever its scale.
+    public var maximumMemory: Int
 
     /// Larger files are rejected before they are read. 512 MiB by default.
     public var maximumByteCount: Int
@@ -13,10 +30,14 @@ public struct DecodingOptions: Sendable {
 
     /// Options for decoding; without `neededSize` a JPEG file is decoded at its full size.
     public init(
-        maximumPixelCount: Int = 1 << 28, maximumByteCount: Int = 512 << 20,
+        maximumPixelCount: Int = 1 << 28, maximumSide: Int = 65_535, maximumScanCount: Int = 64,
+        maximumMemory: Int = 768 << 20, maximumByteCount: Int = 512 << 20,
         neededSize: (width: Int, height: Int)? = nil
     ) {
         self.maximumPixelCount = maximumPixelCount
+        self.maximumSide = maximumSide
+        self.maximumScanCount = maximumScanCount
+        self.maximumMemory = maximumMemory
         self.maximumByteCount = maximumByteCount
         self.neededSize = neededSize
     }

@@ -14,6 +14,12 @@ public struct ImageError: Error, Equatable, CustomStringConvertible {
         case damaged(String)
         /// More pixels than ``DecodingOptions/maximumPixelCount``.
         case tooManyPixels(width: Int, height: Int, limit: Int)
+        /// A side longer than ``DecodingOptions/maximumSide``.
+        case sideTooLong(width: Int, height: Int, limit: Int)
+        /// More scans than ``DecodingOptions/maximumScanCount``.
+        case tooManyScans(count: Int, limit: Int)
+        /// Decoding would allocate more than ``DecodingOptions/maximumMemory``.
+        case tooMuchMemory(bytes: Int, limit: Int)
         /// More bytes than ``DecodingOptions/maximumByteCount``.
         case fileTooLarge(bytes: Int, limit: Int)
         /// The memory for the pixels cannot be allocated.
@@ -46,6 +52,11 @@ extension ImageError.Reason: CustomStringConvertible {
         case .damaged(let words): "is damaged: \(words)"
         case .tooManyPixels(let width, let height, let limit):
             "has \(width)×\(height) pixels, more than the limit of \(limit)"
+        case .sideTooLong(let width, let height, let limit):
+            "has \(width)×\(height) pixels; a side may have at most \(limit)"
+        case .tooManyScans(let count, let limit): "has \(count) scans, more than the limit of \(limit)"
+        case .tooMuchMemory(let bytes, let limit):
+            "needs \(bytes) bytes of memory to be decoded, more than the limit of \(limit)"
         case .fileTooLarge(let bytes, let limit): "has \(bytes) bytes, more than the limit of \(limit)"
         case .outOfMemory(let bytes): "cannot allocate \(bytes) bytes"
         case .unwritable(let words): "cannot be written: \(words)"

@@ -1,3 +1,5 @@
+import Foundation
+
 /// How to turn a stored image upright: the eight values of EXIF's Orientation tag
 /// (EXIF 2.32, section 4.6.4).
 struct ImageOrientation {
@@ -14,12 +16,19 @@ struct ImageOrientation {
         flipsY = [3, 4, 6, 7].contains(exif)
     }
 
-    func upright(_ image: PixelBuffer) -> PixelBuffer {
-        guard swapsAxes || flipsX || flipsY else { return image }
+    /// Whether the upright image differs from the stored one.
+    var movesPixels: Bool { swapsAxes || flipsX || flipsY }
+
+    /// - Throws: `outOfMemory`.
+    func upright(_ image: PixelBuffer) throws(ImageError.Reason) -> PixelBuffer {
+        guard movesPixels else { return image }
         let bytes = image.format.bytesPerPixel
         let width = swapsAxes ? image.height : image.width
         let height = swapsAxes ? image.width : image.height
-        var turned = [UInt8](repeating: 0, count: width * height * bytes)
+        let count = width * height * bytes
+        // malloc, since Swift's own allocation ends the process when there is no memory.
+        guard let memory = malloc(count) else { throw .outOfMemory(bytes: count) }
+        let turned = UnsafeMutableRawBufferPointer(start: memory, count: count)
         image.withUnsafeBytes { source in
             for y in 0..<height {
                 for x in 0..<width {
@@ -32,12 +41,16 @@ struct ImageOrientation {
                 }
             }
         }
-        guard
-            let result = try? PixelBuffer(
-                turned, width: width, height: height, format: image.format, alpha: image.alpha)
-        else {
+        let address = UInt(bitPattern: memory)
+        let storage = PixelStorage(bytes: UnsafeRawBufferPointer(turned)) {
+            free(UnsafeMutableRawPointer(bitPattern: address))
+        }
+        do {
+            return try PixelBuffer(
+                storage: storage, width: width, height: height, bytesPerRow: nil, format: image.format,
+                alpha: image.alpha)
+        } catch {
             preconditionFailure("an image of \(width)×\(height) has the bytes of its transpose")
         }
-        return result
     }
 }

@@ -63,7 +63,8 @@ enum ImageDecoder {
             return reader != nil
         }
         defer { lk_png_close(reader) }
-        let decoded = try pixels(of: header, options: options) { pixels, stride, message in
+        try checkLimits(header, options: options)
+        let decoded = try pixels(of: header) { pixels, stride, message in
             lk_png_decode(reader, pixels, stride, message)
         }
         return try opaque(decoded, header: header)
@@ -74,16 +75,19 @@ enum ImageDecoder {
         let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         var header = lk_image_header()
         try check { lk_jpeg_read_header(base, bytes.count, &header, $0) }
-        try checkLimit(header, options: options)
+        // Of the full size, whatever the scale: its scans are read as a whole.
+        try checkSize(header, options: options)
         let full = (width: Int(header.width), height: Int(header.height))
         let eighths = options.eighths(width: Int(header.width), height: Int(header.height))
         if eighths != 8 { try check { lk_jpeg_scaled_header(base, bytes.count, eighths, &header, $0) } }
-        let decoded = try pixels(of: header, options: options) { pixels, stride, message in
-            lk_jpeg_decode(base, bytes.count, eighths, &header, pixels, stride, message)
+        let orientation = ImageOrientation(exif: header.orientation)
+        try checkLimits(header, copies: orientation.movesPixels ? 2 : 1, options: options)
+        let scans = UInt32(clamping: options.maximumScanCount)
+        let decoded = try pixels(of: header) { pixels, stride, message in
+            lk_jpeg_decode(base, bytes.count, eighths, &header, scans, pixels, stride, message)
         }
         let opaque = try opaque(decoded, header: header)
-        let orientation = ImageOrientation(exif: header.orientation)
-        var image = orientation.upright(opaque)
+        var image = try orientation.upright(opaque)
         image.sourceSize = orientation.swapsAxes ? (full.height, full.width) : full
         return image
     }
@@ -98,20 +102,38 @@ enum ImageDecoder {
         if let words { throw .damaged(words) }
     }
 
-    private static func checkLimit(_ header: lk_image_header, options: DecodingOptions) throws(ImageError.Reason) {
+    private static func checkSize(_ header: lk_image_header, options: DecodingOptions) throws(ImageError.Reason) {
         let (width, height) = (Int(header.width), Int(header.height))
         guard width > 0, height > 0 else { throw .damaged("it has no pixels") }
         let (count, overflow) = width.multipliedReportingOverflow(by: height)
         guard !overflow, count <= options.maximumPixelCount else {
             throw .tooManyPixels(width: width, height: height, limit: options.maximumPixelCount)
         }
+        guard max(width, height) <= options.maximumSide else {
+            throw .sideTooLong(width: width, height: height, limit: options.maximumSide)
+        }
+    }
+
+    /// - Parameter copies: how many times the pixels are in memory at once.
+    private static func checkLimits(
+        _ header: lk_image_header, copies: Int = 1, options: DecodingOptions
+    ) throws(ImageError.Reason) {
+        try checkSize(header, options: options)
+        guard Int(header.scans) <= options.maximumScanCount else {
+            throw .tooManyScans(count: Int(header.scans), limit: options.maximumScanCount)
+        }
+        // Both sides have 31 bits at most, and the product is within the limit on pixels.
+        let (pixels, overflow) = (Int(header.width) * Int(header.height))
+            .multipliedReportingOverflow(by: Int(header.channels) * copies)
+        let (bytes, overflowToo) = pixels.addingReportingOverflow(Int(header.working_bytes))
+        guard !overflow, !overflowToo, bytes <= options.maximumMemory else {
+            throw .tooMuchMemory(bytes: overflow || overflowToo ? .max : bytes, limit: options.maximumMemory)
+        }
     }
 
     private static func pixels(
-        of header: lk_image_header, options: DecodingOptions,
-        decode: (UnsafeMutablePointer<UInt8>, Int, Message) -> Bool
+        of header: lk_image_header, decode: (UnsafeMutablePointer<UInt8>, Int, Message) -> Bool
     ) throws(ImageError.Reason) -> UnsafeMutableRawBufferPointer {
-        try checkLimit(header, options: options)
         let stride = Int(header.width) * Int(header.channels)
         let count = stride * Int(header.height)
         // malloc, since Swift's own allocation ends the process when there is no memory.
