@@ -101,6 +101,20 @@ struct ModelFileTests {
         Damage("a power of zero", says: "power 0", apply: edit("\"power\":1", "\"power\":0")),
         Damage("an input without pixels", says: "0×4", apply: edit("\"width\":4", "\"width\":0")),
         Damage("an input beyond all bounds", says: "outside", apply: edit("\"width\":4", "\"width\":4000000000000")),
+        Damage("a layer of 69 GB", says: "1024×4096×4096, needs 68719476736 bytes of memory, more than the limit") {
+            $0.add("c.weight", [Float](repeating: 0, count: 3 * 1024), shape: [1024, 3, 1, 1])
+            $0.add("c.bias", [Float](repeating: 0, count: 1024), shape: [1024])
+            $0.add("l.weight", [Float](repeating: 0, count: 2 * 1024), shape: [2, 1024])
+            Self.edit("\"width\":4,\"height\":4", "\"width\":4096,\"height\":4096")(&$0)
+            Self.edit("\"outputs\":2,\"kernel\"", "\"outputs\":1024,\"kernel\"")(&$0)
+        },
+        Damage("layers that are large together", says: "a pass over one image needs 805306368 bytes") {
+            $0.add("c.weight", [Float](repeating: 0, count: 3 * 17), shape: [17, 3, 1, 1])
+            $0.add("c.bias", [Float](repeating: 0, count: 17), shape: [17])
+            $0.add("l.weight", [Float](repeating: 0, count: 2 * 17), shape: [2, 17])
+            Self.edit("\"width\":4,\"height\":4", "\"width\":4096,\"height\":4096")(&$0)
+            Self.edit("\"outputs\":2,\"kernel\":1,\"stride\":1", "\"outputs\":17,\"kernel\":1,\"stride\":2")(&$0)
+        },
         Damage("a deviation of zero", says: "deviations", apply: edit("[1,1,1]", "[1,0,1]")),
         Damage("a residual of another shape", says: "adds", apply: edit("\"relu\":true", "\"residual\":\"image\"")),
         Damage(

@@ -38,6 +38,9 @@ package struct Network: Sendable {
     /// The largest input side; no size in this module overflows with it.
     private static let largestSide = 4096
 
+    /// The most bytes that a pass over one image may need. The default network needs a few MB.
+    private static let largestPass = 512 << 20
+
     package init(graph: NetworkGraph, file: SafeTensorsFile, quantization: Quantization?) throws(ModelError.Reason) {
         let input = graph.input
         guard (1...Self.largestSide).contains(input.width), (1...Self.largestSide).contains(input.height) else {
@@ -63,6 +66,9 @@ package struct Network: Sendable {
                 node: node, input: try shape(node.input), residual: residual, file: file,
                 quantization: quantization?.scales(for: node))
             let layer = try description.makeLayer()
+            try Self.checkMemory(
+                TensorLayout(shape: layer.outputShape, border: 0).count + layer.scratchCount,
+                of: "the output of layer “\(node.name)”, \(layer.outputShape.description),")
             shapes[node.name] = layer.outputShape
             layers.append(layer)
         }
@@ -78,6 +84,7 @@ package struct Network: Sendable {
         let plan = MemoryPlan(
             image: Self.imageName, imageShape: .image(width: input.width, height: input.height), layers: layers,
             bytes: Set(quantization?.scales.keys ?? [:].keys))
+        try Self.checkMemory(plan.count + plan.scratchCount, of: "a pass over one image")
         func place(_ name: String) throws(ModelError.Reason) -> Place {
             guard let offset = plan.offsets[name], let layout = plan.layouts[name] else {
                 throw .unusableGraph("“\(name)” has no place in memory")
@@ -98,6 +105,14 @@ package struct Network: Sendable {
         imageLayout = try place(Self.imageName).layout
         cornersPlace = if let corners = graph.corners { try place(corners) } else { nil }
         outputDimension = length
+    }
+
+    /// Refuses a network before a pass allocates memory that no computer has.
+    private static func checkMemory(_ floats: Int, of what: String) throws(ModelError.Reason) {
+        let (bytes, overflow) = floats.multipliedReportingOverflow(by: MemoryLayout<Float>.stride)
+        guard !overflow, bytes <= largestPass else {
+            throw .unusableGraph("\(what) needs \(bytes) bytes of memory, more than the limit of \(largestPass)")
+        }
     }
 
     /// Whether the network localizes the object in an image.
