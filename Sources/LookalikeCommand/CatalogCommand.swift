@@ -29,13 +29,13 @@ struct CatalogCommand: AsyncParsableCommand {
             let info = try await folder.open().info
             print("entities        \(info.entityCount)")
             for (type, count) in info.typeCounts where info.typeCounts.count > 1 || !type.isEmpty {
-                print("                \(count) \(type.isEmpty ? "without a type" : "of type “\(type)”")")
+                print("                \(count) \(type.isEmpty ? "without a type" : "of type “\(type.escaped)”")")
             }
             print("local features  \(info.entitiesWithLocalFeatures) entities")
-            print("model           \(info.model)")
+            print("model           " + "\(info.model)".escaped)
             print("dimension       \(info.dimension)")
             print("revision        \(info.revision)")
-            print("written by      " + (info.writtenBy.map { "Lookalike \($0)" } ?? "unknown"))
+            print("written by      " + (info.writtenBy.map { "Lookalike \($0)".escaped } ?? "unknown"))
             print("database        \(megabytes(info.databaseBytes))")
             print("print matrix    \(megabytes(info.matrixBytes))")
             print("inverted lists  \(megabytes(info.invertedListBytes))")
@@ -53,7 +53,7 @@ struct CatalogCommand: AsyncParsableCommand {
         private func perform() async throws {
             let catalog = try folder.open()
             let problems = try await catalog.verify()
-            for problem in problems { print(problem) }
+            for problem in problems { print(problem.escaped) }
             if problems.isEmpty { print("\(catalog.count) entities, all intact") } else { throw ExitCode.failure }
         }
     }
@@ -72,7 +72,8 @@ struct CatalogCommand: AsyncParsableCommand {
                 if json {
                     print(try JSONLine.text(entity))
                 } else {
-                    print([entity.id, entity.title, entity.subtitle].compactMap { $0 }.joined(separator: "\t"))
+                    print(
+                        [entity.id, entity.title, entity.subtitle].compactMap { $0?.escaped }.joined(separator: "\t"))
                 }
             }
         }
@@ -111,7 +112,7 @@ struct CatalogCommand: AsyncParsableCommand {
         private func perform() async throws {
             let catalog = try folder.open()
             try await catalog.export(to: URL(fileURLWithPath: output, isDirectory: true))
-            print("\(catalog.count) entities written to \(output)")
+            print("\(catalog.count) entities written to \(output.escaped)")
         }
     }
 }

@@ -52,7 +52,7 @@ struct DescriptorCommand: ParsableCommand {
         }
         try NumPyFile.data(rows, columns: LocalFeatureExtractor.descriptorLength)
             .write(to: URL(fileURLWithPath: output), options: .atomic)
-        print("\(rows.count) descriptors written to \(output)")
+        print("\(rows.count) descriptors written to \(output.escaped)")
         if failures > 0 { throw ExitCode.someFailed }
     }
 }

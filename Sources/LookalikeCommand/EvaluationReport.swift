@@ -17,7 +17,7 @@ struct EvaluationReport {
 
     func print() {
         row(["", "queries", "recall@1", "recall@10", "share", "candidates@20", "accepted", "wrong"])
-        for (group, evaluation) in groups.sorted(by: { $0.key < $1.key }) { row(figures(group, evaluation)) }
+        for (group, evaluation) in groups.sorted(by: { $0.key < $1.key }) { row(figures(group.escaped, evaluation)) }
         row(figures("all", all))
         Swift.print()
         line("micro-average precision", share(all.microAveragePrecision))

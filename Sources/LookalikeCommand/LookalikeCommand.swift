@@ -28,7 +28,25 @@ struct LookalikeCommand: AsyncParsableCommand {
         if let argument = RawArguments.firstInvalid {
             exit(withError: ValidationError("“\(argument)” is not UTF-8. Rename the file or folder."))
         }
-        await main(nil)
+        do {
+            var command = try await asyncParseAsRoot()
+            do {
+                if var command = command as? any AsyncParsableCommand {
+                    try await command.run()
+                } else {
+                    try command.run()
+                }
+            } catch let error where exitCode(for: error) == .failure && !(error is ExitCode) {
+                // Errors quote ids, paths and names of layers.
+                throw EscapedError(description: message(for: error).escaped)
+            }
+        } catch {
+            exit(withError: error)
+        }
+    }
+
+    private struct EscapedError: Error, CustomStringConvertible {
+        let description: String
     }
 }
 

@@ -25,7 +25,9 @@ struct ModelCommand: ParsableCommand {
             let summary = model.summary
             let rows =
                 [("LAYER", "KIND", "OUTPUT", "PARAMETERS", "MULTIPLY-ADDS")]
-                + summary.rows.map { ($0.name, $0.kind, $0.output, grouped($0.parameters), grouped($0.multiplyAdds)) }
+                + summary.rows.map {
+                    ($0.name.escaped, $0.kind.escaped, $0.output, grouped($0.parameters), grouped($0.multiplyAdds))
+                }
                 + [("total", "", "", grouped(summary.parameters), grouped(summary.multiplyAdds))]
             let names = rows.map(\.0.count).max() ?? 0
             let kinds = rows.map(\.1.count).max() ?? 0
@@ -35,9 +37,9 @@ struct ModelCommand: ParsableCommand {
                         + right(row.4, 15))
             }
             print("")
-            print("model                 \(model.identity)")
+            print("model                 " + "\(model.identity)".escaped)
             print("digest                \(model.identity.digest)")
-            print("written by            " + (model.writtenBy.map { "Lookalike \($0)" } ?? "unknown"))
+            print("written by            " + (model.writtenBy.map { "Lookalike \($0)".escaped } ?? "unknown"))
             print("input                 \(model.inputSize.width)×\(model.inputSize.height) RGB")
             print("dimension             \(model.dimension)")
             print("SIMD target           \(SIMDTarget.selected.name)")

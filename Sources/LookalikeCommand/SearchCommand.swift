@@ -73,12 +73,12 @@ struct SearchCommand: AsyncParsableCommand {
     }
 
     private func printMatches(_ matches: [CatalogMatch], of query: String) {
-        print(query)
+        print(query.escaped)
         if matches.isEmpty { print("      no match") }
         for (index, match) in matches.enumerated() {
             let words = [match.entity.title, match.entity.subtitle].compactMap { $0 }.joined(separator: " — ")
             let figures = String(format: "%4d  %3.0f %%  %.3f  ", index + 1, 100 * match.confidence, match.distance)
-            print(figures + match.entity.id + (words.isEmpty ? "" : "  " + words))
+            print(figures + match.entity.id.escaped + (words.isEmpty ? "" : "  " + words.escaped))
         }
     }
 }

@@ -140,7 +140,7 @@ extension CompletionKind {
 }
 
 enum StandardError {
-    static func print(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+    static func print(_ text: String) { FileHandle.standardError.write(Data((text.escaped + "\n").utf8)) }
 }
 
 enum QueryImage {
