@@ -25,6 +25,7 @@ struct LookalikeCommand: AsyncParsableCommand {
         ])
 
     static func main() async {
+        StandardStreams.prepare()
         if let argument = RawArguments.firstInvalid {
             exit(withError: ValidationError("“\(argument)” is not UTF-8. Rename the file or folder."))
         }

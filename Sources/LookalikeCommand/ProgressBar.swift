@@ -32,11 +32,11 @@ struct ProgressBar {
         let filled = total == 0 ? width : done * width / total
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
         // Return to the start of the line, and erase what remains of a longer one.
-        FileHandle.standardError.write(Data("\r\(bar) \(figures)\u{1B}[K".utf8))
+        StandardError.writeAsIs("\r\(bar) \(figures)\u{1B}[K")
     }
 
     func finish() {
-        if isTerminal, lastShown != nil { FileHandle.standardError.write(Data("\n".utf8)) }
+        if isTerminal, lastShown != nil { StandardError.writeAsIs("\n") }
     }
 
     static func duration(_ seconds: Double) -> String {

@@ -139,10 +139,6 @@ extension CompletionKind {
     static var images: CompletionKind { .file(extensions: ["png", "jpg", "jpeg"]) }
 }
 
-enum StandardError {
-    static func print(_ text: String) { FileHandle.standardError.write(Data((text.escaped + "\n").utf8)) }
-}
-
 enum QueryImage {
     /// Reads an image. A failure is printed and counted, so that the other images can be processed.
     static func readOrReport(

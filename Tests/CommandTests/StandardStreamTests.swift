@@ -1,0 +1,31 @@
+import Foundation
+import Imaging
+import TestSupport
+import Testing
+
+/// Streams that are closed, full, or pipes that nobody reads. The shell redirects: “$0” is the command.
+@Suite(.serialized) struct StandardStreamTests {
+    private static func shell(_ script: String, _ arguments: [String]) throws -> Command.Result {
+        try Command.run(executable: "/bin/sh", ["-c", script, Command.executable.path] + arguments)
+    }
+
+    private static func image() throws -> (folder: TemporaryFolder, path: String) {
+        let folder = try TemporaryFolder()
+        return (folder, try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "a.png").path)
+    }
+
+    /// The last has its error messages written to a pipe whose reader has ended.
+    @Test(arguments: ["2>&-", "2>/dev/full", "2>\"$2\""])
+    func resultsAreWrittenWithoutStandardError(redirection: String) throws {
+        let (folder, path) = try Self.image()
+        let pipe = folder.file("pipe").path
+        #expect(mkfifo(pipe, 0o600) == 0)
+        // A reader that is there while the command opens the pipe, and gone when it writes to it.
+        let reader = redirection.contains("$2") ? "(exec 3<\"$2\") & " : ""
+        let script = reader + "\"$0\" embed \"$1\" /nowhere.png \"$1\" \(redirection); echo status $?"
+        let result = try Self.shell(script, [path, pipe])
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.count == 3 && lines.last == "status 3", "\(result.output)")
+        #expect(lines.first?.hasPrefix("{") == true)
+    }
+}
