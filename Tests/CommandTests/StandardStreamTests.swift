@@ -28,4 +28,20 @@ import Testing
         #expect(lines.count == 3 && lines.last == "status 3", "\(result.output)")
         #expect(lines.first?.hasPrefix("{") == true)
     }
+
+    @Test(arguments: [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+    func outputThatCannotBeWrittenIsAFailure(redirection: String, says: String) throws {
+        let (folder, path) = try Self.image()
+        for arguments in [["embed", path], ["model", "info"], ["--help"]] {
+            let result = try Self.shell("exec \"$0\" \"$@\" \(redirection)", arguments)
+            #expect(result.status == 1, "\(arguments)")
+            #expect(result.errors == "standard output: cannot be written: \(says)\n", "\(arguments)")
+        }
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test func aReaderThatHasEnoughIsNoError() throws {
+        let result = try Self.shell("\"$0\" model info | true", [])
+        #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+    }
 }
