@@ -44,4 +44,10 @@ import Testing
         let result = try Self.shell("\"$0\" model info | true", [])
         #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
     }
+
+    @Test func tooLittleAddressSpaceIsAnError() throws {
+        let result = try Self.shell("ulimit -v 300000; exec \"$0\" model info", [])
+        #expect(result.status == 1)
+        #expect(result.errors.contains("the address space is limited to 292 MiB"), "\(result.errors)")
+    }
 }
