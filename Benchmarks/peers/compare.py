@@ -10,19 +10,11 @@ import os
 from pathlib import Path
 
 import scaling
+from contests import CONTESTS
 from inputs import Inputs
+from limits import Limits
 from machine import described
-from stages import CONTESTS as STAGES
-from stages import Limits, openvino_request
-from verification import extraction, photo_known, photo_unknown, verification
-
-CONTESTS = {
-    **STAGES,
-    "features": extraction,
-    "verify": verification,
-    "photo": photo_known,
-    "photo-unknown": photo_unknown,
-}
+from network_stage import openvino_request
 
 HERE = Path(__file__).resolve().parent
 

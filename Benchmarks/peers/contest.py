@@ -35,6 +35,11 @@ def timed(work):
     return run
 
 
+def check(condition, words):
+    if not condition:
+        raise SystemExit(f"the results differ: {words}")
+
+
 @dataclass
 class Contest:
     """A piece of work, its contenders, and lower bounds on its time."""

@@ -4,8 +4,9 @@ import faiss
 import numpy as np
 from contest import ALL_CORES, core, pin, rest, spread, timed
 from inputs import DIMENSION, SIDE
+from network_stage import onnx_session, openvino_request
 from runner import Ours
-from stages import K, onnx_session, openvino_request
+from search_stage import K
 
 # Both sides hold a copy; more rows would not fit into memory twice.
 SIZES = [1_000, 10_000, 100_000, 1_000_000, 2_000_000]

@@ -3,10 +3,11 @@
 import cv2
 import faiss
 import numpy as np
-from contest import Contest, core, pin, timed
+from catalog_stages import mark
+from contest import Contest, check, core, pin, timed
 from inputs import COVER, DIMENSION, PHOTO, PHOTOGRAPH, SIDE, read_prints
+from network_stage import onnx_session
 from runner import Ours
-from stages import check, mark, onnx_session
 
 QUERY_SIDE, QUERY_KEYPOINTS = 512, 500
 CATALOG_SIDE, CATALOG_KEYPOINTS = 384, 200

@@ -52,7 +52,7 @@ final class WholeStage: Stage {
 }
 
 extension WholeStage {
-    /// The number that peers/stages.py uses for an id.
+    /// The number that peers/catalog_stages.py uses for an id.
     private static func mark(_ id: String) -> Float { Float(id.utf8.reduce(0) { ($0 * 31 + Int($1)) % 8_388_593 }) }
 }
 
