@@ -34,7 +34,7 @@ class Peer:
     def verify(self, query, candidate):
         """The corners of the candidate in the query, and its inliers."""
         pairs = self.matcher.knnMatch(query[1], candidate[1], k=2)
-        good = [pair[0] for pair in pairs if len(pair) == 2 and pair[0].distance < 0.9 * pair[1].distance]
+        good = [pair[0] for pair in pairs if len(pair) == 2 and pair[0].distance < 0.8 * pair[1].distance]
         if len(good) < 6:
             return None, 0
         source = candidate[0][[match.trainIdx for match in good]]
