@@ -9,7 +9,9 @@ import Inference
 /// 3. `../share/lookalike` from the program's folder, `/usr/local/share/lookalike` and `/usr/share/lookalike`.
 /// 4. The checkout that the program was built from.
 public enum DefaultModelFile: String, Sendable, CaseIterable {
+    /// The network that makes feature prints.
     case prints = "default.safetensors"
+    /// The projection and the visual words of local descriptors.
     case localFeatures = "local-features.safetensors"
 
     /// The first place that has the file.

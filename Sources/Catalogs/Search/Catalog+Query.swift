@@ -62,8 +62,10 @@ extension Catalog {
 
     /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane.
     private static func reduced(_ image: PixelBuffer) -> PixelBuffer {
-        let factor = max(image.width, image.height) / LocalFeatureExtractor.Detail.fineQuery.longSide
-        return factor > 1 ? BoxReducer(factor: min(factor, 16)).reduce(image) : image
+        let largest = min(max(image.width, image.height) / LocalFeatureExtractor.Detail.fineQuery.longSide, 16)
+        // Squares of 2 pixels, and of multiples of 4, are summed by whole vectors.
+        let factor = largest < 4 ? min(largest, 2) : largest / 4 * 4
+        return factor > 1 ? BoxReducer(factor: factor).reduce(image) : image
     }
 
     /// - Parameter excluded: entities that are treated as if the catalog did not have them.
