@@ -71,7 +71,7 @@ public struct PixelBuffer: Sendable {
             alpha: alpha)
     }
 
-    /// The same as ``init(wrapping:width:height:bytesPerRow:format:alpha:)``.
+    /// Wraps an array of bytes without a copy.
     ///
     /// - Throws: ``PixelBufferError`` when the shape does not fit the bytes.
     public init(
