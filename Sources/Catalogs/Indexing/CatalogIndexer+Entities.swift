@@ -18,7 +18,7 @@ extension CatalogIndexer {
         IndexRun(indexer: self, items: items, jobs: jobs)
     }
 
-    /// The same for items that are there already; as ``index(_:jobs:timings:progress:)``, without keeping the thread of
+    /// The same for items that are there already; as `index(_:jobs:timings:progress:)`, without keeping the thread of
     /// the calling task.
     ///
     /// ```swift

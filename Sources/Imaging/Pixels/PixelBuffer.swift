@@ -71,7 +71,7 @@ public struct PixelBuffer: Sendable {
             alpha: alpha)
     }
 
-    /// Wraps an array of bytes without a copy.
+    /// Keeps the rows in `bytes`, like the initializer whose argument is labeled `wrapping`.
     ///
     /// - Throws: ``PixelBufferError`` when the shape does not fit the bytes.
     public init(
