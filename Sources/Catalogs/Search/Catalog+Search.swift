@@ -24,8 +24,9 @@ extension Catalog {
         return try await search(query, limit: limit, bounds: bounds, filter: filter, timings: timings)
     }
 
-    /// The entities that each of many images shows: the results of ``search(matching:limit:bounds:effort:crops:filter:timings:)``
-    /// in the order of the images. Images are searched side by side, a thread each, and share passes over the prints.
+    /// The entities that each of many images shows, in the order of the images.
+    ///
+    /// Images are searched side by side, one thread per image, and share passes over the prints.
     ///
     /// - Throws: the first error of any of the searches; the others are cancelled.
     public func search(

@@ -39,7 +39,7 @@ void lk_xml_reader_free(lk_xml_reader *_Nullable reader);
 
 // Calls begin and end for the elements in the next bytes.
 lk_xml_status lk_xml_reader_read(lk_xml_reader *_Nonnull reader, const char *_Nullable bytes, int count);
-// Tells that there are no more bytes.
+// Ends the document.
 lk_xml_status lk_xml_reader_finish(lk_xml_reader *_Nonnull reader);
 // From within begin: reads no more.
 void lk_xml_reader_stop(lk_xml_reader *_Nonnull reader);

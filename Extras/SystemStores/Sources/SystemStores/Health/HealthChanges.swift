@@ -67,7 +67,7 @@ public struct HealthChanges: Sendable {
 }
 
 extension HealthExport {
-    /// The anchor of what the export has now, from which changes are told.
+    /// The anchor of the readings that the export has now. Later changes are counted from it.
     ///
     /// - Parameter types: the types to follow; nil for all.
     /// - Throws: ``StoreProblem`` for an export that is not whole, and `CancellationError`.
