@@ -52,6 +52,20 @@ struct VerifiedSearchTests {
         #expect(all.count == 6 && all.allSatisfy { $0.confidence < 0.5 })
     }
 
+    @Test func aRankingFollowsMetadataThatChangedSinceTheQuery() async throws {
+        let fixture = try CoverFixture()
+        let indexer = try CatalogIndexer(at: fixture.catalog)
+        for index in 0..<4 { try await indexer.update(CatalogEntity(id: "c\(index)", type: "album", title: "")) }
+        let catalog = try Catalog(at: fixture.catalog)
+        let filter = CatalogFilter(types: ["album"])
+        let query = try await catalog.query(for: CoverFixture.photograph(of: 2).image, filter: filter)
+        let before = try await catalog.search(query, bounds: .none, filter: filter)
+        #expect(Set(before.map(\.id)) == ["c0", "c1", "c2", "c3"])
+        try await indexer.update(CatalogEntity(id: "c1", type: "poster", title: ""))
+        let after = try await catalog.search(query, bounds: .none, filter: filter)
+        #expect(Set(after.map(\.id)) == ["c0", "c2", "c3"])
+    }
+
     @Test func boundsAndLimitsKeepTheOrder() async throws {
         let fixture = try CoverFixture()
         let catalog = try Catalog(at: fixture.catalog)

@@ -12,7 +12,8 @@ struct CandidateSearch {
     let lists: MappedInvertedLists
     let matrix: MappedPrintMatrix
     let prints: [FeaturePrint]
-    let filter: CatalogFilter
+    /// The rows of the matrix that are searched; nil for all.
+    let allowed: [Range<Int>]?
     let excluded: Set<Int64>
     let effort: SearchEffort
     let cancellation: Cancellation
@@ -23,7 +24,7 @@ struct CandidateSearch {
     private static let wellCovered = 0.6
     /// Less evidence is no match, however close the print of the rectified crop.
     private static let leastEvidence = 7.0
-    /// An entity with this many inliers counts as found in ``needsFinerKeypoints(_:)``.
+    /// An entity with this many inliers counts as found when more work is decided on.
     private static let surelyFound = 12
     /// The most likely candidates are verified first, and the others only if these leave something to be found.
     private static let firstCandidates = 12
@@ -34,9 +35,8 @@ struct CandidateSearch {
     func scanPrints() async throws -> PrintScan {
         let k = max(effort.printCandidates + excluded.count, PrintScan.leastRows)
         let nearest = try await catalog.nearest(
-            toAnyOf: prints, k: k, in: matrix, among: catalog.rows(of: matrix, passing: filter),
-            cancellation: cancellation)
-        return PrintScan(matrix: matrix, filter: filter, nearest: nearest, k: k)
+            toAnyOf: prints, k: k, in: matrix, among: allowed, cancellation: cancellation)
+        return PrintScan(matrix: matrix, allowed: allowed, nearest: nearest, k: k)
     }
 
     /// The entities with the nearest prints, nearest first.
@@ -56,7 +56,7 @@ struct CandidateSearch {
     func verify(
         _ query: LocalFeatureQuery, with printCandidates: [Int64], timings: StageTimings?
     ) throws -> (verified: [Int64: VerifiedEntity], candidates: [Int64]) {
-        let voted = try measured(timings, .search) { try byVotes(query) }
+        let voted = measured(timings, .search) { byVotes(query) }
         try cancellation.check()
         var candidates: [Int64] = []
         var known: Set<Int64> = []
@@ -132,8 +132,7 @@ struct CandidateSearch {
         return claims
     }
 
-    private func byVotes(_ query: LocalFeatureQuery) throws -> [Int64] {
-        let allowed = try catalog.rows(of: matrix, passing: filter)
+    private func byVotes(_ query: LocalFeatureQuery) -> [Int64] {
         func isIncluded(_ position: Int) -> Bool {
             let key = lists.key(position)
             guard !excluded.contains(key) else { return false }

@@ -77,9 +77,11 @@ extension Catalog {
         guard let features = analyzed.features, let lists = try currentLists(), let extractor else {
             return CatalogQuery(prints: embedded.prints, matchThreshold: embedded.matchThreshold)
         }
+        let matrix = try currentMatrix()
         let search = CandidateSearch(
-            catalog: self, lists: lists, matrix: try currentMatrix(), prints: embedded.prints, filter: filter,
-            excluded: excluded, effort: analyzed.effort, cancellation: cancellation)
+            catalog: self, lists: lists, matrix: matrix, prints: embedded.prints,
+            allowed: try rows(of: matrix, passing: filter), excluded: excluded, effort: analyzed.effort,
+            cancellation: cancellation)
         let start = ContinuousClock.now
         let scan = try await search.scanPrints()
         let printCandidates = search.candidates(of: scan)

@@ -20,9 +20,8 @@ extension Catalog {
             let plan = try rankingPlan(
                 of: query, limit: limit, filter: filter, after: cursor, excluding: excluded, among: selection)
         else { return [] }
-        let known = selection == nil ? plan.known(by: query.scan, passing: filter) : nil
         let found =
-            known
+            plan.known
             ?? ExactSearch(plan.matrix.matrix).nearest(
                 toAnyOf: query.prints.map(\.vector), k: plan.k, among: plan.allowed, after: plan.last,
                 cancellation: cancellation)
@@ -41,9 +40,7 @@ extension Catalog {
                     let plan = try rankingPlan(
                         of: query, limit: limit, filter: filter, after: cursor, excluding: excluded)
                 else { return [] }
-                if let known = plan.known(by: query.scan, passing: filter) {
-                    return plan.ranking(with: known, bounds: bounds)
-                }
+                if let known = plan.known { return plan.ranking(with: known, bounds: bounds) }
                 let found = try await nearest(
                     toAnyOf: query.prints, k: plan.k, in: plan.matrix, among: plan.allowed, after: plan.last,
                     cancellation: cancellation)
@@ -79,7 +76,7 @@ extension Catalog {
         if let selection { allowed = selection.rows(of: matrix, among: allowed ?? [0..<matrix.matrix.rowCount]) }
         let confidence = MatchConfidence(query)
         return RankingPlan(
-            matrix: matrix, allowed: allowed, confidence: confidence, threshold: query.matchThreshold,
+            matrix: matrix, allowed: allowed, scan: query.scan, confidence: confidence, threshold: query.matchThreshold,
             verified: verified(of: query, in: matrix, among: allowed, confidence),
             // Larger limits could overflow when they are added to.
             limit: min(limit, matrix.rowCount), cursor: cursor, excluded: excluded)
@@ -108,6 +105,8 @@ private struct RankingPlan {
     let matrix: MappedPrintMatrix
     /// Nil for all rows.
     let allowed: [Range<Int>]?
+    /// What the query's first stage found.
+    let scan: PrintScan?
     let confidence: MatchConfidence
     let threshold: Double?
     let verified: [RankedEntity]
@@ -126,10 +125,8 @@ private struct RankingPlan {
         }
     }
 
-    /// The rows to find, if the query's scan found them already.
-    func known(by scan: PrintScan?, passing filter: CatalogFilter) -> [Neighbor]? {
-        last == nil ? scan?.nearest(k, in: matrix, passing: filter) : nil
-    }
+    /// The rows to find, if the query's first stage found them already.
+    var known: [Neighbor]? { last == nil ? scan?.nearest(k, in: matrix, among: allowed) : nil }
 
     func ranking(with found: [Neighbor], bounds: MatchBounds) -> [RankedEntity] {
         let verifiedKeys = Set(verified.map(\.key))

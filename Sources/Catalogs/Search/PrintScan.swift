@@ -8,15 +8,16 @@ package struct PrintScan: Sendable {
     static let leastRows = 32
 
     let matrix: MappedPrintMatrix
-    let filter: CatalogFilter
+    /// The rows that were scanned; nil for all.
+    let allowed: [Range<Int>]?
     /// Nearest first.
     let nearest: [Neighbor]
-    /// The rows that were looked for. There are fewer only if no others pass the filter.
+    /// The rows that were looked for. There are fewer only if no others are allowed.
     let k: Int
 
-    /// The `k` nearest rows; nil if other ones or more were looked for.
-    func nearest(_ k: Int, in matrix: MappedPrintMatrix, passing filter: CatalogFilter) -> [Neighbor]? {
-        guard matrix === self.matrix, filter == self.filter, k <= self.k || nearest.count < self.k else { return nil }
+    /// The `k` nearest of some rows; nil if other rows were scanned, or more were looked for.
+    func nearest(_ k: Int, in matrix: MappedPrintMatrix, among allowed: [Range<Int>]?) -> [Neighbor]? {
+        guard matrix === self.matrix, allowed == self.allowed, k <= self.k || nearest.count < self.k else { return nil }
         return Array(nearest.prefix(k))
     }
 }
