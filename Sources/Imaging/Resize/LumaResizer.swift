@@ -10,7 +10,6 @@ package struct LumaResizer: Sendable {
 
     package let width: Int
     package let height: Int
-    private let reduction = BoxReduction.automatic
     private let kernels: SIMDTarget
 
     /// - Precondition: `width` and `height` are positive.
@@ -28,12 +27,8 @@ package struct LumaResizer: Sendable {
         precondition(
             rowStride >= width && (height - 1) * rowStride + width <= output.count, "the rows reach outside the output")
         guard let out = output.baseAddress else { return }
-        let horizontal = TriangleFilter(
-            source: image.width, target: width,
-            factor: reduction.factor(source: image.width, target: width, isHorizontal: true))
-        let vertical = TriangleFilter(
-            source: image.height, target: height,
-            factor: reduction.factor(source: image.height, target: height, isHorizontal: false))
+        let (horizontal, vertical) = TriangleFilter.pair(
+            for: image, width: width, height: height, reduction: .automatic)
         let table = kernels.table
         let channels = image.format.bytesPerPixel
         let weights = Self.channelWeights(of: image)

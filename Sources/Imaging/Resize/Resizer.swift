@@ -49,14 +49,9 @@ public struct Resizer: Sendable {
     public func resize(_ image: PixelBuffer, into output: UnsafeMutableBufferPointer<Float>, layout: FloatImageLayout) {
         let last = layout.offset + (height - 1) * layout.rowStride + (width - 1) * layout.pixelStride + 2
         precondition(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
-        let horizontal = TriangleFilter(
-            source: image.width, target: width,
-            factor: reduction.factor(source: image.width, target: width, isHorizontal: true))
-        let vertical = TriangleFilter(
-            source: image.height, target: height,
-            factor: reduction.factor(source: image.height, target: height, isHorizontal: false))
-        let pass = ResizePass(
-            kernels: kernels.table, image: image, horizontal: horizontal, vertical: vertical)
-        pass.run(into: output, layout: layout)
+        let (horizontal, vertical) = TriangleFilter.pair(
+            for: image, width: width, height: height, reduction: reduction)
+        ResizePass(kernels: kernels.table, image: image, horizontal: horizontal, vertical: vertical)
+            .run(into: output, layout: layout)
     }
 }

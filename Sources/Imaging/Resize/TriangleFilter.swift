@@ -44,6 +44,17 @@ struct TriangleFilter {
         self.weights = weights
     }
 
+    /// The filters along both axes of an image that is resized.
+    static func pair(
+        for image: PixelBuffer, width: Int, height: Int, reduction: BoxReduction
+    ) -> (horizontal: TriangleFilter, vertical: TriangleFilter) {
+        func filter(_ source: Int, _ target: Int, isHorizontal: Bool) -> TriangleFilter {
+            let factor = reduction.factor(source: source, target: target, isHorizontal: isHorizontal)
+            return TriangleFilter(source: source, target: target, factor: factor)
+        }
+        return (filter(image.width, width, isHorizontal: true), filter(image.height, height, isHorizontal: false))
+    }
+
     /// Cells along an axis of `source` pixels.
     func cellCount(of source: Int) -> Int { (source + factor - 1) / factor }
 }
