@@ -24,24 +24,15 @@ struct DescriptorMatcher {
         self.query = query
         self.kernels = kernels
         let dimension = LocalFeatureModel.dimension
-        var codes = [Int8](repeating: 0, count: query.count * dimension)
-        var (units, offsets): ([Float], [Int32]) = ([], [])
-        let steps = model.quantizer.steps
-        withUnsafeTemporaryAllocation(of: Float.self, capacity: dimension) { scaled in
-            codes.withUnsafeMutableBufferPointer { codes in
-                for row in 0..<query.count {
-                    for index in 0..<dimension {
-                        scaled[index] = query.descriptors[row * dimension + index] * steps[index]
-                    }
-                    let quantization = kernels.table.quantize_components(
-                        scaled.baseAddress, dimension, codes.baseAddress.map { $0 + row * dimension })
-                    units.append(quantization.unit)
-                    offsets.append(Int32((7.5 * Float(quantization.sum)).rounded()))
-                }
-            }
-        }
-        (self.codes, self.units, self.offsets) = (codes, units, offsets)
         let quantizer = model.quantizer
+        var scaled = query.descriptors
+        for index in scaled.indices { scaled[index] *= quantizer.steps[index % dimension] }
+        let quantized = scaled.withUnsafeBufferPointer {
+            QuantizedComponents(of: $0, dimension: dimension, depth: dimension, kernels: kernels)
+        }
+        codes = quantized.codes
+        units = quantized.quantizations.map(\.unit)
+        offsets = quantized.quantizations.map { Int32((7.5 * Float($0.sum)).rounded()) }
         squares = (0..<dimension * 16).map { index in
             let value = quantizer.value(UInt8(index % 16), component: index / 16)
             return value * value

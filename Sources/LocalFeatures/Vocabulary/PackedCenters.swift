@@ -8,6 +8,7 @@ struct PackedCenters: Sendable {
     private let halfSquaredNorms: [Float]
     private let quads: Int
     private let unit: Float
+    private let zero: Int32
     private let kernels: SIMDTarget
 
     private var groupCount: Int { halfSquaredNorms.count / 16 }
@@ -25,6 +26,7 @@ struct PackedCenters: Sendable {
             return Float(sum) * unit * unit / 2
         }
         self.unit = unit
+        self.zero = Int32(zero)
         self.kernels = kernels
     }
 
@@ -50,7 +52,7 @@ struct PackedCenters: Sendable {
                     for (place, row) in part.enumerated() {
                         let query = queries.quantizations[Int(row)]
                         kernels.table.offer_centers(
-                            dots.baseAddress.map { $0 + place * count }, query.sum * queries.zero, query.unit * unit,
+                            dots.baseAddress.map { $0 + place * count }, query.sum * zero, query.unit * unit,
                             halfSquaredNorms, count, Int32(first), nearest.baseAddress.map { $0 + Int(row) })
                     }
                 }

@@ -57,7 +57,7 @@ struct Vocabulary: Sendable {
     /// - Precondition: `count` is at most eight.
     func words(of descriptors: UnsafeBufferPointer<Float>, count: Int) -> [UInt16] {
         let queries = QuantizedComponents(
-            of: descriptors, dimension: LocalFeatureModel.dimension, depth: depth, zero: zero, kernels: kernels)
+            of: descriptors, dimension: LocalFeatureModel.dimension, depth: depth, kernels: kernels)
         let rows = queries.quantizations.indices
         var found = rows.map { _ in lk_nearest_centers(capacity: Self.groupsCompared(count: count)) }
         found.withUnsafeMutableBufferPointer {

@@ -1,18 +1,18 @@
 import CKernels
 import Compute
 
-/// The first components of several descriptors as int8, for products with unsigned codes.
+/// The first components of several descriptors as int8, for products with unsigned codes: those of words, and those of
+/// catalog features.
 struct QuantizedComponents {
-    /// Of each descriptor, the step of its codes and their sum, which the zero point of the other side adds to a dot
-    /// product.
+    /// Of each descriptor, the step of its codes and their sum. The sum times the zero point of the other side is what
+    /// that adds to a dot product.
     let quantizations: [lk_quantization]
-    /// The zero point of the other side.
-    let zero: Int32
-    private let codes: [Int8]
+    /// `depth` codes per descriptor.
+    let codes: [Int8]
     private let depth: Int
 
     /// - Precondition: `depth` is a multiple of 16, and at most `dimension`.
-    init(of descriptors: UnsafeBufferPointer<Float>, dimension: Int, depth: Int, zero: Int, kernels: SIMDTarget) {
+    init(of descriptors: UnsafeBufferPointer<Float>, dimension: Int, depth: Int, kernels: SIMDTarget) {
         precondition(depth % 16 == 0 && depth <= dimension, "components come in groups of sixteen")
         let count = descriptors.count / dimension
         var quantizations: [lk_quantization] = []
@@ -27,7 +27,6 @@ struct QuantizedComponents {
             initialized = count * depth
         }
         self.quantizations = quantizations
-        self.zero = Int32(zero)
         self.depth = depth
     }
 
