@@ -60,14 +60,24 @@ public final class FeaturePrintModel: Sendable {
             let file = try ModelFile(data)
             let quantization = file.quantization
             if precision == .int8, quantization == nil { throw ModelError.Reason.noActivationRanges }
-            self.precision = precision ?? (quantization != nil && simd.hasFastInt8DotProduct ? .int8 : .float32)
-            network = try Network(
-                graph: file.graph, file: file.tensors, quantization: self.precision == .int8 ? quantization : nil)
+            let chosen = precision ?? (quantization != nil && simd.hasFastInt8DotProduct ? .int8 : .float32)
+            self.precision = chosen
+            let background = try ScoreNormalization.tensorName(of: file.tensors)
+            // Packing the weights takes about as long as hashing the file.
+            let (packed, identity) = concurrently {
+                Result { () throws(ModelError.Reason) in
+                    try Network(
+                        graph: file.graph, file: file.tensors, quantization: chosen == .int8 ? quantization : nil)
+                }
+            } and: {
+                file.identity(excluding: background)
+            }
+            network = try packed.get()
+            self.identity = identity
             scoreNormalization = try ScoreNormalization(
                 of: file.tensors, dimension: network.outputDimension, simd: simd)
             matchThreshold = file.matchThreshold
             writtenBy = file.tensors.metadata[ModelFile.versionKey]
-            identity = file.identity(excluding: scoreNormalization?.tensor)
         } catch {
             throw ModelError(source: source, reason: error)
         }

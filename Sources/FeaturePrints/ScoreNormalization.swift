@@ -24,8 +24,6 @@ struct ScoreNormalization: Sendable {
         let typical_distance: Double
     }
 
-    /// The name of the tensor.
-    let tensor: String
     private let search: ExactSearch
     private let nearest: Int
     private let weight: Double
@@ -33,19 +31,29 @@ struct ScoreNormalization: Sendable {
 
     var count: Int { search.matrix.rowCount }
 
+    /// The name of the tensor with the background set; nil if the file has none.
+    ///
+    /// - Throws: `malformed` if the description is unusable.
+    static func tensorName(of file: SafeTensorsFile) throws(ModelError.Reason) -> String? {
+        try description(of: file)?.tensor
+    }
+
+    private static func description(of file: SafeTensorsFile) throws(ModelError.Reason) -> Description? {
+        guard let text = file.metadata[metadataKey] else { return nil }
+        do {
+            return try JSONDecoder().decode(Description.self, from: Data(text.utf8))
+        } catch {
+            throw .malformed("the metadata “\(metadataKey)” cannot be decoded (\(describe(error)))")
+        }
+    }
+
     /// Nil if the file has no background set.
     ///
     /// - Throws: `malformed` if its description is unusable; `unusableTensor` if the prints are not unit vectors of the
     ///   network's output dimension.
     init?(of file: SafeTensorsFile, dimension: Int, simd: SIMDTarget) throws(ModelError.Reason) {
-        guard let text = file.metadata[Self.metadataKey] else { return nil }
-        let description: Description
-        do {
-            description = try JSONDecoder().decode(Description.self, from: Data(text.utf8))
-        } catch {
-            throw .malformed("the metadata “\(Self.metadataKey)” cannot be decoded (\(describe(error)))")
-        }
-        tensor = description.tensor
+        guard let description = try Self.description(of: file) else { return nil }
+        let tensor = description.tensor
         guard let shape = file.shape(of: tensor) else {
             throw .unusableTensor(name: tensor, "is named by “\(Self.metadataKey)”, but missing from the file")
         }

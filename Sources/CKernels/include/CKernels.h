@@ -15,6 +15,9 @@
 // Channels are stored in blocks of this many floats: [block][row][column][LK_CHANNEL_BLOCK].
 enum { LK_CHANNEL_BLOCK = 16 };
 
+// The most taps of a kernel, 15 x 15.
+enum { LK_MOST_TAPS = 225 };
+
 typedef enum {
     LK_TARGET_PORTABLE = 0,
     LK_TARGET_NEON = 1,
@@ -318,6 +321,12 @@ const lk_kernels *lk_kernels_selected(void);
 
 // The table of a SIMD target; NULL if the CPU or the build lacks it.
 const lk_kernels *lk_kernels_for(lk_simd_target target);
+
+// Quantizes the float32 weights [output][input][tap] of one block of 16 outputs to int8, each output with the scale
+// `steps`, its largest magnitude / 127. `packed` is [input block][tap][4 quads of inputs][16 outputs][4 inputs];
+// outputs and inputs that pad a block are 0. At most LK_MOST_TAPS taps.
+void lk_pack_quantized_weights(const float *weights, size_t outputs, size_t inputs, size_t taps, size_t output_block,
+                               float *steps, int8_t *packed);
 
 // The rows that are near any of sixteen queries: `products` has sixteen numbers per row, and a row counts if one of
 // them plus the row's squared norm is at most the query's limit, or not a number. Returns how many were found.

@@ -58,10 +58,19 @@ package struct SafeTensorsFile {
             throw .unusableTensor(name: name, "has the shape \(tensor.shape), but the graph needs \(shape)")
         }
         let floats = data.withUnsafeBytes { element.floats(from: UnsafeRawBufferPointer(rebasing: $0[range])) }
-        if let index = floats.firstIndex(where: { !$0.isFinite }) {
+        if !Self.areFinite(floats), let index = floats.firstIndex(where: { !$0.isFinite }) {
             throw .unusableTensor(name: name, "has the value \(floats[index]) at position \(index)")
         }
         return floats
+    }
+
+    /// Whether no exponent has all bits set, which one more would carry into the sign. Vectorized, unlike a search.
+    private static func areFinite(_ floats: [Float]) -> Bool {
+        floats.withUnsafeBufferPointer { floats in
+            var carries: UInt32 = 0
+            for value in floats { carries |= (value.bitPattern & 0x7F80_0000) &+ 0x0080_0000 }
+            return carries & 0x8000_0000 == 0
+        }
     }
 
     /// The numbers of a tensor of type U8, in row-major order.

@@ -27,47 +27,22 @@ struct QuantizedConvolution: ConvolutionMethod {
         self.geometry = geometry
         let block = TensorShape.channelBlock
         let taps = geometry.kernel * geometry.kernel
-        let perOutput = geometry.inputChannels * taps
-        let largest = (0..<geometry.outputs).map { output in
-            weights[(output * perOutput)..<((output + 1) * perOutput)].reduce(0) { max($0, abs($1)) }
+        let steps = AlignedFloats(count: geometry.outputBlocks * block)
+        let packed = AlignedBytes(count: geometry.outputBlocks * geometry.inputBlocks * taps * block * block)
+        _ = concurrentMap(geometry.outputBlocks, threads: availableThreadCount) { outputBlock in
+            lk_pack_quantized_weights(
+                weights, geometry.outputs, geometry.inputChannels, taps, outputBlock,
+                steps.pointer + outputBlock * block,
+                packed.pointer + outputBlock * geometry.inputBlocks * taps * block * block)
         }
-        let steps = largest.map { $0 > 0 ? $0 / Self.largestWeight : 1 }
         let unit = outputScale ?? 1
-        scales = AlignedFloats(padding: steps.map { $0 * inputScale / unit }, to: geometry.outputBlocks * block)
+        scales = AlignedFloats(count: geometry.outputBlocks * block)
+        for output in 0..<geometry.outputs { scales.pointer[output] = steps.pointer[output] * inputScale / unit }
         self.bias = AlignedFloats(padding: bias.map { $0 / unit }, to: geometry.outputBlocks * block)
         self.residualScale = (residualScale ?? 1) / unit
         hasInt8Output = outputScale != nil
-        self.weights = Self.packed(weights, steps: steps, geometry: geometry, taps: taps)
+        self.weights = packed
         blockParts = BlockParts(geometry)
-    }
-
-    private static let largestWeight: Float = 127
-
-    private static func packed(_ flat: [Float], steps: [Float], geometry: ConvolutionGeometry, taps: Int)
-        -> AlignedBytes
-    {
-        let block = TensorShape.channelBlock
-        let packed = AlignedBytes(count: geometry.outputBlocks * geometry.inputBlocks * taps * block * block)
-        var to = 0
-        for outputBlock in 0..<geometry.outputBlocks {
-            for inputBlock in 0..<geometry.inputBlocks {
-                for tap in 0..<taps {
-                    for quad in Swift.stride(from: inputBlock * block, to: (inputBlock + 1) * block, by: 4) {
-                        for output in (outputBlock * block)..<((outputBlock + 1) * block) {
-                            for input in quad..<(quad + 4) {
-                                if output < geometry.outputs, input < geometry.inputChannels {
-                                    let value =
-                                        flat[(output * geometry.inputChannels + input) * taps + tap] / steps[output]
-                                    packed.pointer[to] = Int8(value.rounded())
-                                }
-                                to += 1
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        return packed
     }
 
     var summary: String { ", int8" }
