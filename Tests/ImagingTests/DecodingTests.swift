@@ -209,6 +209,18 @@ struct DecodingTests {
         }
     }
 
+    @Test func aThumbnailNeedsItsLongSideAlone() throws {
+        let wide = try SampleImage.blocks(seed: 8, width: 1000, height: 300).jpegData(quality: 95)
+        func size(_ options: DecodingOptions) throws -> [Int] {
+            let image = try PixelBuffer(decoding: wide, options: options)
+            return [image.width, image.height]
+        }
+        #expect(try size(DecodingOptions(neededLongSide: 160)) == [250, 75])
+        #expect(try size(DecodingOptions(neededLongSide: 167)) == [500, 150])
+        #expect(try size(DecodingOptions(neededSize: (40, 90), neededLongSide: 40)) == [500, 150])
+        #expect(try size(DecodingOptions(neededSize: (40, 20), neededLongSide: 400)) == [1000, 300])
+    }
+
     @Test func whatIsEncodedComesBack() throws {
         let image = SampleImage.blocks(seed: 3)
         let again = try PixelBuffer(decoding: image.pngData())

@@ -30,7 +30,7 @@ extension Catalog {
         let side = max(1, longSide ?? CatalogIndexer.defaultThumbnailSide)
         let path: String = found[0]
         let image = try PixelBuffer(
-            contentsOf: URL(fileURLWithPath: path), options: DecodingOptions(neededSize: (side, side)))
+            contentsOf: URL(fileURLWithPath: path), options: DecodingOptions(neededLongSide: side))
         return try Thumbnail.jpeg(of: image, longSide: side, named: path)
     }
 }

@@ -28,11 +28,16 @@ public struct DecodingOptions: Sendable {
     /// fraction of a full decode.
     public var neededSize: (width: Int, height: Int)?
 
-    /// Options for decoding; without `neededSize` a JPEG file is decoded at its full size.
+    /// The long side in pixels that the image will be scaled to with its proportions kept, as for a thumbnail. A JPEG
+    /// file is then decoded at a smaller size if its long side keeps at least 1.5 times as many pixels, and `neededSize`
+    /// allows it too.
+    public var neededLongSide: Int?
+
+    /// Options for decoding; without `neededSize` and `neededLongSide` a JPEG file is decoded at its full size.
     public init(
         maximumPixelCount: Int = 1 << 28, maximumSide: Int = 65_535, maximumScanCount: Int = 64,
         maximumMemory: Int = 768 << 20, maximumByteCount: Int = 512 << 20,
-        neededSize: (width: Int, height: Int)? = nil
+        neededSize: (width: Int, height: Int)? = nil, neededLongSide: Int? = nil
     ) {
         self.maximumPixelCount = maximumPixelCount
         self.maximumSide = maximumSide
@@ -40,13 +45,18 @@ public struct DecodingOptions: Sendable {
         self.maximumMemory = maximumMemory
         self.maximumByteCount = maximumByteCount
         self.neededSize = neededSize
+        self.neededLongSide = neededLongSide
     }
 
     /// The eighths to decode at. Powers of two alone: libjpeg-turbo has SIMD code for those.
     func eighths(width: Int, height: Int) -> UInt32 {
-        guard let neededSize else { return 8 }
+        guard neededSize != nil || neededLongSide != nil else { return 8 }
+        func isEnough(_ side: Int, for needed: Int, at eighths: Int) -> Bool { side * eighths / 8 * 2 >= needed * 3 }
         for eighths in [1, 2, 4]
-        where width * eighths / 8 * 2 >= neededSize.width * 3 && height * eighths / 8 * 2 >= neededSize.height * 3 {
+        where isEnough(width, for: neededSize?.width ?? 0, at: eighths)
+            && isEnough(height, for: neededSize?.height ?? 0, at: eighths)
+            && isEnough(max(width, height), for: neededLongSide ?? 0, at: eighths)
+        {
             return UInt32(eighths)
         }
         return 8

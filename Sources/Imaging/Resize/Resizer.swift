@@ -36,7 +36,11 @@ public struct Resizer: Sendable {
 
     /// The resized image as 8-bit RGB, rounded to nearest.
     public func resizedPixels(of image: PixelBuffer) -> PixelBuffer {
-        let bytes = resize(image).map { UInt8(min(max($0 * 255 + 0.5, 0), 255)) }
+        let floats = resize(image)
+        let bytes = [UInt8](unsafeUninitializedCapacity: floats.count) { bytes, count in
+            if let base = bytes.baseAddress { kernels.table.write_bytes(floats, 255, floats.count, base) }
+            count = floats.count
+        }
         guard let result = try? PixelBuffer(bytes, width: width, height: height, format: .rgb8) else {
             preconditionFailure("\(bytes.count) bytes are an RGB image of \(width)×\(height)")
         }

@@ -21,17 +21,20 @@ struct VerticalPass {
         let rowBytes = image.width * image.format.bytesPerPixel
         let cellRows = (image.height + filter.factor - 1) / filter.factor
         let depth = largestOverlap()
-        let line = UnsafeMutablePointer<Float>.allocate(capacity: rowLength)
-        let open = UnsafeMutablePointer<Float>.allocate(capacity: depth * rowLength)
+        // Rows begin on cache lines: vectors that lie in two cost twice as much.
+        let stride = (rowLength + 15) / 16 * 16
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: (depth + 1) * stride * MemoryLayout<Float>.stride, alignment: 64)
+        let line = memory.bindMemory(to: Float.self, capacity: (depth + 1) * stride)
+        let open = line + stride
         let opaque =
             image.alpha == .straight
             ? UnsafeMutablePointer<UInt8>.allocate(capacity: rowBytes * filter.factor) : nil
         defer {
-            line.deallocate()
-            open.deallocate()
+            memory.deallocate()
             opaque?.deallocate()
         }
-        open.initialize(repeating: 0, count: depth * rowLength)
+        line.initialize(repeating: 0, count: (depth + 1) * stride)
 
         image.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
@@ -40,18 +43,18 @@ struct VerticalPass {
                 let top = cellRow * filter.factor
                 let count = min(filter.factor, image.height - top)
                 var source = base + top * image.bytesPerRow
-                var stride = image.bytesPerRow
+                var sourceStride = image.bytesPerRow
                 if let opaque {
                     compositeOverWhite(source, rows: count, into: opaque, rowBytes: rowBytes)
-                    (source, stride) = (UnsafePointer(opaque), rowBytes)
+                    (source, sourceStride) = (UnsafePointer(opaque), rowBytes)
                 }
-                cells(source, stride, count, line)
+                cells(source, sourceStride, count, line)
                 for y in firstOpen..<filter.spans.count {
                     let span = filter.spans[y]
                     guard Int(span.first) <= cellRow else { break }
                     let position = cellRow - Int(span.first)
                     guard position < Int(span.count) else { continue }
-                    let row = open + y % depth * rowLength
+                    let row = open + y % depth * stride
                     kernels.accumulate(line, filter.weights[Int(span.offset) + position], rowLength, row)
                     if position == Int(span.count) - 1 {
                         finish(row, y)
@@ -80,7 +83,7 @@ struct VerticalPass {
         for row in 0..<rows {
             let from = source + row * image.bytesPerRow
             let to = opaque + row * rowBytes
-            for pixel in stride(from: 0, to: rowBytes, by: 4) {
+            for pixel in Swift.stride(from: 0, to: rowBytes, by: 4) {
                 let alpha = from[pixel + 3]
                 for color in 0..<3 { to[pixel + color] = AlphaCompositing.overWhite(from[pixel + color], alpha: alpha) }
                 to[pixel + 3] = 255
