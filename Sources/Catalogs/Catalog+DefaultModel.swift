@@ -30,9 +30,9 @@ extension Catalog {
     }
 
     /// The default model; nil if the package is built without the trait `DefaultModel`.
-    static func defaultModel() throws -> FeaturePrintModel? {
+    static func defaultModel(precision: FeaturePrintModel.Precision?) throws -> FeaturePrintModel? {
         #if DefaultModel
-            try .default()
+            try .default(precision: precision)
         #else
             nil
         #endif

@@ -39,17 +39,22 @@ public final class Catalog: Sendable {
     /// - Parameters:
     ///   - model: the model of the catalog's prints. Without it, the copy in the catalog's folder or the default model is
     ///     used.
+    ///   - precision: the number format of that copy or of the default model; the fastest that the CPU supports, by
+    ///     default. A given model keeps its own.
     ///   - executor: where searches compute, `ComputeExecutor.shared` by default. Parts of a search that can be split
     ///     are shared with threads of a `ComputeExecutor` that have nothing else to do.
     /// - Throws: ``CatalogError``; one reason is that the prints were made with another model.
-    public init(at url: URL, model: FeaturePrintModel? = nil, executor: (any TaskExecutor)? = nil) throws {
+    public init(
+        at url: URL, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
+        executor: (any TaskExecutor)? = nil
+    ) throws {
         folder = CatalogFolder(url: url)
         database = try CatalogDatabase.reading(folder)
         let (folder, database) = (folder, database)
         guard let identity = try folder.mappingErrors({ try database.reader.read(CatalogDatabase.model) }) else {
             throw folder.error(.missing)
         }
-        self.model = try Self.model(of: folder, identity: identity, given: model)
+        self.model = try Self.model(of: folder, identity: identity, given: model, precision: precision)
         matrix = try OpenDerivedFile(DerivedFileStore(database: database, source: self.model))
         let localFeatureModel = try Self.localFeatureModel(of: database)
         extractor = localFeatureModel.map { LocalFeatureExtractor($0) }
@@ -60,12 +65,15 @@ public final class Catalog: Sendable {
     }
 
     /// Opens the catalog in a folder without keeping the calling task's thread, which matters if a derived file has to be
-    /// made. Parameters, errors and complexity are those of ``init(at:model:executor:)``.
+    /// made. Parameters, errors and complexity are those of ``init(at:model:precision:executor:)``.
     public static func open(
-        at url: URL, model: FeaturePrintModel? = nil, executor: (any TaskExecutor)? = nil
+        at url: URL, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
+        executor: (any TaskExecutor)? = nil
     ) async throws -> Catalog {
         let chosen = executor ?? ComputeExecutor.shared
-        return try await chosen.compute { _ in try Catalog(at: url, model: model, executor: chosen) }
+        return try await chosen.compute { _ in
+            try Catalog(at: url, model: model, precision: precision, executor: chosen)
+        }
     }
 
     /// Computes, or reads the database, on the catalog's executor.

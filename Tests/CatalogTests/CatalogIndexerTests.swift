@@ -69,6 +69,48 @@ struct CatalogIndexerTests {
         #expect(found.first?.entity.id == fixture.id(1) && found.first?.distance == 0)
     }
 
+    @Test func aLongRunKeepsTheOrderOfItsItemsAndTheLastOfOneID() async throws {
+        let fixture = try CatalogFixture(count: 0)
+        let indexer = try CatalogIndexer(at: fixture.catalog, localFeatures: false)
+        func item(_ id: Int, seed: Int, title: String? = nil) -> IndexItem {
+            IndexItem(
+                CatalogEntity(id: "\(id)", title: title), image: .pixels(SampleImage.blocks(seed: UInt64(seed))))
+        }
+        // Several chunks, of which one is stored while the next one is read. The first ids come again: at once, in the
+        // chunk that is read while they are stored, and later.
+        let new = (0..<70).map { item($0, seed: $0) }
+        let items = [item(0, seed: 500)] + new[..<17] + [item(3, seed: 503)] + new[17...] + [item(5, seed: 505)]
+        var processed: [Int] = []
+        let report = try indexer.index(items, jobs: 1) { processed.append($0.processed) }
+        #expect((report.added, report.updated, report.unchanged, report.problems.count) == (70, 3, 0, 0))
+        #expect(processed == processed.sorted() && processed.last == items.count)
+
+        let catalog = try Catalog(at: fixture.catalog)
+        #expect(try await catalog.reduceEntities(into: [String]()) { $0.append($1.id) } == (0..<70).map(String.init))
+        for (id, seed) in [(0, 0), (3, 503), (5, 505), (40, 40)] {
+            let expected = try indexer.model.featurePrint(for: SampleImage.blocks(seed: UInt64(seed)))
+            #expect(try await catalog.print(for: "\(id)") == expected, "of entity \(id)")
+        }
+        let again = try indexer.index(items.dropFirst().map { $0 }, jobs: 2)
+        #expect((again.added, again.updated) == (0, 4), "3 and 5 change and change back")
+        #expect(try await catalog.verify().isEmpty)
+    }
+
+    @Test func theNumberOfThreadsChangesNothing() async throws {
+        let fixture = try CatalogFixture(count: 40)
+        let items = try ImageSource.items(at: fixture.images).items
+        var prints: [[FeaturePrint?]] = []
+        for jobs in [1, 2, 5] {
+            let url = fixture.folder.file("catalog\(jobs)")
+            _ = try CatalogIndexer(at: url).index(items, jobs: jobs)
+            let catalog = try Catalog(at: url)
+            var found: [FeaturePrint?] = []
+            for item in items { found.append(try await catalog.print(for: item.entity.id)) }
+            prints.append(found)
+        }
+        #expect(prints[0] == prints[1] && prints[0] == prints[2] && !prints[0].contains(nil))
+    }
+
     @Test func dropsWhatItIsToldAndWhatIsGone() async throws {
         let fixture = try CatalogFixture()
         try fixture.index()

@@ -79,9 +79,7 @@ extension CatalogIndexer {
     /// Indexes and commits a chunk.
     func index(chunk: [IndexItem], jobs: Int?, after report: IndexReport) async throws -> IndexReport {
         try await executor.compute { _ in
-            var report = report
-            try index(chunk: chunk, jobs: max(1, jobs ?? availableThreadCount), timings: nil, report: &report)
-            return report
+            try index(chunk: chunk, jobs: max(1, jobs ?? availableThreadCount), report: report)
         }
     }
 
@@ -90,5 +88,5 @@ extension CatalogIndexer {
         try await executor.compute { _ in try turn.withLock { _ in try refreshDerivedFiles() } }
     }
 
-    func chunkSize(jobs: Int?) -> Int { max(1, jobs ?? availableProcessorCount) * Self.imagesPerJob }
+    func chunkSize(jobs: Int?) -> Int { max(1, jobs ?? availableProcessorCount) * Self.streamedImagesPerJob }
 }

@@ -35,6 +35,17 @@ public struct IndexItem: Sendable {
         if case .file(let url) = image { self.entity.image = url.path }
         self.origin = origin ?? (self.entity.image.isEmpty ? "entity “\(entity.id)”" : self.entity.image)
     }
+
+    /// Asks the system to read the file into its cache, so that it is there when its turn comes.
+    func readAhead() {
+        guard case .file = image else { return }
+        #if canImport(Glibc)
+            let file = open(entity.image, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            guard file >= 0 else { return }
+            posix_fadvise(file, 0, 0, Int32(POSIX_FADV_WILLNEED))
+            close(file)
+        #endif
+    }
 }
 
 /// Where the image of an item is.

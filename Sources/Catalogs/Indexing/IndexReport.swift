@@ -14,4 +14,11 @@ public struct IndexReport: Sendable {
 
     /// The number of processed items.
     public var processed: Int { added + updated + unchanged + problems.count }
+
+    mutating func add(_ other: IndexReport) {
+        added += other.added
+        updated += other.updated
+        unchanged += other.unchanged
+        problems += other.problems
+    }
 }

@@ -103,7 +103,7 @@ public struct IndexItemList: AsyncSequence, Sendable {
 struct IndexChunk {
     let limit: Int
     private(set) var items: [IndexItem] = []
-    private var ids: Set<String> = []
+    private var ids: Set<ExactText> = []
 
     init(limit: Int) { self.limit = limit }
 
@@ -112,7 +112,7 @@ struct IndexChunk {
     /// False for an item that has to wait for the next chunk: this one is full, or has an item of the same id, which the
     /// later one replaces.
     mutating func add(_ item: IndexItem) -> Bool {
-        guard !isFull, ids.insert(item.entity.id).inserted else { return false }
+        guard !isFull, ids.insert(ExactText(item.entity.id)).inserted else { return false }
         items.append(item)
         return true
     }

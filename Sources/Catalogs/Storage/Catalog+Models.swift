@@ -4,7 +4,8 @@ import LocalFeatures
 
 extension Catalog {
     static func model(
-        of folder: CatalogFolder, identity: ModelIdentity, given: FeaturePrintModel?
+        of folder: CatalogFolder, identity: ModelIdentity, given: FeaturePrintModel?,
+        precision: FeaturePrintModel.Precision?
     ) throws -> FeaturePrintModel {
         if let given {
             guard given.identity == identity else {
@@ -13,13 +14,13 @@ extension Catalog {
             return given
         }
         if FileManager.default.fileExists(atPath: folder.model.path) {
-            let kept = try FeaturePrintModel(contentsOf: folder.model)
+            let kept = try FeaturePrintModel(contentsOf: folder.model, precision: precision)
             guard kept.identity == identity else {
                 throw folder.error(.otherModel(catalog: identity, given: kept.identity))
             }
             return kept
         }
-        guard let own = try defaultModel(), own.identity == identity else {
+        guard let own = try defaultModel(precision: precision), own.identity == identity else {
             throw folder.error(.modelUnavailable(identity))
         }
         return own

@@ -77,16 +77,20 @@ struct CatalogDatabase: Sendable {
         removeUnfinished()
         do {
             try folder.mappingErrors {
+                // It is not read before it has its name, so it waits for the disk once, at the end.
+                var configuration = configuration
+                configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
                 let queue = try DatabaseQueue(path: folder.unfinishedDatabase.path, configuration: configuration)
                 try migrator.migrate(queue)
                 try queue.write { try writeModel(model, $0) }
                 try queue.close()
+                try folder.synchronize(folder.unfinishedDatabase.path)
                 // A log of another database would be taken for this one's.
                 for suffix in ["-wal", "-shm"] { unlink(folder.database.path + suffix) }
                 guard rename(folder.unfinishedDatabase.path, folder.database.path) == 0 else {
                     throw folder.error(.unwritable(String(cString: strerror(errno))))
                 }
-                try folder.synchronize()
+                try folder.synchronize(folder.path)
             }
         } catch {
             removeUnfinished()
@@ -213,6 +217,11 @@ struct CatalogDatabase: Sendable {
     /// Incremented with every change of metadata, which leaves prints and matrix unchanged.
     static func metadataRevision(_ db: Database) throws -> Int64 {
         try Setting.metadataRevision.count(db)
+    }
+
+    /// The row of an entity; nil if there is none of that id.
+    static func row(of id: String, _ db: Database) throws -> Int64? {
+        try Int64.fetchOne(db.cachedStatement(sql: "SELECT row FROM entity WHERE id = ?"), arguments: [id])
     }
 
     static func raiseMetadataRevision(_ db: Database) throws {

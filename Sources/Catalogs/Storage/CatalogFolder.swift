@@ -25,8 +25,8 @@ struct CatalogFolder: Sendable {
     /// Whether the database file alone is the whole database.
     var isLogEmpty: Bool { (FileStamp(path: database.path + "-wal")?.size ?? 0) == 0 }
 
-    /// Waits until renamed files have their names on the disk.
-    func synchronize() throws(CatalogError) {
+    /// Waits until a file is on the disk, or a folder's renamed files have their names there.
+    func synchronize(_ path: String) throws(CatalogError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }

@@ -16,10 +16,11 @@ enum Checksum {
         row: Int64?, id: String, revision: CatalogRevision, print: Data, localFeatures: Data?, thumbnail: Data?,
         _ db: Database
     ) throws {
-        try db.execute(
+        try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO checksum (row, revision, print, localFeatures, thumbnail) VALUES (?, ?, ?, ?, ?)
-                """,
+                """
+        ).execute(
             arguments: [
                 row, revision.number, digest(of: print, id: id), localFeatures.map { digest(of: $0, id: id) },
                 thumbnail.map { digest(of: $0, id: id) },

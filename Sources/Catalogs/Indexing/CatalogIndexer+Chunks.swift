@@ -1,0 +1,162 @@
+import Compute
+import FeaturePrints
+import Foundation
+import GRDB
+
+extension CatalogIndexer {
+    /// Images of a forward pass, at most. A thread reads as many and embeds them before it reads more, so that few
+    /// decoded images are in memory at once.
+    private static let largestBatch = 8
+
+    /// Stores a chunk, and prepares the next one on the other threads.
+    func store(
+        _ prepared: PreparedChunk, whilePreparing items: [IndexItem], jobs: Int, timings: StageTimings?
+    ) throws -> (stored: IndexReport, next: PreparedChunk) {
+        enum Outcome: Sendable {
+            case stored(IndexReport)
+            case prepared(PreparedChunk)
+        }
+        let known = try records(of: items.map(\.entity.id))
+        for item in items where known[ExactText(item.entity.id)] == nil { item.readAhead() }
+        let batches = Self.batches(of: items.count, jobs: jobs)
+        let outcomes = concurrentMap(batches.count + 1, threads: jobs) { index in
+            Result {
+                guard index > 0 else { return Outcome.stored(try store(prepared)) }
+                let batch = items[batches[index - 1]]
+                return .prepared(
+                    try prepare(batch, known: known, threads: max(1, jobs / batches.count), timings: timings))
+            }
+        }
+        var (stored, next) = (IndexReport(), PreparedChunk())
+        for outcome in outcomes {
+            switch try outcome.get() {
+            case .stored(let report): stored = report
+            case .prepared(let part): next.append(part)
+            }
+        }
+        return (stored, next)
+    }
+
+    /// Prepares and stores a chunk.
+    func index(chunk items: [IndexItem], jobs: Int, report: IndexReport) throws -> IndexReport {
+        try turn.withLock { _ in
+            let (_, prepared) = try store(PreparedChunk(), whilePreparing: items, jobs: jobs, timings: nil)
+            var report = report
+            report.add(try store(prepared))
+            return report
+        }
+    }
+
+    /// Smaller ones at the end, so that all threads are done at about the same time (guided self-scheduling:
+    /// Polychronopoulos, Kuck, IEEE Transactions on Computers 36, 1987).
+    private static func batches(of count: Int, jobs: Int) -> [Range<Int>] {
+        var (batches, start) = ([Range<Int>](), 0)
+        while start < count {
+            let size = min(max((count - start) / jobs, 1), largestBatch)
+            batches.append(start..<(start + size))
+            start += size
+        }
+        return batches
+    }
+
+    private func prepare(
+        _ items: ArraySlice<IndexItem>, known: [ExactText: ItemReader.Known], threads: Int, timings: StageTimings?
+    ) throws -> PreparedChunk {
+        var prepared = PreparedChunk()
+        var new: [ItemReader.NewImage] = []
+        for item in items {
+            switch reader.read(item, known: known[ExactText(item.entity.id)], timings: timings) {
+            case .unchanged: prepared.unchanged += 1
+            case .metadataChanged(let record): prepared.metadataChanges.append(record)
+            case .image(let image): new.append(image)
+            case .failed(let reason): prepared.problems.append(IndexProblem(origin: item.origin, reason: reason))
+            }
+        }
+        var embedded = try model.featurePrints(
+            for: new.compactMap(\.source.pixels), threads: threads, timings: timings
+        )[...]
+        for image in new {
+            guard let print = image.source.print ?? embedded.popFirst() else { break }
+            prepared.images.append(
+                PreparedImage(
+                    record: image.record, print: PrintBlob.data(print.vector), thumbnail: image.thumbnail,
+                    features: image.features?.encoded))
+        }
+        return prepared
+    }
+
+    /// Commits a chunk.
+    private func store(_ chunk: PreparedChunk) throws(CatalogError) -> IndexReport {
+        var report = IndexReport()
+        report.unchanged = chunk.unchanged
+        report.problems = chunk.problems
+        guard !chunk.metadataChanges.isEmpty || !chunk.images.isEmpty else { return report }
+        let (added, updated) = try folder.mappingErrors {
+            try writer.write { db in
+                var (added, updated) = (0, 0)
+                for var record in chunk.metadataChanges {
+                    // Somebody else may have removed it since it was read.
+                    guard let row = try CatalogDatabase.row(of: record.id, db) else { continue }
+                    record.row = row
+                    try record.update(db)
+                    updated += 1
+                }
+                if updated > 0 { try CatalogDatabase.raiseMetadataRevision(db) }
+                guard !chunk.images.isEmpty else { return (added, updated) }
+                let revision = try CatalogRevision.advance(db)
+                for image in chunk.images {
+                    var record = image.record
+                    record.row = try CatalogDatabase.row(of: record.id, db)
+                    if record.row == nil { added += 1 } else { updated += 1 }
+                    try record.save(db)
+                    try write(image, as: record, revision: revision, db)
+                }
+                return (added, updated)
+            }
+        }
+        report.added = added
+        report.updated = updated
+        return report
+    }
+
+    private func write(_ image: PreparedImage, as record: EntityRecord, revision: CatalogRevision, _ db: Database)
+        throws
+    {
+        func replace(_ table: String, with columns: [(name: String, value: (any DatabaseValueConvertible)?)]?) throws {
+            guard let columns else {
+                return try db.cachedStatement(sql: "DELETE FROM \(table) WHERE row = ?")
+                    .execute(arguments: [record.row])
+            }
+            let names = columns.map { ", \($0.name)" }.joined()
+            let places = String(repeating: ", ?", count: columns.count)
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO \(table) (row\(names)) VALUES (?\(places))")
+                .execute(arguments: [record.row] + StatementArguments(columns.map(\.value)))
+        }
+        try replace("print", with: [("vector", image.print)])
+        let thumbnail = image.thumbnail.flatMap { data in reader.thumbnailSide.map { (side: $0, data: data) } }
+        try replace("thumbnail", with: thumbnail.map { [("side", $0.side), ("data", $0.data)] })
+        try replace("localFeatures", with: image.features.map { [("data", $0)] })
+        try Checksum.write(
+            row: record.row, id: record.id, revision: revision, print: image.print, localFeatures: image.features,
+            thumbnail: thumbnail?.data, db)
+    }
+
+    func records(of ids: [String]) throws(CatalogError) -> [ExactText: ItemReader.Known] {
+        try folder.mappingErrors {
+            let found = try database.reader.read { db in
+                try CatalogDatabase.inParts(of: ids) { ids in
+                    let request: SQLRequest<Row> = """
+                        SELECT entity.*, localFeatures.row IS NOT NULL AS hasFeatures \
+                        FROM entity LEFT JOIN localFeatures USING (row) WHERE entity.id IN \(ids)
+                        """
+                    return try request.fetchAll(db).map { row in
+                        ItemReader.Known(
+                            record: try EntityRecord(row: row),
+                            isComplete: reader.extractor == nil || row["hasFeatures"])
+                    }
+                }
+            }
+            return Dictionary(found.map { (ExactText($0.record.id), $0) }) { first, _ in first }
+        }
+    }
+}
