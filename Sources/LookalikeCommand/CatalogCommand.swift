@@ -15,7 +15,9 @@ struct CatalogCommand: AsyncParsableCommand {
         @OptionGroup var timing: TimingOptions
 
         func open() throws -> Catalog {
-            try Catalog(at: URL(fileURLWithPath: folder, isDirectory: true), model: model.loadIfNamed())
+            try Catalog(
+                at: URL(fileURLWithPath: folder, isDirectory: true), model: model.loadIfNamed(),
+                precision: model.precision.choice)
         }
     }
 
@@ -92,7 +94,9 @@ struct CatalogCommand: AsyncParsableCommand {
         private func perform() throws {
             let url = URL(fileURLWithPath: folder.folder, isDirectory: true)
             _ = try folder.open()
-            try CatalogIndexer(at: url, model: folder.model.loadIfNamed()).remove(ids)
+            try CatalogIndexer(
+                at: url, model: folder.model.loadIfNamed(), precision: folder.model.precision.choice
+            ).remove(ids)
             print("\(ids.count) removed")
         }
     }

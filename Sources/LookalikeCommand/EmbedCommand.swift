@@ -17,6 +17,7 @@ struct EmbedCommand: ParsableCommand {
     @Option(help: ArgumentHelp("A .npy file to write.", valueName: "file"), completion: .file(extensions: ["npy"]))
     var output: String?
 
+    @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
 
     @Argument(
@@ -38,7 +39,7 @@ struct EmbedCommand: ParsableCommand {
             let options = model.decodingOptions
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
-            let featurePrint = try model.featurePrint(for: image, timings: timings)
+            let featurePrint = try model.featurePrint(for: image, threads: jobs.jobs, timings: timings)
             if output == nil {
                 let line = Line(image: argument, model: featurePrint.model.digest, print: featurePrint.vector)
                 Swift.print(try JSONLine.text(line))

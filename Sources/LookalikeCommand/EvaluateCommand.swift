@@ -40,10 +40,12 @@ struct EvaluateCommand: AsyncParsableCommand {
         completion: .file(extensions: ["jsonl"]))
     var answers: String?
 
+    @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
 
     func run() async throws {
-        let catalog = try Catalog(at: catalog.url, model: model.loadIfNamed())
+        let catalog = try Catalog(
+            at: catalog.url, model: model.loadIfNamed(), precision: model.precision.choice, executor: jobs.executor)
         let timings = timing.makeTimings()
         let file = queriesFile
         var report = EvaluationReport()

@@ -26,8 +26,7 @@ struct IndexCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The long side of the thumbnails in the catalog; 0 for none.", valueName: "pixels"))
     var thumbnails = CatalogIndexer.defaultThumbnailSide
 
-    @Option(help: "Number of threads; all cores by default.")
-    var jobs: Int?
+    @OptionGroup var jobs: JobsOption
 
     @Flag(help: "Remove entities whose image no longer exists.")
     var prune = false
@@ -45,7 +44,6 @@ struct IndexCommand: ParsableCommand {
     @OptionGroup var timing: TimingOptions
 
     func validate() throws {
-        if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1.") }
         if !(0...4096).contains(thumbnails) { throw ValidationError("--thumbnails must be between 0 and 4096.") }
     }
 
@@ -56,13 +54,15 @@ struct IndexCommand: ParsableCommand {
             throw NoImages(input: input)
         }
         let indexer = try CatalogIndexer(
-            at: catalog.url, model: model.loadIfNamed(), thumbnailSide: thumbnails == 0 ? nil : thumbnails,
-            localFeatures: localFeatures)
+            at: catalog.url, model: model.loadIfNamed(), precision: model.precision.choice,
+            thumbnailSide: thumbnails == 0 ? nil : thumbnails, localFeatures: localFeatures)
         let timings = timing.makeTimings()
+        let start = ContinuousClock.now
         var bar = ProgressBar(total: count)
-        let report = try indexer.index(entries, jobs: jobs, timings: timings) { bar.show($0.processed) }
+        let report = try indexer.index(entries, jobs: jobs.jobs, timings: timings) { bar.show($0.processed) }
         bar.finish()
         for problem in report.problems { StandardError.print("\(problem)") }
+        IndexSummary(report, time: ContinuousClock.now - start).print()
         let gone = prune ? try indexer.prune(evenIfAll: force) : []
         print(
             "\(report.added) added, \(report.updated) updated, \(report.unchanged) unchanged"

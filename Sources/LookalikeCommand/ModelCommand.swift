@@ -12,6 +12,7 @@ struct ModelCommand: ParsableCommand {
     struct Info: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Prints the layers of a network and their costs.")
 
+        @OptionGroup var precision: PrecisionOption
         @OptionGroup var timing: TimingOptions
 
         @Argument(
@@ -21,7 +22,7 @@ struct ModelCommand: ParsableCommand {
         func run() throws { try timing.measuringAll(perform) }
 
         private func perform() throws {
-            let model = try file.map { try FeaturePrintModel(contentsOf: URL(fileURLWithPath: $0)) } ?? .default()
+            let model = try precision.loadModel(file)
             let summary = model.summary
             let rows =
                 [("LAYER", "KIND", "OUTPUT", "PARAMETERS", "MULTIPLY-ADDS")]

@@ -35,6 +35,7 @@ struct SearchCommand: AsyncParsableCommand {
         completion: .file(extensions: ["png"]))
     var sheet: String?
 
+    @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
 
     @Argument(
@@ -46,7 +47,8 @@ struct SearchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let catalog = try Catalog(at: catalog.url, model: model.loadIfNamed())
+        let catalog = try Catalog(
+            at: catalog.url, model: model.loadIfNamed(), precision: model.precision.choice, executor: jobs.executor)
         let timings = timing.makeTimings()
         var sheetRows: [ContactSheet.Row] = []
         var failures = 0

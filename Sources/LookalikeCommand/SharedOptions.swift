@@ -44,18 +44,51 @@ extension StageTimings {
     }
 }
 
+struct PrecisionOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The number format of the network: “float32”, “int8”, or “auto” for the fastest that the CPU supports.",
+            valueName: "format"))
+    var precision = Format.auto
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case auto, float32, int8
+    }
+
+    /// Nil for the fastest.
+    var choice: FeaturePrintModel.Precision? { FeaturePrintModel.Precision(rawValue: precision.rawValue) }
+
+    /// The model in a file, or the default model for nil.
+    func loadModel(_ file: String?) throws -> FeaturePrintModel {
+        guard let file else { return try .default(precision: choice) }
+        return try FeaturePrintModel(contentsOf: URL(fileURLWithPath: file), precision: choice)
+    }
+}
+
 struct ModelOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("A model file; the default model without it.", valueName: "file"),
         completion: .file(extensions: ["safetensors"]))
     var model: String?
 
-    func load() throws -> FeaturePrintModel {
-        if let model { try FeaturePrintModel(contentsOf: URL(fileURLWithPath: model)) } else { try .default() }
-    }
+    @OptionGroup var precision: PrecisionOption
+
+    func load() throws -> FeaturePrintModel { try precision.loadModel(model) }
 
     /// Nil if no file is named: a catalog then uses its own model.
     func loadIfNamed() throws -> FeaturePrintModel? { try model == nil ? nil : load() }
+}
+
+struct JobsOption: ParsableArguments {
+    @Option(help: "Number of threads; all cores by default.")
+    var jobs: Int?
+
+    /// Nil without the option: the shared executor has a thread per core.
+    var executor: ComputeExecutor? { jobs.map { ComputeExecutor(threads: $0) } }
+
+    func validate() throws {
+        if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1.") }
+    }
 }
 
 struct CatalogOption: ParsableArguments {

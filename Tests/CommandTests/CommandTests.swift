@@ -83,6 +83,45 @@ import Testing
         #expect(try Command.run("index", folder.file("nothing").path, "--catalog", catalog).status == 1)
     }
 
+    @Test func anIndexRunEndsWithASummary() throws {
+        let folder = try Self.folder(3)
+        for (name, bytes) in [("a.jpg", "broken"), ("b.jpg", "broken"), ("c.png", "")] {
+            try folder.write(bytes, to: "images/\(name)")
+        }
+        let result = try Command.run(
+            "index", folder.file("images").path, "--catalog", folder.file("catalog").path, "--jobs", "1")
+        let lines = result.errors.split(separator: "\n")
+        #expect(lines.contains { $0.hasPrefix("6 images in ") && $0.hasSuffix(" per second") }, "\(result.errors)")
+        let reasons = lines.drop { $0 != "not indexed:" }.dropFirst().map { $0.trimmingCharacters(in: .whitespaces) }
+        #expect(reasons.count == 2 && reasons[1] == "1  is empty", "\(result.errors)")
+        #expect(reasons[0].hasPrefix("2  is of no known image format"))
+    }
+
+    @Test func precisionAndThreadsAreChosenByOption() throws {
+        let folder = try Self.folder(1)
+        let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
+        #expect(try Command.run("index", images, "--catalog", catalog, "--precision", "float32").status == 0)
+        let image = folder.file("images/i0.png").path
+        func distance(_ precision: String) throws -> Double {
+            let found = try Command.run(
+                "search", "--catalog", catalog, "--json", "--effort", "prints", "--crops", "whole", "--precision",
+                precision, "--jobs", "1", image)
+            return try #require(
+                try JSONDecoder().decode(Answer.self, from: Data(found.output.utf8)).results.first?.distance)
+        }
+        #expect(try distance("float32") == 0)
+        #expect(try distance("int8") > 0, "other rounding")
+        for precision in ["float32", "int8"] {
+            let info = try Command.run("model", "info", "--precision", precision).output
+            #expect(
+                info.split(separator: "\n").contains {
+                    $0.split(separator: " ") == ["precision", Substring(precision)]
+                })
+        }
+        #expect(try Command.run("embed", "--jobs", "0", image).status == 64)
+        #expect(try Command.run("embed", "--precision", "int4", image).errors.contains("int4"))
+    }
+
     @Test func dropsWhatIsGone() throws {
         let folder = try Self.folder(3)
         let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
