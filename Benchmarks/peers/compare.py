@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs Lookalike's stages and other libraries alternately on the same inputs, and writes results.json.
+"""Runs Lookalike's stages and other libraries alternately on the same inputs, and keeps the results of this machine.
 
 python compare.py --program .build/release/StageRunner --command ../.build/release/lookalike [--only resize decode]
 """
@@ -13,7 +13,7 @@ import scaling
 from contests import CONTESTS
 from inputs import Inputs
 from limits import Limits
-from machine import described
+from machine import described, kind
 from network_stage import openvino_request
 
 HERE = Path(__file__).resolve().parent
@@ -26,14 +26,15 @@ def main():
     parser.add_argument(
         "--work", type=Path, default=HERE.parent / ".build-inputs", help="folder for the inputs, some 4 GB"
     )
-    parser.add_argument("--output", type=Path, default=HERE.parent / "results", help="folder for results.json")
+    parser.add_argument("--output", type=Path, default=HERE.parent / "results", help="folder of the results")
     parser.add_argument(
         "--only", nargs="+", choices=[*CONTESTS, "scaling"], help="these contests; the others keep their results"
     )
     options = parser.parse_args()
     inputs = Inputs(options.work.resolve(), HERE.parents[1], options.command.resolve())
     options.output.mkdir(exist_ok=True)
-    path = options.output / "results.json"
+    # A file per kind of machine: they differ in what they are fast at.
+    path = options.output / f"{kind()}.json"
     results = json.loads(path.read_text()) if path.exists() and options.only else {"contests": {}}
     results["machine"] = described()
     # OpenVINO counts the cores on first use, and never uses more.

@@ -4,7 +4,7 @@ import os
 
 from catalog_stages import layer, opening, whole
 from image_stages import decode, decode_smooth, resize
-from indexing_stage import indexing, indexing_smooth
+from indexing_stage import indexing, indexing_small, indexing_smooth
 from network_stage import network
 from search_stage import search
 from verification import extraction, photo_known, photo_unknown, verification
@@ -26,6 +26,7 @@ CONTESTS = {
     "layer": layer,
     "index": indexing,
     "index-smooth": indexing_smooth,
+    "index-small": indexing_small,
     "features": extraction,
     "verify": verification,
     "photo": photo_known,

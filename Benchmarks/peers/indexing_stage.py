@@ -16,16 +16,24 @@ from network_stage import openvino_request
 from PIL import Image
 from runner import peak_memory
 
+# Ours also extracts local features unless told otherwise; the scripts have none.
+PRINTS = "--no-local-features"
+
 
 def indexing(program, inputs, limits):
-    return indexing_of(inputs, inputs.photos("grainy", grain=6), "with grain")
+    return indexing_of(inputs, inputs.photos("grainy", grain=6), "1600×1200 with grain", cv2.IMREAD_REDUCED_COLOR_4)
 
 
 def indexing_smooth(program, inputs, limits):
-    return indexing_of(inputs, inputs.photos("smooth", grain=0.5), "without grain")
+    folder = inputs.photos("smooth", grain=0.5)
+    return indexing_of(inputs, folder, "1600×1200 without grain", cv2.IMREAD_REDUCED_COLOR_4)
 
 
-def indexing_of(inputs, folder, kind):
+def indexing_small(program, inputs, limits):
+    return indexing_of(inputs, inputs.small_photos(), "256×192", cv2.IMREAD_COLOR)
+
+
+def indexing_of(inputs, folder, kind, scale):
     files = sorted(folder.iterdir())
     cores = len(os.sched_getaffinity(0))
     scratch = Path(tempfile.mkdtemp(dir=inputs.folder))
@@ -47,7 +55,7 @@ def indexing_of(inputs, folder, kind):
 
     def peak(source):
         """The peak memory of the process in MiB, polled until it ends."""
-        process = subprocess.Popen(command(source), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command(source, PRINTS), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         most = 0
         while process.poll() is None:
             try:
@@ -75,9 +83,7 @@ def indexing_of(inputs, folder, kind):
             )
 
     def reduced(path):
-        image = cv2.resize(
-            cv2.imread(str(path), cv2.IMREAD_REDUCED_COLOR_4), (SIDE, SIDE), interpolation=cv2.INTER_AREA
-        )
+        image = cv2.resize(cv2.imread(str(path), scale), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
         return np.ascontiguousarray(image[:, :, ::-1].transpose(2, 0, 1)).astype(np.float32) / 255
 
     cv2.setNumThreads(1)
@@ -104,14 +110,18 @@ def indexing_of(inputs, folder, kind):
     }
     kilobytes = sum(f.stat().st_size for f in files) / len(files) / 1e3
     contest = Contest(
-        f"Index {len(files)} JPEG files of 1600×1200 {kind} ({kilobytes:.0f} kB each)",
+        f"Index {len(files):,} JPEG files of {kind} ({kilobytes:.0f} kB each)",
         "ms per image",
         cores,
-        {"lookalike index --thumbnails 0": ours("--thumbnails", "0"), "lookalike index": ours()},
+        {
+            "prints": ours(PRINTS, "--thumbnails", "0"),
+            "prints and thumbnails": ours(PRINTS),
+            "prints, thumbnails and local features": ours(),
+        },
         peers,
         count=len(files),
         seconds=25,
-        agreement="ours is the command, from its start to a catalog on disk; theirs is a function in a warm process"
-        " that saves one array; " + peaks,
+        agreement="ours is the command “lookalike index”, from its start to a catalog on disk; theirs is a function"
+        " in a warm process that saves one array; " + peaks,
     )
     return contest, []

@@ -74,7 +74,8 @@ class Inputs:
         self.folder, self.repository, self.command = folder, repository, command
         folder.mkdir(parents=True, exist_ok=True)
 
-    def _made(self, name, make):
+    def made(self, name, make):
+        """The path of an input, made under another name first unless it is there."""
         path = self.folder / name
         if not path.exists():
             partial = path.with_suffix(path.suffix + ".part")
@@ -91,17 +92,17 @@ class Inputs:
             bgra[:, :, :3] = rgb[:, :, ::-1]
             bgra.tofile(path)
 
-        return self._made("screen.bgra", make)
+        return self.made("screen.bgra", make)
 
     def photo(self):
         """A JPEG file of 12 megapixels."""
-        return self._made(
+        return self.made(
             "photo.jpg", lambda path: Image.fromarray(picture(*PHOTO, seed=2)).save(path, "jpeg", quality=90)
         )
 
     def smooth_photo(self):
         """The same without noise: a quarter of the bytes."""
-        return self._made(
+        return self.made(
             "smooth.jpg",
             lambda path: Image.fromarray(picture(*PHOTO, seed=2, grain=0.5)).save(path, "jpeg", quality=85),
         )
@@ -116,7 +117,21 @@ class Inputs:
                     path / f"{index:04d}.jpg", "jpeg", quality=88
                 )
 
-        return self._made(f"photos-{name}", make)
+        return self.made(f"photos-{name}", make)
+
+    def small_photos(self, count=20_000):
+        """A folder of JPEG files of 256 x 192, parts of larger pictures."""
+
+        def make(path):
+            path.mkdir()
+            pictures = [picture(1600, 1200, seed=700 + i) for i in range(20)]
+            random = np.random.default_rng(10)
+            for index in range(count):
+                x, y = random.integers(0, 1600 - 256), random.integers(0, 1200 - 192)
+                part = pictures[index % len(pictures)][y : y + 192, x : x + 256]
+                Image.fromarray(part).save(path / f"{index:05d}.jpg", "jpeg", quality=88)
+
+        return self.made("photos-small", make)
 
     def crops(self, count=32):
         """Images of the network's input size, RGB bytes."""
@@ -124,7 +139,7 @@ class Inputs:
         def make(path):
             np.stack([picture(SIDE * 4, SIDE * 4, seed=300 + i)[::4, ::4] for i in range(count)]).tofile(path)
 
-        return self._made("crops.rgb", make)
+        return self.made("crops.rgb", make)
 
     def flat_images(self, count=20):
         """Flat images, RGB bytes. Lines and shapes of all sizes give them corners, as prints on paper have."""
@@ -132,7 +147,7 @@ class Inputs:
         def make(path):
             np.stack([flat_image(COVER, seed=500 + i) for i in range(count)]).tofile(path)
 
-        return self._made(f"flat-{count}.rgb", make)
+        return self.made(f"flat-{count}.rgb", make)
 
     def photographed_corners(self):
         """Where the first flat image is in the photograph, in shares of its sides, from the top left clockwise."""
@@ -158,7 +173,7 @@ class Inputs:
             scene += np.random.default_rng(401).normal(0, 4, scene.shape)
             scene.clip(0, 255).astype(np.uint8).tofile(path)
 
-        return self._made(f"photograph-{size[0]}{'' if known else '-unknown'}.rgb", make)
+        return self.made(f"photograph-{size[0]}{'' if known else '-unknown'}.rgb", make)
 
     def verified_catalog(self, count, features=200):
         """A catalog of the flat images and entities with random prints and random local features.
@@ -184,7 +199,7 @@ class Inputs:
 
             self._fill(path, count, blob)
 
-        return self._made(f"catalog-features-{count}-{self._model()}", make)
+        return self.made(f"catalog-features-{count}-{self._model()}", make)
 
     def _model(self):
         return hashlib.sha256((self.repository / "Models/default.safetensors").read_bytes()).hexdigest()[:12]
@@ -225,7 +240,7 @@ class Inputs:
         subprocess.run([self.command, "catalog", "info", path], check=True, capture_output=True)
 
     def rows(self, count):
-        return self._made(f"rows-{count}.f32", lambda path: prints(count, seed=5).tofile(path))
+        return self.made(f"rows-{count}.f32", lambda path: prints(count, seed=5).tofile(path))
 
     def queries(self, rows, count=256):
         """Half are near a row, like queries with a match; half are random, like queries without."""
@@ -240,7 +255,7 @@ class Inputs:
             mixed = np.concatenate([near, prints(count - count // 2, seed=7)])
             mixed[random.permutation(count)].astype(np.float32).tofile(path)
 
-        return self._made("queries.f32", make)
+        return self.made("queries.f32", make)
 
     def onnx(self):
         def make(path):
@@ -249,7 +264,7 @@ class Inputs:
                 ["python3", export, self.repository / "Models/default.safetensors", "--output", path], check=True
             )
 
-        return self._made(f"default-{self._model()}.onnx", make)
+        return self.made(f"default-{self._model()}.onnx", make)
 
     def catalog(self, count):
         """A catalog of this many entities with random prints: only its size matters."""
@@ -263,7 +278,7 @@ class Inputs:
             )
             self._fill(path, count)
 
-        return self._made(f"catalog-{count}-{self._model()}", make)
+        return self.made(f"catalog-{count}-{self._model()}", make)
 
 
 def read_prints(catalog):

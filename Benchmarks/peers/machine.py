@@ -2,10 +2,11 @@
 
 import os
 import platform
+import re
 import subprocess
 from importlib.metadata import version
 
-PACKAGES = ["numpy", "onnxruntime", "openvino", "faiss-cpu", "usearch", "opencv-python-headless", "pillow"]
+PACKAGES = ["numpy", "onnxruntime", "openvino", "faiss-cpu", "usearch", "opencv-python-headless", "pillow", "nncf"]
 
 
 def first_line(command):
@@ -15,11 +16,16 @@ def first_line(command):
         return "unknown"
 
 
-def processor():
+def cpu_fields():
     fields = {}
     for line in open("/proc/cpuinfo"):
         key, _, value = line.partition(":")
         fields.setdefault(key.strip(), value.strip())
+    return fields
+
+
+def processor():
+    fields = cpu_fields()
     sets = [
         name
         for name in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile")
@@ -28,6 +34,14 @@ def processor():
     return (
         f"{fields.get('model name')}, family {fields.get('cpu family')}, model {fields.get('model')}, {' '.join(sets)}"
     )
+
+
+def kind():
+    """A short name for machines that compute alike, such as amd-epyc-26-2: family and model tell instruction sets."""
+    fields = cpu_fields()
+    words = re.sub(r"\(.*?\)|@.*|processor|cpu|[0-9.]+ghz", " ", fields.get("model name", "unknown").lower())
+    name = "-".join(re.findall(r"[a-z0-9]+", words)[:3])
+    return f"{name}-{fields.get('cpu family')}-{fields.get('model')}"
 
 
 def memory():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes RESULTS.md and its pictures from results.json.
+"""Writes RESULTS.md, and a page with pictures for each kind of machine that has results.
 
-python report.py [--results ../results/results.json] [--output ../RESULTS.md]
+python report.py [--results ../results] [--output ../RESULTS.md]
 """
 
 import argparse
@@ -22,6 +22,8 @@ COLORS = {
     "onnxruntime float32": "#c44536",
     "OpenVINO float32": "#e09f3e",
     "OpenVINO bfloat16": "#7d5ba6",
+    "onnxruntime int8": "#8f2d56",
+    "OpenVINO int8 (NNCF)": "#2a6f97",
 }
 
 
@@ -60,7 +62,7 @@ def table(contest):
     return "\n".join(lines)
 
 
-def pictures(results, folder):
+def pictures(results, folder, kind):
     sizes = results["scaling"]["bySize"]
     figure, axes = plt.subplots(figsize=(7, 4.2), dpi=130)
     for name in next(iter(sizes.values())):
@@ -82,7 +84,7 @@ def pictures(results, folder):
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(frameon=False)
     figure.tight_layout()
-    figure.savefig(folder / "search.png")
+    figure.savefig(folder / f"{kind}-search.png")
     batches = results["scaling"]["byBatch"]
     threads = sorted({key.split("/")[0] for key in batches})
     figure, panels = plt.subplots(1, len(threads), figsize=(4.6 * len(threads), 4), dpi=130, sharey=True)
@@ -102,58 +104,100 @@ def pictures(results, folder):
     (panels if len(threads) == 1 else panels[0]).set_ylabel("prints per second")
     (panels if len(threads) == 1 else panels[-1]).legend(frameon=False, fontsize=8)
     figure.tight_layout()
-    figure.savefig(folder / "network.png")
+    figure.savefig(folder / f"{kind}-network.png")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--results", type=Path, default=HERE.parent / "results/results.json")
-    parser.add_argument("--output", type=Path, default=HERE.parent / "RESULTS.md")
-    parser.add_argument(
-        "--remarks",
-        type=Path,
-        default=HERE.parent / "REMARKS.md",
-        help="the discussion, placed before the tables",
-    )
-    options = parser.parse_args()
-    results = json.loads(options.results.read_text())
-    machine, limits = results["machine"], results["limits"]
-    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
-    parts = [
-        "# Results",
-        "Written by `make bench`. Both sides run alternately on the same inputs. A figure is the median of all\n"
-        "rounds, with the interquartile range in brackets. A ratio is theirs ÷ ours within a round: above 1,\n"
-        "Lookalike is faster. One thread is one core, the same for both sides.",
-        f"**Machine.** {machine['processor']}; {machine['cores']} cores, {machine['memory']}; {machine['system']};\n"
-        f"{machine['swift']}; Python {machine['python']}; {packages}.",
+def machine(results):
+    described, limits = results["machine"], results["limits"]
+    packages = ", ".join(f"{name} {version}" for name, version in described["packages"].items())
+    return (
+        f"{described['processor']}; {described['cores']} cores, {described['memory']}; {described['system']};\n"
+        f"{described['swift']}; Python {described['python']}; {packages}.\n\n"
         f"**Limits, one core.** Rereads a 5K buffer at {limits['read']:.0f} GB/s, partly from the cache; the rate for\n"
         f"the rows of a large catalog is given beside them. {limits['multiplyAdds']:.0f} billion float32 fused\n"
-        "multiply-adds per second.",
-    ]
-    if options.remarks.exists():
-        parts.append(options.remarks.read_text().strip())
+        "multiply-adds per second."
+    )
+
+
+def heading(contest):
+    return f"{contest['name']}, {contest['threads']} thread{'s' if contest['threads'] != 1 else ''}"
+
+
+def page(kind, results, folder):
+    """All contests of a kind of machine."""
+    parts = [f"# Results: {kind}", "Written by `make bench`; [RESULTS.md](../RESULTS.md) says how to read it."]
+    parts.append(f"**Machine.** {machine(results)}")
     for contest in results["contests"].values():
-        threads = f", {contest['threads']} thread{'s' if contest['threads'] != 1 else ''}"
         memory = [f"{value:.0f}" for value in contest.get("memory", [])]
         remarks = [contest["agreement"]] if contest["agreement"] else []
         if memory:
             remarks.append(f"peak memory of our processes, inputs included: {', '.join(memory)} MiB")
         parts.append(
-            f"## {contest['name']}{threads}\n\n{table(contest)}\n\n{contest['rounds']} rounds. "
-            + sentence("; ".join(remarks))
+            f"## {heading(contest)}\n\n{table(contest)}\n\n{contest['rounds']} rounds. " + sentence("; ".join(remarks))
         )
     if "scaling" in results:
-        folder = options.results.parent
-        pictures(results, folder)
-        relative = (
-            folder.relative_to(options.output.parent.resolve())
-            if folder.is_relative_to(options.output.parent.resolve())
-            else folder
-        )
+        pictures(results, folder, kind)
         parts.append(
-            f"## Scaling\n\n![Search time against catalog size]({relative}/search.png)\n\n"
-            f"![Throughput against batch and threads]({relative}/network.png)"
+            f"## Scaling\n\n![Search time against catalog size]({kind}-search.png)\n\n"
+            f"![Throughput against batch and threads]({kind}-network.png)"
         )
+    (folder / f"{kind}.md").write_text("\n\n".join(parts) + "\n")
+
+
+def against_fastest(contest):
+    """Our fastest contender, and the fastest peer's time divided by ours; None without peers."""
+    ours = {
+        name: value
+        for name, value in contest["ours"].items()
+        if contest["ratios"].get(name) and not name.startswith("reading")
+    }
+    if not ours or not contest["peers"]:
+        return None
+    mine = min(ours, key=lambda name: ours[name]["median"])
+    peer = min(contest["peers"], key=lambda name: contest["peers"][name]["median"])
+    return f"**{number(contest['ratios'][mine][peer]['median'])}×** ({mine}; {peer})"
+
+
+def overview(machines):
+    """The fastest peer over our fastest, a row per contest and a column per kind of machine."""
+    contests = {key: heading(c) for results in reversed(machines.values()) for key, c in results["contests"].items()}
+    lines = ["| | " + " | ".join(machines) + " |", "| --- |" + " --- |" * len(machines)]
+    for key in contests:
+        cells = [
+            (against_fastest(results["contests"][key]) if key in results["contests"] else None)
+            for results in machines.values()
+        ]
+        if any(cells):
+            lines.append(f"| {contests[key]} | " + " | ".join(cell or "–" for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=HERE.parent / "results", help="folder of the results")
+    parser.add_argument("--output", type=Path, default=HERE.parent / "RESULTS.md")
+    parser.add_argument(
+        "--remarks", type=Path, default=HERE.parent / "REMARKS.md", help="the discussion, placed after the overview"
+    )
+    options = parser.parse_args()
+    machines = {path.stem: json.loads(path.read_text()) for path in sorted(options.results.glob("*.json"))}
+    for kind, results in machines.items():
+        page(kind, results, options.results)
+    links = "\n".join(
+        f"- [{kind}](results/{kind}.md): {results['machine']['processor']}" for kind, results in machines.items()
+    )
+    parts = [
+        "# Results",
+        "Written by `make bench`. Both sides run alternately on the same inputs. A figure is the median of all\n"
+        "rounds, with the interquartile range in brackets. A ratio is theirs ÷ ours within a round: above 1,\n"
+        "Lookalike is faster. One thread is one core, the same for both sides.",
+        "## Machines\n\nInstruction sets differ between machines, and so do the ratios; each kind has a page with all"
+        " times.\n\n" + links,
+        "## Overview\n\nThe time of the fastest peer, divided by that of our fastest contender; both are named. The"
+        " pages have all pairs.\n\n" + overview(machines),
+    ]
+    if options.remarks.exists():
+        parts.append(options.remarks.read_text().strip())
     options.output.write_text("\n\n".join(parts) + "\n")
 
 

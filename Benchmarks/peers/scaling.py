@@ -4,7 +4,7 @@ import faiss
 import numpy as np
 from contest import ALL_CORES, core, pin, rest, spread, timed
 from inputs import DIMENSION, SIDE
-from network_stage import onnx_session, openvino_request
+from network_stage import our_networks, peer_networks
 from runner import Ours
 from search_stage import K
 
@@ -64,25 +64,10 @@ def by_batch(program, inputs, log):
     crops = np.fromfile(inputs.crops(), np.uint8).reshape(-1, SIDE, SIDE, 3)
     for threads in range(1, len(ALL_CORES) + 1):
         for batch in BATCHES:
-            ours = {
-                f"Lookalike {precision}": Ours(
-                    program,
-                    "network",
-                    threads,
-                    core(threads),
-                    files={"images": str(inputs.crops())},
-                    numbers={"batch": batch},
-                    options={"precision": precision},
-                )
-                for precision in ("float32", "int8")
-            }
+            ours = our_networks(program, inputs, batch, threads)
             images = np.ascontiguousarray(crops[:batch].transpose(0, 3, 1, 2).astype(np.float32) / 255)
             pin(threads)
-            session = onnx_session(inputs.onnx(), threads)
-            peers = {"onnxruntime float32": timed(lambda: session.run(["print"], {"image": images}))}
-            for precision, name in (("f32", "OpenVINO float32"), ("bf16", "OpenVINO bfloat16")):
-                request = openvino_request(inputs.onnx(), batch, threads, precision)
-                peers[name] = timed(lambda request=request: request.infer({0: images}))
+            peers = {name: timed(work) for name, work in peer_networks(inputs, batch, threads, images).items()}
             times = in_turn({**ours, **peers}, 9, threads)
             pin(0)
             for process in ours.values():
