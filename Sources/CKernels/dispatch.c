@@ -3,13 +3,13 @@
 
 #include "kernel_tables.h"
 
-static const lk_kernels portable = LK_TABLE(LK_TARGET_PORTABLE, portable, portable, portable, false);
+static const lk_kernels portable = LK_TABLE(LK_TARGET_PORTABLE, portable, portable, portable, false, false);
 #if defined(__x86_64__)
-static const lk_kernels avx2 = LK_TABLE(LK_TARGET_AVX2, avx2, avx2, avx2, false);
-static const lk_kernels avx512 = LK_TABLE(LK_TARGET_AVX512, avx512, avx512, avx2, false);
-static const lk_kernels avx512vnni = LK_TABLE(LK_TARGET_AVX512VNNI, avx512vnni, avx512, avx512vnni, true);
+static const lk_kernels avx2 = LK_TABLE(LK_TARGET_AVX2, avx2, avx2, avx2, false, true);
+static const lk_kernels avx512 = LK_TABLE(LK_TARGET_AVX512, avx512, avx512, avx2, false, true);
+static const lk_kernels avx512vnni = LK_TABLE(LK_TARGET_AVX512VNNI, avx512vnni, avx512, avx512vnni, true, true);
 #elif defined(__aarch64__)
-static const lk_kernels neon = LK_TABLE(LK_TARGET_NEON, neon, neon, neon, false);
+static const lk_kernels neon = LK_TABLE(LK_TARGET_NEON, neon, neon, neon, false, false);
 #endif
 
 #if defined(__x86_64__)

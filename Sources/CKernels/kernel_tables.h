@@ -43,9 +43,9 @@
                                          const float *, size_t, float, uint32_t *);
 
 // Some targets have their own float32 kernels, some their own int8 kernels.
-#define LK_TABLE(target_value, target_name, floats, quantized, fast)                                                   \
+#define LK_TABLE(target_value, target_name, floats, quantized, fast_dot_product, fast_scan)                            \
     {                                                                                                                  \
-        target_value, #target_name, fast, lk_convolve_##floats, lk_winograd_input_##floats,                            \
+        target_value, #target_name, fast_dot_product, fast_scan, lk_convolve_##floats, lk_winograd_input_##floats,     \
             lk_winograd_output_##floats, lk_convolve_quantized_##quantized, lk_generalized_mean_##floats,              \
             lk_quantized_dot_products_##quantized, lk_pack_quantized_rows_##quantized,                                 \
             lk_quantized_products_##quantized, lk_select_candidates_##quantized, lk_squared_distances_##floats,        \

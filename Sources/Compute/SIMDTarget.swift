@@ -9,8 +9,13 @@ package struct SIMDTarget: @unchecked Sendable {
 
     package var name: String { String(cString: table.name) }
 
-    /// Whether an int8 dot product is faster than a float32 one on this target (AVX-512 VNNI).
+    /// Whether an int8 dot product is faster than a float32 one on this target (AVX-512 VNNI): for networks, and for
+    /// batches of queries.
     package var hasFastInt8DotProduct: Bool { table.has_fast_int8_dot_product }
+
+    /// Whether one query, whose time is that of reading the rows, is faster if int8 rows reject most float32 ones (AVX2
+    /// and later).
+    package var hasFastInt8Scan: Bool { table.has_fast_int8_scan }
 
     /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names (`portable`,
     /// `neon`, `avx2`, `avx512`, `avx512vnni`) if the CPU supports it.

@@ -3,18 +3,21 @@ import Foundation
 
 /// Exhaustive nearest-neighbor search: exact, without an index.
 ///
-/// If the matrix has int8 rows (``QuantizedRows``) and the CPU a fast int8 dot product, a lower bound from them rejects
-/// most rows; the rest are ranked by exact float32 distances. Otherwise a single query goes through the float32 kernel,
-/// at memory bandwidth, and a batch goes through a matrix product (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the
-/// cache, to select candidates for that kernel. The result of a query is bit-identical alone and in a batch, for any
-/// number of threads and on every SIMD target. Without `threads`, a search uses the threads that have nothing else to do
-/// (`ComputeExecutor`).
+/// If the matrix has int8 rows (``QuantizedRows``), a lower bound from them rejects most rows; the rest are ranked by
+/// exact float32 distances. That takes AVX2 or later for a single query, and AVX-512 VNNI for a batch. Otherwise a
+/// single query goes through the float32 kernel, at memory bandwidth, and a batch goes through a matrix product
+/// (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to select candidates for that kernel.
+///
+/// The result of a query is bit-identical alone and in a batch, for any number of threads and on every SIMD target.
+/// Without `threads`, a search uses the threads that have nothing else to do (`ComputeExecutor`).
 public struct ExactSearch: Sendable {
     /// The rows that are searched.
     public let matrix: PrintMatrix
     let kernels: SIMDTarget
-    /// The rows of the first pass; nil for a search of one pass.
+    /// The rows of the first pass for one query; nil for a search of one pass.
     let quantized: QuantizedRows?
+    /// The same for a batch of queries.
+    private let quantizedForBatches: QuantizedRows?
 
     /// Whether a lower bound from int8 rows rejects rows before their distance is computed.
     package var usesInt8: Bool { quantized != nil }
@@ -26,7 +29,8 @@ public struct ExactSearch: Sendable {
     package init(_ matrix: PrintMatrix, simd: SIMDTarget, int8: Bool? = nil) {
         self.matrix = matrix
         self.kernels = simd
-        quantized = int8 ?? simd.hasFastInt8DotProduct ? matrix.quantized : nil
+        quantized = int8 ?? simd.hasFastInt8Scan ? matrix.quantized : nil
+        quantizedForBatches = int8 ?? simd.hasFastInt8DotProduct ? matrix.quantized : nil
     }
 
     /// The `k` nearest rows, nearest first; ties in the matrix's order. O(rowCount · dimension).
@@ -59,9 +63,10 @@ public struct ExactSearch: Sendable {
         // Threads share the rows, so that each streams its part of the matrix once for a group.
         return groups.flatMap { range in
             let group = Array(queries[range])
-            if let quantized {
+            if let quantizedForBatches {
                 return QuantizedBatchScan(
-                    matrix, rows: quantized, queries: group, k: k, kernels: kernels, cancellation: cancellation
+                    matrix, rows: quantizedForBatches, queries: group, k: k, kernels: kernels,
+                    cancellation: cancellation
                 )
                 .run(workers: workers)
             }

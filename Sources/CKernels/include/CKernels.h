@@ -193,8 +193,10 @@ typedef struct {
 typedef struct {
     lk_simd_target target;
     const char *name;
-    // Whether an int8 dot product is faster than a float32 one.
+    // Whether an int8 dot product is faster than a float32 one: for networks, and for batches of queries.
     bool has_fast_int8_dot_product;
+    // Whether one query, whose time is that of reading the rows, is faster if int8 rows reject most float32 ones.
+    bool has_fast_int8_scan;
 
     // Computes rows [row_begin, row_end) of output blocks [block_begin, block_end).
     void (*convolve)(const lk_convolution *convolution, int32_t block_begin, int32_t block_end, int32_t row_begin,

@@ -1,12 +1,109 @@
 #if defined(__x86_64__)
+#include <immintrin.h>
+#include <string.h>
+
 #include "../kernel_tables.h"
 #include "../target_avx2.h"
 
-#define QUANTIZED_DOT_PRODUCTS lk_quantized_dot_products_avx2
-#define QUANTIZED_PRODUCTS lk_quantized_products_avx2
+// Both factors are widened to 16 bits, since vpmaddubsw saturates: two products of 255 and 127 do not fit 16 bits.
+// vpmaddwd then adds pairs of exact products.
+
+enum { STEP = 16, ROWS_AT_ONCE = 4 };
+
+static inline __attribute__((always_inline)) __m256i codes_at(const uint8_t *row) {
+    return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)row));
+}
+
+static inline __attribute__((always_inline)) int32_t sum_of(__m256i v) {
+    const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
+    return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xB1)));
+}
+
+// A query's vector is widened once for all rows of a block.
+static inline __attribute__((always_inline)) void dot_block(const int8_t *query, const uint8_t *rows,
+                                                            ptrdiff_t row_stride, size_t dimension, int32_t *out,
+                                                            const int count) {
+    __m256i sums[ROWS_AT_ONCE];
+    const size_t whole = dimension / STEP * STEP;
+#pragma clang loop unroll(full)
+    for (int r = 0; r < count; r++) sums[r] = _mm256_setzero_si256();
+    for (size_t j = 0; j < whole; j += STEP) {
+        const __m256i part = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(query + j)));
+#pragma clang loop unroll(full)
+        for (int r = 0; r < count; r++)
+            sums[r] = _mm256_add_epi32(sums[r], _mm256_madd_epi16(part, codes_at(rows + r * row_stride + j)));
+    }
+#pragma clang loop unroll(full)
+    for (int r = 0; r < count; r++) {
+        int32_t sum = sum_of(sums[r]);
+        for (size_t j = whole; j < dimension; j++) sum += query[j] * rows[r * row_stride + (ptrdiff_t)j];
+        out[r] = sum;
+    }
+}
+
+void lk_quantized_dot_products_avx2(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride, size_t count,
+                                    size_t dimension, int32_t *out) {
+    size_t i = 0;
+    for (; i + ROWS_AT_ONCE <= count; i += ROWS_AT_ONCE)
+        dot_block(query, rows + (ptrdiff_t)i * row_stride, row_stride, dimension, out + i, ROWS_AT_ONCE);
+    for (; i < count; i++) dot_block(query, rows + (ptrdiff_t)i * row_stride, row_stride, dimension, out + i, 1);
+}
+
+// 16 rows times three queries in 12 registers; four more hold the rows, four codes of four rows in each.
+enum { TILE_QUERIES = 3, TILE_VECTORS = 4 };
+
+// The sums of pairs of lanes of four vectors, in order: each row's sum is in two lanes.
+static inline __attribute__((always_inline)) void store_sums(const __m256i v[TILE_VECTORS], int32_t *out) {
+#pragma clang loop unroll(full)
+    for (int i = 0; i < TILE_VECTORS; i += 2) {
+        const __m256i sums = _mm256_hadd_epi32(v[i], v[i + 1]);
+        _mm256_storeu_si256((__m256i *)(out + 4 * i), _mm256_permute4x64_epi64(sums, 0xD8));
+    }
+}
+
+static inline __attribute__((always_inline)) void product_tile(const int8_t *queries, const uint8_t *packed,
+                                                               size_t quads, int32_t *out, size_t out_stride,
+                                                               const int tile_queries) {
+    __m256i sums[TILE_QUERIES][TILE_VECTORS];
+#pragma clang loop unroll(full)
+    for (int q = 0; q < tile_queries; q++)
+#pragma clang loop unroll(full)
+        for (int v = 0; v < TILE_VECTORS; v++) sums[q][v] = _mm256_setzero_si256();
+    for (size_t quad = 0; quad < quads; quad++) {
+        __m256i rows[TILE_VECTORS];
+#pragma clang loop unroll(full)
+        for (int v = 0; v < TILE_VECTORS; v++) rows[v] = codes_at(packed + quad * 64 + v * 16);
+#pragma clang loop unroll(full)
+        for (int q = 0; q < tile_queries; q++) {
+            int32_t four;
+            memcpy(&four, queries + ((size_t)q * quads + quad) * 4, sizeof four);
+            const __m256i query = _mm256_broadcastq_epi64(_mm_cvtepi8_epi16(_mm_cvtsi32_si128(four)));
+#pragma clang loop unroll(full)
+            for (int v = 0; v < TILE_VECTORS; v++)
+                sums[q][v] = _mm256_add_epi32(sums[q][v], _mm256_madd_epi16(query, rows[v]));
+        }
+    }
+#pragma clang loop unroll(full)
+    for (int q = 0; q < tile_queries; q++) store_sums(sums[q], out + (size_t)q * out_stride);
+}
+
+void lk_quantized_products_avx2(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups,
+                                size_t quads, int32_t *out) {
+    const size_t out_stride = groups * 16;
+    for (size_t g = 0; g < groups; g++) {
+        const uint8_t *tile = packed + g * quads * 64;
+        size_t q = 0;
+        for (; q + TILE_QUERIES <= query_count; q += TILE_QUERIES)
+            product_tile(queries + q * quads * 4, tile, quads, out + q * out_stride + g * 16, out_stride, TILE_QUERIES);
+        for (; q < query_count; q++)
+            product_tile(queries + q * quads * 4, tile, quads, out + q * out_stride + g * 16, out_stride, 1);
+    }
+}
+
 #define PACK_QUANTIZED_ROWS lk_pack_quantized_rows_avx2
 #define SELECT_CANDIDATES lk_select_candidates_avx2
-#include "quantized_distance_plain.h"
+#include "candidates.h"
 
 #pragma clang attribute pop
 #endif
