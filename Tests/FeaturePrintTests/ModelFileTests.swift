@@ -167,6 +167,15 @@ struct ModelFileTests {
         #expect(words.hasPrefix("bad.safetensors: ") && words.contains(damage.says), "\(words)")
     }
 
+    @Test func aPartOfOtherDataIsReadAsAFile() throws {
+        let file = SafeTensorsBuilder.tiny().data
+        let model = try FeaturePrintModel(file, named: "x")
+        for before in [1, 7, 100] {
+            let part = (Data(repeating: 0x7B, count: before) + file).dropFirst(before)
+            #expect(try FeaturePrintModel(part, named: "x").identity == model.identity)
+        }
+    }
+
     @Test func everyTruncationIsAnError() {
         let whole = SafeTensorsBuilder.tiny().data
         for count in 0..<whole.count {

@@ -21,7 +21,9 @@ package struct SafeTensorsFile {
     /// The largest header that the format allows.
     private static let longestHeader = 100_000_000
 
-    package init(_ data: Data) throws(ModelError.Reason) {
+    package init(_ bytes: Data) throws(ModelError.Reason) {
+        // Positions count from the first byte, which in a part of other data has another index.
+        let data = bytes.startIndex == 0 ? bytes : Data(bytes)
         guard data.count >= 8 else { throw .malformed("it has only \(data.count) bytes") }
         let length = data.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
         guard length <= Self.longestHeader, Int(length) <= data.count - 8 else {
