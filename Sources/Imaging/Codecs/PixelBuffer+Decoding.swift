@@ -42,6 +42,8 @@ package enum ImageFile {
         guard Int(status.st_size) <= limit else {
             throw ImageError(source: path, reason: .fileTooLarge(bytes: Int(status.st_size), limit: limit))
         }
+        // Foundation 6.3 leaks a page whenever it reads an empty file.
+        guard status.st_size > 0 else { return Data() }
         do {
             return try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
