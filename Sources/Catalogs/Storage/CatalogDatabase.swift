@@ -50,6 +50,8 @@ struct CatalogDatabase: Sendable {
             var configuration = configuration
             configuration.prepareDatabase { db in
                 guard !db.configuration.readonly else { return }
+                // What is committed is on the disk: SQLite syncs a log at checkpoints only, unless told otherwise.
+                try db.execute(sql: "PRAGMA synchronous = FULL")
                 // The log stays when the last writer closes, empty: readers without write access cannot make one.
                 var stays: CInt = 1
                 sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &stays)
