@@ -9,8 +9,8 @@ EXTRAS_BUILD = .build-extras
 EXTRAS_FLAGS = --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
-.PHONY: help build test demo example smoke-training bench bench-quick bench-concurrency lint man docs \
-	dependencies extra-dependencies clean
+.PHONY: help build test demo example smoke-training bench bench-quick bench-concurrency fuzz faults test-address \
+	test-thread test-undefined lint man docs dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
@@ -21,6 +21,9 @@ help:
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
 	@echo "make bench-quick     compare with the limits of the machine, in a minute"
 	@echo "make bench-concurrency  many searches in flight, beside other tasks"
+	@echo "make fuzz            fuzz what reads files, SECONDS=60 per harness"
+	@echo "make faults          break commands that write: failing calls, kills, loss of power; SAMPLE=50"
+	@echo "make test-address    run the tests under the address sanitizer; test-thread and test-undefined"
 	@echo "make lint            check the format of Swift, C and Python"
 	@echo "make man             write the man page, $(OUTPUT)/lookalike.1"
 	@echo "make docs            build the documentation, $(OUTPUT)/docs"
@@ -78,6 +81,18 @@ bench-concurrency: dependencies
 	cd Benchmarks && for run in "878 128 standard" "200000 256 prints" "1000000 128 prints"; do \
 		.build/release/Concurrency $$run; done
 
+# libFuzzer for so many seconds per harness.
+fuzz:
+	Scripts/fuzz $(or $(SECONDS),60)
+
+# Failing system calls, kills and losses of power while a catalog is written: SAMPLE of each, or “all”.
+faults: dependencies
+	Scripts/faults $(or $(SAMPLE),50)
+
+# The tests under a sanitizer, each with a build folder of its own.
+test-address test-thread test-undefined: dependencies
+	Scripts/test-sanitized $(@:test-%=%)
+
 # “Scripts/lint --fix” formats.
 lint:
 	Scripts/lint
@@ -96,4 +111,4 @@ docs: dependencies
 	Scripts/docs $(OUTPUT)/docs
 
 clean:
-	rm -rf .build $(EXTRAS_BUILD) Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
+	rm -rf .build .build-fuzz .build-sanitized-* $(EXTRAS_BUILD) Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)

@@ -1,0 +1,28 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// What libFuzzer calls: `Scripts/fuzz` builds them with its `main`.
+func harness(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name, dependencies: ["FuzzSupport"] + dependencies, swiftSettings: [.unsafeFlags(["-parse-as-library"])])
+}
+
+let lookalike = Target.Dependency.product(name: "Lookalike", package: "lookalike")
+
+let package = Package(
+    name: "lookalike-fuzz",
+    dependencies: [
+        .package(name: "lookalike", path: ".."),
+        .package(name: "lookalike-system-stores", path: "../Extras/SystemStores"),
+    ],
+    targets: [
+        .target(name: "FuzzSupport"),
+        harness("ImageFuzz", [lookalike]),
+        harness("ModelFuzz", [lookalike]),
+        harness("ManifestFuzz", [lookalike]),
+        harness("CodingFuzz", [lookalike]),
+        harness("CatalogFuzz", [lookalike]),
+        harness("StoreFuzz", [.product(name: "SystemStores", package: "lookalike-system-stores")]),
+    ],
+    swiftLanguageModes: [.v6]
+)

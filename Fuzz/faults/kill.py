@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Kills each command that writes at random moments, and checks what is left of the catalog.
+
+kill.py --program .build/release/lookalike [--count 50]
+"""
+
+import argparse
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from catalog_commands import Lookalike, check, writes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=Path, required=True, help="the command “lookalike”")
+    parser.add_argument("--count", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    lookalike = Lookalike(options.program)
+    choice = random.Random(options.seed)
+    scratch = Path(tempfile.mkdtemp(prefix="lookalike-kill-"))
+    commands = writes(lookalike, scratch)
+    folder, longest = scratch / "run", {}
+    killed, findings = 0, 0
+    for number in range(options.count):
+        write = commands[number % len(commands)]
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        write.prepare(folder)
+        if write.name not in longest:
+            start = time.monotonic()
+            lookalike.run(*write.arguments(folder))
+            longest[write.name] = time.monotonic() - start
+            shutil.rmtree(folder)
+            folder.mkdir()
+            write.prepare(folder)
+        process = subprocess.Popen(
+            [lookalike.program, *write.arguments(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(choice.uniform(0, longest[write.name]))
+        process.kill()
+        status = process.wait()
+        killed += status < 0
+        problem = check(lookalike, write, folder, status == 0)
+        if problem:
+            findings += 1
+            print(f"{write.name}, kill {number}: {problem}", flush=True)
+    shutil.rmtree(scratch)
+    print(f"{killed} of {options.count} commands killed, {findings} findings (seed {options.seed})")
+    # A test whose commands are all done before they are killed shows nothing.
+    sys.exit(findings > 0 or killed < options.count / 4)
+
+
+if __name__ == "__main__":
+    main()
