@@ -9,7 +9,7 @@ EXTRAS_BUILD = .build-extras
 EXTRAS_FLAGS = --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 
-.PHONY: help build test demo example smoke-training bench bench-quick bench-concurrency fuzz faults test-address \
+.PHONY: help build test demo example smoke-training bench bench-quick bench-concurrency fuzz faults test-address test-emulated \
 	test-thread test-undefined lint man docs dependencies extra-dependencies clean
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make bench-concurrency  many searches in flight, beside other tasks"
 	@echo "make fuzz            fuzz what reads files, SECONDS=60 per harness"
 	@echo "make faults          break commands that write: failing calls, kills, loss of power; SAMPLE=50"
+	@echo "make test-emulated   compare the kernels, those for Arm under emulation, with the portable ones"
 	@echo "make test-address    run the tests under the address sanitizer; test-thread and test-undefined"
 	@echo "make lint            check the format of Swift, C and Python"
 	@echo "make man             write the man page, $(OUTPUT)/lookalike.1"
@@ -89,6 +90,10 @@ fuzz:
 faults: dependencies
 	Scripts/faults $(or $(SAMPLE),50)
 
+# The kernels of this CPU, and those for Arm under emulation, against the portable ones.
+test-emulated:
+	Scripts/test-emulated
+
 # The tests under a sanitizer, each with a build folder of its own.
 test-address test-thread test-undefined: dependencies
 	Scripts/test-sanitized $(@:test-%=%)
@@ -111,4 +116,4 @@ docs: dependencies
 	Scripts/docs $(OUTPUT)/docs
 
 clean:
-	rm -rf .build .build-fuzz .build-sanitized-* $(EXTRAS_BUILD) Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
+	rm -rf .build .build-fuzz .build-emulated .build-sanitized-* $(EXTRAS_BUILD) Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)

@@ -1,0 +1,281 @@
+// Compares the kernels of every SIMD target that the CPU has with the portable ones, on pseudorandom inputs.
+//
+// The Swift tests do the same and more; this program also runs where there is no Swift, such as an emulated Arm CPU.
+// Results in integers, distances and dot products have to be the same to the bit; others agree to within a tolerance.
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "CKernels.h"
+
+enum { BLOCK = LK_CHANNEL_BLOCK, MOST = 1 << 16, ROUNDS = 6 };
+
+// The vector targets approximate the arc tangent, to a thousandth of a bin of 256 samples.
+static const float tolerance = 1e-4f, angle_tolerance = 5e-3f;
+static uint64_t state;
+static const lk_kernels *portable, *tested;
+static int failures;
+
+static uint32_t draw(void) {
+    // SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014).
+    uint64_t z = (state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return (uint32_t)((z ^ (z >> 31)) >> 16);
+}
+
+static int32_t between(int32_t low, int32_t high) { return low + (int32_t)(draw() % (uint32_t)(high - low + 1)); }
+static float unit(void) { return (float)(draw() & 0xFFFFFF) / (1 << 24); }
+
+static void fill_floats(float *to, size_t count) {
+    for (size_t i = 0; i < count; i++) to[i] = 2 * unit() - 1;
+}
+
+static void fill_bytes(void *to, size_t count) {
+    uint8_t *bytes = to;
+    // The extremes are frequent, so that sums which do not fit show.
+    for (size_t i = 0; i < count; i++) bytes[i] = i % 5 == 0 ? 255 : (uint8_t)draw();
+}
+
+static void report(const char *name, int round, size_t place) {
+    printf("%s: %s differs in round %d at %zu\n", tested->name, name, round, place);
+    failures++;
+}
+
+static void same(const char *name, int round, const void *a, const void *b, size_t count) {
+    const uint8_t *left = a, *right = b;
+    for (size_t i = 0; i < count; i++)
+        if (left[i] != right[i]) {
+            report(name, round, i);
+            return;
+        }
+}
+
+static void close_within(float limit, const char *name, int round, const float *a, const float *b, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        // Not “above”: a NaN is a difference.
+        if (!(fabsf(a[i] - b[i]) <= limit * fmaxf(1, fabsf(a[i])))) {
+            printf("%g, not %g: ", b[i], a[i]);
+            report(name, round, i);
+            return;
+        }
+}
+
+static void close_to(const char *name, int round, const float *a, const float *b, size_t count) {
+    close_within(tolerance, name, round, a, b, count);
+}
+
+// Inputs, and the outputs of both. Outputs begin equal, so that a write beyond the end shows.
+static float floats[3][MOST], results[2][MOST];
+static uint8_t bytes[2][MOST], byte_results[2][MOST];
+static int32_t integers[2][MOST];
+
+static void begin(void) {
+    for (int i = 0; i < 3; i++) fill_floats(floats[i], MOST);
+    for (int i = 0; i < 2; i++) {
+        fill_bytes(bytes[i], MOST);
+        for (int j = 0; j < MOST; j++) results[i][j] = 0;
+        memset(byte_results[i], 7, MOST);
+        memset(integers[i], 7, sizeof integers[i]);
+    }
+}
+
+static const lk_kernels *side(int which) { return which == 0 ? portable : tested; }
+
+static void distances(int round) {
+    const size_t dimension = (size_t)between(1, 300), count = (size_t)between(0, 40), stride = dimension + 3;
+    for (int i = 0; i < 2; i++)
+        side(i)->squared_distances(floats[0], floats[1], (ptrdiff_t)stride, count, dimension, results[i]);
+    same("squared_distances", round, results[0], results[1], (count + 1) * sizeof(float));
+    for (int i = 0; i < 2; i++)
+        side(i)->dot_products(floats[0], floats[1], (ptrdiff_t)stride, count, dimension, results[i]);
+    same("dot_products", round, results[0], results[1], (count + 1) * sizeof(float));
+    for (int i = 0; i < 2; i++)
+        side(i)->quantized_dot_products((int8_t *)bytes[0], bytes[1], (ptrdiff_t)stride, count, dimension, integers[i]);
+    same("quantized_dot_products", round, integers[0], integers[1], (count + 1) * sizeof(int32_t));
+
+    const size_t quads = (dimension + 3) / 4, groups = (count + 15) / 16, queries = (size_t)between(1, 9);
+    static uint8_t packed[2][MOST];
+    for (int i = 0; i < 2; i++) {
+        side(i)->pack_quantized_rows(bytes[1], (ptrdiff_t)stride, count, dimension, packed[i]);
+        side(i)->quantized_products((int8_t *)bytes[0], queries, packed[i], groups, quads, integers[i]);
+    }
+    same("pack_quantized_rows", round, packed[0], packed[1], groups * quads * 64);
+    same("quantized_products", round, integers[0], integers[1], (queries * groups * 16 + 1) * sizeof(int32_t));
+
+    const lk_distance_bound bound = {0.3f, 0.9f, 1.1f, 5000, 0.2f};
+    static uint32_t found[2][64];
+    size_t within[2];
+    for (int i = 0; i < 2; i++)
+        within[i] =
+            side(i)->select_candidates(&bound, integers[0], floats[0], floats[1], floats[2], count, 0.1f, found[i]);
+    if (within[0] != within[1]) report("select_candidates", round, within[1]);
+    else same("select_candidates", round, found[0], found[1], within[0] * sizeof(uint32_t));
+}
+
+static void convolutions(int round) {
+    const int kernel = (int[]){1, 3, 5}[between(0, 2)], step = between(1, 8), width = between(1, 9);
+    const int height = between(1, 3), inputs = between(1, 2), outputs = between(1, 2);
+    const int columns = (width - 1) * step + kernel, rows = (height - 1) * step + kernel;
+    const size_t count = (size_t)(outputs * width * height * BLOCK);
+    for (int i = 0; i < 2; i++) {
+        const lk_convolution convolution = {.input = floats[0],
+                                            .input_block_stride = columns * rows * BLOCK,
+                                            .input_row_stride = columns * BLOCK,
+                                            .input_pixel_stride = BLOCK,
+                                            .input_channels = inputs * BLOCK - round % 3,
+                                            .weights = floats[1],
+                                            .bias = floats[2],
+                                            .residual = round % 2 ? floats[2] + 64 : NULL,
+                                            .output = results[i],
+                                            .output_block_stride = width * height * BLOCK,
+                                            .output_row_stride = width * BLOCK,
+                                            .output_width = width,
+                                            .kernel_height = kernel,
+                                            .kernel_width = kernel,
+                                            .stride = step,
+                                            .relu = round % 2 == 0};
+        side(i)->convolve(&convolution, 0, outputs, 0, height);
+    }
+    close_to("convolve", round, results[0], results[1], count + 1);
+    memcpy(results[1], results[0], sizeof results[0]);
+    for (int i = 0; i < 2; i++) {
+        const lk_quantized_convolution convolution = {.input = bytes[0],
+                                                      .input_block_stride = columns * rows * BLOCK,
+                                                      .input_row_stride = columns * BLOCK,
+                                                      .input_blocks = inputs,
+                                                      .weights = (int8_t *)bytes[1],
+                                                      .scales = floats[1],
+                                                      .bias = floats[2],
+                                                      .quantized_residual = round % 2 ? bytes[1] + 99 : NULL,
+                                                      .residual_scale = 0.7f,
+                                                      .quantized_output = round % 3 ? byte_results[i] : NULL,
+                                                      .output = results[i],
+                                                      .output_block_stride = width * height * BLOCK,
+                                                      .output_row_stride = width * BLOCK,
+                                                      .output_width = width,
+                                                      .kernel_height = kernel,
+                                                      .kernel_width = kernel,
+                                                      .stride = step,
+                                                      .relu = true};
+        side(i)->convolve_quantized(&convolution, 0, outputs, 0, height);
+    }
+    same("convolve_quantized to int8", round, byte_results[0], byte_results[1], count + 1);
+    same("convolve_quantized", round, results[0], results[1], (count + 1) * sizeof(float));
+
+    const lk_winograd winograd = {.width = between(5, 8), .height = between(5, 8), .tile_rows = 2, .tile_columns = 2};
+    for (int i = 0; i < 2; i++)
+        side(i)->winograd_input(&winograd, floats[0], 10 * 10 * BLOCK, 10 * BLOCK, 2, results[i]);
+    close_to("winograd_input", round, results[0], results[1], 36 * 2 * 4 * BLOCK);
+    for (int i = 0; i < 2; i++)
+        side(i)->winograd_output(&winograd, floats[0], 2, floats[1], round % 2 ? floats[2] : NULL, results[i],
+                                 8 * 8 * BLOCK, 8 * BLOCK, true);
+    close_to("winograd_output", round, results[0], results[1], 2 * 8 * 8 * BLOCK);
+    for (int i = 0; i < 2; i++) side(i)->generalized_mean(floats[0], 9 * BLOCK, 7, 5, 3, 1e-6f, results[i]);
+    close_to("generalized_mean", round, results[0], results[1], BLOCK + 1);
+}
+
+static void resizing(int round) {
+    const int channels = (int[]){1, 3, 4}[between(0, 2)], width = between(8, 90), factor = between(1, 9);
+    const int32_t cells = (width + factor - 1) / factor;
+    static uint16_t sums[2][MOST];
+    memset(sums, 0, sizeof sums);
+    for (int i = 0; i < 2; i++) side(i)->sum_rows(bytes[0], width * channels, 5, (size_t)(width * channels), sums[i]);
+    same("sum_rows", round, sums[0], sums[1], ((size_t)(width * channels) + 1) * sizeof(uint16_t));
+    for (int i = 0; i < 2; i++) side(i)->sum_columns(sums[0], channels, width, factor, true, results[i]);
+    same("sum_columns", round, results[0], results[1], ((size_t)cells * 4 + 1) * sizeof(float));
+    for (int i = 0; i < 2; i++) side(i)->sum_cells(bytes[0], width * 4, 7, width, 4 * (1 + factor % 3), results[i]);
+    same("sum_cells", round, results[0], results[1], (size_t)cells * sizeof(float));
+
+    lk_filter_span spans[30];
+    for (int i = 0; i < 30; i++)
+        spans[i] = (lk_filter_span){.first = between(0, 50), .count = between(1, 9), .offset = i};
+    for (int i = 0; i < 2; i++) side(i)->filter_columns(floats[0], spans, floats[1], 30, results[i]);
+    close_to("filter_columns", round, results[0], results[1], 30 * 4 + 1);
+    for (int i = 0; i < 2; i++) side(i)->filter_row(floats[0], spans, floats[1], 30, results[i]);
+    close_to("filter_row", round, results[0], results[1], 31);
+    for (int i = 0; i < 2; i++) side(i)->accumulate(floats[0], 0.3f, (size_t)width, results[i]);
+    close_to("accumulate", round, results[0], results[1], (size_t)width + 1);
+    lk_pixel_layout layout = {.order = (lk_channel_order)(round % 3),
+                              .premultiplied = round % 2,
+                              .multiply = {2, 3, 4},
+                              .add = {-1, 0, 1},
+                              .pixel_stride = 3 + round};
+    for (int i = 0; i < 2; i++) side(i)->write_pixels(floats[0], width, &layout, results[i]);
+    close_to("write_pixels", round, results[0], results[1], (size_t)(width * layout.pixel_stride));
+    for (int i = 0; i < 2; i++) side(i)->write_bytes(floats[0], 300, (size_t)width, byte_results[i]);
+    same("write_bytes", round, byte_results[0], byte_results[1], (size_t)width + 1);
+    const lk_projection projection = {{1.1f, 0.1f, -2, 0.05f, 0.9f, 1, 1e-3f, 2e-3f, 1}};
+    for (int i = 0; i < 2; i++) side(i)->sample(floats[0], 40, 30, &projection, 7, width, results[i]);
+    close_to("sample", round, results[0], results[1], (size_t)width * 4);
+    for (int i = 0; i < 2; i++) side(i)->luma_row(bytes[0], channels, floats[1], width, results[i]);
+    close_to("luma_row", round, results[0], results[1], (size_t)width + 1);
+}
+
+static void features(int round) {
+    const lk_plane plane = {.pixels = floats[0], .stride = 64, .width = 50, .height = 40};
+    static float line[64 + 2 * LK_LARGEST_BLUR_RADIUS], difference[2][MOST];
+    float taps[8];
+    for (int i = 0; i < 8; i++) taps[i] = 0.1f / (float)(i + 1);
+    for (int i = 0; i < 2; i++) side(i)->gaussian_blur(&plane, taps, 1 + round % 7, line, results[i], difference[i]);
+    for (int row = 0; row < 40; row++) {
+        close_to("gaussian_blur", round, results[0] + row * 64, results[1] + row * 64, 50);
+        close_to("gaussian_blur, difference", round, difference[0] + row * 64, difference[1] + row * 64, 50);
+    }
+    const float *planes[3] = {floats[0], floats[1], floats[2]};
+    static lk_pixel pixels[2][4096];
+    size_t found[2];
+    for (int i = 0; i < 2; i++) found[i] = side(i)->scale_space_extrema(planes, 64, 50, 40, 5, 0.2f, pixels[i], 4096);
+    if (found[0] != found[1]) report("scale_space_extrema", round, found[1]);
+    else same("scale_space_extrema", round, pixels[0], pixels[1], found[0] * sizeof(lk_pixel));
+    const lk_patch patch = {.plane = plane, .x = 24.3f, .y = 19.8f, .spacing = 0.9f, .cosine = 0.8f, .sine = 0.6f};
+    for (int i = 0; i < 2; i++) side(i)->orientation_histogram(&patch, floats[1], results[i]);
+    close_within(angle_tolerance, "orientation_histogram", round, results[0], results[1], LK_ORIENTATION_BINS);
+    for (int i = 0; i < 2; i++) side(i)->gradient_descriptor(&patch, floats[1], results[i]);
+    close_within(angle_tolerance, "gradient_descriptor", round, results[0], results[1], LK_DESCRIPTOR_LENGTH);
+
+    lk_quantization quantized[2];
+    for (int i = 0; i < 2; i++) quantized[i] = side(i)->quantize_components(floats[1], 128, (int8_t *)byte_results[i]);
+    same("quantize_components", round, byte_results[0], byte_results[1], 128);
+    if (quantized[0].sum != quantized[1].sum || quantized[0].unit != quantized[1].unit)
+        report("quantize_components, unit and sum", round, 0);
+    for (int j = 0; j < 256; j++) integers[0][j] = between(-9000, 9000);
+    lk_nearest_centers nearest[2] = {{.capacity = 5}, {.capacity = 5}};
+    for (int i = 0; i < 2; i++) side(i)->offer_centers(integers[0], 17, 0.01f, floats[0], 256, 3, &nearest[i]);
+    same("offer_centers", round, nearest[0].indices, nearest[1].indices, 5 * sizeof(int32_t));
+    lk_best_two best[2];
+    for (int i = 0; i < 2; i++) side(i)->best_two(integers[0], 17, floats[0], 256, &best[i]);
+    if (best[0].row != best[1].row || best[0].best != best[1].best || best[0].second != best[1].second)
+        report("best_two", round, 0);
+    static lk_hamming near[2][256];
+    for (int i = 0; i < 2; i++)
+        found[i] = side(i)->hamming_within(0x123456789ABCDEFu, (uint64_t *)(void *)floats[0], 251, 30, near[i]);
+    if (found[0] != found[1]) report("hamming_within", round, found[1]);
+    else same("hamming_within", round, near[0], near[1], found[0] * sizeof(lk_hamming));
+}
+
+int main(void) {
+    int targets = 0;
+    portable = lk_kernels_for(LK_TARGET_PORTABLE);
+    for (lk_simd_target target = LK_TARGET_NEON; target <= LK_TARGET_AVX512VNNI; target++) {
+        tested = lk_kernels_for(target);
+        if (!tested) continue;
+        targets++;
+        for (int round = 0; round < ROUNDS; round++) {
+            state = (uint64_t)round * 1000 + 5;
+            begin();
+            distances(round);
+            begin();
+            convolutions(round);
+            begin();
+            resizing(round);
+            begin();
+            features(round);
+        }
+        printf("%s: %s\n", tested->name, failures ? "differs from the portable kernels" : "as the portable kernels");
+    }
+    if (targets == 0) printf("this CPU has no SIMD target\n");
+    return failures > 0 || targets == 0;
+}
