@@ -1,6 +1,11 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+/// An optional library of the C decoders; without its trait nothing names its headers or its binary.
+func library(_ name: String, _ trait: String) -> Target.Dependency {
+    .target(name: name, condition: .when(traits: [trait]))
+}
+
 /// The default model for the targets that use it if they are given none; without its trait they do not link it.
 let defaultModel = Target.Dependency.target(name: "DefaultModel", condition: .when(traits: ["DefaultModel"]))
 
@@ -16,7 +21,14 @@ let package = Package(
         .trait(
             name: "DefaultModel",
             description: "Links the default model's weights (15 MB): catalogs without a model of their own use it."),
-        .default(enabledTraits: ["DefaultModel"]),
+        .trait(name: "WebP", description: "Reads WebP files with libwebp."),
+        .trait(name: "HEIF", description: "Reads HEIC and AVIF files with libheif."),
+        .trait(name: "GIF", description: "Reads the first frame of GIF files with giflib."),
+        .trait(name: "TIFF", description: "Reads the first page of TIFF files with libtiff."),
+        .trait(
+            name: "ColorManagement",
+            description: "Converts colors through ICC profiles with tables, those of CMYK among them, with lcms2."),
+        .default(enabledTraits: ["DefaultModel", "WebP", "HEIF", "GIF", "TIFF", "ColorManagement"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -32,10 +44,38 @@ let package = Package(
         .systemLibrary(
             name: "COpenSSL", path: "Sources/SystemLibraries/COpenSSL", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CWebP", path: "Sources/SystemLibraries/CWebP", pkgConfig: "libwebp",
+            providers: [.apt(["libwebp-dev"])]),
+        .systemLibrary(
+            name: "CHEIF", path: "Sources/SystemLibraries/CHEIF", pkgConfig: "libheif",
+            providers: [.apt(["libheif-dev"])]),
+        // giflib comes without a file for pkg-config.
+        .systemLibrary(name: "CGIF", path: "Sources/SystemLibraries/CGIF", providers: [.apt(["libgif-dev"])]),
+        .systemLibrary(
+            name: "CTIFF", path: "Sources/SystemLibraries/CTIFF", pkgConfig: "libtiff-4",
+            providers: [.apt(["libtiff-dev"])]),
+        .systemLibrary(
+            name: "CLCMS", path: "Sources/SystemLibraries/CLCMS", pkgConfig: "lcms2",
+            providers: [.apt(["liblcms2-dev"])]),
         .target(
-            name: "CImageCodecs", dependencies: ["CPNG", "CJPEG"],
+            name: "CImageCodecs",
+            dependencies: [
+                "CPNG", "CJPEG", library("CWebP", "WebP"), library("CHEIF", "HEIF"), library("CGIF", "GIF"),
+                library("CTIFF", "TIFF"), library("CLCMS", "ColorManagement"),
+            ],
+            cSettings: [
+                .define("LK_WEBP", .when(traits: ["WebP"])), .define("LK_HEIF", .when(traits: ["HEIF"])),
+                .define("LK_GIF", .when(traits: ["GIF"])), .define("LK_TIFF", .when(traits: ["TIFF"])),
+                .define("LK_COLOR_MANAGEMENT", .when(traits: ["ColorManagement"])),
+            ],
             // Without pkg-config nothing else names the libraries to the linker: module maps do so for Swift alone.
-            linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("jpeg")]),
+            linkerSettings: [
+                .linkedLibrary("png16"), .linkedLibrary("jpeg"), .linkedLibrary("z"),
+                .linkedLibrary("webp", .when(traits: ["WebP"])), .linkedLibrary("heif", .when(traits: ["HEIF"])),
+                .linkedLibrary("gif", .when(traits: ["GIF"])), .linkedLibrary("tiff", .when(traits: ["TIFF"])),
+                .linkedLibrary("lcms2", .when(traits: ["ColorManagement"])),
+            ]),
         .target(name: "CKernels"),
         .target(name: "Compute", dependencies: ["CKernels", "COpenSSL"]),
         .target(name: "Imaging", dependencies: ["CImageCodecs", "CKernels", "Compute"]),

@@ -50,41 +50,18 @@ static void open_errors(struct jpeg_error_mgr **slot, error_manager *errors, cha
     errors->message = message;
 }
 
-static uint32_t read_number(const uint8_t *p, int bytes, bool little) {
-    uint32_t value = 0;
-    for (int i = 0; i < bytes; i++) value |= (uint32_t)p[i] << 8 * (little ? i : bytes - 1 - i);
-    return value;
-}
-
-// The Orientation tag (0x0112) of the first directory: EXIF 2.32, section 4.6.4; TIFF 6.0, section 2.
-// Anything malformed means "as stored".
-static uint16_t exif_orientation(jpeg_saved_marker_ptr marker) {
+static uint16_t orientation(jpeg_saved_marker_ptr marker) {
     for (; marker; marker = marker->next) {
-        const uint8_t *p = marker->data;
-        size_t count = marker->data_length;
-        if (marker->marker != JPEG_APP0 + 1 || count < 14 || memcmp(p, "Exif\0\0", 6) != 0) continue;
-        p += 6;
-        count -= 6;
-        bool little = p[0] == 'I';
-        if (memcmp(p, little ? "II" : "MM", 2) != 0 || read_number(p + 2, 2, little) != 42) return 1;
-        uint32_t directory = read_number(p + 4, 4, little);
-        if (directory > count - 2) return 1;
-        uint32_t entries = read_number(p + directory, 2, little);
-        for (uint32_t i = 0; i < entries; i++) {
-            size_t at = (size_t)directory + 2 + (size_t)i * 12;
-            if (at + 12 > count) return 1;
-            if (read_number(p + at, 2, little) != 0x0112) continue;
-            uint32_t value = read_number(p + at + 8, 2, little);
-            return value >= 1 && value <= 8 ? (uint16_t)value : 1;
-        }
-        return 1;
+        if (marker->marker != JPEG_APP0 + 1 || marker->data_length < 6) continue;
+        if (memcmp(marker->data, "Exif\0\0", 6) != 0) continue;
+        return lk_exif_orientation(marker->data + 6, marker->data_length - 6);
     }
     return 1;
 }
 
 static void describe(struct jpeg_decompress_struct *jpeg, lk_image_header *header) {
     memset(header, 0, sizeof *header);
-    header->orientation = exif_orientation(jpeg->marker_list);
+    header->orientation = orientation(jpeg->marker_list);
     switch (jpeg->jpeg_color_space) {
     case JCS_GRAYSCALE:
         jpeg->out_color_space = JCS_GRAYSCALE;
@@ -121,7 +98,7 @@ static uint32_t count_scans(const uint8_t *bytes, size_t count) {
         if (marker == 0xd9) break;
         if (marker == 0xda) scans++;
         if (at + 2 > count) break;
-        at += read_number(bytes + at, 2, false);
+        at += (size_t)bytes[at] << 8 | bytes[at + 1];
     }
     return scans;
 }

@@ -1,5 +1,5 @@
-// libpng and libjpeg-turbo behind functions that return instead of jumping: both report errors
-// through setjmp, which Swift cannot call.
+// Image libraries behind functions that return instead of jumping: libpng and libjpeg-turbo report errors through
+// setjmp, which Swift cannot call. The functions of an optional library are defined if its trait is enabled.
 
 #ifndef LOOKALIKE_CIMAGECODECS_H
 #define LOOKALIKE_CIMAGECODECS_H
@@ -15,11 +15,19 @@ typedef struct {
     uint32_t height;
     uint32_t channels;  // of the decoded pixels: 1 gray, 2 gray + alpha, 3 RGB, 4 RGB + alpha or CMYK
     bool is_cmyk;
-    bool is_inverted;      // Adobe's CMYK files store 255 for no ink
-    uint16_t orientation;  // EXIF, 1...8
-    uint32_t scans;        // of the file; 1 where the decoder reads the pixels in one go
-    // Bytes that decoding allocates beside the pixels: the coefficients of a JPEG file with several scans.
+    bool is_inverted;       // Adobe's CMYK files store 255 for no ink
+    bool is_premultiplied;  // colors are multiplied with alpha
+    bool is_unsupported;    // a header that cannot be read is no damage, but a kind that the library does not read
+    uint16_t orientation;   // EXIF, 1...8
+    uint32_t scans;         // of the file; 1 where the decoder reads the pixels in one go
+    // Bytes that decoding allocates beside the pixels, such as the coefficients of a JPEG file with several scans.
     uint64_t working_bytes;
+    // What a HEIF or TIFF reader found out about the colors; other formats leave it to the caller.
+    const uint8_t *profile;  // ICC; NULL for none; belongs to the reader
+    size_t profile_count;
+    bool has_code_points;  // the two below are there
+    uint16_t primaries;    // ITU-T H.273, table 2
+    uint16_t transfer;     // ITU-T H.273, table 3
 } lk_image_header;
 
 // Each returns false with a reason in `message` (LK_CODEC_MESSAGE_LENGTH bytes).
@@ -44,6 +52,53 @@ bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths,
 // Fails at scan `maximum_scans` + 1.
 bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, const lk_image_header *header,
                     uint32_t maximum_scans, uint8_t *pixels, size_t stride, char *message);
+
+// The Orientation tag of an EXIF block, which is a TIFF file; 1 if there is none.
+uint16_t lk_exif_orientation(const uint8_t *bytes, size_t count);
+
+// Inflates a zlib stream. Returns the number of bytes, 0 if the stream is damaged, ends early or has more than
+// `capacity`.
+size_t lk_inflate(const uint8_t *bytes, size_t count, uint8_t *out, size_t capacity);
+
+// `bytes` is a WebP file, or the data of one frame of an animation.
+bool lk_webp_read_header(const uint8_t *bytes, size_t count, lk_image_header *header, char *message);
+
+// Decodes to header->channels; `width` and `height` are those of the file, or smaller.
+bool lk_webp_decode(const uint8_t *bytes, size_t count, const lk_image_header *header, uint8_t *pixels, size_t stride,
+                    char *message);
+
+// Readers are like those of PNG files: opened with a header, decoded at most once, and closed. The bytes stay in use.
+typedef struct lk_heif_reader lk_heif_reader;
+
+// The primary image, with its own rotation, mirroring and cropping applied. With a needed size that is not zero, a
+// thumbnail of the same shape is read that has 1.5 times as many pixels along both sides; the header is then that of
+// the thumbnail. `full_width` and `full_height` are always those of the primary image.
+lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed_width, uint32_t needed_height,
+                             lk_image_header *header, uint32_t *full_width, uint32_t *full_height, char *message);
+// Rows follow each other without gaps. Only now the size is certain: it may be the header's with its sides exchanged.
+bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message);
+void lk_heif_decoded_size(const lk_heif_reader *reader, uint32_t *width, uint32_t *height);
+void lk_heif_close(lk_heif_reader *reader);
+
+typedef struct lk_gif_reader lk_gif_reader;
+
+// The first frame on its canvas.
+lk_gif_reader *lk_gif_open(const uint8_t *bytes, size_t count, lk_image_header *header, char *message);
+bool lk_gif_decode(lk_gif_reader *reader, uint8_t *pixels, size_t stride, char *message);
+void lk_gif_close(lk_gif_reader *reader);
+
+typedef struct lk_tiff_reader lk_tiff_reader;
+
+// The first page. No allocation of libtiff's is larger than `maximum_memory`.
+lk_tiff_reader *lk_tiff_open(const uint8_t *bytes, size_t count, size_t maximum_memory, lk_image_header *header,
+                             char *message);
+bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message);
+void lk_tiff_close(lk_tiff_reader *reader);
+
+// Converts pixels to 8-bit sRGB through an ICC profile, in place. `channels` is 3 or 4 for RGB, whose fourth byte stays
+// as it is; 4 for CMYK, which is then packed to RGB. `is_inverted`: 255 is no ink.
+bool lk_convert_profile(const uint8_t *profile, size_t profile_count, uint8_t *pixels, uint32_t width, uint32_t height,
+                        uint32_t channels, bool is_cmyk, bool is_inverted, char *message);
 
 // 8-bit gray (1), RGB (3) or RGBA (4) as a PNG file; the caller frees `*file`.
 bool lk_png_encode(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, size_t stride,

@@ -1,0 +1,175 @@
+// libheif: HEIC and AVIF.
+
+#ifdef LK_HEIF
+
+#include <libheif/heif.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "CImageCodecs.h"
+
+struct lk_heif_reader {
+    struct heif_context *context;
+    struct heif_image_handle *handle;
+    uint8_t *profile;
+    uint32_t width;
+    uint32_t height;
+    uint32_t channels;
+    bool is_deep;  // more than eight bits per channel
+};
+
+static bool is_fine(struct heif_error error, char *message) {
+    if (error.code == heif_error_Ok) return true;
+    snprintf(message, LK_CODEC_MESSAGE_LENGTH, "%s", error.message ? error.message : "libheif gave no reason");
+    return false;
+}
+
+void lk_heif_close(lk_heif_reader *reader) {
+    if (!reader) return;
+    if (reader->handle) heif_image_handle_release(reader->handle);
+    if (reader->context) heif_context_free(reader->context);
+    free(reader->profile);
+    free(reader);
+}
+
+// An ICC profile, or code points. A file may have both; the profile is then the one to use (ISO/IEC 23008-12).
+static void read_colors(lk_heif_reader *reader, lk_image_header *header) {
+    size_t count = heif_image_handle_get_raw_color_profile_size(reader->handle);
+    reader->profile = count ? malloc(count) : NULL;
+    if (reader->profile &&
+        heif_image_handle_get_raw_color_profile(reader->handle, reader->profile).code == heif_error_Ok) {
+        header->profile = reader->profile;
+        header->profile_count = count;
+        return;
+    }
+    struct heif_color_profile_nclx *nclx = NULL;
+    if (heif_image_handle_get_nclx_color_profile(reader->handle, &nclx).code != heif_error_Ok || !nclx) return;
+    header->has_code_points = true;
+    header->primaries = (uint16_t)nclx->color_primaries;
+    header->transfer = (uint16_t)nclx->transfer_characteristics;
+    heif_nclx_color_profile_free(nclx);
+}
+
+// Replaces the image's handle by that of the smallest thumbnail that is large enough and has the same shape.
+static void choose_thumbnail(lk_heif_reader *reader, uint32_t needed_width, uint32_t needed_height) {
+    heif_item_id ids[16];
+    int count = heif_image_handle_get_list_of_thumbnail_IDs(reader->handle, ids, 16);
+    struct heif_image_handle *best = NULL;
+    double width = heif_image_handle_get_width(reader->handle), height = heif_image_handle_get_height(reader->handle);
+    for (int i = 0; i < count; i++) {
+        struct heif_image_handle *thumbnail = NULL;
+        if (heif_image_handle_get_thumbnail(reader->handle, ids[i], &thumbnail).code != heif_error_Ok) continue;
+        double across = heif_image_handle_get_width(thumbnail), down = heif_image_handle_get_height(thumbnail);
+        bool is_large = across * 2 >= needed_width * 3.0 && down * 2 >= needed_height * 3.0;
+        // Within a pixel of rounding.
+        double skew = across * height - down * width;
+        bool is_alike = skew <= (width > height ? width : height) && -skew <= (width > height ? width : height);
+        bool is_smaller = across < (best ? heif_image_handle_get_width(best) : width);
+        if (is_large && is_alike && is_smaller) {
+            if (best) heif_image_handle_release(best);
+            best = thumbnail;
+        } else {
+            heif_image_handle_release(thumbnail);
+        }
+    }
+    if (!best) return;
+    heif_image_handle_release(reader->handle);
+    reader->handle = best;
+}
+
+lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed_width, uint32_t needed_height,
+                             lk_image_header *header, uint32_t *full_width, uint32_t *full_height, char *message) {
+    lk_heif_reader *reader = calloc(1, sizeof *reader);
+    if (reader) reader->context = heif_context_alloc();
+    if (!reader || !reader->context) {
+        snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
+        lk_heif_close(reader);
+        return NULL;
+    }
+    memset(header, 0, sizeof *header);
+    if (!is_fine(heif_context_read_from_memory_without_copy(reader->context, bytes, count, NULL), message) ||
+        !is_fine(heif_context_get_primary_image_handle(reader->context, &reader->handle), message)) {
+        lk_heif_close(reader);
+        return NULL;
+    }
+    int width = heif_image_handle_get_width(reader->handle), height = heif_image_handle_get_height(reader->handle);
+    *full_width = width > 0 ? (uint32_t)width : 0;
+    *full_height = height > 0 ? (uint32_t)height : 0;
+    // Colors are those of the whole image, which a thumbnail may leave out.
+    read_colors(reader, header);
+    if (needed_width && needed_height) choose_thumbnail(reader, needed_width, needed_height);
+    width = heif_image_handle_get_width(reader->handle);
+    height = heif_image_handle_get_height(reader->handle);
+    header->width = reader->width = width > 0 ? (uint32_t)width : 0;
+    header->height = reader->height = height > 0 ? (uint32_t)height : 0;
+    header->channels = reader->channels = heif_image_handle_has_alpha_channel(reader->handle) ? 4 : 3;
+    header->is_premultiplied = heif_image_handle_is_premultiplied_alpha(reader->handle);
+    // libheif has applied the file's rotation; the EXIF block repeats it.
+    header->orientation = 1;
+    header->scans = 1;
+    // Luma and chroma at full resolution, and libheif's own RGB.
+    reader->is_deep = heif_image_handle_get_luma_bits_per_pixel(reader->handle) > 8;
+    uint64_t depth = reader->is_deep ? 2 : 1;
+    header->working_bytes = 2 * depth * header->channels * header->width * header->height;
+    return reader;
+}
+
+// Eight bits of `bits`, rounded to nearest.
+static void round_row(const uint8_t *from, size_t count, int bits, uint8_t *to) {
+    const uint32_t largest = (1u << bits) - 1;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t value = (uint32_t)from[2 * i] | (uint32_t)from[2 * i + 1] << 8;
+        to[i] = (uint8_t)(((value < largest ? value : largest) * 255 + largest / 2) / largest);
+    }
+}
+
+static bool copy_pixels(lk_heif_reader *reader, const struct heif_image *image, uint8_t *pixels) {
+    int stride = 0;
+    const uint8_t *from = heif_image_get_plane_readonly(image, heif_channel_interleaved, &stride);
+    int bits = heif_image_get_bits_per_pixel_range(image, heif_channel_interleaved);
+    uint32_t width = (uint32_t)heif_image_get_width(image, heif_channel_interleaved);
+    uint32_t height = (uint32_t)heif_image_get_height(image, heif_channel_interleaved);
+    bool is_same = width == reader->width && height == reader->height;
+    // The size of the header is wrong where a quarter turn comes first in the list of properties.
+    bool is_turned = width == reader->height && height == reader->width;
+    if (!from || !(is_same || is_turned) || bits < 8 || bits > 16 || (bits > 8) != reader->is_deep) return false;
+    reader->width = width;
+    reader->height = height;
+    size_t row = (size_t)width * reader->channels;
+    for (uint32_t y = 0; y < height; y++, from += stride, pixels += row) {
+        if (reader->is_deep) round_row(from, row, bits, pixels);
+        else memcpy(pixels, from, row);
+    }
+    return true;
+}
+
+bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message) {
+    struct heif_decoding_options *options = heif_decoding_options_alloc();
+    if (!options) {
+        snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
+        return false;
+    }
+    options->strict_decoding = 1;
+    struct heif_image *image = NULL;
+    bool has_alpha = reader->channels == 4;
+    enum heif_chroma chroma = reader->is_deep
+                                  ? has_alpha ? heif_chroma_interleaved_RRGGBBAA_LE : heif_chroma_interleaved_RRGGBB_LE
+                              : has_alpha ? heif_chroma_interleaved_RGBA
+                                          : heif_chroma_interleaved_RGB;
+    bool is_decoded = is_fine(heif_decode_image(reader->handle, &image, heif_colorspace_RGB, chroma, options), message);
+    heif_decoding_options_free(options);
+    if (!is_decoded) return false;
+    bool is_copied = copy_pixels(reader, image, pixels);
+    if (!is_copied) snprintf(message, LK_CODEC_MESSAGE_LENGTH, "its pixels have another size than its header says");
+    heif_image_release(image);
+    return is_copied;
+}
+
+void lk_heif_decoded_size(const lk_heif_reader *reader, uint32_t *width, uint32_t *height) {
+    *width = reader->width;
+    *height = reader->height;
+}
+
+#endif

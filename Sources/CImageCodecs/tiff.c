@@ -1,0 +1,180 @@
+// libtiff: the first page of a TIFF file.
+
+#ifdef LK_TIFF
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tiffio.h>
+
+#include "CImageCodecs.h"
+
+struct lk_tiff_reader {
+    const uint8_t *bytes;
+    size_t count;
+    size_t position;
+    TIFF *tiff;
+    char message[LK_CODEC_MESSAGE_LENGTH];  // the first error
+    uint32_t width;
+    uint32_t height;
+    bool is_cmyk;
+};
+
+static tmsize_t read_bytes(thandle_t handle, void *out, tmsize_t count) {
+    lk_tiff_reader *from = handle;
+    size_t left = from->position < from->count ? from->count - from->position : 0;
+    size_t taken = count < 0 ? 0 : (size_t)count < left ? (size_t)count : left;
+    memcpy(out, from->bytes + from->position, taken);
+    from->position += taken;
+    return (tmsize_t)taken;
+}
+
+static tmsize_t write_nothing(thandle_t handle, void *bytes, tmsize_t count) {
+    (void)handle, (void)bytes, (void)count;
+    return 0;
+}
+
+static toff_t seek(thandle_t handle, toff_t offset, int whence) {
+    lk_tiff_reader *from = handle;
+    size_t start = whence == SEEK_CUR ? from->position : whence == SEEK_END ? from->count : 0;
+    from->position = start + (size_t)offset;
+    return from->position;
+}
+
+static int close_nothing(thandle_t handle) {
+    (void)handle;
+    return 0;
+}
+
+static toff_t size(thandle_t handle) { return ((lk_tiff_reader *)handle)->count; }
+
+static int keep_error(TIFF *tiff, void *data, const char *module, const char *format, va_list arguments) {
+    (void)tiff, (void)module;
+    lk_tiff_reader *reader = data;
+    if (!reader->message[0]) vsnprintf(reader->message, sizeof reader->message, format, arguments);
+    return 1;
+}
+
+static int ignore_warning(TIFF *tiff, void *data, const char *module, const char *format, va_list arguments) {
+    (void)tiff, (void)data, (void)module, (void)format, (void)arguments;
+    return 1;
+}
+
+static bool fail(const lk_tiff_reader *reader, const char *otherwise, char *message) {
+    snprintf(message, LK_CODEC_MESSAGE_LENGTH, "%s", reader->message[0] ? reader->message : otherwise);
+    return false;
+}
+
+void lk_tiff_close(lk_tiff_reader *reader) {
+    if (!reader) return;
+    if (reader->tiff) TIFFClose(reader->tiff);
+    free(reader);
+}
+
+static bool open_file(lk_tiff_reader *reader, size_t maximum_memory, char *message) {
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    if (!options) return fail(reader, "out of memory", message);
+    TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)maximum_memory);
+    TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, reader);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, NULL);
+    // Not mapped: libtiff may change the bytes of a map.
+    reader->tiff = TIFFClientOpenExt("image", "rm", reader, read_bytes, write_nothing, seek, close_nothing, size, NULL,
+                                     NULL, options);
+    TIFFOpenOptionsFree(options);
+    return reader->tiff ? true : fail(reader, "it has no directory", message);
+}
+
+static uint16_t number(TIFF *tiff, uint32_t tag) {
+    uint16_t value = 0;
+    return TIFFGetFieldDefaulted(tiff, tag, &value) ? value : 0;
+}
+
+static bool read_header(lk_tiff_reader *reader, lk_image_header *header, char *message) {
+    TIFF *tiff = reader->tiff;
+    if (!TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &reader->width) ||
+        !TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &reader->height))
+        return fail(reader, "it does not say its size", message);
+    header->width = reader->width;
+    header->height = reader->height;
+    header->channels = 4;
+    header->scans = 1;
+    uint16_t orientation = number(tiff, TIFFTAG_ORIENTATION);
+    header->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
+    uint16_t photometric = number(tiff, TIFFTAG_PHOTOMETRIC);
+    // Inks as they are, for their profile. libtiff would convert them without one.
+    reader->is_cmyk = photometric == PHOTOMETRIC_SEPARATED && number(tiff, TIFFTAG_BITSPERSAMPLE) == 8 &&
+                      number(tiff, TIFFTAG_SAMPLESPERPIXEL) == 4 &&
+                      number(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_CONTIG && !TIFFIsTiled(tiff);
+    header->is_cmyk = reader->is_cmyk;
+    char reason[1024] = "";
+    if (!reader->is_cmyk && !TIFFRGBAImageOK(tiff, reason)) {
+        header->is_unsupported = true;
+        snprintf(message, LK_CODEC_MESSAGE_LENGTH, "%s", reason);
+        return false;
+    }
+    // libtiff multiplies with alpha. It leaves 255 where there is none.
+    header->is_premultiplied = !reader->is_cmyk;
+    // A strip or a tile. As it is stored it is no larger than the file.
+    header->working_bytes = TIFFIsTiled(tiff) ? TIFFTileSize64(tiff) : TIFFStripSize64(tiff);
+    // Other models, such as L*a*b*, are converted by their own definition.
+    uint32_t count = 0;
+    void *profile = NULL;
+    bool has_profile = photometric == PHOTOMETRIC_RGB || photometric == PHOTOMETRIC_YCBCR ||
+                       photometric == PHOTOMETRIC_PALETTE || photometric == PHOTOMETRIC_MINISBLACK ||
+                       photometric == PHOTOMETRIC_MINISWHITE || reader->is_cmyk;
+    if (has_profile && TIFFGetField(tiff, TIFFTAG_ICCPROFILE, &count, &profile)) {
+        header->profile = profile;
+        header->profile_count = count;
+    }
+    return true;
+}
+
+lk_tiff_reader *lk_tiff_open(const uint8_t *bytes, size_t count, size_t maximum_memory, lk_image_header *header,
+                             char *message) {
+    memset(header, 0, sizeof *header);
+    lk_tiff_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) {
+        snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
+        return NULL;
+    }
+    reader->bytes = bytes;
+    reader->count = count;
+    if (!open_file(reader, maximum_memory, message) || !read_header(reader, header, message)) {
+        lk_tiff_close(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+static bool decode_inks(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
+    if ((size_t)TIFFScanlineSize64(reader->tiff) > stride) return fail(reader, "its rows are too long", message);
+    for (uint32_t row = 0; row < reader->height; row++)
+        if (TIFFReadScanline(reader->tiff, pixels + row * stride, row, 0) < 0)
+            return fail(reader, "the file ends early", message);
+    return true;
+}
+
+bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
+    if (reader->is_cmyk) return decode_inks(reader, pixels, stride, message);
+    TIFFRGBAImage image;
+    char reason[1024] = "";
+    if (!TIFFRGBAImageBegin(&image, reader->tiff, 1, reason)) return fail(reader, reason, message);
+    // As stored: the caller turns the image upright, also by a quarter.
+    image.orientation = ORIENTATION_TOPLEFT;
+    image.req_orientation = ORIENTATION_TOPLEFT;
+    bool is_fine = TIFFRGBAImageGet(&image, (uint32_t *)pixels, reader->width, reader->height) != 0;
+    TIFFRGBAImageEnd(&image);
+    if (!is_fine || reader->message[0]) return fail(reader, "its pixels cannot be decoded", message);
+    for (size_t i = 0; i < (size_t)reader->width * reader->height; i++) {
+        uint32_t pixel;
+        memcpy(&pixel, pixels + 4 * i, 4);
+        pixels[4 * i] = (uint8_t)TIFFGetR(pixel);
+        pixels[4 * i + 1] = (uint8_t)TIFFGetG(pixel);
+        pixels[4 * i + 2] = (uint8_t)TIFFGetB(pixel);
+        pixels[4 * i + 3] = (uint8_t)TIFFGetA(pixel);
+    }
+    return true;
+}
+
+#endif
