@@ -17,7 +17,6 @@ struct lk_heif_reader {
     uint32_t width;
     uint32_t height;
     uint32_t channels;
-    bool is_deep;  // more than eight bits per channel
 };
 
 static bool is_fine(struct heif_error error, char *message) {
@@ -110,38 +109,24 @@ lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed
     header->orientation = 1;
     header->scans = 1;
     // Luma and chroma at full resolution, and libheif's own RGB.
-    reader->is_deep = heif_image_handle_get_luma_bits_per_pixel(reader->handle) > 8;
-    uint64_t depth = reader->is_deep ? 2 : 1;
+    uint64_t depth = heif_image_handle_get_luma_bits_per_pixel(reader->handle) > 8 ? 2 : 1;
     header->working_bytes = 2 * depth * header->channels * header->width * header->height;
     return reader;
-}
-
-// Eight bits of `bits`, rounded to nearest.
-static void round_row(const uint8_t *from, size_t count, int bits, uint8_t *to) {
-    const uint32_t largest = (1u << bits) - 1;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t value = (uint32_t)from[2 * i] | (uint32_t)from[2 * i + 1] << 8;
-        to[i] = (uint8_t)(((value < largest ? value : largest) * 255 + largest / 2) / largest);
-    }
 }
 
 static bool copy_pixels(lk_heif_reader *reader, const struct heif_image *image, uint8_t *pixels) {
     int stride = 0;
     const uint8_t *from = heif_image_get_plane_readonly(image, heif_channel_interleaved, &stride);
-    int bits = heif_image_get_bits_per_pixel_range(image, heif_channel_interleaved);
     uint32_t width = (uint32_t)heif_image_get_width(image, heif_channel_interleaved);
     uint32_t height = (uint32_t)heif_image_get_height(image, heif_channel_interleaved);
     bool is_same = width == reader->width && height == reader->height;
     // The size of the header is wrong where a quarter turn comes first in the list of properties.
     bool is_turned = width == reader->height && height == reader->width;
-    if (!from || !(is_same || is_turned) || bits < 8 || bits > 16 || (bits > 8) != reader->is_deep) return false;
+    if (!from || !(is_same || is_turned)) return false;
     reader->width = width;
     reader->height = height;
     size_t row = (size_t)width * reader->channels;
-    for (uint32_t y = 0; y < height; y++, from += stride, pixels += row) {
-        if (reader->is_deep) round_row(from, row, bits, pixels);
-        else memcpy(pixels, from, row);
-    }
+    for (uint32_t y = 0; y < height; y++) memcpy(pixels + y * row, from + (size_t)y * (size_t)stride, row);
     return true;
 }
 
@@ -151,13 +136,10 @@ bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message) {
         snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
         return false;
     }
+    options->convert_hdr_to_8bit = 1;
     options->strict_decoding = 1;
     struct heif_image *image = NULL;
-    bool has_alpha = reader->channels == 4;
-    enum heif_chroma chroma = reader->is_deep
-                                  ? has_alpha ? heif_chroma_interleaved_RRGGBBAA_LE : heif_chroma_interleaved_RRGGBB_LE
-                              : has_alpha ? heif_chroma_interleaved_RGBA
-                                          : heif_chroma_interleaved_RGB;
+    enum heif_chroma chroma = reader->channels == 4 ? heif_chroma_interleaved_RGBA : heif_chroma_interleaved_RGB;
     bool is_decoded = is_fine(heif_decode_image(reader->handle, &image, heif_colorspace_RGB, chroma, options), message);
     heif_decoding_options_free(options);
     if (!is_decoded) return false;

@@ -335,6 +335,15 @@ void lk_pack_quantized_weights(const float *weights, size_t outputs, size_t inpu
 size_t lk_select_rows(const float *products, const float *squared_norms, size_t count, const float *limits,
                       uint32_t *found);
 
+// The number of linear values, from black to white, whose encoding `lk_convert_colors` looks up.
+enum { LK_ENCODED_COUNT = 8192 };
+
+// Converts the colors of 8-bit pixels in place. `shares` has four floats for each of 256 bytes of red, then of green
+// and of blue: what the byte adds to linear red, green and blue of the result, times LK_ENCODED_COUNT - 1, and zero.
+// Half a step is added to those of red, since the sum is rounded down. `channels` is 3, or 4 with a fourth byte that
+// stays.
+void lk_convert_colors(const float *shares, const uint8_t *encoded, size_t count, size_t channels, uint8_t *pixels);
+
 // The processors that this process may run on; 0 if unknown.
 int lk_available_processors(void);
 

@@ -9,6 +9,8 @@ enum ContentHash {
     static func of(_ image: PixelBuffer) -> Data {
         var hash = SHA256()
         hash.update(Data("\(image.width) \(image.height) \(image.format.rawValue) \(image.alpha.rawValue)\n".utf8))
+        // Nothing for sRGB, which hashes of earlier versions do not name.
+        if image.colorSpace != .sRGB { hash.update(Data("\(image.colorSpace.rawValue)\n".utf8)) }
         let rowBytes = image.width * image.format.bytesPerPixel
         image.withUnsafeBytes { bytes in
             for row in 0..<image.height {

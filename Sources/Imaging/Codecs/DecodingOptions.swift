@@ -14,34 +14,43 @@ public struct DecodingOptions: Sendable {
     /// Each scan costs time for the whole image, and takes few bytes in the file.
     public var maximumScanCount: Int
 
+    /// The maximum number of tiles of a HEIC or AVIF file, 1,024 by default; a photograph of 200 megapixels has 763.
+    ///
+    /// Each tile costs the time to decode it, and takes two bytes in the file if it repeats another one.
+    public var maximumTileCount: Int
+
     /// The maximum number of bytes that decoding allocates at a time, beside the bytes of the file; 768 MiB by default.
     ///
     /// These are the pixels as they are stored (one byte per channel, alpha included), once more where the
-    /// orientation turns them; and two bytes per coefficient of a JPEG file with several scans, whatever its scale.
+    /// orientation turns them; two bytes per coefficient of a JPEG file with several scans, whatever its scale; four
+    /// bytes per pixel of a lossless WebP file; twice the pixels of a HEIC or AVIF file, four times with more than eight
+    /// bits per channel; and a strip or tile of a TIFF file.
     public var maximumMemory: Int
 
     /// Larger files are rejected before they are read. 512 MiB by default.
     public var maximumByteCount: Int
 
-    /// The size in pixels that the image will be resized to. A JPEG file is then decoded at 1/2, 1/4 or 1/8 of its
-    /// size, if both sides keep at least 1.5 times as many pixels: the inverse DCT of fewer coefficients costs a
-    /// fraction of a full decode.
+    /// The size in pixels that the image will be resized to. A JPEG or WebP file is then decoded at 1/2, 1/4 or 1/8 of
+    /// its size, if both sides keep at least 1.5 times as many pixels, and of a HEIC or AVIF file a thumbnail of its shape
+    /// is read if that has as many. The inverse DCT of fewer coefficients of a JPEG file costs a fraction of a full
+    /// decode.
     public var neededSize: (width: Int, height: Int)?
 
-    /// The long side in pixels that the image will be scaled to with its proportions kept, as for a thumbnail. A JPEG
-    /// file is then decoded at a smaller size if its long side keeps at least 1.5 times as many pixels, and `neededSize`
+    /// The long side in pixels that the image will be scaled to with its proportions kept, as for a thumbnail. The file
+    /// is then decoded at a smaller size if its long side keeps at least 1.5 times as many pixels, and `neededSize`
     /// allows it too.
     public var neededLongSide: Int?
 
-    /// Options for decoding; without `neededSize` and `neededLongSide` a JPEG file is decoded at its full size.
+    /// Options for decoding; without `neededSize` and `neededLongSide` files are decoded at their full size.
     public init(
         maximumPixelCount: Int = 1 << 28, maximumSide: Int = 65_535, maximumScanCount: Int = 64,
-        maximumMemory: Int = 768 << 20, maximumByteCount: Int = 512 << 20,
+        maximumTileCount: Int = 1024, maximumMemory: Int = 768 << 20, maximumByteCount: Int = 512 << 20,
         neededSize: (width: Int, height: Int)? = nil, neededLongSide: Int? = nil
     ) {
         self.maximumPixelCount = maximumPixelCount
         self.maximumSide = maximumSide
         self.maximumScanCount = maximumScanCount
+        self.maximumTileCount = maximumTileCount
         self.maximumMemory = maximumMemory
         self.maximumByteCount = maximumByteCount
         self.neededSize = neededSize

@@ -10,6 +10,8 @@ public struct ImageError: Error, Equatable, CustomStringConvertible {
         case empty
         /// The bytes are of another format; which one, if it is known.
         case unsupported(String)
+        /// The format's optional library is not in this build: the package's trait was disabled.
+        case decoderMissing(format: String, library: String, trait: String)
         /// Truncated or corrupt; the decoder's message.
         case damaged(String)
         /// More pixels than ``DecodingOptions/maximumPixelCount``.
@@ -18,6 +20,8 @@ public struct ImageError: Error, Equatable, CustomStringConvertible {
         case sideTooLong(width: Int, height: Int, limit: Int)
         /// More scans than ``DecodingOptions/maximumScanCount``.
         case tooManyScans(count: Int, limit: Int)
+        /// More tiles than ``DecodingOptions/maximumTileCount``.
+        case tooManyTiles(limit: Int)
         /// Decoding would allocate more than ``DecodingOptions/maximumMemory``.
         case tooMuchMemory(bytes: Int, limit: Int)
         /// More bytes than ``DecodingOptions/maximumByteCount``.
@@ -48,13 +52,16 @@ extension ImageError.Reason: CustomStringConvertible {
         case .unreadable(let words): "cannot be read: \(words)"
         case .notAFile: "is not a file"
         case .empty: "is empty"
-        case .unsupported(let kind): "is \(kind); PNG and JPEG are supported"
+        case .unsupported(let kind): "is \(kind); PNG, JPEG, WebP, HEIC, AVIF, GIF and TIFF can be read"
+        case .decoderMissing(let format, let library, let trait):
+            "is \(format), and this build lacks \(library); enable the package's trait “\(trait)”"
         case .damaged(let words): "is damaged: \(words)"
         case .tooManyPixels(let width, let height, let limit):
             "has \(width)×\(height) pixels, more than the limit of \(limit)"
         case .sideTooLong(let width, let height, let limit):
             "has \(width)×\(height) pixels; a side may have at most \(limit)"
         case .tooManyScans(let count, let limit): "has \(count) scans, more than the limit of \(limit)"
+        case .tooManyTiles(let limit): "has more tiles than the limit of \(limit)"
         case .tooMuchMemory(let bytes, let limit):
             "needs \(bytes) bytes of memory to be decoded, more than the limit of \(limit)"
         case .fileTooLarge(let bytes, let limit): "has \(bytes) bytes, more than the limit of \(limit)"

@@ -48,7 +48,7 @@ struct ImageOrientation {
         do {
             return try PixelBuffer(
                 storage: storage, width: width, height: height, bytesPerRow: nil, format: image.format,
-                alpha: image.alpha)
+                alpha: image.alpha, colorSpace: image.colorSpace)
         } catch {
             preconditionFailure("an image of \(width)×\(height) has the bytes of its transpose")
         }

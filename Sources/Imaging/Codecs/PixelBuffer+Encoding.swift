@@ -6,7 +6,9 @@ extension PixelBuffer {
     ///
     /// - Throws: ``ImageError`` when the format is one with alpha or the encoder fails.
     public func pngData(named name: String = "image") throws(ImageError) -> Data {
-        try encoded(named: name) { pixels, channels, file, count, message in
+        // The file says nothing about its colors, which means sRGB.
+        guard colorSpace == .sRGB else { return try convertedToSRGB().pngData(named: name) }
+        return try encoded(named: name) { pixels, channels, file, count, message in
             lk_png_encode(pixels, UInt32(width), UInt32(height), channels, bytesPerRow, file, count, message)
         }
     }
@@ -15,7 +17,8 @@ extension PixelBuffer {
     ///
     /// - Throws: ``ImageError`` when the format is one with alpha or the encoder fails.
     public func jpegData(quality: Int = 85, named name: String = "image") throws(ImageError) -> Data {
-        try encoded(named: name) { pixels, channels, file, count, message in
+        guard colorSpace == .sRGB else { return try convertedToSRGB().jpegData(quality: quality, named: name) }
+        return try encoded(named: name) { pixels, channels, file, count, message in
             lk_jpeg_encode(
                 pixels, UInt32(width), UInt32(height), channels, bytesPerRow,
                 Int32(min(max(quality, 1), 100)), file, count, message)

@@ -16,6 +16,18 @@ package enum AlphaCompositing {
             }
         }
     }
+
+    /// The same for colors that are multiplied with alpha: c' = c + 255 − a.
+    static func premultipliedOverWhite(_ pixels: UnsafeMutableBufferPointer<UInt8>, count: Int, colors: Int) {
+        for index in 0..<count {
+            let from = index * (colors + 1)
+            let white = 255 - pixels[from + colors]
+            for color in 0..<colors {
+                // A color larger than its alpha is none; it becomes white.
+                pixels[index * colors + color] = UInt8(clamping: UInt16(pixels[from + color]) + UInt16(white))
+            }
+        }
+    }
 }
 
 /// Uncalibrated inks to RGB, as image viewers without a color profile show them: r = c' · k' / 255,

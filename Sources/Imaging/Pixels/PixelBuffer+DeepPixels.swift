@@ -18,15 +18,16 @@ extension PixelBuffer {
     ///     converting: PixelPlane(data), from: .rgbaFloat, width: 640, height: 480, alpha: .straight)
     /// ```
     ///
-    /// The components have the transfer function of 8-bit images (sRGB); linear light has to be encoded before.
+    /// The components have the transfer function of 8-bit images; linear light has to be encoded before.
     /// - Parameters:
     ///   - pixels: the rows, with their distance.
     ///   - alpha: what the fourth component means.
+    ///   - colorSpace: what the other components mean.
     /// - Throws: ``PixelBufferError`` if there are no pixels, or the memory is too small for them.
     /// - Complexity: O(pixels); the result is a copy with 4 bytes per pixel.
     public init(
         converting pixels: PixelPlane, from format: DeepPixelFormat, width: Int, height: Int,
-        alpha: AlphaMode = .premultiplied
+        alpha: AlphaMode = .premultiplied, colorSpace: PixelColorSpace = .sRGB
     ) throws(PixelBufferError) {
         guard width > 0, height > 0 else { throw .emptyShape(width: width, height: height) }
         let (rowBytes, overflow) = width.multipliedReportingOverflow(by: format.bytesPerPixel)
@@ -47,7 +48,8 @@ extension PixelBuffer {
                 count = width * height * 4
             }
         }
-        try self.init(wrapping: bytes, width: width, height: height, format: .rgba8, alpha: alpha)
+        try self.init(
+            wrapping: bytes, width: width, height: height, format: .rgba8, alpha: alpha, colorSpace: colorSpace)
     }
 
     @inline(__always)

@@ -3,8 +3,8 @@ import Foundation
 /// A rectangle of 8-bit pixels in memory: rows from the top, `bytesPerRow` bytes apart.
 ///
 /// A buffer wraps memory of the caller without a copy, or owns what was converted to eight bits: camera frames
-/// (``init(nv12:chroma:width:height:encoding:)``) and deeper pixels (``init(converting:from:width:height:alpha:)``).
-/// It is immutable; share it between tasks.
+/// (``init(nv12:chroma:width:height:encoding:)``) and deeper pixels
+/// (``init(converting:from:width:height:alpha:colorSpace:)``). It is immutable; share it between tasks.
 public struct PixelBuffer: Sendable {
     /// In pixels, at least 1.
     public let width: Int
@@ -20,6 +20,13 @@ public struct PixelBuffer: Sendable {
     /// The size of the image in its file, which is larger after a reduced-size decode; else that of the buffer.
     public internal(set) var sourceSize: (width: Int, height: Int)
 
+    /// What the components mean. Prints, thumbnails and encoded files are made of the colors in sRGB; converting them
+    /// costs time per pixel of the result, not of the image. Keypoints are found in the stored values.
+    public internal(set) var colorSpace: PixelColorSpace
+
+    /// What was ignored in the image's file, such as a damaged color profile: a phrase each, after “the image: ”.
+    public internal(set) var decodingNotes: [String] = []
+
     let storage: PixelStorage
     /// Where the first row starts in the storage.
     let offset: Int
@@ -33,12 +40,13 @@ public struct PixelBuffer: Sendable {
     ///   called as well.
     public init(
         wrapping bytes: UnsafeRawBufferPointer, width: Int, height: Int, bytesPerRow: Int? = nil,
-        format: PixelFormat, alpha: AlphaMode = .premultiplied,
+        format: PixelFormat, alpha: AlphaMode = .premultiplied, colorSpace: PixelColorSpace = .sRGB,
         release: @escaping @Sendable () -> Void = {}
     ) throws(PixelBufferError) {
         let storage = PixelStorage(bytes: bytes, release: release)
         try self.init(
-            storage: storage, width: width, height: height, bytesPerRow: bytesPerRow, format: format, alpha: alpha)
+            storage: storage, width: width, height: height, bytesPerRow: bytesPerRow, format: format, alpha: alpha,
+            colorSpace: colorSpace)
     }
 
     /// Keeps the rows in `data`, without a copy.
@@ -51,11 +59,11 @@ public struct PixelBuffer: Sendable {
     /// - Complexity: O(1).
     public init(
         wrapping data: Data, width: Int, height: Int, bytesPerRow: Int? = nil, format: PixelFormat,
-        alpha: AlphaMode = .premultiplied
+        alpha: AlphaMode = .premultiplied, colorSpace: PixelColorSpace = .sRGB
     ) throws(PixelBufferError) {
         try self.init(
             storage: PixelStorage(data), width: width, height: height, bytesPerRow: bytesPerRow, format: format,
-            alpha: alpha)
+            alpha: alpha, colorSpace: colorSpace)
     }
 
     /// Keeps the rows in `bytes`, without a copy.
@@ -64,11 +72,11 @@ public struct PixelBuffer: Sendable {
     /// - Complexity: O(1).
     public init(
         wrapping bytes: [UInt8], width: Int, height: Int, bytesPerRow: Int? = nil, format: PixelFormat,
-        alpha: AlphaMode = .premultiplied
+        alpha: AlphaMode = .premultiplied, colorSpace: PixelColorSpace = .sRGB
     ) throws(PixelBufferError) {
         try self.init(
             storage: PixelStorage(bytes), width: width, height: height, bytesPerRow: bytesPerRow, format: format,
-            alpha: alpha)
+            alpha: alpha, colorSpace: colorSpace)
     }
 
     /// Keeps the rows in `bytes`, like the initializer whose argument is labeled `wrapping`.
@@ -76,15 +84,16 @@ public struct PixelBuffer: Sendable {
     /// - Throws: ``PixelBufferError`` when the shape does not fit the bytes.
     public init(
         _ bytes: [UInt8], width: Int, height: Int, bytesPerRow: Int? = nil,
-        format: PixelFormat, alpha: AlphaMode = .premultiplied
+        format: PixelFormat, alpha: AlphaMode = .premultiplied, colorSpace: PixelColorSpace = .sRGB
     ) throws(PixelBufferError) {
         try self.init(
-            wrapping: bytes, width: width, height: height, bytesPerRow: bytesPerRow, format: format, alpha: alpha)
+            wrapping: bytes, width: width, height: height, bytesPerRow: bytesPerRow, format: format, alpha: alpha,
+            colorSpace: colorSpace)
     }
 
     init(
         storage: PixelStorage, offset: Int = 0, width: Int, height: Int, bytesPerRow: Int?,
-        format: PixelFormat, alpha: AlphaMode
+        format: PixelFormat, alpha: AlphaMode, colorSpace: PixelColorSpace = .sRGB
     ) throws(PixelBufferError) {
         guard width > 0, height > 0 else { throw .emptyShape(width: width, height: height) }
         let (rowBytes, rowOverflow) = width.multipliedReportingOverflow(by: format.bytesPerPixel)
@@ -103,6 +112,7 @@ public struct PixelBuffer: Sendable {
         self.bytesPerRow = stride
         self.format = format
         self.alpha = format.hasAlpha ? alpha : .ignored
+        self.colorSpace = colorSpace
         self.storage = storage
         self.offset = offset
     }

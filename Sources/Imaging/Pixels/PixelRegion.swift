@@ -28,7 +28,8 @@ extension PixelBuffer {
         else { throw .emptyShape(width: region.width, height: region.height) }
         return try PixelBuffer(
             storage: storage, offset: offset + region.y * bytesPerRow + region.x * format.bytesPerPixel,
-            width: region.width, height: region.height, bytesPerRow: bytesPerRow, format: format, alpha: alpha)
+            width: region.width, height: region.height, bytesPerRow: bytesPerRow, format: format, alpha: alpha,
+            colorSpace: colorSpace)
     }
 
     /// The center crop of `fraction` (0...1] of both sides, at least one pixel, sharing the image's memory. O(1).

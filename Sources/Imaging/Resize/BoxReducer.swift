@@ -51,7 +51,7 @@ public struct BoxReducer: Sendable {
         guard
             let result = try? PixelBuffer(
                 wrapping: UnsafeRawBufferPointer(reduced), width: width, height: height, format: format, alpha: alpha,
-                release: { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() })
+                colorSpace: image.colorSpace, release: { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() })
         else { preconditionFailure("\(reduced.count) bytes are an image of \(width)×\(height)") }
         return result
     }

@@ -27,14 +27,14 @@ public struct Resizer: Sendable {
         self.kernels = simd
     }
 
-    /// The resized image as red, green, blue floats in 0...1, rows from the top.
+    /// The resized image as red, green, blue floats in 0...1 in sRGB, rows from the top.
     public func resize(_ image: PixelBuffer) -> [Float] {
         var result = [Float](repeating: 0, count: width * height * 3)
         result.withUnsafeMutableBufferPointer { resize(image, into: $0, layout: .interleaved(width: width)) }
         return result
     }
 
-    /// The resized image as 8-bit RGB, rounded to nearest.
+    /// The resized image as 8-bit sRGB, rounded to nearest.
     public func resizedPixels(of image: PixelBuffer) -> PixelBuffer {
         let floats = resize(image)
         let bytes = [UInt8](unsafeUninitializedCapacity: floats.count) { bytes, count in
@@ -55,7 +55,22 @@ public struct Resizer: Sendable {
         precondition(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
         let (horizontal, vertical) = TriangleFilter.pair(
             for: image, width: width, height: height, reduction: reduction)
-        ResizePass(kernels: kernels.table, image: image, horizontal: horizontal, vertical: vertical)
-            .run(into: output, layout: layout)
+        let pass = ResizePass(kernels: kernels.table, image: image, horizontal: horizontal, vertical: vertical)
+        guard let conversion = image.colorSpace.conversion else { return pass.run(into: output, layout: layout) }
+        // Colors are converted after the filters, when few pixels are left, and before the layout scales them.
+        var plain = layout
+        (plain.multiply, plain.add) = ((1, 1, 1), (0, 0, 0))
+        pass.run(into: output, layout: plain)
+        guard let out = output.baseAddress else { return }
+        for y in 0..<height {
+            let row = out + layout.offset + y * layout.rowStride
+            conversion.convert(row, count: width, stride: layout.pixelStride)
+            for x in 0..<width {
+                let pixel = row + x * layout.pixelStride
+                pixel[0] = pixel[0] * layout.multiply.red + layout.add.red
+                pixel[1] = pixel[1] * layout.multiply.green + layout.add.green
+                pixel[2] = pixel[2] * layout.multiply.blue + layout.add.blue
+            }
+        }
     }
 }

@@ -1,0 +1,49 @@
+import CImageCodecs
+
+extension ImageDecoder {
+    /// - Parameter name: the format with its article, for the error message of a build without libheif.
+    static func heif(
+        _ bytes: UnsafeRawBufferPointer, named name: String, options: DecodingOptions
+    ) throws(ImageError.Reason) -> PixelBuffer {
+        #if HEIF
+            let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            guard HEIFTiles(bytes).count(upTo: options.maximumTileCount) <= options.maximumTileCount else {
+                throw .tooManyTiles(limit: options.maximumTileCount)
+            }
+            let long = options.neededLongSide ?? 0
+            let needed = (
+                width: max(options.neededSize?.width ?? 0, long), height: max(options.neededSize?.height ?? 0, long)
+            )
+            var header = lk_image_header()
+            var full: (width: UInt32, height: UInt32) = (0, 0)
+            var reader: OpaquePointer?
+            try check {
+                reader = lk_heif_open(
+                    base, bytes.count, UInt32(clamping: needed.width), UInt32(clamping: needed.height), &header,
+                    &full.width, &full.height, $0)
+                return reader != nil
+            }
+            defer { lk_heif_close(reader) }
+            return try image(
+                of: header, colors: header.colors, size: (Int(full.width), Int(full.height)), options: options
+            ) { pixels, _, message in
+                lk_heif_decode(reader, pixels, message)
+            } decoded: {
+                lk_heif_decoded_size(reader, &$0.width, &$0.height)
+            }
+        #else
+            throw .decoderMissing(format: name, library: "libheif", trait: "HEIF")
+        #endif
+    }
+}
+
+extension lk_image_header {
+    /// What the reader found out about the colors. A profile counts more than code points.
+    var colors: EmbeddedColors {
+        if profile_count > EmbeddedColors.maximumProfileSize {
+            return .broken("its color profile is ignored: it is larger than 16 MiB")
+        }
+        if let profile { return .profile(Array(UnsafeBufferPointer(start: profile, count: profile_count))) }
+        return has_code_points ? .codePoints(primaries: Int(primaries), transfer: Int(transfer)) : .unspecified
+    }
+}
