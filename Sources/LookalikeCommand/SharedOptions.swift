@@ -169,7 +169,7 @@ struct CropOption: ParsableArguments {
 
 extension CompletionKind {
     /// Image files, for shell completions.
-    static var images: CompletionKind { .file(extensions: ["png", "jpg", "jpeg"]) }
+    static var images: CompletionKind { .file(extensions: ImageFile.extensions.sorted()) }
 }
 
 enum QueryImage {
@@ -193,7 +193,7 @@ enum QueryImage {
         let start = ContinuousClock.now
         defer { timings?.add(ContinuousClock.now - start, to: .decode) }
         guard argument == "-" else {
-            return try PixelBuffer(contentsOf: URL(fileURLWithPath: argument), options: options)
+            return reporting(try PixelBuffer(contentsOf: URL(fileURLWithPath: argument), options: options), argument)
         }
         let data: Data
         do {
@@ -205,6 +205,13 @@ enum QueryImage {
             throw ImageError(
                 source: "standard input", reason: .fileTooLarge(bytes: data.count, limit: options.maximumByteCount))
         }
-        return try PixelBuffer(decoding: data, named: "standard input", options: options)
+        return reporting(
+            try PixelBuffer(decoding: data, named: "standard input", options: options), "standard input")
+    }
+
+    /// Prints what was ignored in an image's file.
+    private static func reporting(_ image: PixelBuffer, _ name: String) -> PixelBuffer {
+        for note in image.decodingNotes { StandardError.print("\(name): note: \(note)") }
+        return image
     }
 }

@@ -111,6 +111,16 @@ struct HostileInputTests {
         #expect(try CatalogIndexer(at: fixture.catalog).index(entries).added == 6)
     }
 
+    /// What the images are is told by their content.
+    @Test func aFolderMayHaveImagesOfAllFormats() throws {
+        let folder = try TemporaryFolder()
+        let names = ["avif", "gif", "HEIC", "heif", "hif", "jpe", "jpeg", "JPG", "png", "tif", "tiff", "webp"]
+        for name in names + ["bmp", "txt"] { try folder.write("no image", to: "images/\(name)-image.\(name)") }
+        let (items, problems) = try ImageSource.items(at: folder.file("images"))
+        #expect(Set(items.map(\.entity.id)) == Set(names.map { "\($0)-image" }))
+        #expect(problems.isEmpty)
+    }
+
     @Test func pruningDoesNotEmptyACatalogWhoseDiskIsGone() throws {
         let fixture = try CatalogFixture(count: 3)
         try fixture.index()

@@ -1,4 +1,5 @@
 import Foundation
+import Imaging
 
 /// The images below a folder, in the order of their names. An image's id is its path below the folder without the
 /// extension.
@@ -6,8 +7,6 @@ import Foundation
 /// Hidden files and folders are skipped. Links are followed, but no folder is entered twice. The names of one folder at
 /// a time, and of those above it, are in memory.
 struct FolderScan: Sequence, IteratorProtocol {
-    private static let extensions: Set<String> = ["jpg", "jpeg", "jpe", "png"]
-
     /// A folder whose names are being read.
     private struct Level {
         let path: String
@@ -58,7 +57,8 @@ struct FolderScan: Sequence, IteratorProtocol {
             return nil
         }
         defer { levels.append(level) }
-        guard let dot = name.lastIndex(of: "."), Self.extensions.contains(name[name.index(after: dot)...].lowercased())
+        guard let dot = name.lastIndex(of: "."),
+            ImageFile.extensions.contains(name[name.index(after: dot)...].lowercased())
         else {
             // A folder, perhaps. Other links that lead nowhere are not images.
             return isThere || failure == ENOENT ? nil : .failure(IndexProblem(path, failure))
