@@ -35,6 +35,14 @@ public struct CatalogQuery: Sendable {
         self.candidates = candidates
         self.scan = scan
     }
+
+    /// The query without what it keeps of the catalog's files: a few kilobytes. Keep this one for later pages; its
+    /// ranking is the same.
+    public var withoutScan: CatalogQuery {
+        CatalogQuery(
+            prints: prints, matchThreshold: matchThreshold, verified: verified, isVerified: isVerified,
+            candidates: candidates)
+    }
 }
 
 /// An entity whose local features agree on a place in the query.

@@ -1,0 +1,46 @@
+import Compute
+import Foundation
+import GRDB
+
+extension Catalog {
+    /// Writes a copy of the catalog as it is at one moment, while it is searched and changed: its database, and its
+    /// model if that is not the default one. The derived files are made when the copy is first opened.
+    ///
+    /// - Parameter url: the folder of the copy, which is made.
+    /// - Throws: ``CatalogError`` if the folder exists or cannot be written, and `CancellationError`. An unfinished
+    ///   copy has no database under its name.
+    /// - Complexity: O(catalog).
+    public func copy(to url: URL) async throws {
+        try await executor.compute { cancellation in
+            let copy = CatalogFolder(url: url)
+            do {
+                try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+            } catch {
+                throw copy.error(.unwritable((error as NSError).localizedDescription))
+            }
+            do {
+                try FileManager.default.copyItem(at: folder.model, to: copy.model)
+            } catch let error as CocoaError where error.code == .fileNoSuchFile || error.code == .fileReadNoSuchFile {
+                // The default model is not kept with a catalog.
+            } catch {
+                throw copy.error(.unwritable((error as NSError).localizedDescription))
+            }
+            // Errors of cancellation pass as they are.
+            let outcome: Result<Void, any Error> = try copy.mappingErrors {
+                let queue = try DatabaseQueue(path: copy.unfinishedDatabase.path)
+                do {
+                    try database.reader.backup(to: queue, pagesPerStep: 1024) { _ in try cancellation.check() }
+                    try queue.close()
+                    return .success(())
+                } catch let error as CancellationError {
+                    return .failure(error)
+                }
+            }
+            try outcome.get()
+            guard rename(copy.unfinishedDatabase.path, copy.database.path) == 0 else {
+                throw copy.error(.unwritable(String(cString: strerror(errno))))
+            }
+            try copy.synchronize()
+        }
+    }
+}
