@@ -1,0 +1,35 @@
+import ArgumentParser
+import Foundation
+import LookalikeService
+
+struct MakeKey: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "make-key",
+        abstract: "Makes an API key.",
+        discussion: """
+            Prints the line for the key file to standard output, and the key to standard error. The key is shown \
+            once: the file has its SHA-256 alone.
+
+              lookalike-serve make-key --scope write --name shop >> keys
+            """)
+
+    @Option(help: "What the key allows: read or write.")
+    var scope: APIKeyScope = .read
+
+    @Option(help: "What logs call the key.")
+    var name = "key"
+
+    func validate() throws {
+        if name.isEmpty || name.contains(where: { $0.isNewline || $0 == ";" }) {
+            throw ValidationError("--name is empty, or has a line break or a semicolon.")
+        }
+    }
+
+    func run() {
+        let (key, entry) = APIKey.make(scope: scope, name: name)
+        print(entry.line)
+        FileHandle.standardError.write(Data("The key, shown this once: \(key)\n".utf8))
+    }
+}
+
+extension APIKeyScope: ExpressibleByArgument {}

@@ -1,0 +1,184 @@
+import ArgumentParser
+import Foundation
+import Logging
+import LookalikeService
+import Metrics
+import PrometheusMetrics
+import ServiceLifecycle
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Serves every catalog below a folder.",
+        discussion: """
+            Each option can also be a variable of the environment, such as LOOKALIKE_SERVE_QUEUE_TIME, or a key of the \
+            JSON file that --config names, such as "queueTime". Options come first, then the environment, then the file.
+
+            SIGTERM and SIGINT end the service after the requests that it has were answered.
+            """)
+
+    @Option(help: ArgumentHelp("The folder whose subfolders are catalogs.", valueName: "dir"))
+    var catalogs: String?
+
+    @Option(help: "The address to listen at; 127.0.0.1 by default, this machine alone.")
+    var host: String?
+
+    @Option(help: "The port; 8700 by default, and 0 for any that is free.")
+    var port: Int?
+
+    @Option(help: ArgumentHelp("A JSON file with settings.", valueName: "file"))
+    var config: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with a line per API key, as make-key prints it. LOOKALIKE_SERVE_KEYS may have the lines, too.",
+            valueName: "file"))
+    var keysFile: String?
+
+    @Flag(help: "Let other machines connect although there are no API keys.")
+    var openToAll = false
+
+    @Option(help: ArgumentHelp("Another origin whose pages may use the service (CORS).", valueName: "origin"))
+    var origin: [String] = []
+
+    @Option(help: ArgumentHelp("A folder with photos that the page offers for a first search.", valueName: "dir"))
+    var samples: String?
+
+    @Option(help: ArgumentHelp("The certificate chain for HTTPS, a PEM file.", valueName: "file"))
+    var tlsCertificates: String?
+
+    @Option(help: ArgumentHelp("The private key for HTTPS, a PEM file.", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(help: "The maximum number of bytes of a body; 32 MiB by default.")
+    var bodyBytes: Int?
+
+    @Option(help: "The bytes that bodies in memory may take together; 512 MiB by default.")
+    var bodyBytesInFlight: Int?
+
+    @Option(help: "The maximum number of pixels of an image; 100 million by default.")
+    var pixels: Int?
+
+    @Option(help: ArgumentHelp("How long an image may take to decode; 5 by default.", valueName: "seconds"))
+    var decodeTime: Double?
+
+    @Option(help: ArgumentHelp("How long a search may take; 30 by default.", valueName: "seconds"))
+    var requestTime: Double?
+
+    @Option(help: "Image searches at once; one per processor by default.")
+    var searches: Int?
+
+    @Option(help: "Image searches that wait for a place; 256 by default.")
+    var queuedSearches: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a search waits for a place before it is refused with 503; 0.1 by default.", valueName: "seconds"))
+    var queueTime: Double?
+
+    @Option(help: "Searches without an image at once; 64 by default.")
+    var printSearches: Int?
+
+    @Option(help: "Changes that wait to be written; 1024 by default.")
+    var queuedWrites: Int?
+
+    @Option(help: "Open connections; 4096 by default.")
+    var connections: Int?
+
+    @Option(help: "What is logged: trace, debug, info, notice, warning, error or critical; info by default.")
+    var logLevel: String?
+
+    func run() async throws {
+        let (configuration, level) = try await configuration()
+        LoggingSystem.bootstrap { label in
+            var handler = StreamLogHandler.standardError(label: label)
+            handler.logLevel = level
+            return handler
+        }
+        let registry = PrometheusRegistry()
+        MetricsSystem.bootstrap(registry)
+        let logger = Logger(label: "lookalike-serve")
+        let scheme = configuration.tls == nil ? "http" : "https"
+        let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
+        let service = try LookalikeService(configuration, registry: registry, logger: logger) { port in
+            // Unbuffered, since scripts wait for this line.
+            FileHandle.standardOutput.write(Data("\(scheme)://\(host):\(port)/\n".utf8))
+        }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await group.run()
+    }
+
+    private func configuration() async throws -> (ServiceConfiguration, Logger.Level) {
+        let settings = try await Settings(file: config)
+        guard let folder = catalogs ?? settings.text("catalogs") else {
+            throw ValidationError("Missing expected argument '--catalogs <dir>'")
+        }
+        var configuration = ServiceConfiguration(catalogs: URL(fileURLWithPath: folder))
+        configuration.host = host ?? settings.text("host") ?? configuration.host
+        configuration.port = try port ?? settings.integer("port") ?? configuration.port
+        configuration.isOpenToAll = try openToAll || settings.flag("openToAll") ?? false
+        configuration.origins = Set(
+            origin.isEmpty ? (settings.text("origins") ?? "").split(separator: ",").map(String.init) : origin)
+        configuration.keys = try keys(settings)
+        switch (tlsCertificates ?? settings.text("tlsCertificates"), tlsKey ?? settings.text("tlsKey")) {
+        case (let certificates?, let key?):
+            configuration.tls = .init(
+                certificateChain: URL(fileURLWithPath: certificates), privateKey: URL(fileURLWithPath: key))
+        case (nil, nil): break
+        default: throw ValidationError("HTTPS needs both --tls-certificates and --tls-key.")
+        }
+        configuration.samples = (samples ?? settings.text("samples")).map { URL(fileURLWithPath: $0) }
+        configuration.limits = try limits(settings)
+        guard (0...65_535).contains(configuration.port) else { throw ValidationError("--port is not in 0…65535.") }
+        let level = logLevel ?? settings.text("logLevel") ?? "info"
+        guard let level = Logger.Level(rawValue: level) else {
+            throw ValidationError("--log-level is none of trace, debug, info, notice, warning, error and critical.")
+        }
+        return (configuration, level)
+    }
+
+    private func keys(_ settings: Settings) throws -> KeyRing {
+        var text = settings.secret("keys") ?? ""
+        if let file = keysFile ?? settings.text("keysFile") {
+            do {
+                text += "\n" + (try String(contentsOfFile: file, encoding: .utf8))
+            } catch {
+                throw ServiceError("\(file): cannot be read: \(error.localizedDescription)")
+            }
+            do {
+                guard try !KeyRing(text: text).isEmpty else {
+                    throw ServiceError("\(file): has no API key; make one with “lookalike-serve make-key”.")
+                }
+            } catch let error as APIKeyError {
+                throw ServiceError("\(file): \(error)")
+            }
+        }
+        return try KeyRing(text: text)
+    }
+
+    private func limits(_ settings: Settings) throws -> ServiceLimits {
+        var limits = ServiceLimits()
+        func time(_ given: Double?, _ name: String, _ standard: Duration) throws -> Duration {
+            guard let seconds = try given ?? settings.number(name) else { return standard }
+            guard seconds > 0, seconds <= 86_400 else {
+                throw ValidationError("“\(name)” is \(seconds) s; it is more than 0 and at most a day.")
+            }
+            return .seconds(seconds)
+        }
+        limits.bodyBytes = try bodyBytes ?? settings.integer("bodyBytes") ?? limits.bodyBytes
+        limits.bodyBytesInFlight =
+            try bodyBytesInFlight ?? settings.integer("bodyBytesInFlight") ?? limits.bodyBytesInFlight
+        limits.pixels = try pixels ?? settings.integer("pixels") ?? limits.pixels
+        limits.searches = try searches ?? settings.integer("searches") ?? limits.searches
+        limits.queuedSearches = try queuedSearches ?? settings.integer("queuedSearches") ?? limits.queuedSearches
+        limits.printSearches = try printSearches ?? settings.integer("printSearches") ?? limits.printSearches
+        limits.queuedWrites = try queuedWrites ?? settings.integer("queuedWrites") ?? limits.queuedWrites
+        limits.connections = try connections ?? settings.integer("connections") ?? limits.connections
+        limits.decodeTime = try time(decodeTime, "decodeTime", limits.decodeTime)
+        limits.requestTime = try time(requestTime, "requestTime", limits.requestTime)
+        limits.queueTime = try time(queueTime, "queueTime", limits.queueTime)
+        return limits
+    }
+}

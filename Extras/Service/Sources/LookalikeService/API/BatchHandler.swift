@@ -1,0 +1,147 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Lookalike
+import Multipart
+import NIOCore
+
+/// `POST /v1/catalogs/{catalog}/entities:batch`: a line of JSON per entity, and a line per result as they are written.
+struct BatchHandler: Sendable {
+    let service: ServiceState
+
+    /// Entities that are read ahead of those that are written.
+    private static let entitiesAtOnce = 32
+
+    struct Line: Encodable, Sendable {
+        let line: Int
+        var id: String?
+        let status: Int
+        var problem: ProblemBody?
+    }
+
+    /// A problem inside another answer.
+    struct ProblemBody: Encodable, Sendable {
+        let problem: Problem
+
+        func encode(to encoder: any Encoder) throws { try problem.body.encode(to: encoder) }
+    }
+
+    func callAsFunction(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.write)
+        let type = HeaderValue(request.headers[.contentType] ?? "").name
+        // Not text/plain: a page of another site could send that without asking.
+        guard type == "application/x-ndjson" || type == "application/jsonl" else {
+            throw Problem(.unsupportedMediaType, "A batch is application/x-ndjson: an entity as JSON per line.")
+        }
+        let served = try await service.store.catalog(try context.catalogName())
+        let body = request.body
+        return Response(
+            status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"],
+            body: ResponseBody { writer in
+                try await write(body, to: served, writer: &writer)
+                try await writer.finish(nil)
+            })
+    }
+
+    private func write(
+        _ body: RequestBody, to served: ServedCatalog, writer: inout any ResponseBodyWriter
+    ) async throws {
+        // In base64, an image takes four bytes for three.
+        var lines = LineReader(limit: service.configuration.limits.bodyBytes / 3 * 4 + 65_536)
+        var waiting: [(number: Int, text: Result<Data, Problem>)] = []
+        var number = 0
+        func flush(_ writer: inout any ResponseBodyWriter) async throws {
+            let results = await results(of: waiting, in: served)
+            waiting = []
+            var buffer = ByteBuffer()
+            for result in results {
+                buffer.writeImmutableBuffer(ByteBuffer(json: result))
+                buffer.writeString("\n")
+            }
+            if buffer.readableBytes > 0 { try await writer.write(buffer) }
+        }
+        var bytes = 0
+        for try await buffer in body {
+            for line in buffer.withUnsafeReadableBytes({ lines.add($0) }) {
+                number += 1
+                if case .success(let data) = line, data.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) {
+                    continue
+                }
+                if case .success(let data) = line { bytes += data.count }
+                waiting.append((number, line))
+                if waiting.count >= Self.entitiesAtOnce || bytes >= service.configuration.limits.bodyBytes {
+                    try await flush(&writer)
+                    bytes = 0
+                }
+            }
+        }
+        if let last = lines.end() { waiting.append((number + 1, last)) }
+        try await flush(&writer)
+    }
+
+    /// Writes entities together; their results in order.
+    private func results(
+        of lines: [(number: Int, text: Result<Data, Problem>)], in served: ServedCatalog
+    ) async -> [Line] {
+        await withTaskGroup(of: (Int, Line).self) { group in
+            for (index, line) in lines.enumerated() {
+                group.addTask { (index, await result(of: line.text, number: line.number, in: served)) }
+            }
+            var results: [(Int, Line)] = []
+            for await result in group { results.append(result) }
+            return results.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private func result(of line: Result<Data, Problem>, number: Int, in served: ServedCatalog) async -> Line {
+        var id: String?
+        do {
+            let body = try EntityBody(id: nil, json: try line.get())
+            id = body.entity.id
+            let isNew = try await served.catalog.entities(for: [body.entity.id]).isEmpty
+            try await service.write(body, to: served)
+            return Line(line: number, id: id, status: isNew ? 201 : 200)
+        } catch {
+            let problem = Problem(error)
+            return Line(line: number, id: id, status: problem.status.code, problem: ProblemBody(problem: problem))
+        }
+    }
+}
+
+/// Splits bytes into lines as they come.
+struct LineReader {
+    let limit: Int
+    private var line = Data()
+    private var isTooLong = false
+
+    init(limit: Int) { self.limit = limit }
+
+    /// The lines that end in these bytes, without their line breaks. One that is too long is a problem, and skipped.
+    mutating func add(_ bytes: UnsafeRawBufferPointer) -> [Result<Data, Problem>] {
+        var lines: [Result<Data, Problem>] = []
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: 0x0A) {
+            append(rest[..<end])
+            lines.append(take())
+            rest = rest[(end + 1)...]
+        }
+        append(rest)
+        return lines
+    }
+
+    /// The last line, if it does not end with a line break.
+    mutating func end() -> Result<Data, Problem>? { line.isEmpty && !isTooLong ? nil : take() }
+
+    private mutating func append(_ bytes: Slice<UnsafeRawBufferPointer>) {
+        if line.count + bytes.count > limit {
+            isTooLong = true
+            line = Data()
+        }
+        if !isTooLong { line.append(contentsOf: bytes) }
+    }
+
+    private mutating func take() -> Result<Data, Problem> {
+        defer { (line, isTooLong) = (Data(), false) }
+        return isTooLong ? .failure(Problem(.bodyTooLarge, "The line has more than \(limit) bytes.")) : .success(line)
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Lookalike
+import Multipart
+
+/// `/v1/catalogs` and `/v1/catalogs/{catalog}`
+struct CatalogHandler: Sendable {
+    let service: ServiceState
+
+    struct Summary: Encodable, Sendable {
+        let name: String
+        let entities: Int
+    }
+
+    struct Listing: Encodable, Sendable {
+        let catalogs: [Summary]
+    }
+
+    struct Details: Encodable, Sendable {
+        struct Model: Encodable, Sendable {
+            let name: String
+            let digest: String
+            let dimension: Int
+        }
+
+        struct Bytes: Encodable, Sendable {
+            let database: Int64
+            let matrix: Int64
+            let invertedLists: Int64
+        }
+
+        let name: String
+        let entities: Int
+        let entitiesWithLocalFeatures: Int
+        let revision: Int64
+        let types: [String: Int]
+        let labels: [String: Int]
+        let attributes: [String: Int]
+        let model: Model
+        let bytes: Bytes
+    }
+
+    func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.read)
+        var catalogs: [Summary] = []
+        for name in try service.store.names() {
+            // One that cannot be opened does not hide the others; asking for it says why.
+            guard let served = try? await service.store.catalog(name) else { continue }
+            catalogs.append(Summary(name: name.description, entities: served.catalog.count))
+        }
+        return Response(Listing(catalogs: catalogs))
+    }
+
+    func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.read)
+        return Response(try await details(of: try await service.store.catalog(try context.catalogName())))
+    }
+
+    func put(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.write)
+        let name = try context.catalogName()
+        let held = try await service.bodies.read(request)
+        var options = Options()
+        if !held.data.isEmpty {
+            guard HeaderValue(request.headers[.contentType] ?? "").name == "application/json" else {
+                throw Problem(.unsupportedMediaType, "The options of a catalog are application/json.")
+            }
+            options = try JSONDecoder().decode(Options.self, from: held.data)
+        }
+        let (served, isNew) = try await service.store.create(name, localFeatures: options.localFeatures ?? true)
+        return Response(
+            try await details(of: served), status: isNew ? .created : .ok,
+            headers: isNew ? [.location: "/v1/catalogs/\(name)"] : [:])
+    }
+
+    func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.write)
+        try await service.store.remove(try context.catalogName())
+        return Response(status: .noContent)
+    }
+
+    private func details(of served: ServedCatalog) async throws -> Details {
+        let info = try await served.catalog.info
+        let vocabulary = try await served.vocabulary(revision: info.revision)
+        return Details(
+            name: served.name.description, entities: info.entityCount,
+            entitiesWithLocalFeatures: info.entitiesWithLocalFeatures, revision: info.revision,
+            types: Dictionary(info.typeCounts.map { ($0.type, $0.count) }, uniquingKeysWith: +),
+            labels: vocabulary.labels, attributes: vocabulary.attributes,
+            model: Details.Model(name: info.model.name, digest: info.model.digest, dimension: info.dimension),
+            bytes: Details.Bytes(
+                database: info.databaseBytes, matrix: info.matrixBytes, invertedLists: info.invertedListBytes))
+    }
+
+    private struct Options: Decodable {
+        enum CodingKeys: String, CodingKey, CaseIterable { case localFeatures }
+
+        var localFeatures: Bool?
+
+        init() {}
+
+        init(from decoder: any Decoder) throws {
+            try decoder.checkKeys(CodingKeys.self)
+            localFeatures = try decoder.container(keyedBy: CodingKeys.self)
+                .decodeIfPresent(Bool.self, forKey: .localFeatures)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Lookalike
+import Multipart
+
+/// `/v1/catalogs/{catalog}/entities/{id}`
+struct EntityHandler: Sendable {
+    let service: ServiceState
+
+    func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.read)
+        let (served, id) = try await target(context)
+        return Response(EntityAnswer(try await Self.entity(id, of: served), catalog: served.name))
+    }
+
+    func put(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.write)
+        let (served, id) = try await target(context)
+        let held = try await service.bodies.read(request)
+        let header = request.headers[.contentType] ?? "application/octet-stream"
+        let body = try Self.body(
+            held.data, id: id, header: header, fields: try RequestFields(query: request.uri.query))
+        let isNew = try await served.catalog.entities(for: [id]).isEmpty
+        try await service.write(body, to: served)
+        let entity = try await Self.entity(id, of: served)
+        return Response(
+            EntityAnswer(entity, catalog: served.name), status: isNew ? .created : .ok,
+            headers: isNew ? [.location: EntityAnswer.path(of: id, catalog: served.name)] : [:])
+    }
+
+    func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.write)
+        let type = HeaderValue(request.headers[.contentType] ?? "").name
+        guard type == "application/json" || type == "application/merge-patch+json" else {
+            throw Problem(
+                .unsupportedMediaType, "A change is application/merge-patch+json or application/json.")
+        }
+        let (served, id) = try await target(context)
+        let held = try await service.bodies.read(request)
+        let patch = try JSONDecoder().decode(EntityPatch.self, from: held.data)
+        let changed = patch.applied(to: try await Self.entity(id, of: served))
+        try EntityBody.checkText(of: changed)
+        try await service.writePool.run { try await served.writer.update(changed) }
+        return Response(EntityAnswer(try await Self.entity(id, of: served), catalog: served.name))
+    }
+
+    func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.write)
+        let (served, id) = try await target(context)
+        try await service.writePool.run { try await served.writer.remove(id) }
+        return Response(status: .noContent)
+    }
+
+    func thumbnail(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.read)
+        let (served, id) = try await target(context)
+        let fields = try RequestFields(query: request.uri.query)
+        try fields.check(["side"])
+        let side = try fields.integer("side")
+        if let side, !(1...2048).contains(side) { throw Problem(.invalidRequest, "“side” is not in 1…2048.") }
+        _ = try await Self.entity(id, of: served)
+        guard let data = try await served.catalog.thumbnail(for: id, longSide: side) else {
+            throw Problem(.noThumbnail, "The entity was put without an image.")
+        }
+        let tag = "\"" + SHA256Digest.of(data).prefix(12).map { String($0, radix: 36) }.joined(separator: "-") + "\""
+        let headers: HTTPFields = [.eTag: tag, .cacheControl: "private, no-cache"]
+        if request.headers[.ifNoneMatch] == tag { return Response(status: .notModified, headers: headers) }
+        var full = headers
+        full[.contentType] = "image/jpeg"
+        return Response(status: .ok, headers: full, body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
+    }
+
+    private func target(_ context: ServiceContext) async throws -> (ServedCatalog, String) {
+        let (name, id) = (try context.catalogName(), try context.entityID())
+        return (try await service.store.catalog(name), id)
+    }
+
+    private static func entity(_ id: String, of served: ServedCatalog) async throws -> CatalogEntity {
+        guard let entity = try await served.catalog.entities(for: [id]).first else {
+            throw Problem(.unknownEntity, "The catalog has no entity “\(id)”.")
+        }
+        return entity
+    }
+
+    private static func body(_ data: Data, id: String, header: String, fields: RequestFields) throws -> EntityBody {
+        let type = HeaderValue(header)
+        switch type.name {
+        case "application/json":
+            try fields.check([])
+            return try EntityBody(id: id, json: data)
+        case "multipart/form-data":
+            try fields.check([])
+            let form = try MultipartForm(data, contentType: header)
+            guard let image = form["image"] else { throw Problem(.invalidForm, "The form has no part “image”.") }
+            return try EntityBody(id: id, image: image.body, fields: RequestFields(form, without: ["image"]))
+        case "application/octet-stream",
+            _ where type.name.hasPrefix("image/"):
+            return try EntityBody(id: id, image: data, fields: fields)
+        default:
+            throw Problem(
+                .unsupportedMediaType,
+                "An entity is an image (image/* or application/octet-stream), multipart/form-data or application/json.")
+        }
+    }
+}
+
+extension ServiceState {
+    /// Puts an entity. It is durable and searchable when this returns.
+    func write(_ body: EntityBody, to served: ServedCatalog) async throws {
+        switch body.source {
+        case .image(let data): try await checkImage(data)
+        case .print(let print):
+            let model = served.catalog.model
+            guard print.model == model.identity, print.vector.count == model.dimension else {
+                throw Problem(.otherModel, "The print was made with another model than the catalog's.")
+            }
+        }
+        try await writePool.run { try await served.writer.put(body.item) }
+    }
+}

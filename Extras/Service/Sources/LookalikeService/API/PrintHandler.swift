@@ -1,0 +1,83 @@
+import Foundation
+import Hummingbird
+import Lookalike
+import Multipart
+
+/// `POST /v1/prints`: prints for those who search elsewhere.
+struct PrintHandler: Sendable {
+    let service: ServiceState
+
+    struct Answer: Encodable, Sendable {
+        let prints: [FeaturePrint]
+    }
+
+    private static let maximumImageCount = 64
+
+    func callAsFunction(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.read)
+        let fields = try RequestFields(query: request.uri.query)
+        try fields.check(["catalog"])
+        let held = try await service.bodies.read(request)
+        let images = try Self.images(held.data, header: request.headers[.contentType] ?? "application/octet-stream")
+        let model = try await model(of: try fields.one("catalog"))
+        let time = service.configuration.limits.requestTime
+        let late = Problem(.timeLimit, "The prints take longer than \(time).")
+        let prints = try await context.working(limit: time, else: late) {
+            defer { withExtendedLifetime(held.claim) {} }
+            return try await service.imagePool.run {
+                var prints: [FeaturePrint] = []
+                for image in images {
+                    try Task.checkCancellation()
+                    prints.append(try await print(of: image, model))
+                }
+                return prints
+            }
+        }
+        return Response(Answer(prints: prints))
+    }
+
+    private func print(of data: Data, _ model: FeaturePrintModel) async throws -> FeaturePrint {
+        var options = service.configuration.limits.decoding
+        options.neededSize = model.decodingOptions.neededSize
+        let image = try await service.decode(data, options: options)
+        return try await computing { try model.featurePrint(for: image) }
+    }
+
+    private func model(of catalog: String?) async throws -> FeaturePrintModel {
+        guard let catalog else { return try await computing { try FeaturePrintModel.default() } }
+        guard let name = CatalogName(catalog) else { throw Problem(.invalidRequest, CatalogName.rule) }
+        return try await service.store.catalog(name).catalog.model
+    }
+
+    private static func images(_ data: Data, header: String) throws -> [Data] {
+        let type = HeaderValue(header)
+        let images: [Data]
+        switch type.name {
+        case "application/json": images = try JSONDecoder().decode(Body.self, from: data).images
+        case "multipart/form-data":
+            images = try MultipartForm(data, contentType: header).parts.filter { $0.name == "image" }.map(\.body)
+        case "application/octet-stream",
+            _ where type.name.hasPrefix("image/"):
+            images = [data]
+        default:
+            throw Problem(
+                .unsupportedMediaType,
+                "Images are one of image/* or application/octet-stream, multipart/form-data, or application/json.")
+        }
+        guard (1...maximumImageCount).contains(images.count) else {
+            throw Problem(.invalidRequest, "A request has 1 to \(maximumImageCount) images, not \(images.count).")
+        }
+        return images
+    }
+
+    private struct Body: Decodable {
+        enum CodingKeys: String, CodingKey, CaseIterable { case images }
+
+        let images: [Data]
+
+        init(from decoder: any Decoder) throws {
+            try decoder.checkKeys(CodingKeys.self)
+            images = try decoder.container(keyedBy: CodingKeys.self).decode([Data].self, forKey: .images)
+        }
+    }
+}

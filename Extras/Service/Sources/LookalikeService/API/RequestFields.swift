@@ -1,0 +1,94 @@
+import Hummingbird
+import Multipart
+
+/// Named values of a request: those of the query string, or of a form.
+struct RequestFields: Sendable {
+    private let values: [String: [String]]
+    private let source: String
+
+    /// The fields of a query string, percent-decoded.
+    init(query: String?) throws(Problem) {
+        source = "The query string"
+        var values: [String: [String]] = [:]
+        for pair in (query ?? "").split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decoded(parts[0]), let value = Self.decoded(parts.count > 1 ? parts[1] : "") else {
+                throw Problem(.invalidRequest, "The query string is not percent-encoded UTF-8.")
+            }
+            values[name, default: []].append(value)
+        }
+        self.values = values
+    }
+
+    /// The fields of a form that are no files.
+    ///
+    /// - Parameter files: names of parts that are read otherwise.
+    init(_ form: MultipartForm, without files: Set<String>) throws(Problem) {
+        source = "The form"
+        var values: [String: [String]] = [:]
+        for part in form.parts where !files.contains(part.name) {
+            guard let text = part.text else {
+                throw Problem(.invalidForm, "The field “\(part.name)” of the form is not UTF-8.")
+            }
+            values[part.name, default: []].append(text)
+        }
+        self.values = values
+    }
+
+    private static func decoded(_ text: Substring) -> String? {
+        text.replacing("+", with: " ").removingPercentEncoding.flatMap { $0.utf8.contains(0) ? nil : $0 }
+    }
+
+    var names: [String] { values.keys.sorted() }
+
+    func all(_ name: String) -> [String] { values[name] ?? [] }
+
+    /// The values of a field that may come several times, or once with commas.
+    func list(_ name: String) -> [String] { all(name).flatMap { $0.split(separator: ",").map(String.init) } }
+
+    /// The value of a field that comes at most once.
+    func one(_ name: String) throws(Problem) -> String? {
+        let found = all(name)
+        guard found.count <= 1 else { throw Problem(.invalidRequest, "\(source) has “\(name)” more than once.") }
+        return found.first
+    }
+
+    func integer(_ name: String) throws(Problem) -> Int? {
+        guard let text = try one(name) else { return nil }
+        guard let value = Int(text) else { throw Problem(.invalidRequest, "“\(name)” is not a whole number.") }
+        return value
+    }
+
+    func number(_ name: String) throws(Problem) -> Double? {
+        guard let text = try one(name) else { return nil }
+        guard let value = Double(text), value.isFinite else {
+            throw Problem(.invalidRequest, "“\(name)” is not a number.")
+        }
+        return value
+    }
+
+    func flag(_ name: String) throws(Problem) -> Bool? {
+        switch try one(name) {
+        case nil: nil
+        case "true": true
+        case "false": false
+        default: throw Problem(.invalidRequest, "“\(name)” is neither “true” nor “false”.")
+        }
+    }
+
+    /// What follows a prefix in the names of fields, with the values: `attribute.year=1998`.
+    func prefixed(_ prefix: String) -> [String: [String]] {
+        var found: [String: [String]] = [:]
+        for (name, values) in values where name.hasPrefix(prefix) {
+            found[String(name.dropFirst(prefix.count))] = values
+        }
+        return found
+    }
+
+    /// - Throws: ``Problem`` for a field of another name, which was mistyped.
+    func check(_ known: Set<String>, prefixes: [String] = []) throws(Problem) {
+        for name in names where !known.contains(name) && !prefixes.contains(where: name.hasPrefix) {
+            throw Problem(.invalidRequest, "\(source) has the unknown field “\(name.prefix(64))”.")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Lookalike
+
+/// What a search found, as JSON.
+struct SearchAnswer: Encodable, Sendable {
+    struct Result: Encodable, Sendable {
+        let entity: EntityAnswer
+        /// Nil for a search by text.
+        var distance: Double?
+        var confidence: Double?
+        var inliers: Int?
+        /// Four corners as fractions of the query's sides; nil for a match that was not verified.
+        var outline: [[Double]]?
+    }
+
+    struct FacetAnswer: Encodable, Sendable {
+        let key: String
+        let values: [Facet.Value]
+    }
+
+    var results: [Result]
+    var facets: [FacetAnswer]?
+    /// The cursor of the next page; nil at the end.
+    var next: String?
+    /// The id of the query, to search again without the image.
+    var query: String?
+    /// The match threshold of the query, a distance.
+    var matchThreshold: Double?
+    /// Milliseconds per stage.
+    var timings: [String: Double] = [:]
+}
+
+extension SearchAnswer {
+    init(matches: [CatalogMatch], limit: Int, catalog: CatalogName, region: ImageRegion?) {
+        results = matches.map { match in
+            Result(
+                entity: EntityAnswer(match.entity, catalog: catalog), distance: Self.rounded(match.distance),
+                confidence: Self.rounded(match.confidence), inliers: match.inlierCount,
+                outline: match.outline?.corners.map { corner in
+                    let point = region?.imagePoint(corner) ?? corner
+                    return [Self.rounded(point.x), Self.rounded(point.y)]
+                })
+        }
+        if matches.count >= limit { next = matches.last.map { SearchCursor(after: $0).description } }
+    }
+
+    init(entities: [CatalogEntity], catalog: CatalogName) {
+        results = entities.map { Result(entity: EntityAnswer($0, catalog: catalog)) }
+    }
+
+    static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+
+    static func answers(_ facets: [Facet]) -> [FacetAnswer] {
+        facets.map { facet in
+            let key =
+                switch facet.key {
+                case .type: "type"
+                case .label: "label"
+                case .attribute(let name): "attribute.\(name)"
+                }
+            return FacetAnswer(key: key, values: facet.values)
+        }
+    }
+}
+
+/// An entity as JSON, without the path of its image.
+struct EntityAnswer: Encodable, Sendable {
+    let id: String
+    let type: String?
+    let title: String?
+    let subtitle: String?
+    let labels: [String]
+    let attributes: [String: String]
+    /// The path of the thumbnail on this service.
+    let thumbnail: String
+
+    init(_ entity: CatalogEntity, catalog: CatalogName) {
+        (id, type, title, subtitle) = (entity.id, entity.type, entity.title, entity.subtitle)
+        (labels, attributes) = (entity.labels, entity.attributes)
+        thumbnail = Self.path(of: entity.id, catalog: catalog) + "/thumbnail"
+    }
+
+    /// The path of an entity.
+    static func path(of id: String, catalog: CatalogName) -> String {
+        var allowed = CharacterSet.alphanumerics
+        allowed.insert(charactersIn: "-._~")
+        allowed.formIntersection(CharacterSet(charactersIn: Unicode.Scalar(0)..<Unicode.Scalar(128)))
+        // A component “.” or “..” would be taken for a step of the path.
+        let encoded =
+            id.allSatisfy { $0 == "." }
+            ? id.replacing(".", with: "%2E")
+            : id.addingPercentEncoding(
+                withAllowedCharacters: allowed)
+        return "/v1/catalogs/\(catalog)/entities/\(encoded ?? "")"
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Lookalike
+import Metrics
+import Multipart
+
+/// `POST /v1/catalogs/{catalog}/search`
+struct SearchHandler: Sendable {
+    let service: ServiceState
+
+    func callAsFunction(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.read)
+        let start = ContinuousClock.now
+        let catalog = try await service.store.catalog(try context.catalogName())
+        let limits = service.configuration.limits
+        let type = HeaderValue(request.headers[.contentType] ?? "application/octet-stream")
+        if type.name != "application/json" { try service.imagePool.check() }
+        let held = try await service.bodies.read(request)
+        let fields = try RequestFields(query: request.uri.query)
+        let search = try Self.search(held.data, type: type, header: request.headers[.contentType] ?? "", fields: fields)
+        let wait = Problem(.timeLimit, "The search takes longer than \(limits.requestTime).")
+        let answer = try await context.working(limit: limits.requestTime, else: wait) {
+            // Counts for as long as the body is in memory.
+            defer { withExtendedLifetime(held.claim) {} }
+            return try await self.answer(search, catalog, start: start)
+        }
+        return Response(answer)
+    }
+
+    private static func search(
+        _ data: Data, type: HeaderValue, header: String, fields: RequestFields
+    ) throws -> SearchRequest {
+        switch type.name {
+        case "application/json":
+            try fields.check([])
+            return try SearchRequest(json: data)
+        case "multipart/form-data":
+            try fields.check([])
+            let form = try MultipartForm(data, contentType: header)
+            guard let image = form["image"] else { throw Problem(.invalidForm, "The form has no part “image”.") }
+            return try SearchRequest(image: image.body, fields: RequestFields(form, without: ["image"]))
+        case "application/octet-stream",
+            _ where type.name.hasPrefix("image/"):
+            return try SearchRequest(image: data, fields: fields)
+        default:
+            throw Problem(
+                .unsupportedMediaType,
+                "A search is an image (image/* or application/octet-stream), multipart/form-data or application/json.")
+        }
+    }
+
+    private func answer(
+        _ search: SearchRequest, _ served: ServedCatalog, start: ContinuousClock.Instant
+    ) async throws -> SearchAnswer {
+        let timings = StageTimings()
+        let received = ContinuousClock.now
+        var answer: SearchAnswer
+        var admitted = received
+        switch search.subject {
+        case .image(let data):
+            answer = try await service.imagePool.run {
+                admitted = .now
+                return try await imageAnswer(data, search, served, timings)
+            }
+        case .print(let print):
+            answer = try await service.printPool.run {
+                admitted = .now
+                let query = try served.catalog.query(for: [print])
+                return try await ranking(of: query, search, served, timings, region: nil)
+            }
+        case .kept(let id):
+            answer = try await service.printPool.run {
+                admitted = .now
+                let kept = try service.queries.entry(id, of: served.name)
+                var answer = try await ranking(of: kept.query, search, served, timings, region: kept.region)
+                answer.query = id
+                return answer
+            }
+        case .entity(let id):
+            answer = try await service.printPool.run {
+                admitted = .now
+                return try await similar(to: id, search, served, timings)
+            }
+        case .text(let text):
+            answer = try await service.printPool.run {
+                admitted = .now
+                let found = try await served.catalog.search(text: text, limit: search.limit, filter: search.filter)
+                return SearchAnswer(entities: found, catalog: served.name)
+            }
+        case .listing:
+            answer = try await service.printPool.run {
+                admitted = .now
+                return SearchAnswer(entities: try await listing(search, served), catalog: served.name)
+            }
+        }
+        answer.timings = service.metrics.record(timings, receive: received - start, wait: admitted - received)
+        answer.timings["total"] = (ContinuousClock.now - start).milliseconds
+        return answer
+    }
+
+    private func imageAnswer(
+        _ data: Data, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings
+    ) async throws -> SearchAnswer {
+        let catalog = served.catalog
+        var options = service.configuration.limits.decoding
+        options.neededSize = catalog.decodingOptions.neededSize
+        if let region = search.region, let needed = options.neededSize {
+            options.neededSize = (
+                Int(Double(needed.width) / region.width), Int(Double(needed.height) / region.height)
+            )
+        }
+        var image = try await service.decode(data, options: options, timings: timings)
+        if let region = search.region { image = try image.cropped(to: region.pixels(of: image)) }
+        let query = try await catalog.query(
+            for: image, effort: search.effort, filter: search.filter, timings: timings)
+        var answer = try await ranking(of: query, search, served, timings, region: search.region)
+        answer.query = service.queries.keep(query, of: served.name, region: search.region)
+        return answer
+    }
+
+    private func ranking(
+        of query: CatalogQuery, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings,
+        region: ImageRegion?
+    ) async throws -> SearchAnswer {
+        let bounds = search.bounds(or: .accepted)
+        let matches = try await served.catalog.search(
+            query, limit: search.limit, bounds: bounds, filter: search.filter, after: search.cursor, timings: timings)
+        var answer = SearchAnswer(matches: matches, limit: search.limit, catalog: served.name, region: region)
+        if !search.facets.isEmpty {
+            answer.facets = SearchAnswer.answers(
+                try await served.catalog.facets(of: query, by: search.facets, bounds: bounds, filter: search.filter))
+        }
+        answer.matchThreshold = query.matchThreshold.map(SearchAnswer.rounded)
+        return answer
+    }
+
+    private func similar(
+        to id: String, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings
+    ) async throws -> SearchAnswer {
+        let catalog = served.catalog
+        let query = try catalog.query(for: [try await catalog.print(for: id)])
+        let bounds = search.bounds(or: .none)
+        // One more, since the entity itself is nearest.
+        let found = try await catalog.search(
+            query, limit: search.limit + 1, bounds: bounds, filter: search.filter, after: search.cursor,
+            timings: timings)
+        let others = found.filter { !$0.id.utf8.elementsEqual(id.utf8) }.prefix(search.limit)
+        var answer = SearchAnswer(
+            matches: Array(others), limit: search.limit, catalog: served.name, region: nil)
+        if !search.facets.isEmpty {
+            answer.facets = SearchAnswer.answers(
+                try await catalog.facets(of: query, by: search.facets, bounds: bounds, filter: search.filter))
+        }
+        return answer
+    }
+
+    /// The first entities that have the labels, types and attributes.
+    private func listing(_ search: SearchRequest, _ served: ServedCatalog) async throws -> [CatalogEntity] {
+        let (catalog, filter) = (served.catalog, search.filter)
+        if let label = search.labels.first {
+            return try await catalog.entities(where: .label, isAnyOf: [label], limit: search.limit, filter: filter)
+        }
+        if !search.types.isEmpty {
+            return try await catalog.entities(where: .type, isAnyOf: search.types, limit: search.limit, filter: filter)
+        }
+        guard let (name, values) = search.attributes.first else { return [] }
+        return try await catalog.entities(
+            where: .attribute(name), isAnyOf: values, limit: search.limit, filter: filter)
+    }
+}
+
+extension Duration {
+    /// With a microsecond's precision.
+    var milliseconds: Double { (self / .microseconds(1)).rounded() / 1000 }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import Lookalike
+
+/// A search as it is asked for.
+struct SearchRequest: Sendable {
+    /// What is searched for.
+    enum Subject: Sendable {
+        /// The bytes of an image file.
+        case image(Data)
+        case print(FeaturePrint)
+        /// More like this entity.
+        case entity(String)
+        case text(String)
+        /// All entities that pass the filter.
+        case listing
+        /// A query that was answered before.
+        case kept(String)
+    }
+
+    var subject: Subject
+    var limit = 10
+    var maxDistance: Double?
+    var minConfidence: Double?
+    var effort = SearchEffort.standard
+    var types: [String] = []
+    var labels: [String] = []
+    var attributes: [String: [String]] = [:]
+    var region: ImageRegion?
+    var cursor: SearchCursor?
+    var facets: [FacetKey] = []
+
+    static let maximumLimit = 1000
+    private static let maximumValues = 1000
+
+    var filter: CatalogFilter {
+        CatalogFilter(
+            types: types.isEmpty ? nil : Set(types), labels: Set(labels), attributes: attributes.mapValues { Set($0) })
+    }
+
+    /// The bounds that were asked for, or `standard`.
+    func bounds(or standard: MatchBounds) -> MatchBounds {
+        guard maxDistance != nil || minConfidence != nil else { return standard }
+        return MatchBounds(
+            minConfidence: minConfidence ?? 0, maxDistance: maxDistance.map { .atMost($0) } ?? .unlimited)
+    }
+
+    /// - Throws: ``Problem`` for values that no search can have.
+    func check() throws(Problem) {
+        guard (1...Self.maximumLimit).contains(limit) else {
+            throw Problem(.invalidRequest, "“limit” is not in 1…\(Self.maximumLimit).")
+        }
+        if let maxDistance, !(0...2).contains(maxDistance) {
+            throw Problem(.invalidRequest, "The maximum distance is not in 0…2.")
+        }
+        if let minConfidence, !(0...1).contains(minConfidence) {
+            throw Problem(.invalidRequest, "The minimum confidence is not in 0…1.")
+        }
+        let values = types.count + labels.count + attributes.values.reduce(0) { $0 + $1.count } + facets.count
+        guard values <= Self.maximumValues else {
+            throw Problem(.invalidRequest, "The filters and facets have more than \(Self.maximumValues) values.")
+        }
+        let texts = types + labels + attributes.keys + attributes.values.joined()
+        guard !texts.contains(where: { $0.utf8.contains(0) }) else {
+            throw Problem(.invalidRequest, "A filter has a NUL character.")
+        }
+        switch subject {
+        case .text(let text) where text.utf8.count > 1000 || text.utf8.contains(0):
+            throw Problem(.invalidRequest, "The text has more than 1000 bytes, or a NUL character.")
+        case .image: return
+        default:
+            if region != nil { throw Problem(.invalidRequest, "A region is a part of an image, and there is none.") }
+        }
+    }
+
+    /// `type`, `label` or `attribute.NAME`.
+    static func facet(_ text: String) throws(Problem) -> FacetKey {
+        switch text {
+        case "type": .type
+        case "label": .label
+        case _ where text.hasPrefix("attribute.") && text.count > 10 && !text.utf8.contains(0):
+            .attribute(String(text.dropFirst(10)))
+        default: throw Problem(.invalidRequest, "A facet is “type”, “label” or “attribute.NAME”.")
+        }
+    }
+}
+
+extension SearchRequest {
+    private static let fieldNames: Set<String> = [
+        "limit", "max-distance", "min-confidence", "effort", "types", "labels", "region", "cursor", "facets",
+    ]
+
+    /// A search for an image with the fields of a query string or a form.
+    init(image: Data, fields: RequestFields) throws(Problem) {
+        self.init(subject: .image(image))
+        try fields.check(Self.fieldNames, prefixes: ["attribute."])
+        limit = try fields.integer("limit") ?? limit
+        maxDistance = try fields.number("max-distance")
+        minConfidence = try fields.number("min-confidence")
+        if let text = try fields.one("effort") { effort = try Self.effort(text) }
+        (types, labels) = (fields.list("types"), fields.list("labels"))
+        attributes = fields.prefixed("attribute.")
+        if let text = try fields.one("region") { region = try ImageRegion(text: text) }
+        if let text = try fields.one("cursor") { cursor = try Self.cursor(text) }
+        facets = try fields.list("facets").map { name throws(Problem) in try Self.facet(name) }
+        try check()
+    }
+
+    private static func effort(_ text: String) throws(Problem) -> SearchEffort {
+        guard let effort = SearchEffort(rawValue: text) else {
+            throw Problem(.invalidRequest, "“effort” is none of “prints”, “standard” and “thorough”.")
+        }
+        return effort
+    }
+
+    private static func cursor(_ text: String) throws(Problem) -> SearchCursor {
+        guard let cursor = SearchCursor(text) else { throw Problem(.invalidRequest, "The cursor is not one of ours.") }
+        return cursor
+    }
+
+    /// A search as JSON.
+    init(json data: Data) throws {
+        let body = try JSONDecoder().decode(Body.self, from: data)
+        self.init(subject: try body.subject)
+        limit = body.limit ?? limit
+        (maxDistance, minConfidence) = (body.maxDistance, body.minConfidence)
+        if let text = body.effort { effort = try Self.effort(text) }
+        (types, labels, attributes) = (body.types ?? [], body.labels ?? [], body.attributes ?? [:])
+        region = body.region
+        cursor = try body.cursor.map(Self.cursor)
+        facets = try (body.facets ?? []).map(Self.facet)
+        try check()
+    }
+
+    private struct Body: Decodable {
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case image, print, entity, text, query, limit, maxDistance, minConfidence, effort, types, labels, attributes
+            case region, cursor, facets
+        }
+
+        let image: Data?
+        let print: FeaturePrint?
+        let entity: String?
+        let text: String?
+        let query: String?
+        let limit: Int?
+        let maxDistance: Double?
+        let minConfidence: Double?
+        let effort: String?
+        let types: [String]?
+        let labels: [String]?
+        let attributes: [String: [String]]?
+        let region: ImageRegion?
+        let cursor: String?
+        let facets: [String]?
+
+        init(from decoder: any Decoder) throws {
+            try decoder.checkKeys(CodingKeys.self)
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            image = try values.decodeIfPresent(Data.self, forKey: .image)
+            print = try values.decodeIfPresent(FeaturePrint.self, forKey: .print)
+            entity = try values.decodeIfPresent(String.self, forKey: .entity)
+            text = try values.decodeIfPresent(String.self, forKey: .text)
+            query = try values.decodeIfPresent(String.self, forKey: .query)
+            limit = try values.decodeIfPresent(Int.self, forKey: .limit)
+            maxDistance = try values.decodeIfPresent(Double.self, forKey: .maxDistance)
+            minConfidence = try values.decodeIfPresent(Double.self, forKey: .minConfidence)
+            effort = try values.decodeIfPresent(String.self, forKey: .effort)
+            types = try values.decodeIfPresent([String].self, forKey: .types)
+            labels = try values.decodeIfPresent([String].self, forKey: .labels)
+            attributes = try values.decodeIfPresent([String: [String]].self, forKey: .attributes)
+            region = try values.decodeIfPresent(ImageRegion.self, forKey: .region)
+            cursor = try values.decodeIfPresent(String.self, forKey: .cursor)
+            facets = try values.decodeIfPresent([String].self, forKey: .facets)
+        }
+
+        var subject: Subject {
+            get throws(Problem) {
+                let given: [Subject?] = [
+                    image.map { .image($0) }, print.map { .print($0) }, entity.map { .entity($0) },
+                    text.map { .text($0) }, query.map { .kept($0) },
+                ]
+                let subjects = given.compactMap(\.self)
+                guard subjects.count <= 1 else {
+                    throw Problem(
+                        .invalidRequest,
+                        "A search has one of “image”, “print”, “entity”, “text” and “query”, not several.")
+                }
+                if let subject = subjects.first { return subject }
+                guard types != nil || labels != nil || attributes != nil else {
+                    throw Problem(
+                        .invalidRequest,
+                        "A search needs “image”, “print”, “entity”, “text” or “query”, or a filter: "
+                            + "“types”, “labels” or “attributes”.")
+                }
+                return .listing
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import Lookalike
+import Synchronization
+
+/// Queries that were answered lately, for the next page or other filters without the image.
+///
+/// A query takes a few kilobytes; it has no pixels.
+final class QueryCache: Sendable {
+    struct Entry: Sendable {
+        let catalog: CatalogName
+        let query: CatalogQuery
+        /// The part of the image that was searched.
+        let region: ImageRegion?
+        let expiry: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var entries: [String: Entry] = [:]
+        /// Oldest first.
+        var order: [String] = []
+    }
+
+    private let capacity: Int
+    private let lifetime: Duration
+    private let state = Mutex(State())
+
+    init(capacity: Int = 1024, lifetime: Duration = .seconds(600)) {
+        self.capacity = capacity
+        self.lifetime = lifetime
+    }
+
+    /// Keeps a query, and returns its id. An id cannot be guessed.
+    func keep(_ query: CatalogQuery, of catalog: CatalogName, region: ImageRegion?) -> String {
+        let id = UUID().uuidString.lowercased()
+        let entry = Entry(
+            catalog: catalog, query: query.withoutScan, region: region, expiry: .now + lifetime)
+        state.withLock { state in
+            if state.order.count >= capacity { state.entries[state.order.removeFirst()] = nil }
+            state.entries[id] = entry
+            state.order.append(id)
+        }
+        return id
+    }
+
+    /// - Throws: ``Problem`` if the query is not kept any more.
+    func entry(_ id: String, of catalog: CatalogName) throws(Problem) -> Entry {
+        let found = state.withLock { $0.entries[id] }
+        guard let found, found.catalog == catalog, found.expiry > .now else {
+            throw Problem(.queryExpired, "The query is no longer kept; send the image again.")
+        }
+        return found
+    }
+}

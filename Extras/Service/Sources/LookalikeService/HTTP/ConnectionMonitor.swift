@@ -1,0 +1,76 @@
+import NIOCore
+import Synchronization
+
+/// Whether the client of a connection is still there.
+final class Connection: Sendable {
+    private struct State {
+        var isClosed = false
+        var next = 0
+        var handlers: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Calls `body` when the client goes away, now if it is gone. Returns a number to forget it by.
+    func onClose(_ body: @escaping @Sendable () -> Void) -> Int? {
+        let number: Int? = state.withLock { state in
+            guard !state.isClosed else { return nil }
+            state.next += 1
+            state.handlers[state.next] = body
+            return state.next
+        }
+        if number == nil { body() }
+        return number
+    }
+
+    func forget(_ number: Int?) {
+        guard let number else { return }
+        state.withLock { $0.handlers[number] = nil }
+    }
+
+    func close() {
+        let handlers = state.withLock { state in
+            state.isClosed = true
+            defer { state.handlers = [:] }
+            return state.handlers.values
+        }
+        for handler in handlers { handler() }
+    }
+}
+
+/// Notices that a client closed its connection while its request is worked on.
+///
+/// A client that closes only its sending side is taken to be gone, too: a server cannot tell the two apart before it
+/// writes.
+final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = NIOAny
+
+    private static let connections = Mutex<[ObjectIdentifier: Connection]>([:])
+
+    private let connection = Connection()
+
+    static func connection(of channel: any Channel) -> Connection? {
+        connections.withLock { $0[ObjectIdentifier(channel)] }
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let key = ObjectIdentifier(context.channel)
+        Self.connections.withLock { $0[key] = connection }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        let key = ObjectIdentifier(context.channel)
+        Self.connections.withLock { $0[key] = nil }
+        connection.close()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed { connection.close() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        connection.close()
+        context.fireChannelInactive()
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Reads bodies into memory, within a limit for each and one for all of them together.
+struct RequestBodyReader: Sendable {
+    /// The maximum number of bytes of a body.
+    let limit: Int
+    let budget: ByteBudget
+
+    /// The body, and a claim on the budget that ends with it.
+    func read(_ request: Request) async throws -> HeldBody {
+        let announced = request.headers[.contentLength].flatMap { Int($0) }
+        if let announced, announced > limit { throw tooLarge }
+        let claim = try budget.claim(announced ?? 0)
+        var data = Data()
+        data.reserveCapacity(announced ?? 0)
+        for try await buffer in request.body {
+            guard data.count + buffer.readableBytes <= limit else { throw tooLarge }
+            if data.count + buffer.readableBytes > claim.count { try claim.add(buffer.readableBytes) }
+            buffer.withUnsafeReadableBytes { data.append(contentsOf: $0) }
+        }
+        return HeldBody(data: data, claim: claim)
+    }
+
+    private var tooLarge: Problem { Problem(.bodyTooLarge, "The body has more than \(limit) bytes, the limit.") }
+}
+
+/// A body in memory.
+struct HeldBody: Sendable {
+    let data: Data
+    let claim: ByteBudget.Claim
+}

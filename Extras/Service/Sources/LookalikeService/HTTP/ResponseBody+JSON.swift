@@ -1,0 +1,34 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension ResponseBody {
+    /// A value as JSON.
+    init(json value: some Encodable) {
+        self.init(byteBuffer: ByteBuffer(json: value))
+    }
+}
+
+extension ByteBuffer {
+    /// A value as JSON, with its keys in order.
+    init(json value: some Encodable) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            self.init(bytes: try encoder.encode(value))
+        } catch {
+            preconditionFailure("answers have finite numbers and text: \(error)")
+        }
+    }
+}
+
+extension Response {
+    /// A JSON answer.
+    init(_ value: some Encodable, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) {
+        var headers = headers
+        headers[.contentType] = "application/json"
+        headers[.cacheControl] = "no-store"
+        self.init(status: status, headers: headers, body: ResponseBody(json: value))
+    }
+}

@@ -1,0 +1,87 @@
+import COpenSSL
+import Foundation
+
+/// What a key allows.
+public enum APIKeyScope: String, Sendable, Comparable, CaseIterable {
+    /// Searches, and reads of catalogs and metrics.
+    case read
+    /// All of that, and changes of catalogs.
+    case write
+
+    public static func < (a: Self, b: Self) -> Bool { a == .read && b == .write }
+}
+
+/// A key that the service accepts, by its hash.
+public struct APIKey: Sendable {
+    /// What the key allows.
+    public let scope: APIKeyScope
+    /// What logs call the key.
+    public let name: String
+    /// SHA-256 of the key, 32 bytes.
+    let digest: [UInt8]
+
+    /// Makes a key. The key itself is not kept.
+    ///
+    /// - Returns: the key, 43 characters with 256 random bits, and its entry.
+    public static func make(scope: APIKeyScope, name: String) -> (key: String, entry: APIKey) {
+        var random = SystemRandomNumberGenerator()
+        let bytes = Data((0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
+        let key = bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+            "=", with: "")
+        return (key, APIKey(scope: scope, name: name, digest: SHA256Digest.of(key)))
+    }
+
+    init(scope: APIKeyScope, name: String, digest: [UInt8]) {
+        self.scope = scope
+        self.name = name
+        self.digest = digest
+    }
+
+    /// An entry as a line of a key file: `read 5e88…d8 shop`.
+    public var line: String { "\(scope.rawValue) \(digest.map { Self.hexadecimal($0) }.joined()) \(name)" }
+
+    /// Reads a line of a key file.
+    ///
+    /// - Throws: ``APIKeyError``.
+    init(line: some StringProtocol, number: Int) throws(APIKeyError) {
+        let fields = String(line).split(separator: Character(" "), maxSplits: 2).map { String($0) }
+        guard fields.count >= 2 else { throw APIKeyError(line: number, reason: "is not “SCOPE SHA256 NAME”") }
+        guard let scope = APIKeyScope(rawValue: fields[0]) else {
+            throw APIKeyError(line: number, reason: "has the scope “\(fields[0])”, not “read” or “write”")
+        }
+        let digits = Array(fields[1].utf8)
+        let digest = stride(from: 0, to: digits.count - 1, by: 2).compactMap { index in
+            UInt8(String(decoding: digits[index...(index + 1)], as: UTF8.self), radix: 16)
+        }
+        guard digits.count == 64, digest.count == 32 else {
+            throw APIKeyError(line: number, reason: "has no SHA-256 of 64 hexadecimal digits")
+        }
+        self.init(scope: scope, name: fields.count > 2 ? fields[2] : "key-\(number)", digest: digest)
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }
+}
+
+/// A line of a key file that cannot be read.
+public struct APIKeyError: Error, Equatable, CustomStringConvertible {
+    /// Counted from 1.
+    public let line: Int
+    /// What is wrong with it. The line itself may be a key that was put there by mistake, and is not repeated.
+    public let reason: String
+
+    public var description: String { "line \(line) of the API keys \(reason)" }
+}
+
+/// SHA-256 (FIPS 180-4), computed by OpenSSL.
+enum SHA256Digest {
+    static func of(_ text: String) -> [UInt8] { of(Data(text.utf8)) }
+
+    static func of(_ data: Data) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 32)
+        let isDone = data.withUnsafeBytes { EVP_Digest($0.baseAddress, $0.count, &digest, nil, EVP_sha256(), nil) }
+        precondition(isDone == 1, "OpenSSL hashes any number of bytes")
+        return digest
+    }
+}

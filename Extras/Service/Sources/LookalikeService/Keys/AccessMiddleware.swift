@@ -1,0 +1,74 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// Lets a request pass if its key allows it, and without keys if it comes from this machine's own pages and programs.
+struct AccessMiddleware: RouterMiddleware {
+    let keys: KeyRing
+    /// What a request without keys may call the service, so that a name of somebody else's that leads here is refused.
+    /// Nil for any name.
+    let hosts: Set<String>?
+    /// Other origins whose pages may send requests.
+    let origins: Set<String>
+
+    func handle(
+        _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+    ) async throws -> Response {
+        try checkOrigin(request)
+        var context = context
+        if keys.isEmpty {
+            try checkHost(request)
+            context.scope = .write
+        } else if let key = Self.key(of: request) {
+            guard let entry = keys.entry(for: key) else {
+                throw Problem(.unauthorized, "The API key is not known.", headers: Self.challenge)
+            }
+            context.scope = entry.scope
+        }
+        return try await next(request, context)
+    }
+
+    static let challenge: HTTPFields = [.wwwAuthenticate: "Bearer realm=\"lookalike\""]
+
+    private static let keyField = HTTPField.Name("X-API-Key")
+
+    private static func key(of request: Request) -> String? {
+        if let field = keyField, let key = request.headers[field] { return key }
+        guard let value = request.headers[.authorization] else { return nil }
+        let parts = value.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return parts[1].trimmingCharacters(in: .whitespaces)
+    }
+
+    /// A page of another site may make a browser send a request whose answer it cannot read.
+    private func checkOrigin(_ request: Request) throws(Problem) {
+        guard let origin = request.headers[.origin], !origins.contains(origin) else { return }
+        let host = origin.split(separator: "/", omittingEmptySubsequences: true).last.map(String.init)
+        guard host == request.head.authority else {
+            throw Problem(.forbidden, "Pages of other origins may not send requests.")
+        }
+    }
+
+    private func checkHost(_ request: Request) throws(Problem) {
+        guard let hosts else { return }
+        let authority = request.head.authority ?? ""
+        let host =
+            authority.hasPrefix("[")
+            ? String(authority.prefix { $0 != "]" }) + "]" : String(authority.prefix { $0 != ":" })
+        guard hosts.contains(host.lowercased()) else {
+            throw Problem(.forbidden, "Without API keys the service answers under its local names alone.")
+        }
+    }
+}
+
+extension ServiceContext {
+    /// - Throws: ``Problem`` if the request's key does not allow as much.
+    func require(_ needed: APIKeyScope) throws(Problem) {
+        guard let scope else {
+            throw Problem(.unauthorized, "The request needs an API key.", headers: AccessMiddleware.challenge)
+        }
+        guard scope >= needed else {
+            throw Problem(.forbidden, "The API key allows reading alone; this needs a key with write scope.")
+        }
+    }
+}

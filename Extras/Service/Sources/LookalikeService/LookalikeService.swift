@@ -1,0 +1,119 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import PrometheusMetrics
+import ServiceLifecycle
+
+#if TLS
+    import HummingbirdTLS
+    import NIOSSL
+#endif
+
+/// Visual search over HTTP: the catalogs below a folder, and a page to try them.
+///
+/// ```swift
+/// let service = try LookalikeService(ServiceConfiguration(catalogs: folder))
+/// try await service.run()
+/// ```
+public struct LookalikeService: Service {
+    private let state: ServiceState
+    private let logger: Logger
+    private let onRunning: @Sendable (Int) async -> Void
+
+    /// A service that does not listen yet.
+    ///
+    /// - Parameters:
+    ///   - registry: where its metrics are kept.
+    ///   - onRunning: called with the port when the service listens.
+    /// - Throws: ``ServiceError`` for a configuration that cannot run.
+    public init(
+        _ configuration: ServiceConfiguration, registry: PrometheusRegistry = PrometheusRegistry(),
+        logger: Logger = Logger(label: "lookalike-serve"),
+        onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) throws(ServiceError) {
+        try configuration.check()
+        do {
+            try FileManager.default.createDirectory(at: configuration.catalogs, withIntermediateDirectories: true)
+        } catch {
+            throw ServiceError("\(configuration.catalogs.path): cannot be made: \(error.localizedDescription)")
+        }
+        self.logger = logger
+        self.onRunning = onRunning
+        state = ServiceState(configuration, registry: registry, logger: logger)
+    }
+
+    /// Opens the catalogs and answers requests until the task is cancelled or the service group shuts down gracefully:
+    /// then it answers those that it has, takes no more connections, and ends.
+    public func run() async throws {
+        if state.configuration.keys.isEmpty {
+            logger.warning(
+                """
+                There are no API keys: everybody who reaches \(state.configuration.host) may change and remove \
+                catalogs. “lookalike-serve make-key” makes keys.
+                """)
+        }
+        state.store.removeLeftovers()
+        let state = state
+        try await withGracefulShutdownHandler {
+            let application = try makeApplication()
+            try await application.run()
+        } onGracefulShutdown: {
+            state.readiness.set(.stopping)
+        }
+        await state.store.close()
+    }
+
+    private func makeApplication() throws -> some ApplicationProtocol {
+        let configuration = state.configuration
+        let router = Router(context: ServiceContext.self)
+        router.add(middleware: MeasuringMiddleware(metrics: state.metrics))
+        router.add(middleware: SecurityHeaders(isTLS: configuration.tls != nil))
+        if !configuration.origins.isEmpty { router.add(middleware: Origins(allowed: configuration.origins)) }
+        router.add(middleware: ProblemMiddleware())
+        router.add(
+            middleware: AccessMiddleware(
+                keys: configuration.keys,
+                hosts: configuration.isLoopback
+                    ? ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()] : nil,
+                origins: configuration.origins))
+        Routes(service: state).add(to: router)
+        let (state, onRunning) = (state, onRunning)
+        return Application(
+            router: router, server: try server(),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port), backlog: 1024,
+                availableConnectionsDelegate: MaximumAvailableConnections(configuration.limits.connections)),
+            onServerRunning: { channel in
+                await state.store.openAll()
+                state.readiness.set(.ready)
+                await onRunning(channel.localAddress?.port ?? configuration.port)
+            }, logger: logger)
+    }
+
+    private func server() throws -> HTTPServerBuilder {
+        let plain = HTTPServerBuilder.http1(
+            configuration: HTTP1Channel.Configuration(
+                additionalChannelHandlers: [ConnectionMonitor()],
+                idleTimeout: .init(state.configuration.limits.idleTime),
+                httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 64 << 10)))
+        guard let files = state.configuration.tls else { return plain }
+        #if TLS
+            do {
+                let certificates = try NIOSSLCertificate.fromPEMFile(files.certificateChain.path)
+                let key = try NIOSSLPrivateKey(file: files.privateKey.path, format: .pem)
+                var tls = TLSConfiguration.makeServerConfiguration(
+                    certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
+                tls.minimumTLSVersion = .tlsv12
+                return try .tls(plain, tlsConfiguration: tls)
+            } catch {
+                throw ServiceError("The TLS files cannot be used: \(error)")
+            }
+        #else
+            throw ServiceError(
+                "\(files.certificateChain.path): this program was built without the package's trait TLS")
+        #endif
+    }
+}

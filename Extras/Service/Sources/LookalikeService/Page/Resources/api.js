@@ -1,0 +1,94 @@
+// Requests to the service.
+
+let key = sessionStorage.getItem("api-key") ?? "";
+
+export function setKey(value) {
+  key = value.trim();
+  if (key) sessionStorage.setItem("api-key", key);
+  else sessionStorage.removeItem("api-key");
+}
+
+export const hasKey = () => key !== "";
+
+/** An error that the service answered, or that there was no answer. */
+export class ServiceError extends Error {
+  constructor(problem) {
+    super(problem.detail || problem.title || "The service did not answer.");
+    this.code = problem.code ?? "no-answer";
+    this.status = problem.status ?? 0;
+  }
+}
+
+async function failure(response) {
+  try {
+    return new ServiceError(await response.json());
+  } catch {
+    return new ServiceError({ detail: `The service answered ${response.status}.`, status: response.status });
+  }
+}
+
+async function send(path, options = {}) {
+  const headers = { ...options.headers };
+  if (key) headers["X-API-Key"] = key;
+  let response;
+  try {
+    response = await fetch(path, { ...options, headers });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ServiceError({ detail: "The service cannot be reached. Is it running?" });
+  }
+  if (!response.ok) throw await failure(response);
+  return response;
+}
+
+export const getJSON = async (path) => (await send(path)).json();
+
+export async function searchImage(catalog, image, options, signal) {
+  const query = new URLSearchParams(options);
+  const response = await send(`/v1/catalogs/${catalog}/search?${query}`, {
+    method: "POST", body: image, headers: { "Content-Type": image.type || "application/octet-stream" }, signal,
+  });
+  return response.json();
+}
+
+export async function searchJSON(catalog, search, signal) {
+  const response = await send(`/v1/catalogs/${catalog}/search`, {
+    method: "POST", body: JSON.stringify(search), headers: { "Content-Type": "application/json" }, signal,
+  });
+  return response.json();
+}
+
+/** Shows an image of the service in an element; with a key, the element itself could not ask for it. */
+export async function showImage(element, path) {
+  if (!key) {
+    element.src = path;
+    return;
+  }
+  try {
+    const blob = await (await send(path)).blob();
+    element.src = URL.createObjectURL(blob);
+    element.addEventListener("load", () => URL.revokeObjectURL(element.src), { once: true });
+  } catch {
+    element.removeAttribute("src");
+  }
+}
+
+/** Puts an entity, and says how much of the image has been sent. fetch cannot tell. */
+export function putEntity(catalog, id, image, fields, onProgress) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== ""));
+    request.open("PUT", `/v1/catalogs/${catalog}/entities/${encodeURIComponent(id)}?${query}`);
+    request.setRequestHeader("Content-Type", image.type || "application/octet-stream");
+    if (key) request.setRequestHeader("X-API-Key", key);
+    request.upload.addEventListener("progress", (event) => onProgress(event.loaded / event.total));
+    request.addEventListener("error", () => reject(new ServiceError({ detail: "The service cannot be reached." })));
+    request.addEventListener("load", () => {
+      let answer = {};
+      try { answer = JSON.parse(request.responseText); } catch { /* The status says enough. */ }
+      if (request.status < 300) resolve(answer);
+      else reject(new ServiceError({ status: request.status, ...answer }));
+    });
+    request.send(image);
+  });
+}

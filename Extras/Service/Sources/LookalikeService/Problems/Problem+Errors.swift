@@ -1,0 +1,66 @@
+import Hummingbird
+import Lookalike
+import Multipart
+import NIOCore
+
+extension Problem {
+    /// The problem that an error is for a client.
+    init(_ error: any Error) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let error as ImageError: self.init(error.reason)
+        case let error as CatalogError: self.init(error.reason)
+        case let error as IndexProblem: self.init(.unusableImage, "The image \(error.reason).")
+        case let error as ModelError: self.init(.unusableImage, "The image cannot be embedded: \(error.reason).")
+        case let error as FeaturePrintError: self.init(.otherModel, "\(error).")
+        case let error as PixelBufferError: self.init(.unusableImage, "\(error).")
+        case let error as MultipartError: self.init(.invalidForm, "\(error).")
+        case let error as DecodingError: self.init(error)
+        case is NIOTooManyBytesError: self.init(.bodyTooLarge, "The body is larger than the limit.")
+        case is CancellationError: self.init(.cancelled, "The client closed the connection.")
+        default: self.init(.inner, "The request failed; the log has more.")
+        }
+    }
+
+    private init(_ reason: ImageError.Reason) {
+        let detail = "The image \(reason)."
+        switch reason {
+        case .unsupported: self.init(.unsupportedImage, detail)
+        case .tooManyPixels, .sideTooLong, .tooManyScans, .tooMuchMemory, .fileTooLarge:
+            self.init(.imageTooLarge, detail)
+        // The path of a file on the server is not the client's business.
+        case .unreadable, .notAFile, .unwritable: self.init(.storage, "An image of the catalog cannot be read.")
+        default: self.init(.unusableImage, detail)
+        }
+    }
+
+    private init(_ reason: CatalogError.Reason) {
+        switch reason {
+        case .missing: self.init(.unknownCatalog, "There is no catalog of this name.")
+        case .unknownEntities(let ids):
+            self.init(.unknownEntity, "The catalog has no entity \(ids.map { "“\($0)”" }.joined(separator: ", ")).")
+        case .unknownAttribute(let name):
+            self.init(.unknownAttribute, "No entity of the catalog has an attribute “\(name)”.")
+        case .busy:
+            self.init(
+                .catalogBusy, "Another process is writing to this catalog; try again when it has finished.",
+                headers: [.retryAfter: "5"])
+        case .otherModel(let catalog, let given):
+            self.init(.otherModel, "The prints of the catalog were made with model \(catalog), not with \(given).")
+        default: self.init(.storage, "The catalog cannot be read or written; the log has more.")
+        }
+    }
+
+    private init(_ error: DecodingError) {
+        func path(_ context: DecodingError.Context) -> String {
+            context.codingPath.isEmpty ? "" : "“\(context.codingPath.map(\.stringValue).joined(separator: "."))”: "
+        }
+        switch error {
+        case .keyNotFound(let key, let context):
+            self.init(.invalidJSON, "\(path(context))“\(key.stringValue)” is missing.")
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            self.init(.invalidJSON, path(context) + context.debugDescription)
+        @unknown default: self.init(.invalidJSON, "The body is not the JSON that is expected.")
+        }
+    }
+}

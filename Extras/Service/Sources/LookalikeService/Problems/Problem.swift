@@ -1,0 +1,129 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// An error as a client gets it: problem details of RFC 9457, with a code.
+///
+/// It has no path of the server and no stack.
+struct Problem: Error, Sendable {
+    /// What is wrong, for programs; stable.
+    enum Code: String, Sendable, CaseIterable {
+        case invalidRequest = "invalid-request"
+        case invalidJSON = "invalid-json"
+        case invalidForm = "invalid-form"
+        case unauthorized
+        case forbidden
+        case unknownPath = "unknown-path"
+        case unknownCatalog = "unknown-catalog"
+        case unknownEntity = "unknown-entity"
+        case noThumbnail = "no-thumbnail"
+        case methodNotAllowed = "method-not-allowed"
+        case catalogExists = "catalog-exists"
+        case catalogBusy = "catalog-busy"
+        case queryExpired = "query-expired"
+        case bodyTooLarge = "body-too-large"
+        case imageTooLarge = "image-too-large"
+        case unsupportedMediaType = "unsupported-media-type"
+        case unsupportedImage = "unsupported-image"
+        case unusableImage = "unusable-image"
+        case decodeTime = "decode-time"
+        case otherModel = "other-model"
+        case unknownAttribute = "unknown-attribute"
+        case damagedSnapshot = "damaged-snapshot"
+        case overloaded
+        case timeLimit = "time-limit"
+        case storage
+        case cancelled
+        case inner = "internal-error"
+    }
+
+    let code: Code
+    /// What is wrong with this request, for people.
+    let detail: String
+    var headers: HTTPFields = [:]
+
+    init(_ code: Code, _ detail: String, headers: HTTPFields = [:]) {
+        self.code = code
+        self.detail = detail
+        self.headers = headers
+    }
+
+    var status: HTTPResponse.Status { code.status }
+
+    private struct Body: Encodable {
+        let type: String
+        let title: String
+        let status: Int
+        let detail: String
+        let code: String
+    }
+
+    /// The response to a request; the body is JSON.
+    func response() -> Response {
+        var headers = headers
+        headers[.contentType] = "application/problem+json"
+        return Response(status: status, headers: headers, body: ResponseBody(json: body))
+    }
+
+    /// The same as a value of a larger answer, such as a line of a batch.
+    var body: some Encodable & Sendable {
+        Body(
+            type: "urn:lookalike:problem:\(code.rawValue)", title: code.title, status: status.code, detail: detail,
+            code: code.rawValue)
+    }
+}
+
+extension Problem.Code {
+    var status: HTTPResponse.Status {
+        switch self {
+        case .invalidRequest, .invalidJSON, .invalidForm: .badRequest
+        case .unauthorized: .unauthorized
+        case .forbidden: .forbidden
+        case .unknownPath, .unknownCatalog, .unknownEntity, .noThumbnail: .notFound
+        case .methodNotAllowed: .methodNotAllowed
+        case .catalogExists, .catalogBusy: .conflict
+        case .queryExpired: .gone
+        case .bodyTooLarge, .imageTooLarge: .contentTooLarge
+        case .unsupportedMediaType, .unsupportedImage: .unsupportedMediaType
+        case .unusableImage, .decodeTime, .otherModel, .unknownAttribute, .damagedSnapshot: .unprocessableContent
+        case .overloaded, .timeLimit: .serviceUnavailable
+        case .storage: .init(code: 507, reasonPhrase: "Insufficient Storage")
+        // Nobody reads it; the log and the metrics do.
+        case .cancelled: .init(code: 499, reasonPhrase: "Client Closed Request")
+        case .inner: .internalServerError
+        }
+    }
+
+    /// The same for every request with this code.
+    var title: String {
+        switch self {
+        case .invalidRequest: "The request is invalid"
+        case .invalidJSON: "The body is not the JSON that is expected"
+        case .invalidForm: "The form is damaged"
+        case .unauthorized: "An API key is needed"
+        case .forbidden: "The request is not allowed"
+        case .unknownPath: "There is nothing at this path"
+        case .unknownCatalog: "There is no such catalog"
+        case .unknownEntity: "There is no such entity"
+        case .noThumbnail: "The entity has no thumbnail"
+        case .methodNotAllowed: "The method is not allowed here"
+        case .catalogExists: "The catalog exists already"
+        case .catalogBusy: "Another process is writing to the catalog"
+        case .queryExpired: "The query is no longer kept"
+        case .bodyTooLarge: "The body is too large"
+        case .imageTooLarge: "The image is too large"
+        case .unsupportedMediaType: "The media type is not supported"
+        case .unsupportedImage: "The image format is not supported"
+        case .unusableImage: "The image cannot be used"
+        case .decodeTime: "The image takes too long to decode"
+        case .otherModel: "The print was made with another model"
+        case .unknownAttribute: "No entity has this attribute"
+        case .damagedSnapshot: "The snapshot is damaged"
+        case .overloaded: "The service has too much to do"
+        case .timeLimit: "The request takes too long"
+        case .storage: "The catalog cannot be read or written"
+        case .cancelled: "The client closed the connection"
+        case .inner: "The service failed"
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Lookalike
+
+/// How a service runs.
+public struct ServiceConfiguration: Sendable {
+    /// The folder whose subfolders are catalogs.
+    public var catalogs: URL
+    /// The name or address to listen at.
+    public var host = "127.0.0.1"
+    /// The port; 0 for any that is free.
+    public var port = 8700
+    /// The keys that are accepted; without any, everybody may do everything.
+    public var keys = KeyRing()
+    /// Whether other machines may connect although there are no keys.
+    public var isOpenToAll = false
+    /// Other origins whose pages may use the service (CORS), such as `https://shop.example`.
+    public var origins: Set<String> = []
+    /// The certificate chain and the private key, PEM files; nil for HTTP without TLS.
+    public var tls: TLSFiles?
+    /// A folder with photos that the page offers for a first search; nil for none.
+    public var samples: URL?
+    /// What requests may take.
+    public var limits = ServiceLimits()
+
+    /// The default configuration for a folder of catalogs.
+    public init(catalogs: URL) { self.catalogs = catalogs }
+
+    /// PEM files for TLS.
+    public struct TLSFiles: Sendable {
+        /// The certificate, followed by those that sign it.
+        public var certificateChain: URL
+        /// The private key.
+        public var privateKey: URL
+
+        /// Two files.
+        public init(certificateChain: URL, privateKey: URL) {
+            self.certificateChain = certificateChain
+            self.privateKey = privateKey
+        }
+    }
+
+    /// Whether only this machine can connect.
+    var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) || host.hasPrefix("127.") }
+
+    /// - Throws: ``ServiceError`` for a configuration that would be unsafe, or cannot run.
+    func check() throws(ServiceError) {
+        guard isLoopback || !keys.isEmpty || isOpenToAll else {
+            throw ServiceError(
+                "Without API keys the service listens on this machine alone, and “\(host)” is open to others. "
+                    + "Make keys with “lookalike-serve make-key”, or pass --open-to-all.")
+        }
+        try limits.check()
+    }
+}
+
+/// What requests may take of the machine.
+public struct ServiceLimits: Sendable {
+    /// The maximum number of bytes of a body; a batch and a snapshot have no limit as a whole.
+    public var bodyBytes = 32 << 20
+    /// The bytes that bodies in memory may take together.
+    public var bodyBytesInFlight = 512 << 20
+    /// The maximum number of pixels of an image.
+    public var pixels = 100_000_000
+    /// How long an image may take to decode.
+    public var decodeTime = Duration.seconds(5)
+    /// How long a search may take.
+    public var requestTime = Duration.seconds(30)
+    /// Image searches at once; one per processor by default.
+    public var searches = ComputeExecutor.shared.threadCount
+    /// Image searches that wait for a place.
+    public var queuedSearches = 256
+    /// How long a search waits for a place. Whoever would wait longer is refused at once.
+    public var queueTime = Duration.milliseconds(100)
+    /// Searches without an image at once. Searches that run together share passes over the prints.
+    public var printSearches = 64
+    /// Changes that wait to be written.
+    public var queuedWrites = 1024
+    /// Open connections.
+    public var connections = 4096
+    /// How long a connection may be idle.
+    public var idleTime = Duration.seconds(60)
+
+    /// The default limits.
+    public init() {}
+
+    var decoding: DecodingOptions {
+        DecodingOptions(maximumPixelCount: pixels, maximumByteCount: bodyBytes)
+    }
+
+    func check() throws(ServiceError) {
+        let counts = [
+            ("body-bytes", bodyBytes), ("body-bytes-in-flight", bodyBytesInFlight), ("pixels", pixels),
+            ("searches", searches), ("print-searches", printSearches), ("connections", connections),
+        ]
+        for (name, count) in counts where count < 1 { throw ServiceError("--\(name) is \(count); it is at least 1.") }
+        for (name, count) in [("queued-searches", queuedSearches), ("queued-writes", queuedWrites)] where count < 0 {
+            throw ServiceError("--\(name) is \(count); it is not negative.")
+        }
+    }
+}
+
+/// Why a service cannot start.
+public struct ServiceError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong, and what to do.
+    public let description: String
+
+    /// A reason.
+    public init(_ description: String) { self.description = description }
+}

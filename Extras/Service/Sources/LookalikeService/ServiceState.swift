@@ -1,0 +1,62 @@
+import Foundation
+import Logging
+import Lookalike
+import Metrics
+import PrometheusMetrics
+
+/// What all requests share.
+final class ServiceState: Sendable {
+    let configuration: ServiceConfiguration
+    let store: CatalogStore
+    let queries = QueryCache()
+    let bodies: RequestBodyReader
+    let imagePool: WorkPool
+    let printPool: WorkPool
+    let writePool: WorkPool
+    let metrics: ServiceMetrics
+    let registry: PrometheusRegistry
+    let readiness = Readiness()
+
+    init(_ configuration: ServiceConfiguration, registry: PrometheusRegistry, logger: Logger) {
+        let limits = configuration.limits
+        self.configuration = configuration
+        self.registry = registry
+        store = CatalogStore(root: configuration.catalogs, logger: logger)
+        bodies = RequestBodyReader(limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight))
+        metrics = ServiceMetrics(registry)
+        imagePool = WorkPool(
+            name: "image", places: limits.searches, queueLimit: limits.queuedSearches, deadline: limits.queueTime,
+            metrics: PoolMetrics(pool: "image", factory: registry))
+        printPool = WorkPool(
+            name: "print", places: limits.printSearches, queueLimit: limits.queuedSearches, deadline: limits.queueTime,
+            metrics: PoolMetrics(pool: "print", factory: registry))
+        // A commit takes many writes at once; each waits for the commit before.
+        writePool = WorkPool(
+            name: "write", places: 64, queueLimit: limits.queuedWrites, deadline: limits.requestTime,
+            metrics: PoolMetrics(pool: "write", factory: registry))
+    }
+
+    /// Decodes an image on the threads for computing.
+    ///
+    /// - Throws: `ImageError`; ``Problem`` if it takes longer than the limit. A decoder cannot be interrupted: the
+    ///   thread goes on until it has finished, and the limits on pixels and scans say how long that may be.
+    func decode(_ data: Data, options: DecodingOptions, timings: StageTimings? = nil) async throws -> PixelBuffer {
+        let limit = configuration.limits.decodeTime
+        let start = ContinuousClock.now
+        let image = try await computing { try PixelBuffer(decoding: data, named: "image", options: options) }
+        let time = ContinuousClock.now - start
+        timings?.add(time, to: .decode)
+        if time > limit { throw Problem(.decodeTime, "The image took longer than \(limit) to decode.") }
+        return image
+    }
+
+    /// Checks that an image can be decoded within the limits, before it is queued to be indexed.
+    ///
+    /// - Throws: `ImageError`, and ``Problem`` if it takes too long.
+    func checkImage(_ data: Data) async throws {
+        var options = configuration.limits.decoding
+        // The smallest image that the decoder can make of a JPEG file.
+        options.neededSize = (1, 1)
+        _ = try await decode(data, options: options)
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import LookalikeService
+import Testing
+
+@Suite struct AccessTests {
+    @Test func whatEachScopeAllows() async throws {
+        let (reader, readEntry) = APIKey.make(scope: .read, name: "shop")
+        let (writer, writeEntry) = APIKey.make(scope: .write, name: "import")
+        let ring = try KeyRing(text: "# keys\n\(readEntry.line)\n\n\(writeEntry.line);")
+        #expect(ring.keys.map(\.name) == ["shop", "import"])
+        try await TestServer.run(configure: {
+            $0.keys = ring
+        }) { (server: TestServer) async throws -> Void in
+            func outcome(_ method: String, _ path: String, _ headers: [String: String] = [:]) async throws -> String {
+                let reply = try await server.send(method, path, headers)
+                return "\(reply.status) \((try? reply.code) ?? "")"
+            }
+            #expect(try await outcome("GET", "/v1/catalogs") == "401 unauthorized")
+            #expect(try await outcome("GET", "/metrics") == "401 unauthorized")
+            #expect(try await outcome("GET", "/v1/catalogs", ["X-API-Key": "no key"]) == "401 unauthorized")
+            #expect(try await outcome("GET", "/v1/catalogs", ["Authorization": "Bearer \(reader)"]) == "200 ")
+            #expect(try await outcome("GET", "/v1/catalogs", ["X-API-Key": reader]) == "200 ")
+            #expect(try await outcome("PUT", "/v1/catalogs/new", ["X-API-Key": reader]) == "403 forbidden")
+            #expect(try await outcome("DELETE", "/v1/catalogs/covers", ["X-API-Key": reader]) == "403 forbidden")
+            #expect(try await outcome("PUT", "/v1/catalogs/new", ["X-API-Key": writer]) == "201 ")
+            #expect(try await outcome("GET", "/health/ready") == "200 ")
+            #expect(try await outcome("GET", "/") == "200 ")
+        }
+    }
+
+    @Test func aKeyIsNotInItsEntry() throws {
+        let (key, entry) = APIKey.make(scope: .read, name: "shop")
+        #expect(key.count == 43)
+        #expect(!entry.line.contains(key))
+        #expect(entry.line.hasPrefix("read ") && entry.line.hasSuffix(" shop"))
+    }
+
+    @Test(arguments: ["admin 00 x", "read", "read 0123", "read " + String(repeating: "g", count: 64)])
+    func linesThatAreNoKeys(line: String) {
+        let error = #expect(throws: APIKeyError.self) { try KeyRing(text: "\n" + line) }
+        #expect(error?.line == 2)
+    }
+
+    @Test func withoutKeysOtherMachinesAreRefused() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var configuration = ServiceConfiguration(catalogs: folder)
+        configuration.host = "0.0.0.0"
+        #expect(throws: ServiceError.self) { try LookalikeService(configuration) }
+        configuration.isOpenToAll = true
+        _ = try LookalikeService(configuration)
+    }
+
+    @Test func pagesOfOtherOriginsAreRefused() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let other = ["Origin": "https://evil.example"]
+            let refused = try await server.send("POST", "/v1/catalogs/covers/snapshot", other)
+            #expect(refused.status == 403)
+            #expect(refused.headers["access-control-allow-origin"] == nil)
+            let own = ["Origin": "http://127.0.0.1:\(server.port)"]
+            #expect(try await server.send("GET", "/v1/catalogs", own).status == 200)
+            // A name of somebody else's that leads to this machine.
+            #expect(try await server.send("GET", "/v1/catalogs", ["Host": "evil.example"]).status == 403)
+            #expect(try await server.send("GET", "/v1/catalogs", ["Host": "localhost:1"]).status == 200)
+        }
+    }
+
+    @Test func anAllowedOrigin() async throws {
+        try await TestServer.run(configure: {
+            $0.origins = ["https://shop.example"]
+        }) { (server: TestServer) async throws -> Void in
+            let origin = ["Origin": "https://shop.example"]
+            let reply = try await server.send("GET", "/v1/catalogs", origin)
+            #expect(reply.headers["access-control-allow-origin"] == "https://shop.example")
+            let asked = try await server.send("OPTIONS", "/v1/catalogs/covers/search", origin)
+            #expect(asked.status == 204)
+            #expect(try await server.send("GET", "/v1/catalogs", ["Origin": "https://x.example"]).status == 403)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+@Suite struct EntityTests {
+    @Test func anEntityFromPutToDelete() async throws {
+        try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
+            #expect(try await server.send("PUT", "/v1/catalogs/shop").status == 201)
+            #expect(try await server.send("PUT", "/v1/catalogs/shop").status == 200)
+            let path = "/v1/catalogs/shop/entities/records%2Fslow-meridian"
+            let image = try DemoCovers.image("slow-meridian")
+            let put = try await server.send(
+                "PUT", path + "?title=Slow+Meridian&type=album&labels=a,b&attribute.year=1998",
+                ["Content-Type": "image/jpeg"], body: image)
+            #expect(put.status == 201)
+            #expect(put.headers["location"] == path)
+            #expect(
+                try await server.send("POST", "/v1/catalogs/shop/search", body: image).ids == ["records/slow-meridian"])
+
+            let patched = try await server.send(
+                "PATCH", path, ["Content-Type": "application/merge-patch+json"],
+                body: Data("{\"title\":\"Slower\",\"type\":null,\"attributes\":{\"side\":\"A\",\"year\":null}}".utf8))
+            #expect(patched.status == 200)
+            let entity = try await server.send("GET", path).json
+            #expect(entity["title"] as? String == "Slower")
+            #expect(entity["type"] == nil)
+            #expect(entity["labels"] as? [String] == ["a", "b"])
+            #expect(entity["attributes"] as? [String: String] == ["side": "A"])
+            #expect(try await server.json("POST", "/v1/catalogs/shop/search", ["text": "slower"]).ids.count == 1)
+
+            let thumbnail = try await server.send("GET", path + "/thumbnail")
+            #expect(thumbnail.headers["content-type"] == "image/jpeg")
+            #expect(thumbnail.body.starts(with: [0xFF, 0xD8]))
+            let tag = try #require(thumbnail.headers["etag"])
+            #expect(try await server.send("GET", path + "/thumbnail", ["If-None-Match": tag]).status == 304)
+
+            #expect(try await server.send("PUT", path, body: try DemoCovers.image("salt-signal")).status == 200)
+            #expect(try await server.send("POST", "/v1/catalogs/shop/search", body: image).ids == [])
+            #expect(try await server.send("DELETE", path).status == 204)
+            #expect(try await server.send("GET", path).code == "unknown-entity")
+            #expect(try await server.send("DELETE", path).code == "unknown-entity")
+        }
+    }
+
+    @Test func anEntityAsAFormAndAsAPrint() async throws {
+        try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
+            _ = try await server.send("PUT", "/v1/catalogs/shop")
+            let image = try DemoCovers.image("glass-orchard")
+            let form = Data.form(image: image, fields: ["title": "Glass", "attribute.year": "2002"], boundary: "b")
+            let put = try await server.send(
+                "PUT", "/v1/catalogs/shop/entities/a", ["Content-Type": "multipart/form-data; boundary=b"], body: form)
+            #expect(try put.json["attributes"] as? [String: String] == ["year": "2002"])
+            let made = try await server.send("POST", "/v1/prints?catalog=shop", body: image)
+            let print = try #require((try made.json["prints"] as? [[String: Any]])?.first)
+            #expect(try await server.json("PUT", "/v1/catalogs/shop/entities/b", ["print": print]).status == 201)
+            let search = try await server.json("POST", "/v1/catalogs/shop/search", ["print": print])
+            #expect(Set(try search.ids) == ["a", "b"])
+            #expect(try await server.send("GET", "/v1/catalogs/shop/entities/b/thumbnail").code == "no-thumbnail")
+        }
+    }
+
+    @Test func aBatchAnswersALinePerEntity() async throws {
+        try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
+            _ = try await server.send("PUT", "/v1/catalogs/shop")
+            var lines = try DemoCovers.ids.map { id in
+                "{\"id\":\"\(id)\",\"image\":\"\(try DemoCovers.image(id).base64EncodedString())\"}"
+            }
+            lines.insert("{\"id\":\"broken\",\"image\":\"R0lGODlh\"}", at: 1)
+            lines.insert("not JSON", at: 2)
+            lines.insert("", at: 3)
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/shop/entities:batch", ["Content-Type": "application/x-ndjson"],
+                body: Data(lines.joined(separator: "\n").utf8))
+            let results = try reply.text.split(separator: "\n").map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            }
+            #expect(results.map { $0["status"] as? Int } == [201, 415, 400, 201, 201, 201, 201, 201])
+            #expect(results.map { $0["line"] as? Int } == [1, 2, 3, 5, 6, 7, 8, 9])
+            #expect((results[1]["problem"] as? [String: Any])?["code"] as? String == "unsupported-image")
+            let entities = try await server.send("GET", "/v1/catalogs/shop").json["entities"] as? Int
+            #expect(entities == DemoCovers.ids.count)
+            let plain = try await server.send(
+                "POST", "/v1/catalogs/shop/entities:batch", ["Content-Type": "text/plain"], body: Data("{}".utf8))
+            #expect(plain.status == 415)
+        }
+    }
+
+    @Test func manyPutsAtOnceAreAllThereAfterARestart() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await TestServer.run(covers: false, folder: folder) { (server: TestServer) async throws -> Void in
+            _ = try await server.send("PUT", "/v1/catalogs/shop")
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for (index, id) in DemoCovers.ids.enumerated() {
+                    group.addTask {
+                        let image = try DemoCovers.image(id)
+                        return try await server.send("PUT", "/v1/catalogs/shop/entities/\(index)", body: image).status
+                    }
+                }
+                for try await status in group { #expect(status == 201) }
+            }
+        }
+        try await TestServer.run(covers: false, folder: folder) { (server: TestServer) async throws -> Void in
+            for (index, id) in DemoCovers.ids.enumerated() {
+                let found = try await server.send(
+                    "POST", "/v1/catalogs/shop/search?limit=1", body: try DemoCovers.image(id))
+                #expect(try found.ids == ["\(index)"])
+            }
+        }
+    }
+
+    @Test func entitiesThatCannotBePut() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let image = try DemoCovers.image("salt-signal")
+            func code(_ path: String, _ body: Data, _ type: String = "image/jpeg") async throws -> String? {
+                try await server.send("PUT", path, ["Content-Type": type], body: body).code
+            }
+            let entities = "/v1/catalogs/covers/entities/"
+            #expect(try await code(entities + "a", image.prefix(2000)) == "unusable-image")
+            #expect(try await code(entities + "a", Data("GIF89a".utf8)) == "unsupported-image")
+            #expect(try await code(entities + "%00", image) == "invalid-request")
+            #expect(try await code(entities + "a%0Ab", image) == "invalid-request")
+            #expect(try await code(entities + "%FF", image) == "invalid-request")
+            #expect(try await code(entities + String(repeating: "a", count: 513), image) == "invalid-request")
+            #expect(try await code(entities + "a?titel=x", image) == "invalid-request")
+            #expect(
+                try await code(entities + "a", Data("{\"title\":\"x\"}".utf8), "application/json") == "invalid-request")
+            #expect(try await code("/v1/catalogs/none/entities/a", image) == "unknown-catalog")
+            #expect(try await server.send("GET", "/v1/catalogs/covers").json["entities"] as? Int == 6)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Glibc
+
+/// An answer.
+struct HTTPReply: Sendable {
+    let status: Int
+    /// Names in lower case.
+    let headers: [String: String]
+    let body: Data
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    var json: [String: Any] {
+        get throws { try JSONSerialization.jsonObject(with: body) as? [String: Any] ?? [:] }
+    }
+
+    /// The ids of a search's results.
+    var ids: [String] {
+        get throws {
+            let results = try json["results"] as? [[String: Any]] ?? []
+            return results.compactMap { ($0["entity"] as? [String: Any])?["id"] as? String }
+        }
+    }
+
+    /// The code of problem details.
+    var code: String? { get throws { try json["code"] as? String } }
+}
+
+/// HTTP/1.1 over a socket, a connection per request. It sends what it is given: tests send what no library would.
+struct HTTPClient: Sendable {
+    let port: Int
+
+    struct Failure: Error { let reason: String }
+
+    func send(
+        _ method: String, _ path: String, _ headers: [String: String] = [:], body: Data? = nil
+    ) async throws -> HTTPReply {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let socket = try open(method, path, headers, body: body)
+                        defer { close(socket) }
+                        return try Self.reply(try Self.readAll(socket), hasBody: method != "HEAD")
+                    })
+            }
+        }
+    }
+
+    /// Sends a request, and returns the connection without reading from it.
+    func open(
+        _ method: String, _ path: String, _ headers: [String: String] = [:], body: Data? = nil
+    ) throws -> Int32 {
+        let socket = try connect()
+        var lines = ["\(method) \(path) HTTP/1.1", "Connection: close"]
+        if headers["Host"] == nil { lines.append("Host: 127.0.0.1:\(port)") }
+        if let body, headers["Content-Length"] == nil, headers["Transfer-Encoding"] == nil {
+            lines.append("Content-Length: \(body.count)")
+        }
+        lines += headers.map { "\($0.key): \($0.value)" }
+        var bytes = Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+        bytes += body ?? Data()
+        try Self.write(bytes, to: socket)
+        return socket
+    }
+
+    private func connect() throws -> Int32 {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw Failure(reason: "cannot connect: \(errno)") }
+        return socket
+    }
+
+    /// A server may answer and close before it has read everything.
+    private static func write(_ data: Data, to socket: Int32) throws {
+        data.withUnsafeBytes { bytes in
+            var sent = 0
+            while sent < bytes.count {
+                let count = Glibc.send(
+                    socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                if count <= 0 { return }
+                sent += count
+            }
+        }
+    }
+
+    private static func readAll(_ socket: Int32) throws -> Data {
+        var data = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(socket, &buffer, buffer.count, 0)
+            if count <= 0 { return data }
+            data += buffer[..<count]
+        }
+    }
+
+    static func reply(_ data: Data, hasBody: Bool) throws -> HTTPReply {
+        guard let end = data.range(of: Data("\r\n\r\n".utf8)) else { throw Failure(reason: "no answer") }
+        let lines = String(decoding: data[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+        let status = Int(lines[0].split(separator: " ")[1]) ?? 0
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            headers[parts[0].lowercased()] = parts.count > 1 ? parts[1] : ""
+        }
+        let body = Data(data[end.upperBound...])
+        let isChunked = headers["transfer-encoding"] == "chunked"
+        return HTTPReply(status: status, headers: headers, body: isChunked && hasBody ? try joined(body) : body)
+    }
+
+    private static func joined(_ chunks: Data) throws -> Data {
+        var (body, rest) = (Data(), chunks[...])
+        while let line = rest.range(of: Data("\r\n".utf8)) {
+            let size = Int(String(decoding: rest[rest.startIndex..<line.lowerBound], as: UTF8.self), radix: 16) ?? 0
+            if size == 0 { return body }
+            guard rest.endIndex - line.upperBound >= size + 2 else { break }
+            body += rest[line.upperBound..<(line.upperBound + size)]
+            rest = rest[(line.upperBound + size + 2)...]
+        }
+        throw Failure(reason: "the last chunk is missing")
+    }
+}
+
+extension Data {
+    /// A form with an image and fields.
+    static func form(image: Data, fields: [String: String], boundary: String) -> Data {
+        var form = Data()
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+            form += Data("--\(boundary)\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n".utf8)
+        }
+        form += Data(
+            ("--\(boundary)\r\nContent-Disposition: form-data; name=\"image\"; filename=\"photo.jpg\"\r\n"
+                + "Content-Type: image/jpeg\r\n\r\n").utf8)
+        return form + image + Data("\r\n--\(boundary)--\r\n".utf8)
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@Suite struct InterfaceTests {
+    @Test func theDocumentHasThePathsOfTheService() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let document = try await server.send("GET", "/openapi.json").json
+            let paths = try #require(document["paths"] as? [String: [String: Any]])
+            #expect(paths.count == 15)
+            for (path, operations) in paths {
+                let concrete = path.replacing("{catalog}", with: "none").replacing("{id}", with: "none")
+                    .replacing("{name}", with: "none")
+                for method in ["get", "put", "post", "patch", "delete"] {
+                    let reply = try await server.send(method.uppercased(), concrete)
+                    #expect((reply.status == 405) == (operations[method] == nil), "\(method) \(path)")
+                    if reply.status == 405 {
+                        let allowed = reply.headers["allow"]?.components(separatedBy: ", ") ?? []
+                        #expect(
+                            Set(allowed).subtracting(["HEAD"]) == Set(operations.keys.map { $0.uppercased() }),
+                            "\(path)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func errorsHaveACodeAndNoPaths() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            for (method, path) in [
+                ("GET", "/nothing"), ("GET", "/v1/catalogs/none"), ("PATCH", "/v1/catalogs"),
+                ("GET", "/v1/catalogs/covers/entities/none"), ("POST", "/v1/catalogs/covers/search"),
+            ] {
+                let reply = try await server.send(method, path)
+                #expect(reply.headers["content-type"] == "application/problem+json")
+                let problem = try reply.json
+                #expect(problem["status"] as? Int == reply.status)
+                let code = try #require(problem["code"] as? String)
+                #expect(problem["type"] as? String == "urn:lookalike:problem:\(code)")
+                #expect(!reply.text.contains(server.folder.path))
+            }
+        }
+    }
+
+    @Test func aCatalogThatIsDamagedSaysNoPath() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let folder = server.folder.appendingPathComponent("broken")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try Data("not a database".utf8).write(to: folder.appendingPathComponent("catalog.sqlite"))
+            let reply = try await server.send("GET", "/v1/catalogs/broken")
+            #expect(try (reply.status, reply.code) == (507, "storage"))
+            #expect(!reply.text.contains(server.folder.path))
+            #expect(try await server.send("GET", "/v1/catalogs").status == 200)
+        }
+    }
+
+    @Test func thePageLoadsItsOwnFilesAlone() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let page = try await server.send("GET", "/")
+            #expect(page.headers["content-type"] == "text/html; charset=utf-8")
+            let policy = try #require(page.headers["content-security-policy"])
+            #expect(policy.contains("default-src 'none'") && !policy.contains("unsafe"))
+            #expect(page.headers["x-content-type-options"] == "nosniff")
+            #expect(!page.text.contains("http://") && !page.text.contains("https://"))
+            #expect(!page.text.contains("<style") && !page.text.contains("style=") && !page.text.contains("onclick"))
+            for path in ["/page.css", "/page.js", "/icon.svg"] {
+                #expect(page.text.contains(path.dropFirst()))
+                let file = try await server.send("GET", path)
+                #expect(file.status == 200 && !file.body.isEmpty)
+                let tag = try #require(file.headers["etag"])
+                #expect(try await server.send("GET", path, ["If-None-Match": tag]).status == 304)
+            }
+        }
+    }
+
+    @Test func headHasNoBody() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let reply = try await server.send("HEAD", "/health/live")
+            #expect(reply.status == 200)
+            #expect(reply.body.isEmpty)
+        }
+    }
+
+    @Test func metricsCountRequestsByRoute() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            _ = try await server.send("GET", "/v1/catalogs/covers/entities/salt-signal")
+            _ = try await server.send("GET", "/v1/catalogs/covers/entities/none")
+            _ = try await server.send("GET", "/none/\(UUID().uuidString)")
+            let reply = try await server.send("GET", "/metrics")
+            #expect(reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+            let route = "route=\"/v1/catalogs/{catalog}/entities/{id}\""
+            #expect(reply.text.contains("http_requests_total{method=\"GET\",\(route),status=\"200\"} 1.0"))
+            #expect(reply.text.contains("http_requests_total{method=\"GET\",\(route),status=\"404\"} 1.0"))
+            #expect(reply.text.contains("lookalike_catalog_entities{catalog=\"covers\"} 6.0"))
+            #expect(!reply.text.contains("salt-signal"))
+        }
+    }
+}

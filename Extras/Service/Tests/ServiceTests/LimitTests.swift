@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+@Suite struct LimitTests {
+    @Test func bodiesAndImagesThatAreTooLarge() async throws {
+        try await TestServer.run(configure: {
+            $0.limits.bodyBytes = 100_000
+            $0.limits.pixels = 10_000
+        }) { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            let announced = try await server.send("POST", path, body: Data(count: 100_001))
+            #expect(try (announced.status, announced.code) == (413, "body-too-large"))
+            let chunk = Data("186A1\r\n".utf8) + Data(count: 100_001) + Data("\r\n0\r\n\r\n".utf8)
+            let chunked = try await server.send("POST", path, ["Transfer-Encoding": "chunked"], body: chunk)
+            #expect(try (chunked.status, chunked.code) == (413, "body-too-large"))
+            for (method, target) in [("POST", path), ("PUT", "/v1/catalogs/covers/entities/a")] {
+                let image = try await server.send(method, target, body: try DemoCovers.image("salt-signal"))
+                #expect(try (image.status, image.code) == (413, "image-too-large"))
+            }
+        }
+    }
+
+    @Test func allBodiesTogether() async throws {
+        try await TestServer.run(configure: {
+            $0.limits.bodyBytesInFlight = 1000
+        }) { (server: TestServer) async throws -> Void in
+            let reply = try await server.send("POST", "/v1/catalogs/covers/search", body: Data(count: 1001))
+            #expect(try (reply.status, reply.code) == (503, "overloaded"))
+            #expect(reply.headers["retry-after"] == "1")
+        }
+    }
+
+    @Test func searchesThatDoNotFitAreRefusedAndTheRestAnswered() async throws {
+        try await TestServer.run(configure: {
+            $0.limits.searches = 1
+            $0.limits.queuedSearches = 2
+        }) { (server: TestServer) async throws -> Void in
+            let image = try DemoCovers.screenshot()
+            let replies = try await withThrowingTaskGroup(of: HTTPReply.self) { group in
+                for _ in 0..<24 {
+                    group.addTask {
+                        try await server.send("POST", "/v1/catalogs/covers/search?effort=thorough", body: image)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let refused = replies.filter { $0.status == 503 }
+            #expect(replies.count { $0.status == 200 } + refused.count == 24)
+            #expect(!refused.isEmpty && refused.count < 24)
+            for reply in refused {
+                #expect(try reply.code == "overloaded")
+                #expect(Int(reply.headers["retry-after"] ?? "") ?? 0 >= 1)
+            }
+            // Nothing is held by those that were refused.
+            #expect(try await server.send("POST", "/v1/catalogs/covers/search", body: image).status == 200)
+            let metrics = try await server.send("GET", "/metrics").text
+            #expect(metrics.contains("lookalike_work_refused_total{pool=\"image\"} \(refused.count).0"))
+            #expect(metrics.contains("lookalike_work_running{pool=\"image\"} 0.0"))
+            #expect(metrics.contains("lookalike_work_waiting{pool=\"image\"} 0.0"))
+        }
+    }
+
+    @Test func aClientThatGoesAwayCancelsItsSearch() async throws {
+        try await TestServer.run(configure: {
+            $0.limits.searches = 1
+        }) { (server: TestServer) async throws -> Void in
+            let image = try DemoCovers.screenshot()
+            for _ in 0..<8 {
+                let socket = try HTTPClient(port: server.port).open(
+                    "POST", "/v1/catalogs/covers/search?effort=thorough", body: image)
+                close(socket)
+            }
+            // The answer that nobody reads is counted as soon as the server has noticed.
+            var cancelled = 0.0
+            for _ in 0..<200 where cancelled == 0 {
+                let metrics = try await server.send("GET", "/metrics").text
+                for line in metrics.split(separator: "\n")
+                where line.hasPrefix("http_requests_total") && line.contains("status=\"499\"") {
+                    cancelled = Double(line.split(separator: " ").last ?? "") ?? 0
+                }
+                try await Task.sleep(for: .milliseconds(25))
+            }
+            #expect(cancelled > 0)
+            #expect(try await server.send("POST", "/v1/catalogs/covers/search", body: image).status == 200)
+        }
+    }
+
+    @Test func aSearchThatTakesTooLong() async throws {
+        try await TestServer.run(configure: {
+            $0.limits.requestTime = .microseconds(1)
+        }) { (server: TestServer) async throws -> Void in
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/covers/search?effort=thorough", body: try DemoCovers.screenshot())
+            #expect(try (reply.status, reply.code) == (503, "time-limit"))
+        }
+    }
+
+    @Test func anImageThatTakesTooLongToDecode() async throws {
+        try await TestServer.run(configure: {
+            $0.limits.decodeTime = .nanoseconds(1)
+        }) { (server: TestServer) async throws -> Void in
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/covers/search", body: try DemoCovers.image("salt-signal"))
+            #expect(try (reply.status, reply.code) == (422, "decode-time"))
+        }
+    }
+}

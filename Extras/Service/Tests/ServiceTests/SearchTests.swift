@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+@Suite struct SearchTests {
+    @Test func anImageAsTheBodyAsAFormAndInJSON() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let image = try DemoCovers.screenshot()
+            let path = "/v1/catalogs/covers/search"
+            let raw = try await server.send(
+                "POST", path + "?facets=type,attribute.year", ["Content-Type": "image/png"], body: image)
+            #expect(raw.status == 200)
+            #expect(try raw.ids == ["copper-horizon"])
+            let first = try #require((try raw.json["results"] as? [[String: Any]])?.first)
+            let confidence = try #require(first["confidence"] as? Double)
+            #expect(confidence > 0.5 && confidence <= 1)
+            let outline = try #require(first["outline"] as? [[Double]])
+            #expect(outline.count == 4 && outline.joined().allSatisfy { $0 > -0.1 && $0 < 1.1 })
+            let facets = try #require(try raw.json["facets"] as? [[String: Any]])
+            #expect(facets.map { $0["key"] as? String } == ["type", "attribute.year"])
+            let timings = try #require(try raw.json["timings"] as? [String: Double])
+            #expect(["decode", "network", "features", "verify", "total"].allSatisfy { timings[$0] != nil })
+
+            let form = Data.form(image: image, fields: ["limit": "1"], boundary: "b")
+            let posted = try await server.send(
+                "POST", path, ["Content-Type": "multipart/form-data; boundary=b"], body: form)
+            #expect(try posted.ids == ["copper-horizon"])
+            let json = try await server.json("POST", path, ["image": image.base64EncodedString(), "limit": 1])
+            #expect(try json.ids == ["copper-horizon"])
+        }
+    }
+
+    @Test func pagesAndFiltersOfAKeptQuery() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            let first = try await server.send(
+                "POST", path + "?limit=2&min-confidence=0", body: try DemoCovers.image("glass-orchard"))
+            var ids = try first.ids
+            let query = try #require(try first.json["query"] as? String)
+            var next = try first.json["next"] as? String
+            while let cursor = next {
+                let page = try await server.json(
+                    "POST", path, ["query": query, "cursor": cursor, "limit": 2, "minConfidence": 0])
+                ids += try page.ids
+                next = try page.json["next"] as? String
+            }
+            #expect(ids.first == "glass-orchard")
+            #expect(ids.sorted() == DemoCovers.ids.sorted())
+            let singles = try await server.json(
+                "POST", path, ["query": query, "minConfidence": 0, "types": ["single"]])
+            #expect(Set(try singles.ids) == ["paper-lanterns", "copper-horizon", "salt-signal"])
+            let one = try await server.json(
+                "POST", path, ["query": query, "minConfidence": 0, "attributes": ["year": ["1999", "2003"]]])
+            #expect(Set(try one.ids) == ["paper-lanterns", "salt-signal"])
+            let other = try await server.json("POST", path, ["query": "unknown"])
+            #expect(try (other.status, other.code) == (410, "query-expired"))
+        }
+    }
+
+    @Test func aRegionMovesTheOutline() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search?limit=1"
+            let image = try DemoCovers.screenshot()
+            func outline(_ reply: HTTPReply) throws -> [Double] {
+                let results = try reply.json["results"] as? [[String: Any]]
+                return Array((try #require(results?.first?["outline"] as? [[Double]])).joined())
+            }
+            let whole = try outline(try await server.send("POST", path, body: image))
+            let xs = stride(from: 0, to: 8, by: 2).map { whole[$0] }
+            let ys = stride(from: 1, to: 8, by: 2).map { whole[$0] }
+            let (left, top) = (max(0, xs.min()! - 0.03), max(0, ys.min()! - 0.03))
+            let (right, bottom) = (min(1, xs.max()! + 0.03), min(1, ys.max()! + 0.03))
+            let region = [left, top, right - left, bottom - top].map { String(format: "%.4f", $0) }
+            let part = try await server.send("POST", path + "&region=" + region.joined(separator: ","), body: image)
+            #expect(try part.ids == ["copper-horizon"])
+            for (a, b) in zip(whole, try outline(part)) { #expect(abs(a - b) < 0.03) }
+            let none = try await server.send("POST", path + "&region=0,0.9,0.1,0.1", body: image)
+            #expect(try none.ids == [])
+        }
+    }
+
+    @Test func byPrintEntityTextAndLabels() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            let made = try await server.send("POST", "/v1/prints", body: try DemoCovers.image("salt-signal"))
+            let print = try #require((try made.json["prints"] as? [[String: Any]])?.first)
+            #expect(try await server.json("POST", path, ["print": print, "limit": 1]).ids == ["salt-signal"])
+            let alike = try await server.json("POST", path, ["entity": "salt-signal", "limit": 5])
+            #expect(Set(try alike.ids) == Set(DemoCovers.ids).subtracting(["salt-signal"]))
+            let unknown = try await server.json("POST", path, ["entity": "nobody"])
+            #expect(try (unknown.status, unknown.code) == (404, "unknown-entity"))
+            #expect(try await server.json("POST", path, ["text": "night"]).ids == ["night-bus-to-porto"])
+            #expect(try await server.json("POST", path, ["labels": ["demo"]]).ids.count == 6)
+            #expect(try await server.json("POST", path, ["types": ["single"], "limit": 2]).ids.count == 2)
+            var other = print
+            other["model"] = ["name": "x", "digest": "00"]
+            let refused = try await server.json("POST", path, ["print": other])
+            #expect(try (refused.status, refused.code) == (422, "other-model"))
+        }
+    }
+
+    @Test(arguments: [
+        ("limit=0", "invalid-request"), ("limit=x", "invalid-request"), ("limit=1&limit=2", "invalid-request"),
+        ("max-distance=3", "invalid-request"), ("min-confidence=nan", "invalid-request"),
+        ("effort=best", "invalid-request"), ("region=0,0,2,1", "invalid-request"), ("region=0,0", "invalid-request"),
+        ("region=0,0,nan,1", "invalid-request"), ("cursor=x", "invalid-request"), ("limti=3", "invalid-request"),
+        ("facets=colour", "invalid-request"), ("types=%FF", "invalid-request"),
+        ("facets=attribute.colour", "unknown-attribute"),
+    ])
+    func whatIsWrongWithAQueryString(query: String, code: String) async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/covers/search?" + query, body: try DemoCovers.image("salt-signal"))
+            #expect(try reply.code == code)
+            #expect(reply.headers["content-type"] == "application/problem+json")
+            #expect(try reply.json["status"] as? Int == reply.status)
+        }
+    }
+
+    @Test func bodiesThatAreNoSearch() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            func outcome(_ type: String, _ body: String) async throws -> String {
+                let reply = try await server.send("POST", path, ["Content-Type": type], body: Data(body.utf8))
+                return "\(reply.status) \(try reply.code ?? "")"
+            }
+            #expect(try await outcome("image/jpeg", "") == "422 unusable-image")
+            #expect(try await outcome("image/jpeg", "GIF89a") == "415 unsupported-image")
+            #expect(try await outcome("text/plain", "x") == "415 unsupported-media-type")
+            #expect(try await outcome("application/json", "{") == "400 invalid-json")
+            #expect(try await outcome("application/json", "{}") == "400 invalid-request")
+            #expect(try await outcome("application/json", "{\"txet\":\"a\"}") == "400 invalid-json")
+            #expect(try await outcome("application/json", "{\"text\":\"a\",\"entity\":\"b\"}") == "400 invalid-request")
+            #expect(try await outcome("multipart/form-data; boundary=b", "--b--") == "400 invalid-form")
+            #expect(try await outcome("multipart/form-data", "--b--") == "400 invalid-form")
+        }
+    }
+}
