@@ -3,6 +3,8 @@
 const MOST_ATTRIBUTES = 6;
 const MOST_VALUES = 40;
 
+const capitalized = (name) => name.charAt(0).toUpperCase() + name.slice(1);
+
 export class Filters {
   constructor(element, onChange) {
     this.element = element;
@@ -59,7 +61,7 @@ export class Filters {
   }
 
   menu({ key, values }) {
-    const name = key === "type" ? "Type" : key === "label" ? "Label" : key.slice("attribute.".length);
+    const name = key === "type" ? "Type" : key === "label" ? "Label" : capitalized(key.slice("attribute.".length));
     const menu = document.createElement("details");
     const summary = document.createElement("summary");
     const fields = document.createElement("fieldset");
