@@ -8,15 +8,24 @@ EXTRAS_BUILD = .build-extras
 # The plan of one package must not be taken for that of the next, whose tests would not be run.
 EXTRAS_FLAGS = --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
+# The service without HTTPS of its own, which would build BoringSSL for minutes; “make deb” has it.
+SERVICE_FLAGS = --package-path Extras/Service $(EXTRAS_FLAGS) --disable-default-traits
+LOOKALIKE_SERVE = $(shell swift build -c release $(SERVICE_FLAGS) --show-bin-path)/lookalike-serve
+PAGE_TEST = .venv-page/bin/python
 
-.PHONY: help build test demo example smoke-training bench bench-quick bench-concurrency fuzz faults test-address test-emulated \
-	test-thread test-undefined lint man docs dependencies extra-dependencies clean
+.PHONY: help build service serve test-service deb test demo example smoke-training bench bench-quick \
+	bench-concurrency fuzz faults test-address test-emulated test-thread test-undefined lint man docs dependencies \
+	extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
+	@echo "make serve           serve the sample catalog, and print the URL of a page to search it"
 	@echo "make example         test the example programs, and run the example app on a sample screenshot"
 	@echo "make test            run the tests"
 	@echo "make build           build the command, .build/release/lookalike"
+	@echo "make service         build the service beside it, lookalike-serve"
+	@echo "make test-service    test the service, its page in Chromium, its interface and its examples"
+	@echo "make deb             build a Debian package of command and service, $(OUTPUT)/lookalike_*.deb"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
 	@echo "make bench-quick     compare with the limits of the machine, in a minute"
@@ -64,6 +73,29 @@ demo: build
 		$(DEMO)/queries/*
 	@echo
 	@echo "The same on a picture: $(OUTPUT)/contact-sheet.png"
+
+# The service, beside the command, which runs it as “lookalike serve”.
+service: build
+	swift build -c release --product lookalike-serve $(SERVICE_FLAGS)
+	@ln -sf $(LOOKALIKE_SERVE) $(dir $(LOOKALIKE))lookalike-serve
+
+serve: service
+	@mkdir -p $(OUTPUT)/catalogs
+	$(LOOKALIKE) index $(DEMO)/covers/albums.csv --catalog $(OUTPUT)/catalogs/covers
+	@echo "Search with the page at the URL below; Control-C ends the service."
+	@exec $(LOOKALIKE) serve --catalogs $(OUTPUT)/catalogs --samples $(DEMO)/queries
+
+# The service's tests, its page in headless Chromium, the examples of clients, and drawn requests by its description.
+test-service: dependencies
+	swift test $(TEST_FLAGS) $(SERVICE_FLAGS)
+	Scripts/install-dependencies chromium curl
+	[ -x $(PAGE_TEST) ] || python3 -m venv .venv-page
+	$(PAGE_TEST) -m pip install --quiet --disable-pip-version-check -r Extras/Service/Tests/requirements.txt
+	$(PAGE_TEST) Extras/Service/Tests/page/test_page.py $(LOOKALIKE_SERVE) --screenshots $(OUTPUT)/page
+	Extras/Service/Tests/interface/run $(LOOKALIKE_SERVE) $(PAGE_TEST)
+
+deb: man
+	Scripts/deb $(OUTPUT)
 
 # The training recipe for a minute on generated images; installs PyTorch into .venv-training.
 smoke-training: build
@@ -116,4 +148,5 @@ docs: dependencies
 	Scripts/docs $(OUTPUT)/docs
 
 clean:
-	rm -rf .build .build-fuzz .build-emulated .build-sanitized-* $(EXTRAS_BUILD) Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
+	rm -rf .build .build-fuzz .build-emulated .build-sanitized-* $(EXTRAS_BUILD) .venv-page Extras/*/.build \
+		Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)

@@ -7,6 +7,10 @@ struct Routes: Sendable {
 
     let service: ServiceState
 
+    private static let methods: [HTTPRequest.Method] =
+        [.get, .head, .post, .put, .patch, .delete, .options, .trace, .connect]
+        + [HTTPRequest.Method("QUERY")].compactMap(\.self)
+
     /// All paths with their methods.
     var all: [(path: String, handlers: [(HTTPRequest.Method, Handler)])] {
         let catalogs = CatalogHandler(service: service)
@@ -62,8 +66,7 @@ struct Routes: Sendable {
                     try await handler(request, context).createHeadResponse()
                 }
             }
-            let others: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace]
-            for method in others where !allowed.contains(method.rawValue) {
+            for method in Self.methods where !allowed.contains(method.rawValue) {
                 router.on(RouterPath(path), method: method) { _, _ -> Response in
                     throw Problem(
                         .methodNotAllowed, "Allowed here: \(list).", headers: [.allow: list])

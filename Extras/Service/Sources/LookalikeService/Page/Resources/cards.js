@@ -16,7 +16,7 @@ const percent = (value) => {
   return rounded === 100 ? "more than 99 %" : `${rounded} %`;
 };
 
-/** A card of a result. `actions.light(index)` lights its outline, `actions.similar(entity)` searches for more like it. */
+/** A card of a result. `actions.light(index)` lights its outline; `actions.similar(entity)` searches for more. */
 function card(result, index, actions) {
   const { entity } = result;
   const item = element("li", "card");
@@ -37,7 +37,8 @@ function card(result, index, actions) {
     const fill = element("i");
     fill.style.width = `${Math.max(2, result.confidence * 100)}%`;
     bar.append(fill);
-    sure.append(bar, element("span", "", `${percent(result.confidence)} sure, distance ${result.distance.toFixed(2)}`));
+    const words = `${percent(result.confidence)} sure, distance ${result.distance.toFixed(2)}`;
+    sure.append(bar, element("span", "", words));
     body.append(sure);
   }
   const tags = element("p", "tags");
@@ -51,9 +52,8 @@ function card(result, index, actions) {
   more.addEventListener("click", () => actions.similar(entity));
   body.append(more);
   item.append(image, body);
-  for (const [name, value] of [["pointerenter", index], ["focusin", index], ["pointerleave", null], ["focusout", null]]) {
-    item.addEventListener(name, () => actions.light(value));
-  }
+  for (const name of ["pointerenter", "focusin"]) item.addEventListener(name, () => actions.light(index));
+  for (const name of ["pointerleave", "focusout"]) item.addEventListener(name, () => actions.light(null));
   return item;
 }
 
@@ -63,7 +63,9 @@ export function addCards(list, results, start, actions) {
 
 /** Lights the card of a result; none for null. */
 export function lightCard(list, index) {
-  for (const item of list.children) item.classList.toggle("lit", index !== null && Number(item.dataset.index) === index);
+  for (const item of list.children) {
+    item.classList.toggle("lit", index !== null && Number(item.dataset.index) === index);
+  }
 }
 
 /** What stands where the cards would be if nothing was found. */
