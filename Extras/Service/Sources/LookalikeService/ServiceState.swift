@@ -32,7 +32,7 @@ final class ServiceState: Sendable {
             metrics: PoolMetrics(pool: "print", factory: registry))
         // A commit takes many writes at once; each waits for the commit before.
         writePool = WorkPool(
-            name: "write", places: 64, queueLimit: limits.queuedWrites, deadline: limits.requestTime,
+            name: "write", places: 512, queueLimit: limits.queuedWrites, deadline: limits.requestTime,
             metrics: PoolMetrics(pool: "write", factory: registry))
     }
 

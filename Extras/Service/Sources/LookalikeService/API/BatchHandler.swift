@@ -9,8 +9,9 @@ import NIOCore
 struct BatchHandler: Sendable {
     let service: ServiceState
 
-    /// Entities that are read ahead of those that are written.
-    private static let entitiesAtOnce = 32
+    /// Entities and bytes that are written together at most. Each commit costs time for the whole catalog.
+    private static let entitiesAtOnce = 512
+    private static let bytesAtOnce = 16 << 20
 
     struct Line: Encodable, Sendable {
         let line: Int
@@ -69,7 +70,7 @@ struct BatchHandler: Sendable {
                 }
                 if case .success(let data) = line { bytes += data.count }
                 waiting.append((number, line))
-                if waiting.count >= Self.entitiesAtOnce || bytes >= service.configuration.limits.bodyBytes {
+                if waiting.count >= Self.entitiesAtOnce || bytes >= Self.bytesAtOnce {
                     try await flush(&writer)
                     bytes = 0
                 }

@@ -95,6 +95,7 @@ struct SearchHandler: Sendable {
             }
         }
         answer.timings = service.metrics.record(timings, receive: received - start, wait: admitted - received)
+        answer.timings["work"] = (ContinuousClock.now - admitted).milliseconds
         answer.timings["total"] = (ContinuousClock.now - start).milliseconds
         return answer
     }

@@ -27,7 +27,7 @@ actor CatalogWriter {
     private(set) var changeCount = 0
 
     /// Entities that are written in one commit at most.
-    private static let largestBatch = 64
+    private static let largestBatch = 512
 
     init(url: URL, indexer: CatalogIndexer? = nil) {
         self.url = url

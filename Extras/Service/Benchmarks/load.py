@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Loads a service that runs, and measures it.
+
+load.py fill URL CATALOG PHOTO --count N        puts entities with random prints
+load.py closed URL CATALOG PHOTO --clients N    each client sends its next search after an answer
+load.py open URL CATALOG PHOTO --rate R         searches arrive at a rate, whether or not others are answered
+load.py soak URL CATALOG PHOTO --requests N     searches, puts, patches and removals; memory and open files
+"""
+
+import argparse
+import asyncio
+import base64
+import json
+import random
+import statistics
+import struct
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+BOUNDS = "limit=10"
+
+
+class Connection:
+    """One connection that is kept open."""
+
+    def __init__(self, url):
+        self.host, self.port = urllib.parse.urlparse(url).hostname, urllib.parse.urlparse(url).port
+        self.reader = self.writer = None
+
+    async def send(self, method, path, body=b"", kind="application/octet-stream"):
+        if self.writer is None:
+            self.reader, self.writer = await asyncio.open_connection(self.host, self.port)
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n"
+            f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        self.writer.write(head.encode() + body)
+        await self.writer.drain()
+        lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        status = int(lines[0].split(" ")[1])
+        headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:] if line)}
+        answer = await self.reader.readexactly(int(headers.get("content-length", 0)))
+        return status, answer
+
+    def close(self):
+        if self.writer:
+            self.writer.close()
+            self.writer = None
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))] if values else float("nan")
+
+
+def metrics(url):
+    with urllib.request.urlopen(url + "/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    return float(values["process_resident_memory_bytes"]) / 2**20, float(values["process_open_fds"])
+
+
+def fill(options):
+    random.seed(1)
+    connection = urllib.request.Request(options.url + "/v1/prints", data=open(options.photo, "rb").read())
+    model = json.load(urllib.request.urlopen(connection))["prints"][0]["model"]
+    url = f"{options.url}/v1/catalogs/{options.catalog}"
+    urllib.request.urlopen(urllib.request.Request(url, method="PUT"))
+    start = time.monotonic()
+
+    def lines():
+        for index in range(options.count):
+            vector = [random.gauss(0, 1) for _ in range(256)]
+            length = sum(value * value for value in vector) ** 0.5
+            data = struct.pack("<256f", *(value / length for value in vector))
+            print_ = {"model": model, "vector": base64.b64encode(data).decode()}
+            yield json.dumps({"id": f"e{index}", "type": f"t{index % 8}", "print": print_}).encode() + b"\n"
+
+    rows = lines()
+    done = 0
+    while chunk := [line for _, line in zip(range(5000), rows)]:
+        request = urllib.request.Request(
+            url + "/entities:batch", data=b"".join(chunk), headers={"Content-Type": "application/x-ndjson"}
+        )
+        with urllib.request.urlopen(request) as answer:
+            bad = [line for line in answer if b'"problem"' in line]
+        assert not bad, bad[0]
+        done += len(chunk)
+    print(f"{done} entities in {time.monotonic() - start:.1f} s")
+
+
+async def closed(options):
+    body = open(options.photo, "rb").read()
+    path = f"/v1/catalogs/{options.catalog}/search?{BOUNDS}"
+    latencies, work = [], []
+    end = time.monotonic() + options.seconds
+
+    async def client():
+        connection = Connection(options.url)
+        while time.monotonic() < end:
+            start = time.monotonic()
+            status, answer = await connection.send("POST", path, body)
+            if status == 200:
+                latencies.append((time.monotonic() - start) * 1000)
+                work.append(json.loads(answer)["timings"]["work"])
+        connection.close()
+
+    await asyncio.gather(*(client() for _ in range(options.clients)))
+    added = statistics.median(a - b for a, b in zip(latencies, work))
+    print(
+        f"{options.clients} clients: {len(latencies) / options.seconds:.1f} searches/s,"
+        f" p50 {percentile(latencies, 0.5):.2f} ms,"
+        f" p99 {percentile(latencies, 0.99):.2f} ms; the library's part p50 {percentile(work, 0.5):.2f} ms;"
+        f" added by HTTP p50 {added:.2f} ms ({added / percentile(work, 0.5):.1%})"
+    )
+
+
+async def opened(options):
+    body = open(options.photo, "rb").read()
+    path = f"/v1/catalogs/{options.catalog}/search?{BOUNDS}"
+    admitted, refused, other = [], [], []
+    idle = []
+    before = metrics(options.url)
+
+    async def one():
+        connection = idle.pop() if idle else Connection(options.url)
+        start = time.monotonic()
+        try:
+            status, _ = await connection.send("POST", path, body)
+        except (OSError, asyncio.IncompleteReadError) as error:
+            other.append(str(error))
+            return
+        list_ = {200: admitted, 503: refused}.get(status)
+        (other if list_ is None else list_).append((time.monotonic() - start) * 1000)
+        idle.append(connection)
+
+    random.seed(1)
+    tasks = []
+    next_ = time.monotonic()
+    end = next_ + options.seconds
+    while next_ < end:
+        await asyncio.sleep(max(0, next_ - time.monotonic()))
+        tasks.append(asyncio.create_task(one()))
+        next_ += random.expovariate(options.rate)
+    await asyncio.gather(*tasks)
+    after = metrics(options.url)
+    print(
+        f"{options.rate}/s for {options.seconds} s: {len(admitted)} answered, p50 {percentile(admitted, 0.5):.1f} ms,"
+        f" p99 {percentile(admitted, 0.99):.1f} ms; {len(refused)} refused, p99 {percentile(refused, 0.99):.1f} ms;"
+        f" {len(other)} other; memory {before[0]:.0f} → {after[0]:.0f} MiB"
+    )
+
+
+async def soak(options):
+    body = open(options.photo, "rb").read()
+    base = f"/v1/catalogs/{options.catalog}"
+    random.seed(1)
+    done, failures = 0, 0
+    samples = []
+
+    async def client(number):
+        nonlocal done, failures
+        connection = Connection(options.url)
+        while done < options.requests:
+            done += 1
+            entity = f"{base}/entities/soak-{number}-{random.randrange(8)}"
+            kind = random.random()
+            if kind < 0.9:
+                status, _ = await connection.send("POST", f"{base}/search?effort=prints&{BOUNDS}", body)
+            elif kind < 0.94:
+                status, _ = await connection.send("PUT", entity, body)
+            elif kind < 0.97:
+                status, _ = await connection.send("PATCH", entity, b'{"title":"x"}', "application/json")
+            else:
+                status, _ = await connection.send("DELETE", entity)
+            failures += status >= 500 and status != 503
+            if done % max(1, options.requests // 10) == 0:
+                samples.append((done, *metrics(options.url)))
+        connection.close()
+
+    await asyncio.gather(*(client(number) for number in range(options.clients)))
+    for done, memory, files in samples:
+        print(f"{done} requests: {memory:.0f} MiB, {files:.0f} files")
+    print(f"{failures} failures")
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mode", choices=["fill", "closed", "open", "soak"])
+    parser.add_argument("url")
+    parser.add_argument("catalog")
+    parser.add_argument("photo")
+    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--clients", type=int, default=1)
+    parser.add_argument("--rate", type=float, default=100)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--requests", type=int, default=1_000_000)
+    options = parser.parse_args()
+    options.url = options.url.rstrip("/")
+    if options.mode == "fill":
+        return fill(options)
+    return asyncio.run({"closed": closed, "open": opened, "soak": soak}[options.mode](options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
