@@ -98,7 +98,8 @@ class Page:
         return getattr(self.page, name)
 
     def search(self, name):
-        self.page.set_input_files("#file", DEMO / "queries" / name)
+        with self.page.expect_response(re.compile("/search")):
+            self.page.set_input_files("#file", DEMO / "queries" / name)
         self.settle()
 
     def settle(self):
@@ -112,6 +113,10 @@ class Page:
                 return
             self.page.wait_for_timeout(50)
         raise AssertionError(condition)
+
+    def shows(self, titles):
+        """Waits for the cards of a search."""
+        expect(self.page.locator(".card h3")).to_have_text(titles)
 
     def titles(self):
         return self.page.locator(".card h3").all_text_contents()
@@ -144,7 +149,7 @@ def choosing_and_outlines(browser, server):
     with Page(browser, server.url) as page:
         expect(page.locator("#samples img")).to_have_count(7)
         page.search("screenshot-1.png")
-        assert page.titles() == ["Copper Horizon"]
+        page.shows(["Copper Horizon"])
         expect(page.locator("#status")).to_contain_text("1 match")
         expect(page.locator("#outlines polygon:not(.halo)")).to_have_count(1)
         page.hover(".card")
@@ -156,8 +161,7 @@ def choosing_and_outlines(browser, server):
         expect(page.locator(".card.lit")).to_have_count(0)
         page.click("text=Another photo")
         page.click("#samples li:nth-child(1) button")
-        page.settle()
-        assert page.titles() == ["Night Bus to Porto"]
+        page.shows(["Night Bus to Porto"])
 
 
 def dropping_and_pasting(browser, server):
@@ -166,13 +170,12 @@ def dropping_and_pasting(browser, server):
         page.dispatch_event("#drop", "dragover", {"dataTransfer": dropped})
         expect(page.locator("#query.over")).to_have_count(1)
         page.dispatch_event("#drop", "drop", {"dataTransfer": dropped})
-        page.settle()
-        assert page.titles() == ["Left of Centre"]
+        page.shows(["Left of Centre"])
         pasted = transfer(page, DEMO / "queries/photo-2.jpg", "image/jpeg")
         page.evaluate(
             "transfer => document.dispatchEvent(new ClipboardEvent('paste', {clipboardData: transfer}))", pasted
         )
-        expect(page.locator(".card h3")).to_have_text(["Seventh Weather"])
+        page.shows(["Seventh Weather"])
 
 
 def regions(browser, server):
@@ -191,8 +194,7 @@ def regions(browser, server):
         expect(page.locator(".empty")).to_be_visible()
         # The same with keys: the rectangle of the button, moved and made larger, holds the cover.
         page.click("#part")
-        page.settle()
-        assert page.titles() == ["Copper Horizon"]
+        page.shows(["Copper Horizon"])
         page.focus("#part")
         page.keyboard.press("Enter")
         expect(page.locator("#region")).to_be_focused()
@@ -205,7 +207,7 @@ def regions(browser, server):
             page.keyboard.press("Shift+ArrowRight")
         with page.expect_request(re.compile("search.*region=")):
             page.keyboard.press("Enter")
-        expect(page.locator(".card h3")).to_have_text(["Copper Horizon"])
+        page.shows(["Copper Horizon"])
         page.focus("#region")
         page.check("a region")
         page.keyboard.press("Escape")
@@ -215,7 +217,7 @@ def regions(browser, server):
 def filters_and_pages(browser, server):
     with Page(browser, server.url) as page:
         page.search("photo-1.jpg")
-        assert page.titles() == ["Night Bus to Porto"]
+        page.shows(["Night Bus to Porto"])
         page.click("#more")
         expect(page.locator(".card")).to_have_count(12)
         page.click("#more")
@@ -240,7 +242,7 @@ def by_name(browser, server):
     with Page(browser, server.url) as page:
         page.fill("#text", "night")
         page.keyboard.press("Enter")
-        expect(page.locator(".card h3")).to_have_text(["Night Bus to Porto"])
+        page.shows(["Night Bus to Porto"])
         page.fill("#text", "zzz")
         page.keyboard.press("Enter")
         expect(page.locator(".empty")).to_contain_text("Nothing has this name")
@@ -260,7 +262,8 @@ def camera(browser, server):
         page.click("#photograph")
         page.wait_until("document.getElementById('video').videoWidth > 0")
         page.check("the camera")
-        page.click("#shoot")
+        with page.expect_response(re.compile("/search")):
+            page.click("#shoot")
         page.settle()
         expect(page.locator("#stage")).to_be_visible()
         expect(page.locator("#camera-dialog")).to_be_hidden()
@@ -303,7 +306,7 @@ def adding(browser, server, keys):
         expect(page.locator("#catalog option")).to_contain_text(["(19)"])
         page.check("adding")
         page.search("photo-of-another-record.jpg")
-        assert page.titles() == ["Nobody's Record"]
+        page.shows(["Nobody's Record"])
         # With a key, an image element could not load its thumbnail by itself.
         page.wait_until("document.querySelector('.card .thumb').naturalWidth > 0")
         page.fill("#add-title", "")
