@@ -69,12 +69,13 @@ def fill(options):
     urllib.request.urlopen(urllib.request.Request(url, method="PUT"))
     start = time.monotonic()
 
+    # A unit vector of 256 components of ±1/16, from 256 random bits.
+    bits = [struct.pack("<8f", *(1 / 16 if byte >> bit & 1 else -1 / 16 for bit in range(8))) for byte in range(256)]
+
     def lines():
         for index in range(options.count):
-            vector = [random.gauss(0, 1) for _ in range(256)]
-            length = sum(value * value for value in vector) ** 0.5
-            data = struct.pack("<256f", *(value / length for value in vector))
-            print_ = {"model": model, "vector": base64.b64encode(data).decode()}
+            vector = b"".join(bits[byte] for byte in random.randbytes(32))
+            print_ = {"model": model, "vector": base64.b64encode(vector).decode()}
             yield json.dumps({"id": f"e{index}", "type": f"t{index % 8}", "print": print_}).encode() + b"\n"
 
     rows = lines()

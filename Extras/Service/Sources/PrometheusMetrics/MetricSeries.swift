@@ -37,22 +37,22 @@ final class Histogram: MetricSeries, TimerHandler, RecorderHandler {
     }
 
     private let bounds: [Double]
-    /// What recorded integers are multiplied by.
-    private let scale: Double
+    /// What recorded values are divided by.
+    private let divisor: Double
     private let state: Mutex<State>
 
-    init(bounds: [Double], scale: Double) {
+    init(bounds: [Double], divisor: Double) {
         self.bounds = bounds
-        self.scale = scale
+        self.divisor = divisor
         state = Mutex(State(counts: Array(repeating: 0, count: bounds.count + 1)))
     }
 
-    func recordNanoseconds(_ duration: Int64) { add(Double(duration) * scale) }
-    func record(_ value: Int64) { add(Double(value) * scale) }
-    func record(_ value: Double) { add(value * scale) }
+    func recordNanoseconds(_ duration: Int64) { add(Double(duration)) }
+    func record(_ value: Int64) { add(Double(value)) }
+    func record(_ value: Double) { add(value) }
 
     private func add(_ value: Double) {
-        let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
+        let bucket = bounds.firstIndex { value / divisor <= $0 } ?? bounds.count
         state.withLock { state in
             state.counts[bucket] += 1
             state.sum += value
@@ -69,6 +69,6 @@ final class Histogram: MetricSeries, TimerHandler, RecorderHandler {
             lines.append("\(name)_bucket{\(prefix)le=\"\(bound)\"} \(total)")
         }
         let braces = labels.isEmpty ? "" : "{\(labels)}"
-        return lines + ["\(name)_sum\(braces) \(state.sum)", "\(name)_count\(braces) \(total)"]
+        return lines + ["\(name)_sum\(braces) \(state.sum / divisor)", "\(name)_count\(braces) \(total)"]
     }
 }

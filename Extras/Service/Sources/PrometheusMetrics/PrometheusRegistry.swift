@@ -50,10 +50,10 @@ public final class PrometheusRegistry: MetricsFactory {
     ) -> Series {
         let (name, labels) = (MetricName.valid(label), MetricName.labels(dimensions))
         return state.withLock { state in
-            if let known = state.families[name]?.series[labels] as? Series { return known }
-            let new = make()
             var family = state.families[name] ?? Family(kind: kind, help: state.help[name])
-            guard family.kind == kind else { return new }
+            guard family.kind == kind else { return make() }
+            if let known = family.series[labels] as? Series { return known }
+            let new = make()
             family.series[labels] = new
             state.families[name] = family
             return new
@@ -79,12 +79,12 @@ public final class PrometheusRegistry: MetricsFactory {
     public func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
-        if aggregate { return series(label, dimensions, .histogram) { Histogram(bounds: Histogram.sizes, scale: 1) } }
+        if aggregate { return series(label, dimensions, .histogram) { Histogram(bounds: Histogram.sizes, divisor: 1) } }
         return series(label, dimensions, .gauge) { Value() }
     }
 
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        series(label, dimensions, .histogram) { Histogram(bounds: Histogram.seconds, scale: 1e-9) }
+        series(label, dimensions, .histogram) { Histogram(bounds: Histogram.seconds, divisor: 1e9) }
     }
 
     public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
