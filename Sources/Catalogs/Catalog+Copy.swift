@@ -37,10 +37,11 @@ extension Catalog {
                 }
             }
             try outcome.get()
+            try copy.synchronize(copy.unfinishedDatabase.path)
             guard rename(copy.unfinishedDatabase.path, copy.database.path) == 0 else {
                 throw copy.error(.unwritable(String(cString: strerror(errno))))
             }
-            try copy.synchronize()
+            try copy.synchronize(copy.path)
         }
     }
 }
