@@ -14,8 +14,7 @@ LOOKALIKE_SERVE = $(shell swift build -c release $(SERVICE_FLAGS) --show-bin-pat
 PAGE_TEST = .venv-page/bin/python
 
 .PHONY: help build service serve test-service deb test demo example smoke-training bench bench-quick \
-	bench-concurrency fuzz faults test-address test-emulated test-thread test-undefined lint man docs dependencies \
-	extra-dependencies clean
+	bench-concurrency fuzz faults test-emulated lint man docs dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
@@ -33,7 +32,6 @@ help:
 	@echo "make fuzz            fuzz what reads files, SECONDS=60 per harness"
 	@echo "make faults          break commands that write: failing calls, kills, loss of power; SAMPLE=50"
 	@echo "make test-emulated   compare the kernels, those for Arm under emulation, with the portable ones"
-	@echo "make test-address    run the tests under the address sanitizer; test-thread and test-undefined"
 	@echo "make lint            check the format of Swift, C and Python"
 	@echo "make man             write the man page, $(OUTPUT)/lookalike.1"
 	@echo "make docs            build the documentation, $(OUTPUT)/docs"
@@ -126,10 +124,6 @@ faults: dependencies
 test-emulated:
 	Scripts/test-emulated
 
-# The tests under a sanitizer, each with a build folder of its own.
-test-address test-thread test-undefined: dependencies
-	Scripts/test-sanitized $(@:test-%=%)
-
 # “Scripts/lint --fix” formats.
 lint:
 	Scripts/lint
@@ -148,5 +142,5 @@ docs: dependencies
 	Scripts/docs $(OUTPUT)/docs
 
 clean:
-	rm -rf .build .build-fuzz .build-emulated .build-sanitized-* $(EXTRAS_BUILD) .venv-page Extras/*/.build \
+	rm -rf .build .build-fuzz .build-emulated $(EXTRAS_BUILD) .venv-page Extras/*/.build \
 		Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
