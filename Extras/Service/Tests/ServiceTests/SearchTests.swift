@@ -20,6 +20,10 @@ import Testing
             let timings = try #require(try raw.json["timings"] as? [String: Double])
             #expect(["decode", "network", "features", "verify", "total"].allSatisfy { timings[$0] != nil })
 
+            let untold = try await server.send(
+                "POST", path, ["Content-Type": "application/x-www-form-urlencoded"], body: image)
+            #expect(try untold.ids == ["copper-horizon"])
+
             let form = Data.form(image: image, fields: ["limit": "1"], boundary: "b")
             let posted = try await server.send(
                 "POST", path, ["Content-Type": "multipart/form-data; boundary=b"], body: form)

@@ -94,8 +94,7 @@ struct EntityHandler: Sendable {
             let form = try MultipartForm(data, contentType: header)
             guard let image = form["image"] else { throw Problem(.invalidForm, "The form has no part “image”.") }
             return try EntityBody(id: id, image: image.body, fields: RequestFields(form, without: ["image"]))
-        case "application/octet-stream",
-            _ where type.name.hasPrefix("image/"):
+        case _ where type.isOfImages:
             return try EntityBody(id: id, image: data, fields: fields)
         default:
             throw Problem(

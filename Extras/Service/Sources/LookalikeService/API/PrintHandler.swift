@@ -56,8 +56,7 @@ struct PrintHandler: Sendable {
         case "application/json": images = try JSONDecoder().decode(Body.self, from: data).images
         case "multipart/form-data":
             images = try MultipartForm(data, contentType: header).parts.filter { $0.name == "image" }.map(\.body)
-        case "application/octet-stream",
-            _ where type.name.hasPrefix("image/"):
+        case _ where type.isOfImages:
             images = [data]
         default:
             throw Problem(

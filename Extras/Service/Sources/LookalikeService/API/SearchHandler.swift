@@ -40,8 +40,7 @@ struct SearchHandler: Sendable {
             let form = try MultipartForm(data, contentType: header)
             guard let image = form["image"] else { throw Problem(.invalidForm, "The form has no part “image”.") }
             return try SearchRequest(image: image.body, fields: RequestFields(form, without: ["image"]))
-        case "application/octet-stream",
-            _ where type.name.hasPrefix("image/"):
+        case _ where type.isOfImages:
             return try SearchRequest(image: data, fields: fields)
         default:
             throw Problem(
