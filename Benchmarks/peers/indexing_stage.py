@@ -106,6 +106,7 @@ def indexing_of(inputs, folder, kind, scale):
     peers = {
         "Pillow draft, OpenVINO": glue(draft, lambda images: request["f32"].infer({0: images})["print"]),
         "Pillow draft, OpenVINO bfloat16": glue(draft, lambda images: request["bf16"].infer({0: images})["print"]),
+        "OpenCV reduced, OpenVINO": glue(reduced, lambda images: request["f32"].infer({0: images})["print"]),
         "OpenCV reduced, OpenVINO bfloat16": glue(reduced, lambda images: request["bf16"].infer({0: images})["print"]),
     }
     kilobytes = sum(f.stat().st_size for f in files) / len(files) / 1e3
