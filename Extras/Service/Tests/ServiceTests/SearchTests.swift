@@ -128,7 +128,7 @@ import Testing
                 return "\(reply.status) \(try reply.code ?? "")"
             }
             #expect(try await outcome("image/jpeg", "") == "422 unusable-image")
-            #expect(try await outcome("image/jpeg", "GIF89a") == "415 unsupported-image")
+            #expect(try await outcome("image/jpeg", "%PDF-1") == "415 unsupported-image")
             #expect(try await outcome("text/plain", "x") == "415 unsupported-media-type")
             #expect(try await outcome("application/json", "{") == "400 invalid-json")
             #expect(try await outcome("application/json", "{}") == "400 invalid-request")

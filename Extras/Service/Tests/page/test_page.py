@@ -272,8 +272,8 @@ def camera(browser, server):
 def errors(browser, server):
     with Page(browser, server.url) as page:
         page.expected = ("Failed to load resource", "415", "422")
-        page.set_input_files("#file", {"name": "a.jpg", "mimeType": "image/jpeg", "buffer": b"GIF89a"})
-        expect(page.locator("#error")).to_contain_text("GIF")
+        page.set_input_files("#file", {"name": "a.jpg", "mimeType": "image/jpeg", "buffer": b"%PDF-1.7"})
+        expect(page.locator("#error")).to_contain_text("PDF")
         page.check("an error")
         page.search("screenshot-1.png")
         expect(page.locator("#error")).to_be_hidden()
