@@ -3,16 +3,26 @@ import Foundation
 import Inference
 
 extension FeaturePrintModel {
-    /// The model that the package ships, read once unless a precision is given.
+    /// The model that the package ships, read once for each precision.
     ///
-    /// - Parameter precision: the fastest that the CPU supports, by default. With a precision the file is read anew.
-    /// - Throws: ``ModelError``, with the reason `notFound` if the file is at none of the places of ``DefaultModelFile``.
+    /// - Parameter precision: the fastest that the CPU supports, by default.
+    /// - Throws: ``ModelError``, with the reason `notFound` if the file is at none of the places of
+    ///   ``DefaultModelFile``.
     public static func `default`(precision: Precision? = nil) throws(ModelError) -> FeaturePrintModel {
-        guard let precision else { return try shared.get() }
-        return try FeaturePrintModel(contentsOf: DefaultModelFile.prints.find(), precision: precision)
+        switch precision {
+        case nil: try fastest.get()
+        case .float32: try float32.get()
+        case .int8: try int8.get()
+        }
     }
 
-    private static let shared: Result<FeaturePrintModel, ModelError> = Result { () throws(ModelError) in
-        try FeaturePrintModel(contentsOf: DefaultModelFile.prints.find())
+    private static let fastest = load(nil)
+    private static let float32 = load(.float32)
+    private static let int8 = load(.int8)
+
+    private static func load(_ precision: Precision?) -> Result<FeaturePrintModel, ModelError> {
+        Result { () throws(ModelError) in
+            try FeaturePrintModel(contentsOf: DefaultModelFile.prints.find(), precision: precision)
+        }
     }
 }
