@@ -37,11 +37,7 @@ extension Catalog {
                 }
             }
             try outcome.get()
-            try copy.synchronize(copy.unfinishedDatabase.path)
-            guard rename(copy.unfinishedDatabase.path, copy.database.path) == 0 else {
-                throw copy.error(.unwritable(String(cString: strerror(errno))))
-            }
-            try copy.synchronize(copy.path)
+            try copy.publishDatabase()
         }
     }
 }

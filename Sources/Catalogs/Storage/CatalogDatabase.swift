@@ -44,13 +44,13 @@ struct CatalogDatabase: Sendable {
         }
     }
 
-    /// Opens the file for writing, brings one of an earlier version up to date, and records the version of this package.
+    /// Opens the file for writing, updates one of an earlier version, and records the version of this package.
     static func makePool(_ folder: CatalogFolder) throws(CatalogError) -> DatabasePool {
         let pool = try folder.mappingErrors {
             var configuration = configuration
             configuration.prepareDatabase { db in
                 guard !db.configuration.readonly else { return }
-                // What is committed is on the disk: SQLite syncs a log at checkpoints only, unless told otherwise.
+                // What is committed is on the disk. By default SQLite syncs a log at checkpoints only.
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 // The log stays when the last writer closes, empty: readers without write access cannot make one.
                 var stays: CInt = 1
@@ -86,13 +86,9 @@ struct CatalogDatabase: Sendable {
                 try migrator.migrate(queue)
                 try queue.write { try writeModel(model, $0) }
                 try queue.close()
-                try folder.synchronize(folder.unfinishedDatabase.path)
                 // A log of another database would be taken for this one's.
                 for suffix in ["-wal", "-shm"] { unlink(folder.database.path + suffix) }
-                guard rename(folder.unfinishedDatabase.path, folder.database.path) == 0 else {
-                    throw folder.error(.unwritable(String(cString: strerror(errno))))
-                }
-                try folder.synchronize(folder.path)
+                try folder.publishDatabase()
             }
         } catch {
             removeUnfinished()

@@ -26,7 +26,7 @@ struct CatalogFolder: Sendable {
     var isLogEmpty: Bool { (FileStamp(path: database.path + "-wal")?.size ?? 0) == 0 }
 
     /// Waits until a file is on the disk, or a folder's renamed files have their names there.
-    func synchronize(_ path: String) throws(CatalogError) {
+    private func synchronize(_ path: String) throws(CatalogError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
@@ -34,6 +34,15 @@ struct CatalogFolder: Sendable {
         guard fsync(descriptor) == 0 || errno == EINVAL else {
             throw error(.unwritable(String(cString: strerror(errno))))
         }
+    }
+
+    /// Gives a complete ``unfinishedDatabase`` its name. A power loss leaves the whole database under it, or none.
+    func publishDatabase() throws(CatalogError) {
+        try synchronize(unfinishedDatabase.path)
+        guard rename(unfinishedDatabase.path, database.path) == 0 else {
+            throw error(.unwritable(String(cString: strerror(errno))))
+        }
+        try synchronize(path)
     }
 
     func error(_ reason: CatalogError.Reason) -> CatalogError { CatalogError(folder: path, reason: reason) }
