@@ -14,11 +14,11 @@ struct CatalogCommand: AsyncParsableCommand {
         @OptionGroup var model: ModelOptions
         @OptionGroup var timing: TimingOptions
 
-        func open() throws -> Catalog {
-            try Catalog(
-                at: URL(fileURLWithPath: folder, isDirectory: true), model: model.loadIfNamed(),
-                precision: model.precision.choice)
-        }
+        private var url: URL { URL(fileURLWithPath: folder, isDirectory: true) }
+
+        func open() throws -> Catalog { try model.openCatalog(at: url) }
+
+        func openIndexer() throws -> CatalogIndexer { try model.openIndexer(at: url) }
     }
 
     struct Info: AsyncParsableCommand {
@@ -92,11 +92,9 @@ struct CatalogCommand: AsyncParsableCommand {
         func run() throws { try folder.timing.measuringAll(perform) }
 
         private func perform() throws {
-            let url = URL(fileURLWithPath: folder.folder, isDirectory: true)
+            // The indexer would make a catalog that is not there.
             _ = try folder.open()
-            try CatalogIndexer(
-                at: url, model: folder.model.loadIfNamed(), precision: folder.model.precision.choice
-            ).remove(ids)
+            try folder.openIndexer().remove(ids)
             print("\(ids.count) removed")
         }
     }

@@ -44,8 +44,7 @@ struct EvaluateCommand: AsyncParsableCommand {
     @OptionGroup var timing: TimingOptions
 
     func run() async throws {
-        let catalog = try Catalog(
-            at: catalog.url, model: model.loadIfNamed(), precision: model.precision.choice, executor: jobs.executor)
+        let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         let timings = timing.makeTimings()
         let file = queriesFile
         var report = EvaluationReport()

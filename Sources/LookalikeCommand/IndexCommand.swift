@@ -36,8 +36,10 @@ struct IndexCommand: ParsableCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help:
-            "Extract local features, which verify matches. Without them indexing is faster, and matches are less certain."
+        help: """
+            Extract local features, which verify matches. Without them indexing is faster, and matches are less \
+            certain.
+            """
     )
     var localFeatures = true
 
@@ -53,9 +55,8 @@ struct IndexCommand: ParsableCommand {
         if prune, !force, count == 0 {
             throw NoImages(input: input)
         }
-        let indexer = try CatalogIndexer(
-            at: catalog.url, model: model.loadIfNamed(), precision: model.precision.choice,
-            thumbnailSide: thumbnails == 0 ? nil : thumbnails, localFeatures: localFeatures)
+        let indexer = try model.openIndexer(
+            at: catalog.url, thumbnailSide: thumbnails == 0 ? nil : thumbnails, localFeatures: localFeatures)
         let timings = timing.makeTimings()
         let start = ContinuousClock.now
         var bar = ProgressBar(total: count)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The arguments as the system passes them. Swift replaces bytes that are not UTF-8, and a path would name another file.
+/// The arguments as the system passes them. Swift repairs bytes that are not UTF-8; a path would name another file.
 enum RawArguments {
     /// The first argument that is not UTF-8, repaired; nil if there is none.
     static var firstInvalid: String? {

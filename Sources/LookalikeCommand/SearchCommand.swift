@@ -47,8 +47,7 @@ struct SearchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let catalog = try Catalog(
-            at: catalog.url, model: model.loadIfNamed(), precision: model.precision.choice, executor: jobs.executor)
+        let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         let timings = timing.makeTimings()
         var sheetRows: [ContactSheet.Row] = []
         var failures = 0

@@ -76,7 +76,19 @@ struct ModelOptions: ParsableArguments {
     func load() throws -> FeaturePrintModel { try precision.loadModel(model) }
 
     /// Nil if no file is named: a catalog then uses its own model.
-    func loadIfNamed() throws -> FeaturePrintModel? { try model == nil ? nil : load() }
+    private func loadIfNamed() throws -> FeaturePrintModel? { try model == nil ? nil : load() }
+
+    func openCatalog(at url: URL, jobs: JobsOption? = nil) throws -> Catalog {
+        try Catalog(at: url, model: loadIfNamed(), precision: precision.choice, executor: jobs?.executor)
+    }
+
+    func openIndexer(
+        at url: URL, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide, localFeatures: Bool = true
+    ) throws -> CatalogIndexer {
+        try CatalogIndexer(
+            at: url, model: loadIfNamed(), precision: precision.choice, thumbnailSide: thumbnailSide,
+            localFeatures: localFeatures)
+    }
 }
 
 struct JobsOption: ParsableArguments {
@@ -141,8 +153,8 @@ struct CropOption: ParsableArguments {
             """
             The crops of a query to embed, one forward pass each: “whole”; “center” (also the center 72 %); \
             “localized” (also two rectified crops of the detected object); “centers” (also the center 86, 72 and \
-            52 %); or a list of center fractions and localized crops, such as 1,0.8,localized. The default is 1,localized \
-            with the standard effort, and “localized” with the others.
+            52 %); or a list of center fractions and localized crops, such as 1,0.8,localized. The default is \
+            1,localized with the standard effort, and “localized” with the others.
             """,
             valueName: "crops"),
         completion: .list(["whole", "center", "localized", "centers"]), transform: Self.parse)
