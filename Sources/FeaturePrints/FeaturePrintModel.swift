@@ -62,7 +62,7 @@ public final class FeaturePrintModel: Sendable {
             if precision == .int8, quantization == nil { throw ModelError.Reason.noActivationRanges }
             let chosen = precision ?? (quantization != nil && simd.hasFastInt8DotProduct ? .int8 : .float32)
             self.precision = chosen
-            let background = try ScoreNormalization.tensorName(of: file.tensors)
+            let background = try ScoreNormalization.Description(of: file.tensors)
             // Packing the weights takes about as long as hashing the file.
             let (packed, identity) = concurrently {
                 Result { () throws(ModelError.Reason) in
@@ -70,12 +70,15 @@ public final class FeaturePrintModel: Sendable {
                         graph: file.graph, file: file.tensors, quantization: chosen == .int8 ? quantization : nil)
                 }
             } and: {
-                file.identity(excluding: background)
+                file.identity(excluding: background?.tensor)
             }
-            network = try packed.get()
+            let network = try packed.get()
+            self.network = network
             self.identity = identity
-            scoreNormalization = try ScoreNormalization(
-                of: file.tensors, dimension: network.outputDimension, simd: simd)
+            scoreNormalization = try background.map { description throws(ModelError.Reason) in
+                try ScoreNormalization(
+                    description, of: file.tensors, dimension: network.outputDimension, simd: simd)
+            }
             matchThreshold = file.matchThreshold
             writtenBy = file.tensors.metadata[ModelFile.versionKey]
         } catch {

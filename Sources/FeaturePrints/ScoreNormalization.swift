@@ -13,7 +13,7 @@ struct ScoreNormalization: Sendable {
     static let metadataKey = "lookalike.background"
 
     /// The JSON in a file's metadata.
-    private struct Description: Decodable {
+    struct Description: Decodable {
         /// The tensor with the prints of the background set, one per row.
         let tensor: String
         /// How many nearest neighbors are averaged.
@@ -22,6 +22,18 @@ struct ScoreNormalization: Sendable {
         let weight: Double
         /// The mean distance at which the threshold does not move.
         let typical_distance: Double
+
+        /// Nil if the file has no background set.
+        ///
+        /// - Throws: `malformed` if the description is unusable.
+        init?(of file: SafeTensorsFile) throws(ModelError.Reason) {
+            guard let text = file.metadata[metadataKey] else { return nil }
+            do {
+                self = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
+            } catch {
+                throw .malformed("the metadata “\(metadataKey)” cannot be decoded (\(describe(error)))")
+            }
+        }
     }
 
     private let search: ExactSearch
@@ -31,28 +43,11 @@ struct ScoreNormalization: Sendable {
 
     var count: Int { search.matrix.rowCount }
 
-    /// The name of the tensor with the background set; nil if the file has none.
-    ///
-    /// - Throws: `malformed` if the description is unusable.
-    static func tensorName(of file: SafeTensorsFile) throws(ModelError.Reason) -> String? {
-        try description(of: file)?.tensor
-    }
-
-    private static func description(of file: SafeTensorsFile) throws(ModelError.Reason) -> Description? {
-        guard let text = file.metadata[metadataKey] else { return nil }
-        do {
-            return try JSONDecoder().decode(Description.self, from: Data(text.utf8))
-        } catch {
-            throw .malformed("the metadata “\(metadataKey)” cannot be decoded (\(describe(error)))")
-        }
-    }
-
-    /// Nil if the file has no background set.
-    ///
-    /// - Throws: `malformed` if its description is unusable; `unusableTensor` if the prints are not unit vectors of the
-    ///   network's output dimension.
-    init?(of file: SafeTensorsFile, dimension: Int, simd: SIMDTarget) throws(ModelError.Reason) {
-        guard let description = try Self.description(of: file) else { return nil }
+    /// - Throws: `malformed` if a value of the description is out of range; `unusableTensor` if the prints are not unit
+    ///   vectors of the network's output dimension.
+    init(
+        _ description: Description, of file: SafeTensorsFile, dimension: Int, simd: SIMDTarget
+    ) throws(ModelError.Reason) {
         let tensor = description.tensor
         guard let shape = file.shape(of: tensor) else {
             throw .unusableTensor(name: tensor, "is named by “\(Self.metadataKey)”, but missing from the file")
