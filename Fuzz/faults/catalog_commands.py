@@ -1,5 +1,6 @@
 """Commands that write to a catalog, with the states before and after them. Used by the tests that break them."""
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -8,6 +9,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COVERS = sorted((ROOT / "Examples/Demo/covers").glob("*.jpg"))
+
+
+def argument_parser(description, *, needs_library):
+    """The options that these tests have in common."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=Lookalike, required=True, help="the command “lookalike”")
+    if needs_library:
+        parser.add_argument("--library", type=Path, required=True, help="faults.c, built as a shared library")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser
 
 
 @dataclass

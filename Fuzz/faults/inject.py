@@ -7,7 +7,6 @@ A command may end with an error, and must not crash (malloc excepted: without me
 the catalog opens and is intact, has all that was there and all that was acknowledged, and the command can be finished.
 """
 
-import argparse
 import errno
 import random
 import shutil
@@ -15,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from catalog_commands import Lookalike, check, writes
+from catalog_commands import argument_parser, check, writes
 
 # The call, the error, and whether all later calls fail too: a disk that is full stays full.
 FAULTS = [
@@ -44,13 +43,10 @@ def environment(library, folder, call, number, code, is_lasting, count):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, required=True, help="the command “lookalike”")
-    parser.add_argument("--library", type=Path, required=True, help="faults.c, built as a shared library")
+    parser = argument_parser(__doc__, needs_library=True)
     parser.add_argument("--sample", type=int, help="this many faults in all, spread over commands and calls")
-    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    lookalike = Lookalike(options.program)
+    lookalike = options.program
     library = options.library.resolve()
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-faults-"))
     count = scratch / "count"

@@ -4,7 +4,6 @@
 kill.py --program .build/release/lookalike [--count 50]
 """
 
-import argparse
 import random
 import shutil
 import subprocess
@@ -13,16 +12,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from catalog_commands import Lookalike, check, writes
+from catalog_commands import argument_parser, check, writes
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, required=True, help="the command “lookalike”")
+    parser = argument_parser(__doc__, needs_library=False)
     parser.add_argument("--count", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    lookalike = Lookalike(options.program)
+    lookalike = options.program
     choice = random.Random(options.seed)
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-kill-"))
     commands = writes(lookalike, scratch)

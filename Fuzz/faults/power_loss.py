@@ -8,7 +8,6 @@ have it: all that was synchronized, and of each file's later writes none, all, o
 folder's later names the first so many. The catalog then opens and is intact, and has what finished commands made.
 """
 
-import argparse
 import random
 import shutil
 import struct
@@ -16,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from catalog_commands import Lookalike, writes
+from catalog_commands import argument_parser, writes
 
 HEAD = struct.Struct("<4Q")
 
@@ -99,13 +98,10 @@ class Disk:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, required=True, help="the command “lookalike”")
-    parser.add_argument("--library", type=Path, required=True, help="faults.c, built as a shared library")
+    parser = argument_parser(__doc__, needs_library=True)
     parser.add_argument("--sample", type=int, help="this many moments")
-    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    lookalike = Lookalike(options.program)
+    lookalike = options.program
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-power-"))
     first, again, _, remove = writes(lookalike, scratch)
     folder = scratch / "run"
