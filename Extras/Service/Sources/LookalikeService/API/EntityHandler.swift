@@ -63,12 +63,7 @@ struct EntityHandler: Sendable {
         guard let data = try await served.catalog.thumbnail(for: id, longSide: side) else {
             throw Problem(.noThumbnail, "The entity was put without an image.")
         }
-        let tag = "\"" + SHA256Digest.of(data).prefix(12).map { String($0, radix: 36) }.joined(separator: "-") + "\""
-        let headers: HTTPFields = [.eTag: tag, .cacheControl: "private, no-cache"]
-        if request.headers[.ifNoneMatch] == tag { return Response(status: .notModified, headers: headers) }
-        var full = headers
-        full[.contentType] = "image/jpeg"
-        return Response(status: .ok, headers: full, body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
+        return Response(TaggedBody(data), type: "image/jpeg", cacheControl: "private, no-cache", for: request)
     }
 
     private func target(_ context: ServiceContext) async throws -> (ServedCatalog, String) {

@@ -1,9 +1,9 @@
 import Multipart
 
 extension HeaderValue {
-    /// Whether a body of this media type is an image file. Its format is told from its bytes.
+    /// Whether a body of this media type is an image file. Its bytes say of which format.
     ///
-    /// Forms without parts are what curl and others call any body, unless they are told its type.
+    /// `application/x-www-form-urlencoded` is what curl and others send by default.
     var isOfImages: Bool {
         name.hasPrefix("image/") || name == "application/octet-stream" || name == "application/x-www-form-urlencoded"
     }

@@ -1,4 +1,3 @@
-import COpenSSL
 import Foundation
 
 /// A catalog as a tar archive: its files, and a file `SHA256SUMS` with the digest of each.
@@ -17,7 +16,7 @@ enum SnapshotArchive {
         }
         let output = try FileHandle(forWritingTo: archive)
         defer { try? output.close() }
-        var whole = RunningDigest()
+        var whole = SHA256()
         func put(_ data: Data) throws {
             whole.update(data)
             try output.write(contentsOf: data)
@@ -30,19 +29,19 @@ enum SnapshotArchive {
             let input = try FileHandle(forReadingFrom: url)
             defer { try? input.close() }
             try put(header(name, size: size))
-            var digest = RunningDigest()
+            var digest = SHA256()
             while let data = try input.read(upToCount: chunk), !data.isEmpty {
                 digest.update(data)
                 try put(data)
             }
             try pad(size)
-            lines += "\(digest.hexadecimal())  \(name)\n"
+            lines += "\(digest.finalize().hexadecimal)  \(name)\n"
         }
         try put(header(sums, size: lines.utf8.count))
         try put(Data(lines.utf8))
         try pad(lines.utf8.count)
         try put(Data(count: 2 * block))
-        return whole.finalize()
+        return Data(whole.finalize())
     }
 
     /// Writes the files of an archive into a new folder.
@@ -89,7 +88,7 @@ enum SnapshotArchive {
         }
         let output = try FileHandle(forWritingTo: url)
         defer { try? output.close() }
-        var digest = RunningDigest()
+        var digest = SHA256()
         var left = size
         while left > 0 {
             guard let data = try input.read(upToCount: min(left, chunk)), !data.isEmpty else { throw truncated }
@@ -98,7 +97,7 @@ enum SnapshotArchive {
             left -= data.count
         }
         try output.synchronize()
-        return digest.hexadecimal()
+        return digest.finalize().hexadecimal
     }
 
     private static func header(_ name: String, size: Int) -> Data {
@@ -142,36 +141,5 @@ enum SnapshotArchive {
             ? octal(124..<136) : bytes[128..<136].reduce(0) { $0 << 8 | Int($1) }
         guard let size, size >= 0 else { throw Problem(.damagedSnapshot, "The snapshot has a file without a size.") }
         return (String(decoding: bytes[0..<100].prefix { $0 != 0 }, as: UTF8.self), size)
-    }
-}
-
-/// A running SHA-256 (FIPS 180-4), computed by OpenSSL.
-struct RunningDigest: ~Copyable {
-    private let context: OpaquePointer
-
-    init() {
-        guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
-            preconditionFailure("OpenSSL offers SHA-256")
-        }
-        self.context = context
-    }
-
-    deinit { EVP_MD_CTX_free(context) }
-
-    mutating func update(_ data: Data) {
-        data.withUnsafeBytes { bytes in
-            precondition(
-                EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1, "OpenSSL hashes any number of bytes")
-        }
-    }
-
-    mutating func finalize() -> Data {
-        var digest = [UInt8](repeating: 0, count: 32)
-        precondition(EVP_DigestFinal_ex(context, &digest, nil) == 1, "OpenSSL finishes a digest that was started")
-        return Data(digest)
-    }
-
-    mutating func hexadecimal() -> String {
-        finalize().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }

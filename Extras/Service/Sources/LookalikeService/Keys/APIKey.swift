@@ -1,4 +1,3 @@
-import COpenSSL
 import Foundation
 
 /// What a key allows.
@@ -28,7 +27,7 @@ public struct APIKey: Sendable {
         let bytes = Data((0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
         let key = bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
             "=", with: "")
-        return (key, APIKey(scope: scope, name: name, digest: SHA256Digest.of(key)))
+        return (key, APIKey(scope: scope, name: name, digest: SHA256.hash(Data(key.utf8))))
     }
 
     init(scope: APIKeyScope, name: String, digest: [UInt8]) {
@@ -38,7 +37,7 @@ public struct APIKey: Sendable {
     }
 
     /// An entry as a line of a key file: `read 5e88…d8 shop`.
-    public var line: String { "\(scope.rawValue) \(digest.map { Self.hexadecimal($0) }.joined()) \(name)" }
+    public var line: String { "\(scope.rawValue) \(digest.hexadecimal) \(name)" }
 
     /// Reads a line of a key file.
     ///
@@ -58,10 +57,6 @@ public struct APIKey: Sendable {
         }
         self.init(scope: scope, name: fields.count > 2 ? fields[2] : "key-\(number)", digest: digest)
     }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-        String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-    }
 }
 
 /// A line of a key file that cannot be read.
@@ -72,16 +67,4 @@ public struct APIKeyError: Error, Equatable, CustomStringConvertible {
     public let reason: String
 
     public var description: String { "line \(line) of the API keys \(reason)" }
-}
-
-/// SHA-256 (FIPS 180-4), computed by OpenSSL.
-enum SHA256Digest {
-    static func of(_ text: String) -> [UInt8] { of(Data(text.utf8)) }
-
-    static func of(_ data: Data) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: 32)
-        let isDone = data.withUnsafeBytes { EVP_Digest($0.baseAddress, $0.count, &digest, nil, EVP_sha256(), nil) }
-        precondition(isDone == 1, "OpenSSL hashes any number of bytes")
-        return digest
-    }
 }

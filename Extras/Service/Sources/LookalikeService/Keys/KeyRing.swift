@@ -29,7 +29,7 @@ public struct KeyRing: Sendable {
     /// The entry of a key; nil for an unknown key. Takes as long for any key: all digests are compared, and each in
     /// constant time.
     func entry(for key: String) -> APIKey? {
-        let digest = SHA256Digest.of(key)
+        let digest = SHA256.hash(Data(key.utf8))
         var found: APIKey?
         for entry in keys where CRYPTO_memcmp(entry.digest, digest, digest.count) == 0 { found = entry }
         return found

@@ -1,14 +1,8 @@
 import Foundation
-import HTTPTypes
 import Hummingbird
 
 /// The files that are part of the program: the page and the description of the interface.
 enum ServiceResources {
-    private struct File: Sendable {
-        let data: Data
-        let tag: String
-    }
-
     /// The names of the page's files, with their media types.
     static let pageFiles: [(name: String, type: String)] =
         [("index.html", "text/html; charset=utf-8"), ("page.css", "text/css; charset=utf-8")]
@@ -16,13 +10,12 @@ enum ServiceResources {
             ("\($0).js", "text/javascript; charset=utf-8")
         } + [("icon.svg", "image/svg+xml")]
 
-    private static let files: [String: File] = {
-        var files: [String: File] = [:]
+    private static let files: [String: TaggedBody] = {
+        var files: [String: TaggedBody] = [:]
         for name in ["openapi.json"] + pageFiles.map({ "Resources/" + $0.name }) {
             let url = Bundle.module.bundleURL.appendingPathComponent(name)
             guard let data = try? Data(contentsOf: url) else { continue }
-            let digest = SHA256Digest.of(data).prefix(12).map { String($0, radix: 36) }.joined(separator: "-")
-            files[name] = File(data: data, tag: "\"\(digest)\"")
+            files[name] = TaggedBody(data)
         }
         return files
     }()
@@ -32,9 +25,6 @@ enum ServiceResources {
         guard let file = files[name] else {
             throw Problem(.inner, "The program was installed without its file \(name).")
         }
-        var headers: HTTPFields = [.eTag: file.tag, .cacheControl: "no-cache"]
-        if request.headers[.ifNoneMatch] == file.tag { return Response(status: .notModified, headers: headers) }
-        headers[.contentType] = type
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: file.data)))
+        return Response(file, type: type, cacheControl: "no-cache", for: request)
     }
 }
