@@ -16,7 +16,7 @@ from network_stage import openvino_request
 from PIL import Image
 from runner import peak_memory
 
-# Ours also extracts local features unless told otherwise; the scripts have none.
+# By default ours also extracts local features; the scripts have none.
 PRINTS = "--no-local-features"
 
 

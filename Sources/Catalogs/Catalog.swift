@@ -10,10 +10,10 @@ import Synchronization
 /// Any number of processes may have a catalog open while one writes to it (``CatalogIndexer``). The prints are mapped
 /// into memory, so opening is as fast for a million entities as for a thousand.
 ///
-/// A catalog may be shared between tasks. Its asynchronous methods compute and read on an executor of the package's own,
-/// and keep no thread of Swift's tasks. Alone, a search uses all cores; under load, each search has one, and searches
-/// that are in flight together share one pass over the prints. A cancelled search ends after the stage that it is in;
-/// the stages are a few milliseconds long, and a scan of any number of prints ends within two.
+/// A catalog may be shared between tasks. Its asynchronous methods compute and read on an executor of the package's
+/// own, and keep no thread of Swift's tasks. Alone, a search uses all cores; under load, each search has one, and
+/// searches that are in flight together share one pass over the prints. A cancelled search ends after the stage that it
+/// is in; the stages are a few milliseconds long, and a scan of any number of prints ends within two.
 public final class Catalog: Sendable {
     /// The model of the catalog's prints. Queries are embedded with it.
     public let model: FeaturePrintModel
@@ -37,8 +37,8 @@ public final class Catalog: Sendable {
     /// contents are made in memory. A catalog that cannot be written is read as its database and its log are now.
     ///
     /// - Parameters:
-    ///   - model: the model of the catalog's prints. Without it, the copy in the catalog's folder or the default model is
-    ///     used.
+    ///   - model: the model of the catalog's prints. Without it, the copy in the catalog's folder or the default model
+    ///     is used.
     ///   - precision: the number format of that copy or of the default model; the fastest that the CPU supports, by
     ///     default. A given model keeps its own.
     ///   - executor: where searches compute, `ComputeExecutor.shared` by default. Parts of a search that can be split
@@ -64,8 +64,8 @@ public final class Catalog: Sendable {
         scans = JoinedScans(executor: chosen)
     }
 
-    /// Opens the catalog in a folder without keeping the calling task's thread, which matters if a derived file has to be
-    /// made. Parameters, errors and complexity are those of ``init(at:model:precision:executor:)``.
+    /// Opens the catalog in a folder without keeping the calling task's thread, which matters if a derived file has to
+    /// be made. Parameters, errors and complexity are those of ``init(at:model:precision:executor:)``.
     public static func open(
         at url: URL, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
         executor: (any TaskExecutor)? = nil

@@ -43,7 +43,7 @@ final class ComputeThreads: @unchecked Sendable {
         condition.broadcast()
     }
 
-    /// Runs `body` on this thread and on up to `helpers` others that have nothing to do. Returns when all have returned.
+    /// Runs `body` on this thread and on up to `helpers` idle ones. Returns when all have returned.
     ///
     /// - Parameter body: shares out the work by itself; a thread that arrives late may find nothing left. Its argument
     ///   says whether a helping thread should return because a job waits for it.

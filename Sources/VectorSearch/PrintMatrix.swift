@@ -21,8 +21,8 @@ public struct PrintMatrix: @unchecked Sendable {
     /// Wraps memory without a copy.
     ///
     /// - Parameter quantized: the int8 rows. Without them a search reads four times as much memory.
-    /// - Precondition: `rows` has `rowCount * dimension` floats and `squaredNorms` has `rowCount`. Nothing writes to the
-    ///   memory while `owner` lives.
+    /// - Precondition: `rows` has `rowCount * dimension` floats and `squaredNorms` has `rowCount`. Nothing writes to
+    ///   the memory while `owner` lives.
     public init(
         rows: UnsafeBufferPointer<Float>, squaredNorms: UnsafeBufferPointer<Float>, quantized: QuantizedRows? = nil,
         dimension: Int, owner: any AnyObject & Sendable

@@ -3,8 +3,8 @@ import Compute
 
 /// Products of many queries with rows, −2 q·x: a matrix product.
 ///
-/// A 1×1 convolution is a matrix product, with rows for pixels and queries for output channels, so this is the network's
-/// register-tiled kernel. It needs no library, no threads of its own, and no state that a process shares.
+/// A 1×1 convolution is a matrix product, with rows for pixels and queries for output channels, so this is the
+/// network's register-tiled kernel. It needs no library, no threads of its own, and no state that a process shares.
 struct QueryProducts: Sendable {
     /// Queries that a group holds.
     static let lanes = Int(LK_CHANNEL_BLOCK)

@@ -111,7 +111,7 @@ struct HostileInputTests {
         #expect(try CatalogIndexer(at: fixture.catalog).index(entries).added == 6)
     }
 
-    /// What the images are is told by their content.
+    /// Formats are detected from content; the names only say that a file is an image.
     @Test func aFolderMayHaveImagesOfAllFormats() throws {
         let folder = try TemporaryFolder()
         let names = ["avif", "gif", "HEIC", "heif", "hif", "jpe", "jpeg", "JPG", "png", "tif", "tiff", "webp"]

@@ -76,7 +76,9 @@ extension CatalogIndexer {
             for: new.compactMap(\.source.pixels), threads: threads, timings: timings
         )[...]
         for image in new {
-            guard let print = image.source.print ?? embedded.popFirst() else { break }
+            guard let print = image.source.print ?? embedded.popFirst() else {
+                preconditionFailure("an image without pixels and without a print")
+            }
             prepared.images.append(
                 PreparedImage(
                     record: image.record, print: PrintBlob.data(print.vector), thumbnail: image.thumbnail,

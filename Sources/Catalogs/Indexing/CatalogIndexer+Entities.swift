@@ -2,8 +2,8 @@ import Compute
 import GRDB
 
 extension CatalogIndexer {
-    /// Indexes the items of a sequence as they come: new ones, those whose image or metadata changed, and those that lack
-    /// local features. An id that comes again replaces the one before.
+    /// Indexes the items of a sequence as they come: new ones, those whose image or metadata changed, and those that
+    /// lack local features. An id that comes again replaces the one before.
     ///
     /// ```swift
     /// let (items, continuation) = AsyncStream.makeStream(of: IndexItem.self)

@@ -7,8 +7,8 @@
 /// for try await report in indexer.index(items) { show(report.processed) }
 /// ```
 ///
-/// Iterating throws ``CatalogError`` if the catalog cannot be written, `CancellationError`, and the errors of the items'
-/// sequence; what came before such an error is searchable.
+/// Iterating throws ``CatalogError`` if the catalog cannot be written, `CancellationError`, and the errors of the
+/// items' sequence; what came before such an error is searchable.
 public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element == IndexItem {
     public typealias Element = IndexReport
     public typealias Failure = any Error
@@ -109,8 +109,8 @@ struct IndexChunk {
 
     var isFull: Bool { items.count >= limit }
 
-    /// False for an item that has to wait for the next chunk: this one is full, or has an item of the same id, which the
-    /// later one replaces.
+    /// False for an item that has to wait for the next chunk: this one is full, or has an item of the same id, which
+    /// the later one replaces.
     mutating func add(_ item: IndexItem) -> Bool {
         guard !isFull, ids.insert(ExactText(item.entity.id)).inserted else { return false }
         items.append(item)

@@ -59,8 +59,8 @@ extension Catalog {
     /// - Parameters:
     ///   - initial: the result of no entities.
     ///   - body: adds an entity to the result. It runs on the catalog's executor, while the database is read.
-    /// - Throws: ``CatalogError`` if the catalog cannot be read, what `body` throws, and `CancellationError` if the task
-    ///   is cancelled meanwhile.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, what `body` throws, and `CancellationError` if the
+    ///   task is cancelled meanwhile.
     /// - Complexity: O(entities) time, O(1) memory besides the result.
     public func reduceEntities<Result: Sendable>(
         into initial: Result, _ body: @Sendable (inout Result, CatalogEntity) throws -> Void

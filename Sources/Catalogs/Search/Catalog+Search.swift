@@ -86,7 +86,7 @@ extension Catalog {
     ///
     /// - Parameters:
     ///   - limit: the maximum number of matches.
-    ///   - bounds: which entities count as matches; by default all, since what resembles an entity is not the same thing.
+    ///   - bounds: which entities count as matches; all by default, since what resembles an entity is not that entity.
     ///   - filter: the entities to search.
     /// - Throws: ``CatalogError``, with the reason `unknownEntities` for an unknown id; and `CancellationError`.
     /// - Complexity: O(entities · dimension).

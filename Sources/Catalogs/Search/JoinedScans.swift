@@ -35,8 +35,8 @@ final class JoinedScans: Sendable {
     private static let smallestMatrix = 1 << 22
     /// For longer results, the lower bounds of a pass reject too little.
     private static let largestK = 256
-    /// For fewer prints, packing the rows for a pass costs more than it saves: a scan of its own compares all prints of a
-    /// query with a row while the row is in the cache.
+    /// For fewer prints, packing the rows for a pass costs more than it saves: a scan of its own compares all prints of
+    /// a query with a row while the row is in the cache.
     private static let fewestForPass = 32
     /// What a pass takes at most: more gain little, and the first would wait for the last.
     private static let requestsPerPass = 64

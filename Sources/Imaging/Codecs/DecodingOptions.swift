@@ -23,17 +23,17 @@ public struct DecodingOptions: Sendable {
     ///
     /// These are the pixels as they are stored (one byte per channel, alpha included), once more where the
     /// orientation turns them; two bytes per coefficient of a JPEG file with several scans, whatever its scale; four
-    /// bytes per pixel of a lossless WebP file; twice the pixels of a HEIC or AVIF file, four times with more than eight
-    /// bits per channel; and a strip or tile of a TIFF file.
+    /// bytes per pixel of a lossless WebP file; twice the pixels of a HEIC or AVIF file, four times with more than
+    /// eight bits per channel; and a strip or tile of a TIFF file.
     public var maximumMemory: Int
 
     /// Larger files are rejected before they are read. 512 MiB by default.
     public var maximumByteCount: Int
 
     /// The size in pixels that the image will be resized to. A JPEG or WebP file is then decoded at 1/2, 1/4 or 1/8 of
-    /// its size, if both sides keep at least 1.5 times as many pixels, and of a HEIC or AVIF file a thumbnail of its shape
-    /// is read if that has as many. The inverse DCT of fewer coefficients of a JPEG file costs a fraction of a full
-    /// decode.
+    /// its size, if both sides keep at least 1.5 times as many pixels, and of a HEIC or AVIF file a thumbnail of its
+    /// shape is read if that has as many. The inverse DCT of fewer coefficients of a JPEG file costs a fraction of a
+    /// full decode.
     public var neededSize: (width: Int, height: Int)?
 
     /// The long side in pixels that the image will be scaled to with its proportions kept, as for a thumbnail. The file

@@ -30,7 +30,7 @@ enum ImageFormat {
         }
     }
 
-    /// HEIC or AVIF by the brands of the file: the major one, or the first that is known (ISO/IEC 14496-12, section 4.3).
+    /// HEIC or AVIF by the file's brands: the major one, or the first that is known (ISO/IEC 14496-12, section 4.3).
     private static func brand(of bytes: UnsafeRawBufferPointer) -> ImageFormat? {
         guard bytes.count >= 12 else { return nil }
         let size = Int(UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))

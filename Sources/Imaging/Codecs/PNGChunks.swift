@@ -1,7 +1,7 @@
 import CImageCodecs
 
-/// The chunks of a PNG file before its pixels that say how to show them (PNG specification, third edition, section 11.3).
-/// libpng skips them, since texts and profiles may expand a thousandfold.
+/// The chunks of a PNG file before its pixels that say how to show them (PNG specification, third edition, section
+/// 11.3). libpng skips them, since texts and profiles may expand a thousandfold.
 struct PNGChunks {
     private let bytes: UnsafeRawBufferPointer
     /// Of the first chunk of each kind.

@@ -4,8 +4,8 @@ extension PixelBuffer {
     /// Decodes a PNG, JPEG, WebP, HEIC, AVIF, GIF or TIFF file: the first frame, or page.
     ///
     /// The image is turned upright, colors are converted to sRGB, and transparent pixels are composited over white. The
-    /// result is `gray8` or `rgb8`. The format is detected from the file's bytes, not from its name. A color profile that
-    /// cannot be used is ignored, and ``decodingNotes`` says so.
+    /// result is `gray8` or `rgb8`. The format is detected from the file's bytes, not from its name. A color profile
+    /// that cannot be used is ignored, and ``decodingNotes`` says so.
     /// - Throws: ``ImageError`` with the path and the reason.
     public init(contentsOf url: URL, options: DecodingOptions = DecodingOptions()) throws(ImageError) {
         let path = url.path

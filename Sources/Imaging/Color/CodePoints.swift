@@ -42,8 +42,8 @@ extension ColorMatrix {
 }
 
 extension ToneCurve {
-    /// A transfer function of H.273, table 3. That of video (1, 6, 14, 15) counts as sRGB's, as viewers show it. Nil for
-    /// values that are unspecified or reserved, and for high dynamic range (16, 18), which needs tone mapping.
+    /// A transfer function of H.273, table 3. That of video (1, 6, 14, 15) counts as sRGB's, as viewers show it. Nil
+    /// for values that are unspecified or reserved, and for high dynamic range (16, 18), which needs tone mapping.
     init?(codePoint: Int) {
         switch codePoint {
         case 1, 6, 13, 14, 15: self = .sRGB

@@ -2,8 +2,8 @@ import CKernels
 
 /// Filters an image down its columns: rows of cells in, one filtered row of cells out for each row of the result.
 ///
-/// The vertical filter comes first, since it adds whole rows, which costs least; the horizontal one has fewer rows left.
-/// Of the result only the rows under way are kept.
+/// The vertical filter comes first, since it adds whole rows, which costs least; the horizontal one has fewer rows
+/// left. Of the result only the rows under way are kept.
 struct VerticalPass {
     let kernels: lk_kernels
     let image: PixelBuffer

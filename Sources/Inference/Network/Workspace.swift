@@ -1,7 +1,7 @@
 /// The memory of one forward pass at a time.
 ///
-/// Unchecked: whoever runs a pass has the workspace alone: the models take idle ones from a locked list. The threads of the
-/// pass share it as ``AlignedFloats`` describes.
+/// Unchecked: whoever runs a pass has the workspace alone: the models take idle ones from a locked list. The threads of
+/// the pass share it as ``AlignedFloats`` describes.
 package final class Workspace: @unchecked Sendable {
     let memory: AlignedFloats
     package let batchCapacity: Int

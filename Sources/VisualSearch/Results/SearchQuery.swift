@@ -13,8 +13,8 @@ import Foundation
 /// Entities found by pixels precede those found by labels alone: a distance within the match threshold is rarely wrong,
 /// while many entities share a label. Labels decide between entities that look alike. Each entity appears once. This is
 /// not reciprocal rank fusion, in which an entity's score depends on the other entities, so that a cursor would not
-/// survive a change of the catalog. Ties are broken by the catalog's order. The rule holds for all entities, however many
-/// are within the maximum distance or have a label.
+/// survive a change of the catalog. Ties are broken by the catalog's order. The rule holds for all entities, however
+/// many are within the maximum distance or have a label.
 public struct SearchQuery: Sendable, Hashable {
     /// One print per crop; empty without pixels.
     public let prints: [FeaturePrint]

@@ -61,8 +61,8 @@ extension HealthExport {
     ///   - interval: nil for one interval, the whole span.
     ///   - source: nil for all sources.
     ///   - calendar: where days, weeks, months and years begin.
-    /// - Returns: the intervals in order. Samples in another unit than the first one, which are reported, and categories
-    ///   do not count.
+    /// - Returns: the intervals in order. Samples in another unit than the first one, which are reported, and
+    ///   categories do not count.
     /// - Throws: ``StoreProblem`` for a span of more than a million intervals, and `CancellationError`.
     public func statistics(
         of type: HealthType, in span: DateInterval, every interval: HealthInterval? = nil, source: String? = nil,
