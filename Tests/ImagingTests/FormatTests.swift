@@ -230,12 +230,22 @@ struct FormatTests {
     #if HEIF
         @Test func thumbnailsOfHEIFFilesAreReadWhereTheyAreLargeEnough() throws {
             let data = try Self.data("thumbnail.heic")
-            for (needed, width, height) in [(20, 64, 32), (21, 64, 32), (22, 256, 128), (100, 256, 128)] {
+            for (needed, width, height) in [(20, 128, 64), (42, 128, 64), (43, 256, 128), (100, 256, 128)] {
                 let image = try PixelBuffer(decoding: data, options: DecodingOptions(neededSize: (needed, needed)))
                 #expect((image.width, image.height) == (width, height), "needed \(needed)")
                 #expect(image.sourceSize == (256, 128))
             }
             #expect(try PixelBuffer(decoding: data).width == 256)
+        }
+
+        /// As some cameras write them.
+        @Test func thumbnailsOfAnotherSizeThanTheirHeaderSaysAreNotRead() throws {
+            var data = try Self.data("thumbnail.heic")
+            let size = try #require(data.firstRange(of: Data([0, 0, 0, 128, 0, 0, 0, 64])))
+            data.replaceSubrange(size, with: [0, 0, 0, 130, 0, 0, 0, 65])
+            let image = try PixelBuffer(decoding: data, options: DecodingOptions(neededSize: (20, 20)))
+            #expect((image.width, image.height) == (256, 128))
+            #expect(image.sourceSize == (256, 128))
         }
     #endif
 

@@ -6,7 +6,6 @@ extension ImageDecoder {
         _ bytes: UnsafeRawBufferPointer, named name: String, options: DecodingOptions
     ) throws(ImageError.Reason) -> PixelBuffer {
         #if HEIF
-            let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
             guard HEIFTiles(bytes).count(upTo: options.maximumTileCount) <= options.maximumTileCount else {
                 throw .tooManyTiles(limit: options.maximumTileCount)
             }
@@ -14,12 +13,30 @@ extension ImageDecoder {
             let needed = (
                 width: max(options.neededSize?.width ?? 0, long), height: max(options.neededSize?.height ?? 0, long)
             )
+            do throws(ImageError.Reason) {
+                return try heif(bytes, neededWidth: needed.width, neededHeight: needed.height, options: options)
+            } catch {
+                // The thumbnail may be damaged or have another size than it says, as those of some cameras.
+                guard needed.width > 0, case .damaged = error else { throw error }
+                return try heif(bytes, neededWidth: 0, neededHeight: 0, options: options)
+            }
+        #else
+            throw .decoderMissing(format: name, library: "libheif", trait: "HEIF")
+        #endif
+    }
+
+    #if HEIF
+        /// - Parameter neededWidth: 0 for the whole image; else a thumbnail that is large enough may be read.
+        private static func heif(
+            _ bytes: UnsafeRawBufferPointer, neededWidth: Int, neededHeight: Int, options: DecodingOptions
+        ) throws(ImageError.Reason) -> PixelBuffer {
+            let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
             var header = lk_image_header()
             var full: (width: UInt32, height: UInt32) = (0, 0)
             var reader: OpaquePointer?
             try check {
                 reader = lk_heif_open(
-                    base, bytes.count, UInt32(clamping: needed.width), UInt32(clamping: needed.height), &header,
+                    base, bytes.count, UInt32(clamping: neededWidth), UInt32(clamping: neededHeight), &header,
                     &full.width, &full.height, $0)
                 return reader != nil
             }
@@ -31,10 +48,8 @@ extension ImageDecoder {
             } decoded: {
                 lk_heif_decoded_size(reader, &$0.width, &$0.height)
             }
-        #else
-            throw .decoderMissing(format: name, library: "libheif", trait: "HEIF")
-        #endif
-    }
+        }
+    #endif
 }
 
 extension lk_image_header {
