@@ -62,7 +62,7 @@ def files(pattern):
 
 def seeds():
     kinds = ("png", "jpg", "webp", "heic", "avif", "gif", "tif")
-    images = [data for kind in kinds for data in files(f"Tests/ImagingTests/Fixtures/*.{kind}")]
+    images = [data for kind in kinds for data in files(f"Tests/ImagingTests/Fixtures/**/*.{kind}")]
     yield "ImageFuzz", [bytes([choice]) + data for data in images for choice in range(3)]
     models = files("Tests/FeaturePrintTests/Fixtures/*.safetensors")
     yield "ModelFuzz", [bytes([choice]) + data for data in models for choice in range(3)]
