@@ -66,7 +66,7 @@ struct CatalogHandler: Sendable {
             guard HeaderValue(request.headers[.contentType] ?? "").name == "application/json" else {
                 throw Problem(.unsupportedMediaType, "The options of a catalog are application/json.")
             }
-            options = try JSONDecoder().decode(Options.self, from: held.data)
+            options = try Options(json: held.data)
         }
         let (served, isNew) = try await service.store.create(name, localFeatures: options.localFeatures ?? true)
         return Response(
@@ -93,17 +93,11 @@ struct CatalogHandler: Sendable {
                 database: info.databaseBytes, matrix: info.matrixBytes, invertedLists: info.invertedListBytes))
     }
 
-    private struct Options: Decodable {
+    private struct Options: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable { case localFeatures }
 
         var localFeatures: Bool?
 
         init() {}
-
-        init(from decoder: any Decoder) throws {
-            try decoder.checkKeys(CodingKeys.self)
-            localFeatures = try decoder.container(keyedBy: CodingKeys.self)
-                .decodeIfPresent(Bool.self, forKey: .localFeatures)
-        }
     }
 }

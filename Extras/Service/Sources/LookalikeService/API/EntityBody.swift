@@ -45,7 +45,7 @@ extension EntityBody {
     ///
     /// - Parameter id: the entity in the path; nil in a batch, whose lines have ids.
     init(id: String?, json data: Data) throws {
-        let body = try JSONDecoder().decode(Body.self, from: data)
+        let body = try Body(json: data)
         guard let id = try id ?? body.id.map(EntityID.checked) else {
             throw Problem(.invalidJSON, "“id” is missing.")
         }
@@ -78,7 +78,7 @@ extension EntityBody {
         }
     }
 
-    private struct Body: Decodable {
+    private struct Body: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable {
             case id, type, title, subtitle, labels, attributes, image, print
         }
@@ -91,18 +91,5 @@ extension EntityBody {
         let attributes: [String: String]?
         let image: Data?
         let print: FeaturePrint?
-
-        init(from decoder: any Decoder) throws {
-            try decoder.checkKeys(CodingKeys.self)
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            id = try values.decodeIfPresent(String.self, forKey: .id)
-            type = try values.decodeIfPresent(String.self, forKey: .type)
-            title = try values.decodeIfPresent(String.self, forKey: .title)
-            subtitle = try values.decodeIfPresent(String.self, forKey: .subtitle)
-            labels = try values.decodeIfPresent([String].self, forKey: .labels)
-            attributes = try values.decodeIfPresent([String: String].self, forKey: .attributes)
-            image = try values.decodeIfPresent(Data.self, forKey: .image)
-            print = try values.decodeIfPresent(FeaturePrint.self, forKey: .print)
-        }
     }
 }

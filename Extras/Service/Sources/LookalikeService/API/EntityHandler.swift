@@ -38,7 +38,7 @@ struct EntityHandler: Sendable {
         }
         let (served, id) = try await target(context)
         let held = try await service.bodies.read(request)
-        let patch = try JSONDecoder().decode(EntityPatch.self, from: held.data)
+        let patch = try EntityPatch(json: held.data)
         let changed = patch.applied(to: try await Self.entity(id, of: served))
         try EntityBody.checkText(of: changed)
         try await service.writePool.run { try await served.writer.update(changed) }

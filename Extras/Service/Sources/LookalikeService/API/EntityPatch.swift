@@ -2,8 +2,8 @@ import Foundation
 import Lookalike
 
 /// A change of an entity's metadata, as a JSON merge patch (RFC 7396): what is absent stays, `null` removes.
-struct EntityPatch: Decodable, Sendable {
-    private enum CodingKeys: String, CodingKey, CaseIterable { case type, title, subtitle, labels, attributes }
+struct EntityPatch: RequestObject, Sendable {
+    enum CodingKeys: String, CodingKey, CaseIterable { case type, title, subtitle, labels, attributes }
 
     private enum Change<Value: Sendable>: Sendable {
         case keep
@@ -18,7 +18,6 @@ struct EntityPatch: Decodable, Sendable {
     private let attributes: Change<[String: String?]>
 
     init(from decoder: any Decoder) throws {
-        try decoder.checkKeys(CodingKeys.self)
         let values = try decoder.container(keyedBy: CodingKeys.self)
         func change<Value: Decodable & Sendable>(_ key: CodingKeys) throws -> Change<Value> {
             guard values.contains(key) else { return .keep }

@@ -53,7 +53,7 @@ struct PrintHandler: Sendable {
         let type = HeaderValue(header)
         let images: [Data]
         switch type.name {
-        case "application/json": images = try JSONDecoder().decode(Body.self, from: data).images
+        case "application/json": images = try Body(json: data).images
         case "multipart/form-data":
             images = try MultipartForm(data, contentType: header).parts.filter { $0.name == "image" }.map(\.body)
         case _ where type.isOfImages:
@@ -69,14 +69,9 @@ struct PrintHandler: Sendable {
         return images
     }
 
-    private struct Body: Decodable {
+    private struct Body: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable { case images }
 
         let images: [Data]
-
-        init(from decoder: any Decoder) throws {
-            try decoder.checkKeys(CodingKeys.self)
-            images = try decoder.container(keyedBy: CodingKeys.self).decode([Data].self, forKey: .images)
-        }
     }
 }

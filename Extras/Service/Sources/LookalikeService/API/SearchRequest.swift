@@ -119,7 +119,7 @@ extension SearchRequest {
 
     /// A search as JSON.
     init(json data: Data) throws {
-        let body = try JSONDecoder().decode(Body.self, from: data)
+        let body = try Body(json: data)
         self.init(subject: try body.subject)
         limit = body.limit ?? limit
         (maxDistance, minConfidence) = (body.maxDistance, body.minConfidence)
@@ -131,7 +131,7 @@ extension SearchRequest {
         try check()
     }
 
-    private struct Body: Decodable {
+    private struct Body: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable {
             case image, print, entity, text, query, limit, maxDistance, minConfidence, effort, types, labels, attributes
             case region, cursor, facets
@@ -152,26 +152,6 @@ extension SearchRequest {
         let region: ImageRegion?
         let cursor: String?
         let facets: [String]?
-
-        init(from decoder: any Decoder) throws {
-            try decoder.checkKeys(CodingKeys.self)
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            image = try values.decodeIfPresent(Data.self, forKey: .image)
-            print = try values.decodeIfPresent(FeaturePrint.self, forKey: .print)
-            entity = try values.decodeIfPresent(String.self, forKey: .entity)
-            text = try values.decodeIfPresent(String.self, forKey: .text)
-            query = try values.decodeIfPresent(String.self, forKey: .query)
-            limit = try values.decodeIfPresent(Int.self, forKey: .limit)
-            maxDistance = try values.decodeIfPresent(Double.self, forKey: .maxDistance)
-            minConfidence = try values.decodeIfPresent(Double.self, forKey: .minConfidence)
-            effort = try values.decodeIfPresent(String.self, forKey: .effort)
-            types = try values.decodeIfPresent([String].self, forKey: .types)
-            labels = try values.decodeIfPresent([String].self, forKey: .labels)
-            attributes = try values.decodeIfPresent([String: [String]].self, forKey: .attributes)
-            region = try values.decodeIfPresent(ImageRegion.self, forKey: .region)
-            cursor = try values.decodeIfPresent(String.self, forKey: .cursor)
-            facets = try values.decodeIfPresent([String].self, forKey: .facets)
-        }
 
         var subject: Subject {
             get throws(Problem) {
