@@ -1,5 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
 
 #include "kernel_tables.h"
 
@@ -10,12 +15,27 @@ static const lk_kernels avx512 = LK_TABLE(LK_TARGET_AVX512, avx512, avx512, avx2
 static const lk_kernels avx512vnni = LK_TABLE(LK_TARGET_AVX512VNNI, avx512vnni, avx512, avx512vnni, true, true);
 #elif defined(__aarch64__)
 static const lk_kernels neon = LK_TABLE(LK_TARGET_NEON, neon, neon, neon, false, false);
+static const lk_kernels neondotprod = LK_TABLE(LK_TARGET_NEONDOTPROD, neondotprod, neon, neondotprod, true, true);
 #endif
 
 #if defined(__x86_64__)
 static bool has_avx512(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#elif defined(__aarch64__)
+// The instructions sdot and udot, optional in Arm v8.2 and part of v8.4.
+static bool has_dot_product(void) {
+#if defined(__linux__)
+    // HWCAP_ASIMDDP of Linux's documentation of arm64, elf_hwcaps.rst.
+    return (getauxval(AT_HWCAP) & 1ul << 20) != 0;
+#elif defined(__APPLE__)
+    int is_there = 0;
+    size_t size = sizeof is_there;
+    return sysctlbyname("hw.optional.arm.FEAT_DotProd", &is_there, &size, NULL, 0) == 0 && is_there;
+#else
+    return false;
+#endif
 }
 #endif
 
@@ -32,6 +52,7 @@ const lk_kernels *lk_kernels_for(lk_simd_target target) {
         return has_avx512() && __builtin_cpu_supports("avx512vnni") ? &avx512vnni : NULL;
 #elif defined(__aarch64__)
     case LK_TARGET_NEON: return &neon;
+    case LK_TARGET_NEONDOTPROD: return has_dot_product() ? &neondotprod : NULL;
 #endif
     default: return NULL;
     }

@@ -67,6 +67,7 @@ LK_DECLARE_QUANTIZED(avx512vnni)
 #elif defined(__aarch64__)
 LK_DECLARE_FLOAT(neon)
 LK_DECLARE_QUANTIZED(neon)
+LK_DECLARE_QUANTIZED(neondotprod)
 #endif
 
 #endif

@@ -9,16 +9,16 @@ package struct SIMDTarget: @unchecked Sendable {
 
     package var name: String { String(cString: table.name) }
 
-    /// Whether an int8 dot product is faster than a float32 one on this target (AVX-512 VNNI): for networks, and for
-    /// batches of queries.
+    /// Whether an int8 dot product is faster than a float32 one on this target (AVX-512 VNNI, and Arm's
+    /// dot products): for networks, and for batches of queries.
     package var hasFastInt8DotProduct: Bool { table.has_fast_int8_dot_product }
 
     /// Whether one query, whose time is that of reading the rows, is faster if int8 rows reject most float32 ones (AVX2
-    /// and later).
+    /// and later, and Arm's dot products).
     package var hasFastInt8Scan: Bool { table.has_fast_int8_scan }
 
     /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names (`portable`,
-    /// `neon`, `avx2`, `avx512`, `avx512vnni`) if the CPU supports it.
+    /// `neon`, `neondotprod`, `avx2`, `avx512`, `avx512vnni`) if the CPU supports it.
     package static let selected: SIMDTarget = {
         guard let table = lk_kernels_selected() else { preconditionFailure("every CPU supports the portable target") }
         return SIMDTarget(table: table.pointee)
@@ -26,6 +26,9 @@ package struct SIMDTarget: @unchecked Sendable {
 
     /// All targets that this CPU supports, the portable reference first.
     package static let available: [SIMDTarget] =
-        [LK_TARGET_PORTABLE, LK_TARGET_NEON, LK_TARGET_AVX2, LK_TARGET_AVX512, LK_TARGET_AVX512VNNI]
+        [
+            LK_TARGET_PORTABLE, LK_TARGET_NEON, LK_TARGET_NEONDOTPROD, LK_TARGET_AVX2, LK_TARGET_AVX512,
+            LK_TARGET_AVX512VNNI,
+        ]
         .compactMap { lk_kernels_for($0) }.map { SIMDTarget(table: $0.pointee) }
 }

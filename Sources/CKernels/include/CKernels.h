@@ -21,9 +21,10 @@ enum { LK_MOST_TAPS = 225 };
 typedef enum {
     LK_TARGET_PORTABLE = 0,
     LK_TARGET_NEON = 1,
-    LK_TARGET_AVX2 = 2,
-    LK_TARGET_AVX512 = 3,
-    LK_TARGET_AVX512VNNI = 4,
+    LK_TARGET_NEONDOTPROD = 2,
+    LK_TARGET_AVX2 = 3,
+    LK_TARGET_AVX512 = 4,
+    LK_TARGET_AVX512VNNI = 5,
 } lk_simd_target;
 
 // A dense convolution over channel blocks, bias, residual and ReLU fused.

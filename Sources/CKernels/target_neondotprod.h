@@ -1,0 +1,1 @@
+#pragma clang attribute push(__attribute__((target("dotprod"))), apply_to = function)
