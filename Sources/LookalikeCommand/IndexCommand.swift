@@ -62,6 +62,7 @@ struct IndexCommand: ParsableCommand {
         var bar = ProgressBar(total: count)
         let report = try indexer.index(entries, jobs: jobs.jobs, timings: timings) { bar.show($0.processed) }
         bar.finish()
+        for note in report.notes { StandardError.print("\(note)") }
         for problem in report.problems { StandardError.print("\(problem)") }
         IndexSummary(report, time: ContinuousClock.now - start).print()
         let gone = prune ? try indexer.prune(evenIfAll: force) : []

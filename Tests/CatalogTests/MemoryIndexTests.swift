@@ -68,6 +68,22 @@ struct MemoryIndexTests {
         #expect(catalog.count == 3)
     }
 
+    @Test func ignoredColorProfilesAreReported() async throws {
+        // A segment that should have a profile (ICC.1:2022, annex B.4).
+        let segment = Array("ICC_PROFILE\0\u{1}\u{1}no profile".utf8)
+        var image = try SampleImage.shapes(seed: 1).jpegData()
+        image.insert(contentsOf: [0xFF, 0xE2, 0, UInt8(segment.count + 2)] + segment, at: 2)
+        let items = [
+            IndexItem(Self.entity("a"), image: .data(image)),
+            IndexItem(Self.entity("b"), image: .pixels(SampleImage.shapes(seed: 2))),
+        ]
+        let report = try await CatalogIndexer(at: url).run(over: items).report()
+        #expect((report.added, report.problems.count) == (2, 0))
+        try #require(report.notes.count == 1)
+        #expect(report.notes[0].origin == items[0].origin)
+        #expect(report.notes[0].text.hasPrefix("its color profile is ignored: "))
+    }
+
     @Test func oneEntityIsSearchableAtOnceInAnOpenCatalog() async throws {
         let indexer = try CatalogIndexer(at: url)
         try await indexer.upsert(IndexItem(Self.entity("a"), image: .pixels(SampleImage.shapes(seed: 1))))

@@ -68,7 +68,10 @@ extension CatalogIndexer {
             switch reader.read(item, known: known[ExactText(item.entity.id)], timings: timings) {
             case .unchanged: prepared.unchanged += 1
             case .metadataChanged(let record): prepared.metadataChanges.append(record)
-            case .image(let image): new.append(image)
+            case .image(let image):
+                new.append(image)
+                let notes = image.source.pixels?.decodingNotes ?? []
+                prepared.notes += notes.map { IndexNote(origin: item.origin, text: $0) }
             case .failed(let reason): prepared.problems.append(IndexProblem(origin: item.origin, reason: reason))
             }
         }
@@ -92,6 +95,7 @@ extension CatalogIndexer {
         var report = IndexReport()
         report.unchanged = chunk.unchanged
         report.problems = chunk.problems
+        report.notes = chunk.notes
         guard !chunk.metadataChanges.isEmpty || !chunk.images.isEmpty else { return report }
         let (added, updated) = try folder.mappingErrors {
             try writer.write { db in

@@ -16,6 +16,16 @@ public struct IndexProblem: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(origin): \(reason)" }
 }
 
+/// What was ignored in an item that was indexed, such as a color profile that cannot be used.
+public struct IndexNote: Sendable, Hashable, CustomStringConvertible {
+    /// A path, or a manifest and a line.
+    public let origin: String
+    /// What was ignored, and why; for people.
+    public let text: String
+
+    public var description: String { "\(origin): note: \(text)" }
+}
+
 /// Why the input of an index run cannot be used.
 public struct ImageSourceError: Error, Equatable, CustomStringConvertible {
     /// The path of the folder or manifest.

@@ -8,6 +8,8 @@ public struct IndexReport: Sendable {
     public var unchanged = 0
     /// Items that were not indexed.
     public var problems: [IndexProblem] = []
+    /// What was ignored in items that were indexed.
+    public var notes: [IndexNote] = []
 
     /// A report without items.
     public init() {}
@@ -20,5 +22,6 @@ public struct IndexReport: Sendable {
         updated += other.updated
         unchanged += other.unchanged
         problems += other.problems
+        notes += other.notes
     }
 }

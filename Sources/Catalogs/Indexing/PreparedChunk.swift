@@ -7,6 +7,7 @@ struct PreparedChunk: Sendable {
     var metadataChanges: [EntityRecord] = []
     var unchanged = 0
     var problems: [IndexProblem] = []
+    var notes: [IndexNote] = []
 
     var isEmpty: Bool { images.isEmpty && metadataChanges.isEmpty && unchanged == 0 && problems.isEmpty }
 
@@ -20,6 +21,7 @@ struct PreparedChunk: Sendable {
         metadataChanges += other.metadataChanges
         unchanged += other.unchanged
         problems += other.problems
+        notes += other.notes
     }
 }
 
