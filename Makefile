@@ -13,6 +13,10 @@ SERVICE_FLAGS = --package-path Extras/Service $(EXTRAS_FLAGS) --disable-default-
 LOOKALIKE_SERVE = $(shell swift build -c release $(SERVICE_FLAGS) --show-bin-path)/lookalike-serve
 PAGE_TEST = .venv-page/bin/python
 
+# Before Swift 6.4 SwiftPM passes the enabled traits to the compiler in the order of a hash table, another one in every
+# process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
+export SWIFT_DETERMINISTIC_HASHING = 1
+
 .PHONY: help build service serve test-service deb test demo example smoke-training bench bench-quick \
 	bench-concurrency fuzz faults test-emulated lint man docs dependencies extra-dependencies clean
 
@@ -81,7 +85,7 @@ serve: service
 	@mkdir -p $(OUTPUT)/catalogs
 	$(LOOKALIKE) index $(DEMO)/covers/albums.csv --catalog $(OUTPUT)/catalogs/covers
 	@echo "Search with the page at the URL below; Control-C ends the service."
-	@exec $(LOOKALIKE) serve --catalogs $(OUTPUT)/catalogs --samples $(DEMO)/queries
+	@exec env -u SWIFT_DETERMINISTIC_HASHING $(LOOKALIKE) serve --catalogs $(OUTPUT)/catalogs --samples $(DEMO)/queries
 
 # The service's tests, its page in headless Chromium, the examples of clients, and drawn requests by its description.
 test-service: dependencies
