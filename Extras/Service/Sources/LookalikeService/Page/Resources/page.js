@@ -113,7 +113,7 @@ async function run(words, search) {
 function report(answer) {
   if (results.length) {
     const kind = shown.minConfidence === 0 ? "The likeliest first, however unlikely" : count(results.length);
-    status.textContent = `${kind}, in ${answer.seconds.toFixed(2)} s.`;
+    status.textContent = `${kind}, in ${answer.seconds.toFixed(2)}\u00a0s.`;
     if (!cursor && shown.minConfidence !== 0) offerLessSure();
     return;
   }
