@@ -5,12 +5,16 @@ load.py fill URL CATALOG PHOTO --count N        puts entities with random prints
 load.py closed URL CATALOG PHOTO --clients N    each client sends its next search after an answer
 load.py open URL CATALOG PHOTO --rate R         searches arrive at a rate, whether or not others are answered
 load.py soak URL CATALOG PHOTO --requests N     searches, puts, patches and removals; memory and open files
+
+Searches are by the photo, or with --print by its print. --effort is that of “lookalike search”. --path sends the photo
+to another service, such as glue.py.
 """
 
 import argparse
 import asyncio
 import base64
 import json
+import math
 import random
 import statistics
 import struct
@@ -19,7 +23,8 @@ import time
 import urllib.parse
 import urllib.request
 
-BOUNDS = "limit=10"
+# A unit vector of 256 components of ±1/16, from 256 random bits.
+BITS = [struct.pack("<8f", *(1 / 16 if byte >> bit & 1 else -1 / 16 for bit in range(8))) for byte in range(256)]
 
 
 class Connection:
@@ -61,20 +66,39 @@ def metrics(url):
     return float(values["process_resident_memory_bytes"]) / 2**20, float(values["process_open_fds"])
 
 
+def photo_print(options):
+    """The photo's print, as the service makes it."""
+    with open(options.photo, "rb") as photo:
+        request = urllib.request.Request(options.url + "/v1/prints", data=photo.read())
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)["prints"][0]
+
+
+def search(options):
+    """The path, body and media type of a search."""
+    if options.path:
+        path = options.path
+    else:
+        path = f"/v1/catalogs/{options.catalog}/search"
+    if options.print:
+        body = {"print": photo_print(options), "limit": 10, "minConfidence": 0}
+        return path, json.dumps(body).encode(), "application/json"
+    if not options.path:
+        path += f"?limit=10&effort={options.effort}"
+    with open(options.photo, "rb") as photo:
+        return path, photo.read(), "application/octet-stream"
+
+
 def fill(options):
     random.seed(1)
-    connection = urllib.request.Request(options.url + "/v1/prints", data=open(options.photo, "rb").read())
-    model = json.load(urllib.request.urlopen(connection))["prints"][0]["model"]
+    model = photo_print(options)["model"]
     url = f"{options.url}/v1/catalogs/{options.catalog}"
     urllib.request.urlopen(urllib.request.Request(url, method="PUT"))
     start = time.monotonic()
 
-    # A unit vector of 256 components of ±1/16, from 256 random bits.
-    bits = [struct.pack("<8f", *(1 / 16 if byte >> bit & 1 else -1 / 16 for bit in range(8))) for byte in range(256)]
-
     def lines():
         for index in range(options.count):
-            vector = b"".join(bits[byte] for byte in random.randbytes(32))
+            vector = b"".join(BITS[byte] for byte in random.randbytes(32))
             print_ = {"model": model, "vector": base64.b64encode(vector).decode()}
             yield json.dumps({"id": f"e{index}", "type": f"t{index % 8}", "print": print_}).encode() + b"\n"
 
@@ -92,8 +116,7 @@ def fill(options):
 
 
 async def closed(options):
-    body = open(options.photo, "rb").read()
-    path = f"/v1/catalogs/{options.catalog}/search?{BOUNDS}"
+    query = search(options)
     latencies, work = [], []
     end = time.monotonic() + options.seconds
 
@@ -101,25 +124,28 @@ async def closed(options):
         connection = Connection(options.url)
         while time.monotonic() < end:
             start = time.monotonic()
-            status, answer = await connection.send("POST", path, body)
+            status, answer = await connection.send("POST", *query)
             if status == 200:
                 latencies.append((time.monotonic() - start) * 1000)
-                work.append(json.loads(answer)["timings"]["work"])
+                work.append(json.loads(answer).get("timings", {}).get("work", math.nan))
         connection.close()
 
     await asyncio.gather(*(client() for _ in range(options.clients)))
-    added = statistics.median(a - b for a, b in zip(latencies, work))
-    print(
+    line = (
         f"{options.clients} clients: {len(latencies) / options.seconds:.1f} searches/s,"
-        f" p50 {percentile(latencies, 0.5):.2f} ms,"
-        f" p99 {percentile(latencies, 0.99):.2f} ms; the library's part p50 {percentile(work, 0.5):.2f} ms;"
-        f" added by HTTP p50 {added:.2f} ms ({added / percentile(work, 0.5):.1%})"
+        f" p50 {percentile(latencies, 0.5):.2f} ms, p99 {percentile(latencies, 0.99):.2f} ms"
     )
+    if not options.path:
+        added = statistics.median(a - b for a, b in zip(latencies, work))
+        line += (
+            f"; the library's part p50 {percentile(work, 0.5):.2f} ms;"
+            f" added by HTTP p50 {added:.2f} ms ({added / percentile(work, 0.5):.1%})"
+        )
+    print(line)
 
 
 async def opened(options):
-    body = open(options.photo, "rb").read()
-    path = f"/v1/catalogs/{options.catalog}/search?{BOUNDS}"
+    query = search(options)
     admitted, refused, other = [], [], []
     idle = []
     before = metrics(options.url)
@@ -128,7 +154,7 @@ async def opened(options):
         connection = idle.pop() if idle else Connection(options.url)
         start = time.monotonic()
         try:
-            status, _ = await connection.send("POST", path, body)
+            status, _ = await connection.send("POST", *query)
         except (OSError, asyncio.IncompleteReadError) as error:
             other.append(str(error))
             return
@@ -154,7 +180,8 @@ async def opened(options):
 
 
 async def soak(options):
-    body = open(options.photo, "rb").read()
+    query = search(options)
+    body = query[1]
     base = f"/v1/catalogs/{options.catalog}"
     random.seed(1)
     done, failures = 0, 0
@@ -168,7 +195,7 @@ async def soak(options):
             entity = f"{base}/entities/soak-{number}-{random.randrange(8)}"
             kind = random.random()
             if kind < 0.9:
-                status, _ = await connection.send("POST", f"{base}/search?effort=prints&{BOUNDS}", body)
+                status, _ = await connection.send("POST", *query)
             elif kind < 0.94:
                 status, _ = await connection.send("PUT", entity, body)
             elif kind < 0.97:
@@ -197,6 +224,9 @@ def main():
     parser.add_argument("--clients", type=int, default=1)
     parser.add_argument("--rate", type=float, default=100)
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--effort", choices=["prints", "standard", "thorough"], default="standard")
+    parser.add_argument("--print", action="store_true", help="search by the photo's print")
+    parser.add_argument("--path", help="the path of another service's search")
     parser.add_argument("--requests", type=int, default=1_000_000)
     options = parser.parse_args()
     options.url = options.url.rstrip("/")
