@@ -67,20 +67,32 @@ import Testing
             lines.insert("{\"id\":\"broken\",\"image\":\"JVBERi0x\"}", at: 1)
             lines.insert("not JSON", at: 2)
             lines.insert("", at: 3)
-            let reply = try await server.send(
-                "POST", "/v1/catalogs/shop/entities:batch", ["Content-Type": "application/x-ndjson"],
-                body: Data(lines.joined(separator: "\n").utf8))
-            let results = try reply.text.split(separator: "\n").map {
-                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            func revision() async throws -> Int {
+                try #require(try await server.send("GET", "/v1/catalogs/shop").json["revision"] as? Int)
             }
+            let before = try await revision()
+            let results = try await Self.batch(lines, server)
+            #expect(try await revision() == before + 1, "one commit for all")
             #expect(results.map { $0["status"] as? Int } == [201, 415, 400, 201, 201, 201, 201, 201])
             #expect(results.map { $0["line"] as? Int } == [1, 2, 3, 5, 6, 7, 8, 9])
             #expect((results[1]["problem"] as? [String: Any])?["code"] as? String == "unsupported-image")
             let entities = try await server.send("GET", "/v1/catalogs/shop").json["entities"] as? Int
             #expect(entities == DemoCovers.ids.count)
+            let twice =
+                "{\"id\":\"twice\",\"image\":\"\(try DemoCovers.image(DemoCovers.ids[0]).base64EncodedString())\"}"
+            #expect(try await Self.batch([twice, twice], server).map { $0["status"] as? Int } == [201, 200])
             let plain = try await server.send(
                 "POST", "/v1/catalogs/shop/entities:batch", ["Content-Type": "text/plain"], body: Data("{}".utf8))
             #expect(plain.status == 415)
+        }
+    }
+
+    private static func batch(_ lines: [String], _ server: TestServer) async throws -> [[String: Any]] {
+        let reply = try await server.send(
+            "POST", "/v1/catalogs/shop/entities:batch", ["Content-Type": "application/x-ndjson"],
+            body: Data(lines.joined(separator: "\n").utf8))
+        return try reply.text.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
     }
 

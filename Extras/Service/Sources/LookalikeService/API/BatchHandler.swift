@@ -14,10 +14,21 @@ struct BatchHandler: Sendable {
     private static let bytesAtOnce = 16 << 20
 
     struct Line: Encodable, Sendable {
+        enum Status: Int { case replaced = 200, created = 201 }
+
         let line: Int
-        var id: String?
+        let id: String?
         let status: Int
-        var problem: ProblemBody?
+        let problem: ProblemBody?
+
+        init(line: Int, id: String?, outcome: Result<Status, Problem>) {
+            self.line = line
+            self.id = id
+            switch outcome {
+            case .success(let status): (self.status, problem) = (status.rawValue, nil)
+            case .failure(let failure): (self.status, problem) = (failure.status.code, ProblemBody(problem: failure))
+            }
+        }
     }
 
     /// A problem inside another answer.
@@ -84,27 +95,56 @@ struct BatchHandler: Sendable {
     private func results(
         of lines: [(number: Int, text: Result<Data, Problem>)], in served: ServedCatalog
     ) async -> [Line] {
-        await withTaskGroup(of: (Int, Line).self) { group in
-            for (index, line) in lines.enumerated() {
-                group.addTask { (index, await result(of: line.text, number: line.number, in: served)) }
-            }
-            var results: [(Int, Line)] = []
-            for await result in group { results.append(result) }
-            return results.sorted { $0.0 < $1.0 }.map(\.1)
+        let bodies = await checkedBodies(of: lines.map(\.text), for: served)
+        let entities = bodies.compactMap { try? $0.body.get() }
+        let written: [Result<Line.Status, Problem>]
+        do {
+            written = try await service.writePool.run { try await write(entities, to: served) }
+        } catch {
+            written = entities.map { _ in .failure(Problem(error)) }
+        }
+        var rest = written[...]
+        return zip(lines, bodies).map { line, checked in
+            let outcome = checked.body.flatMap { _ in rest.removeFirst() }
+            return Line(line: line.number, id: checked.id, outcome: outcome)
         }
     }
 
-    private func result(of line: Result<Data, Problem>, number: Int, in served: ServedCatalog) async -> Line {
-        var id: String?
-        do {
-            let body = try EntityBody(id: nil, json: try line.get())
-            id = body.entity.id
-            let isNew = try await served.catalog.entities(for: [body.entity.id]).isEmpty
-            try await service.write(body, to: served)
-            return Line(line: number, id: id, status: isNew ? 201 : 200)
-        } catch {
-            let problem = Problem(error)
-            return Line(line: number, id: id, status: problem.status.code, problem: ProblemBody(problem: problem))
+    /// The entities of lines, each with its id if the line has one.
+    private func checkedBodies(
+        of lines: [Result<Data, Problem>], for served: ServedCatalog
+    ) async -> [(id: String?, body: Result<EntityBody, Problem>)] {
+        await withTaskGroup(of: (Int, String?, Result<EntityBody, Problem>).self) { group in
+            for (index, line) in lines.enumerated() {
+                group.addTask {
+                    var id: String?
+                    do {
+                        let body = try EntityBody(id: nil, json: try line.get())
+                        id = body.entity.id
+                        try await service.check(body, for: served)
+                        return (index, id, .success(body))
+                    } catch {
+                        return (index, id, .failure(Problem(error)))
+                    }
+                }
+            }
+            var bodies: [(Int, String?, Result<EntityBody, Problem>)] = []
+            for await body in group { bodies.append(body) }
+            return bodies.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
+        }
+    }
+
+    private func write(
+        _ bodies: [EntityBody], to served: ServedCatalog
+    ) async throws -> [Result<Line.Status, Problem>] {
+        guard !bodies.isEmpty else { return [] }
+        // By their bytes: Swift compares strings by canonical equivalence.
+        let known = try await served.catalog.entities(for: bodies.map(\.entity.id)).map { Array($0.id.utf8) }
+        var seen = Set(known)
+        let problems = try await served.writer.put(bodies.map(\.item))
+        return zip(bodies, problems).map { body, problem in
+            if let problem { return .failure(Problem(problem)) }
+            return .success(seen.insert(Array(body.entity.id.utf8)).inserted ? .created : .replaced)
         }
     }
 }

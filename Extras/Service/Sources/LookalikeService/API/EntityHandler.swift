@@ -22,7 +22,8 @@ struct EntityHandler: Sendable {
         let body = try Self.body(
             held.data, id: id, header: header, fields: try RequestFields(query: request.uri.query))
         let isNew = try await served.catalog.entities(for: [id]).isEmpty
-        try await service.write(body, to: served)
+        try await service.check(body, for: served)
+        try await service.writePool.run { try await served.writer.put(body.item) }
         let entity = try await Self.entity(id, of: served)
         return Response(
             EntityAnswer(entity, catalog: served.name), status: isNew ? .created : .ok,
@@ -100,8 +101,10 @@ struct EntityHandler: Sendable {
 }
 
 extension ServiceState {
-    /// Puts an entity. It is durable and searchable when this returns.
-    func write(_ body: EntityBody, to served: ServedCatalog) async throws {
+    /// Checks an entity before it is queued to be written.
+    ///
+    /// - Throws: `ImageError`, and ``Problem``.
+    func check(_ body: EntityBody, for served: ServedCatalog) async throws {
         switch body.source {
         case .image(let data): try await checkImage(data)
         case .print(let print):
@@ -110,6 +113,5 @@ extension ServiceState {
                 throw Problem(.otherModel, "The print was made with another model than the catalog's.")
             }
         }
-        try await writePool.run { try await served.writer.put(body.item) }
     }
 }

@@ -7,12 +7,14 @@ import Lookalike
 /// searched here.
 actor CatalogWriter {
     private enum Change {
-        case put(IndexItem, CheckedContinuation<Void, any Error>)
+        /// Answers the problem of each item.
+        case put([IndexItem], CheckedContinuation<[IndexProblem?], any Error>)
         case other(@Sendable (CatalogIndexer) async throws -> Void, CheckedContinuation<Void, any Error>)
 
-        var continuation: CheckedContinuation<Void, any Error> {
+        func fail(_ error: any Error) {
             switch self {
-            case .put(_, let continuation), .other(_, let continuation): continuation
+            case .put(_, let continuation): continuation.resume(throwing: error)
+            case .other(_, let continuation): continuation.resume(throwing: error)
             }
         }
     }
@@ -26,7 +28,7 @@ actor CatalogWriter {
     /// Incremented with every change.
     private(set) var changeCount = 0
 
-    /// Entities that are written in one commit at most.
+    /// No more puts are added to a commit that has as many entities.
     private static let largestBatch = 512
 
     init(url: URL, indexer: CatalogIndexer? = nil) {
@@ -38,7 +40,14 @@ actor CatalogWriter {
     ///
     /// - Throws: `IndexProblem` if the image cannot be used, and `CatalogError`.
     func put(_ item: IndexItem) async throws {
-        try await enqueue { .put(item, $0) }
+        if let problem = try await put([item])[0] { throw problem }
+    }
+
+    /// Adds entities, or replaces them, in one commit. They are durable and searchable when this returns.
+    ///
+    /// - Returns: for each item why it was not written, or nil.
+    func put(_ items: [IndexItem]) async throws -> [IndexProblem?] {
+        try await enqueue { .put(items, $0) }
     }
 
     /// Replaces the metadata of an entity.
@@ -70,9 +79,11 @@ actor CatalogWriter {
         }
     }
 
-    private func enqueue(_ change: (CheckedContinuation<Void, any Error>) -> Change) async throws {
+    private func enqueue<Answer>(
+        _ change: (CheckedContinuation<Answer, any Error>) -> Change
+    ) async throws -> Answer {
         guard !isClosed else { throw Problem(.unknownCatalog, "The catalog has been removed or replaced.") }
-        try await withCheckedThrowingContinuation { continuation in
+        return try await withCheckedThrowingContinuation { continuation in
             waiting.append(change(continuation))
             guard !isWriting else { return }
             isWriting = true
@@ -92,7 +103,7 @@ actor CatalogWriter {
                     try await write(batch, indexer)
                 }
             } catch {
-                for change in batch { change.continuation.resume(throwing: error) }
+                for change in batch { change.fail(error) }
             }
             changeCount += 1
         }
@@ -103,8 +114,11 @@ actor CatalogWriter {
 
     /// The first change, with the puts that follow if it is one.
     private func nextBatch() -> [Change] {
-        var count = 0
-        while count < min(waiting.count, Self.largestBatch), case .put = waiting[count] { count += 1 }
+        var (count, itemCount) = (0, 0)
+        while count < waiting.count, itemCount < Self.largestBatch, case .put(let items, _) = waiting[count] {
+            count += 1
+            itemCount += items.count
+        }
         defer { waiting.removeFirst(max(1, count)) }
         return Array(waiting.prefix(max(1, count)))
     }
@@ -113,18 +127,18 @@ actor CatalogWriter {
     private func write(_ batch: [Change], _ indexer: CatalogIndexer) async throws {
         // The origin tells which item a problem is of.
         var items: [IndexItem] = []
-        for case .put(var item, _) in batch {
-            item.origin = "\(items.count)"
-            items.append(item)
+        for case .put(let put, _) in batch {
+            for var item in put {
+                item.origin = "\(items.count)"
+                items.append(item)
+            }
         }
         let report = try await indexer.run(over: items).report()
         let problems = Dictionary(report.problems.map { ($0.origin, $0) }, uniquingKeysWith: { first, _ in first })
-        for (index, change) in batch.enumerated() {
-            if let problem = problems["\(index)"] {
-                change.continuation.resume(throwing: problem)
-            } else {
-                change.continuation.resume()
-            }
+        var start = 0
+        for case .put(let put, let continuation) in batch {
+            continuation.resume(returning: (start..<(start + put.count)).map { problems["\($0)"] })
+            start += put.count
         }
     }
 
