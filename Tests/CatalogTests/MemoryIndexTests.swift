@@ -68,6 +68,19 @@ struct MemoryIndexTests {
         #expect(catalog.count == 3)
     }
 
+    /// A commit waits for the disk, and takes longer than 500 prints.
+    @Test func manyPrintsAreOneCommit() async throws {
+        let indexer = try CatalogIndexer(at: url)
+        let print = try indexer.model.featurePrint(for: SampleImage.shapes(seed: 1))
+        _ = try await indexer.run(over: [IndexItem(Self.entity("first"), image: .print(print))]).report()
+        let catalog = try Catalog(at: url)
+        let revision = try await catalog.info.revision
+        let items = (0..<500).map { IndexItem(Self.entity("\($0)"), image: .print(print)) }
+        #expect(try await indexer.run(over: items).report().added == 500)
+        #expect(try await catalog.info.revision == revision + 1)
+        #expect(catalog.count == 501)
+    }
+
     @Test func ignoredColorProfilesAreReported() async throws {
         // A segment that should have a profile (ICC.1:2022, annex B.4).
         let segment = Array("ICC_PROFILE\0\u{1}\u{1}no profile".utf8)

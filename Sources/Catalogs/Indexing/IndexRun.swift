@@ -101,19 +101,24 @@ public struct IndexItemList: AsyncSequence, Sendable {
 
 /// Items that are decoded, embedded and committed together; each id comes once.
 struct IndexChunk {
+    /// The number of images, or of times as many prints: these take little memory and time, and a commit costs both.
     let limit: Int
     private(set) var items: [IndexItem] = []
     private var ids: Set<ExactText> = []
+    private var cost = 0
+
+    private static let printsPerImage = 64
 
     init(limit: Int) { self.limit = limit }
 
-    var isFull: Bool { items.count >= limit }
+    var isFull: Bool { cost >= limit * Self.printsPerImage }
 
     /// False for an item that has to wait for the next chunk: this one is full, or has an item of the same id, which
     /// the later one replaces.
     mutating func add(_ item: IndexItem) -> Bool {
         guard !isFull, ids.insert(ExactText(item.entity.id)).inserted else { return false }
         items.append(item)
+        if case .print = item.image { cost += 1 } else { cost += Self.printsPerImage }
         return true
     }
 }

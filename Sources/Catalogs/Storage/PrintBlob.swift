@@ -3,9 +3,7 @@ import Foundation
 /// Prints as stored: little-endian 32-bit floats.
 enum PrintBlob {
     static func data(_ vector: [Float]) -> Data {
-        var data = Data(capacity: vector.count * 4)
-        for value in vector { withUnsafeBytes(of: value.bitPattern.littleEndian) { data.append(contentsOf: $0) } }
-        return data
+        vector.map(\.bitPattern.littleEndian).withUnsafeBytes { Data($0) }
     }
 
     /// Nil if the dimension is wrong or a component is not finite.
