@@ -10,6 +10,10 @@
     void lk_winograd_input_##suffix(const lk_winograd *, const float *, ptrdiff_t, ptrdiff_t, int32_t, float *);       \
     void lk_winograd_output_##suffix(const lk_winograd *, const float *, int32_t, const float *, const float *,        \
                                      float *, ptrdiff_t, ptrdiff_t, bool);                                             \
+    void lk_convolve_depthwise_##suffix(const lk_depthwise_convolution *, int32_t, int32_t, int32_t, int32_t);         \
+    void lk_pool_##suffix(const lk_pooling *, int32_t, int32_t);                                                       \
+    void lk_activate_##suffix(const lk_activation *, const float *, size_t, float *);                                  \
+    void lk_combine_##suffix(lk_combination, lk_operand, lk_operand, size_t, float *);                                 \
     void lk_generalized_mean_##suffix(const float *, ptrdiff_t, int32_t, int32_t, float, float, float *);              \
     void lk_squared_distances_##suffix(const float *, const float *, ptrdiff_t, size_t, size_t, float *);              \
     void lk_dot_products_##suffix(const float *, const float *, ptrdiff_t, size_t, size_t, float *);                   \
@@ -46,7 +50,8 @@
 #define LK_TABLE(target_value, target_name, floats, quantized, fast_dot_product, fast_scan)                            \
     {                                                                                                                  \
         target_value, #target_name, fast_dot_product, fast_scan, lk_convolve_##floats, lk_winograd_input_##floats,     \
-            lk_winograd_output_##floats, lk_convolve_quantized_##quantized, lk_generalized_mean_##floats,              \
+            lk_winograd_output_##floats, lk_convolve_quantized_##quantized, lk_convolve_depthwise_##floats,            \
+            lk_pool_##floats, lk_activate_##floats, lk_combine_##floats, lk_generalized_mean_##floats,                 \
             lk_quantized_dot_products_##quantized, lk_pack_quantized_rows_##quantized,                                 \
             lk_quantized_products_##quantized, lk_select_candidates_##quantized, lk_squared_distances_##floats,        \
             lk_dot_products_##floats, lk_sum_rows_##floats, lk_sum_columns_##floats, lk_sum_cells_##floats,            \

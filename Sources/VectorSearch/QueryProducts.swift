@@ -37,14 +37,15 @@ struct QueryProducts: Sendable {
                 var product = lk_convolution()
                 product.input = rows
                 product.input_block_stride = Self.lanes
-                product.input_pixel_stride = Int32(dimension)
+                product.pixel_step = dimension
                 product.input_channels = Int32(dimension)
                 product.weights = weights.baseAddress
                 product.bias = zeros.baseAddress
                 product.output = output
                 product.output_block_stride = count * Self.lanes
+                product.output_pixel_stride = Self.lanes
                 product.output_width = Int32(count)
-                (product.kernel_height, product.kernel_width, product.stride) = (1, 1, 1)
+                (product.kernel_height, product.kernel_width) = (1, 1)
                 kernels.table.convolve(&product, 0, Int32(groupCount), 0, 1)
             }
         }

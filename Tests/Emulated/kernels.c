@@ -123,8 +123,10 @@ static void convolutions(int round) {
     for (int i = 0; i < 2; i++) {
         const lk_convolution convolution = {.input = floats[0],
                                             .input_block_stride = columns * rows * BLOCK,
-                                            .input_row_stride = columns * BLOCK,
-                                            .input_pixel_stride = BLOCK,
+                                            .row_step = step * columns * BLOCK,
+                                            .pixel_step = step * BLOCK,
+                                            .tap_row_stride = columns * BLOCK,
+                                            .tap_stride = BLOCK,
                                             .input_channels = inputs * BLOCK - round % 3,
                                             .weights = floats[1],
                                             .bias = floats[2],
@@ -132,10 +134,10 @@ static void convolutions(int round) {
                                             .output = results[i],
                                             .output_block_stride = width * height * BLOCK,
                                             .output_row_stride = width * BLOCK,
+                                            .output_pixel_stride = BLOCK,
                                             .output_width = width,
                                             .kernel_height = kernel,
                                             .kernel_width = kernel,
-                                            .stride = step,
                                             .relu = round % 2 == 0};
         side(i)->convolve(&convolution, 0, outputs, 0, height);
     }
@@ -144,7 +146,10 @@ static void convolutions(int round) {
     for (int i = 0; i < 2; i++) {
         const lk_quantized_convolution convolution = {.input = bytes[0],
                                                       .input_block_stride = columns * rows * BLOCK,
-                                                      .input_row_stride = columns * BLOCK,
+                                                      .row_step = step * columns * BLOCK,
+                                                      .pixel_step = step * BLOCK,
+                                                      .tap_row_stride = columns * BLOCK,
+                                                      .tap_stride = BLOCK,
                                                       .input_blocks = inputs,
                                                       .weights = (int8_t *)bytes[1],
                                                       .scales = floats[1],
@@ -158,12 +163,67 @@ static void convolutions(int round) {
                                                       .output_width = width,
                                                       .kernel_height = kernel,
                                                       .kernel_width = kernel,
-                                                      .stride = step,
                                                       .relu = true};
         side(i)->convolve_quantized(&convolution, 0, outputs, 0, height);
     }
     same("convolve_quantized to int8", round, byte_results[0], byte_results[1], count + 1);
     same("convolve_quantized", round, results[0], results[1], (count + 1) * sizeof(float));
+
+    for (int i = 0; i < 2; i++) {
+        const lk_depthwise_convolution convolution = {.input = floats[0],
+                                                      .input_block_stride = columns * rows * BLOCK,
+                                                      .row_step = step * columns * BLOCK,
+                                                      .pixel_step = step * BLOCK,
+                                                      .tap_row_stride = columns * BLOCK,
+                                                      .tap_stride = BLOCK,
+                                                      .weights = floats[1],
+                                                      .bias = floats[2],
+                                                      .output = results[i],
+                                                      .output_block_stride = width * height * BLOCK,
+                                                      .output_row_stride = width * BLOCK,
+                                                      .output_width = width,
+                                                      .kernel_height = kernel,
+                                                      .kernel_width = kernel,
+                                                      .relu = round % 2 == 0};
+        side(i)->convolve_depthwise(&convolution, 0, inputs, 0, height);
+    }
+    close_to("convolve_depthwise", round, results[0], results[1], (size_t)(inputs * width * height * BLOCK));
+    for (int i = 0; i < 2; i++) {
+        const lk_pooling pooling = {.input = floats[0],
+                                    .input_row_stride = columns * BLOCK,
+                                    .input_width = columns,
+                                    .input_height = rows,
+                                    .kernel_width = kernel,
+                                    .kernel_height = kernel,
+                                    .stride_x = step,
+                                    .stride_y = step,
+                                    .dilation_x = 1,
+                                    .dilation_y = 1,
+                                    .padding_left = kernel / 2,
+                                    .padding_top = kernel / 2,
+                                    .mean = round % 2 == 0,
+                                    .output = results[i],
+                                    .output_row_stride = width * BLOCK,
+                                    .output_width = width};
+        side(i)->pool(&pooling, 0, height);
+    }
+    close_to("pool", round, results[0], results[1], (size_t)(width * height * BLOCK));
+    for (int kind = LK_CLAMP; kind <= LK_RECIPROCAL; kind++) {
+        // Logarithms, roots and reciprocals of numbers that have some.
+        const bool is_positive = kind == LK_LOG || kind == LK_SQRT || kind == LK_RECIPROCAL;
+        for (size_t i = 0; i < count; i++)
+            results[0][i] = results[1][i] = is_positive ? 0.1f + fabsf(floats[0][i]) : 6 * floats[0][i];
+        const lk_activation activation = {(lk_activation_kind)kind, -0.5f, 0.75f};
+        for (int i = 0; i < 2; i++) side(i)->activate(&activation, results[i], count, results[i]);
+        close_to("activate", round, results[0], results[1], count);
+    }
+    for (int operation = LK_ADD; operation <= LK_PRELU; operation++) {
+        for (size_t i = 0; i < count; i++) results[0][i] = results[1][i] = 0.1f + fabsf(floats[0][i]);
+        const lk_operand right = {floats[1], (lk_operand_mode)(round % 3)};
+        for (int i = 0; i < 2; i++)
+            side(i)->combine((lk_combination)operation, (lk_operand){results[i], LK_EACH}, right, count, results[i]);
+        close_to("combine", round, results[0], results[1], count);
+    }
 
     const lk_winograd winograd = {.width = between(5, 8), .height = between(5, 8), .tile_rows = 2, .tile_columns = 2};
     for (int i = 0; i < 2; i++)

@@ -118,11 +118,23 @@ struct ModelFileTests {
         Damage("a deviation of zero", says: "deviations", apply: edit("[1,1,1]", "[1,0,1]")),
         Damage("a residual of another shape", says: "adds", apply: edit("\"relu\":true", "\"residual\":\"image\"")),
         Damage(
-            "a convolution with holes", says: "“dilation”, which this program does not know",
-            apply: edit("\"stride\":1", "\"stride\":1,\"dilation\":2")),
+            "a convolution with an offset", says: "“offset”, which this program does not know",
+            apply: edit("\"stride\":1", "\"stride\":1,\"offset\":2")),
         Damage(
-            "another activation", says: "layer “c” (convolution) has “activation”",
-            apply: edit("\"relu\":true", "\"relu\":true,\"activation\":\"hardswish\"")),
+            "two activations", says: "layer “c” has ReLU and another activation",
+            apply: edit("\"relu\":true", "\"relu\":true,\"activation\":{\"function\":\"silu\"}")),
+        Damage(
+            "an unknown activation", says: "cannot be run",
+            apply: edit("\"relu\":true", "\"activation\":{\"function\":\"crelu\"}")),
+        Damage(
+            "an activation with another key", says: "the activation has “slope”",
+            apply: edit("\"relu\":true", "\"activation\":{\"function\":\"leaky_relu\",\"slope\":2}")),
+        Damage(
+            "three sides of padding", says: "neither one number nor 4",
+            apply: edit("\"padding\":0", "\"padding\":[0,0,0]")),
+        Damage(
+            "groups that do not divide the channels", says: "has 2 groups for 3 inputs",
+            apply: edit("\"stride\":1", "\"stride\":1,\"groups\":2")),
         Damage(
             "a key of another layer", says: "layer “l” (linear) has “relu”",
             apply: edit("\"name\":\"l\"", "\"name\":\"l\",\"relu\":true")),

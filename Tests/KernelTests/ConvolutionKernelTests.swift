@@ -66,8 +66,10 @@ struct ConvolutionKernelTests {
                                 var convolution = lk_convolution()
                                 convolution.input = input.baseAddress
                                 convolution.input_block_stride = inputWidth * inputHeight * pixelStride
-                                convolution.input_row_stride = inputWidth * pixelStride
-                                convolution.input_pixel_stride = Int32(pixelStride)
+                                convolution.tap_row_stride = inputWidth * pixelStride
+                                convolution.tap_stride = pixelStride
+                                convolution.row_step = shape.stride * inputWidth * pixelStride
+                                convolution.pixel_step = shape.stride * pixelStride
                                 convolution.input_channels = Int32(shape.channels)
                                 convolution.weights = weights.baseAddress
                                 convolution.bias = bias.baseAddress
@@ -75,11 +77,11 @@ struct ConvolutionKernelTests {
                                 convolution.output = output.baseAddress
                                 convolution.output_block_stride = shape.width * shape.height * block
                                 convolution.output_row_stride = shape.width * block
+                                convolution.output_pixel_stride = block
                                 convolution.output_width = Int32(shape.width)
                                 (convolution.kernel_height, convolution.kernel_width) = (
                                     Int32(shape.kernel), Int32(shape.kernel)
                                 )
-                                convolution.stride = Int32(shape.stride)
                                 convolution.relu = shape.relu
                                 if let quantizedScale {
                                     convolution.quantized_scale = quantizedScale

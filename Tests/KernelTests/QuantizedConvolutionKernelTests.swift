@@ -95,7 +95,10 @@ struct QuantizedConvolutionKernelTests {
                                             var convolution = lk_quantized_convolution()
                                             convolution.input = input.baseAddress
                                             convolution.input_block_stride = columns * rows * block
-                                            convolution.input_row_stride = columns * block
+                                            convolution.tap_row_stride = columns * block
+                                            convolution.tap_stride = block
+                                            convolution.row_step = shape.stride * columns * block
+                                            convolution.pixel_step = shape.stride * block
                                             convolution.input_blocks = Int32(shape.inputBlocks)
                                             convolution.weights = weights.baseAddress
                                             convolution.scales = scales.baseAddress
@@ -113,7 +116,6 @@ struct QuantizedConvolutionKernelTests {
                                             (convolution.kernel_height, convolution.kernel_width) = (
                                                 Int32(shape.kernel), Int32(shape.kernel)
                                             )
-                                            convolution.stride = Int32(shape.stride)
                                             convolution.relu = shape.relu
                                             simd.table.convolve_quantized(
                                                 &convolution, 0, Int32(shape.outputBlocks), 0, Int32(shape.height))

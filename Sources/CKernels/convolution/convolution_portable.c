@@ -15,14 +15,14 @@ void lk_convolve_portable(const lk_convolution *c, int32_t block_begin, int32_t 
                     for (int32_t ky = 0; ky < c->kernel_height; ky++)
                         for (int32_t kx = 0; kx < c->kernel_width; kx++) {
                             const float *pixel = c->input + first / LK_CHANNEL_BLOCK * c->input_block_stride +
-                                                 ((ptrdiff_t)row * c->stride + ky) * c->input_row_stride +
-                                                 ((ptrdiff_t)x * c->stride + kx) * c->input_pixel_stride;
+                                                 row * c->row_step + ky * c->tap_row_stride + x * c->pixel_step +
+                                                 kx * c->tap_stride;
                             for (int32_t i = 0; i < LK_CHANNEL_BLOCK && first + i < channels;
                                  i++, w += LK_CHANNEL_BLOCK)
                                 for (int o = 0; o < LK_CHANNEL_BLOCK; o++) sums[o] += pixel[i] * w[o];
                         }
                 const ptrdiff_t at =
-                    block * c->output_block_stride + row * c->output_row_stride + (ptrdiff_t)x * LK_CHANNEL_BLOCK;
+                    block * c->output_block_stride + row * c->output_row_stride + x * c->output_pixel_stride;
                 for (int o = 0; o < LK_CHANNEL_BLOCK; o++) {
                     float sum = sums[o] + (c->residual ? c->residual[at + o] : 0);
                     if (c->relu && !(sum > 0)) sum = 0;

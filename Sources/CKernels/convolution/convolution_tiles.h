@@ -16,7 +16,7 @@ LK_INLINE void tile(const lk_convolution *c, const float *input, const float *we
                     int32_t block, ptrdiff_t output_offset, const int rows, const int columns, const int blocks,
                     const ptrdiff_t step) {
     lk_f32x16 sums[TILE_BLOCKS][TILE_PIXELS];
-    const ptrdiff_t row_step = c->stride * c->input_row_stride;
+    const ptrdiff_t row_step = c->row_step;
 #pragma clang loop unroll(full)
     for (int b = 0; b < blocks; b++) {
         lk_f32x16 bias = lk_load16(c->bias + (block + b) * LK_CHANNEL_BLOCK);
@@ -29,7 +29,7 @@ LK_INLINE void tile(const lk_convolution *c, const float *input, const float *we
         const float *plane = input + first / LK_CHANNEL_BLOCK * c->input_block_stride;
         for (int32_t ky = 0; ky < c->kernel_height; ky++) {
             for (int32_t kx = 0; kx < c->kernel_width; kx++) {
-                const float *taps = plane + ky * c->input_row_stride + kx * c->input_pixel_stride;
+                const float *taps = plane + ky * c->tap_row_stride + kx * c->tap_stride;
 #pragma clang loop unroll_count(2)
                 for (int32_t channel = 0; channel < channels; channel++) {
                     lk_f32x16 w[TILE_BLOCKS];
@@ -51,7 +51,7 @@ LK_INLINE void tile(const lk_convolution *c, const float *input, const float *we
         ptrdiff_t offset = output_offset + (block + b) * c->output_block_stride;
 #pragma clang loop unroll(full)
         for (int p = 0; p < rows * columns; p++) {
-            const ptrdiff_t at = offset + p / columns * c->output_row_stride + p % columns * LK_CHANNEL_BLOCK;
+            const ptrdiff_t at = offset + p / columns * c->output_row_stride + p % columns * c->output_pixel_stride;
             lk_f32x16 sum = sums[b][p];
             if (c->residual) sum += lk_load16(c->residual + at);
             if (c->relu) sum = __builtin_elementwise_max(sum, lk_splat16(0));
@@ -66,8 +66,7 @@ typedef void (*tile_function)(const lk_convolution *, const float *, const float
 #define DEFINE_TILE(p, b, s)                                                                                           \
     static void tile_##p##_##b##_##s(const lk_convolution *c, const float *input, const float *weights,                \
                                      ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {          \
-        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b,                                    \
-             s == 0 ? (ptrdiff_t)c->stride * c->input_pixel_stride : s);                                               \
+        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b, s == 0 ? c->pixel_step : s);       \
     }
 // The steps of strides 1 and 2 are known to the compiler; 0 stands for any other.
 #define DEFINE_STEPS(p, b)                                                                                             \
@@ -147,14 +146,14 @@ static const tile_function narrow_tiles[4][TILE_BLOCKS][2] = {
 };
 
 // The rows of a tile of a narrow map, 1 for any other.
-LK_INLINE int32_t narrow_rows(int32_t width, int32_t step) {
+LK_INLINE int32_t narrow_rows(int32_t width, ptrdiff_t step) {
     if (width < 4 || width > 7 || (step != 16 && step != 32)) return 1;
     return width == 4 ? 3 : 2;
 }
 #endif
 
 void CONVOLVE(const lk_convolution *c, int32_t block_begin, int32_t block_end, int32_t row_begin, int32_t row_end) {
-    const int32_t step = c->stride * c->input_pixel_stride;
+    const ptrdiff_t step = c->pixel_step;
     const int step_index = step == 16 ? 1 : step == 32 ? 2 : step == 4 ? 3 : step == 8 ? 4 : 0;
     const ptrdiff_t weight_block_stride =
         (ptrdiff_t)c->input_channels * c->kernel_height * c->kernel_width * LK_CHANNEL_BLOCK;
@@ -167,17 +166,15 @@ void CONVOLVE(const lk_convolution *c, int32_t block_begin, int32_t block_end, i
 #if TILE_PIXELS == 14
         for (const int32_t rows = narrow_rows(c->output_width, step); rows > 1 && row + rows <= row_end; row += rows)
             narrow_tiles[c->output_width - 4][blocks - 1][step == 16 ? 0 : 1](
-                c, c->input + (ptrdiff_t)row * c->stride * c->input_row_stride, weights, weight_block_stride, block,
-                row * c->output_row_stride);
+                c, c->input + row * c->row_step, weights, weight_block_stride, block, row * c->output_row_stride);
 #endif
         for (; row < row_end; row++) {
-            const float *line = c->input + (ptrdiff_t)row * c->stride * c->input_row_stride;
+            const float *line = c->input + row * c->row_step;
             for (int32_t part = 0; part < parts; part++) {
                 const int32_t x = (int32_t)((int64_t)part * c->output_width / parts);
                 const int32_t end = (int32_t)((int64_t)(part + 1) * c->output_width / parts);
-                tiles[end - x - 1][blocks - 1][step_index](
-                    c, line + (ptrdiff_t)x * step, weights, weight_block_stride, block,
-                    row * c->output_row_stride + (ptrdiff_t)x * LK_CHANNEL_BLOCK);
+                tiles[end - x - 1][blocks - 1][step_index](c, line + x * step, weights, weight_block_stride, block,
+                                                           row * c->output_row_stride + x * c->output_pixel_stride);
             }
         }
     }

@@ -29,14 +29,19 @@ typedef enum {
 
 // A dense convolution over channel blocks, bias, residual and ReLU fused.
 //
-// Strides are in floats. `input` points at the tap (0, 0) of the output pixel (0, 0), so padding is
-// the caller's: it lies in the buffer around the image. `weights` are
+// Strides and steps are in floats. `input` points at the tap (0, 0) of the output pixel (0, 0), so padding is
+// the caller's: it lies in the buffer around the image. A step leads from the taps of an output to those of the next,
+// so it contains the convolution's stride; a tap stride contains its dilation. `weights` are
 // [output block][input channel / block][kernel row][kernel column][input channel in block][16].
+//
+// A matrix product is a convolution with one tap, whose pixels are the rows of its left side.
 typedef struct {
     const float *input;
     ptrdiff_t input_block_stride;
-    ptrdiff_t input_row_stride;
-    int32_t input_pixel_stride;
+    ptrdiff_t row_step;
+    ptrdiff_t pixel_step;
+    ptrdiff_t tap_row_stride;
+    ptrdiff_t tap_stride;
     int32_t input_channels;
     const float *weights;
     const float *bias;
@@ -44,10 +49,10 @@ typedef struct {
     float *output;
     ptrdiff_t output_block_stride;
     ptrdiff_t output_row_stride;
+    ptrdiff_t output_pixel_stride;
     int32_t output_width;
     int32_t kernel_height;
     int32_t kernel_width;
-    int32_t stride;
     bool relu;
     // If not NULL, written instead of `output`: unsigned int8, each the result times `quantized_scale`,
     // rounded to nearest, even on a tie, and clamped to 0...255.
@@ -72,7 +77,10 @@ typedef struct {
 typedef struct {
     const uint8_t *input;
     ptrdiff_t input_block_stride;
-    ptrdiff_t input_row_stride;
+    ptrdiff_t row_step;
+    ptrdiff_t pixel_step;
+    ptrdiff_t tap_row_stride;
+    ptrdiff_t tap_stride;
     int32_t input_blocks;
     const int8_t *weights;
     const float *scales;
@@ -89,9 +97,102 @@ typedef struct {
     int32_t output_width;
     int32_t kernel_height;
     int32_t kernel_width;
-    int32_t stride;
     bool relu;
 } lk_quantized_convolution;
+
+// A depthwise convolution: every channel has a filter of its own. Geometry as in lk_convolution; `weights` are
+// [block][kernel row][kernel column][16].
+typedef struct {
+    const float *input;
+    ptrdiff_t input_block_stride;
+    ptrdiff_t row_step;
+    ptrdiff_t pixel_step;
+    ptrdiff_t tap_row_stride;
+    ptrdiff_t tap_stride;
+    const float *weights;
+    const float *bias;
+    float *output;
+    ptrdiff_t output_block_stride;
+    ptrdiff_t output_row_stride;
+    int32_t output_width;
+    int32_t kernel_height;
+    int32_t kernel_width;
+    bool relu;
+} lk_depthwise_convolution;
+
+// Pooling of a block's channels over windows. `input` points at the pixel (0, 0) of the map; what a window covers
+// outside the map is left out.
+typedef struct {
+    const float *input;
+    ptrdiff_t input_row_stride;
+    int32_t input_width;
+    int32_t input_height;
+    int32_t kernel_width;
+    int32_t kernel_height;
+    int32_t stride_x;
+    int32_t stride_y;
+    int32_t dilation_x;
+    int32_t dilation_y;
+    int32_t padding_left;
+    int32_t padding_top;
+    // Of the mean: the padding counts as zeros, up to these many columns and rows after the map.
+    bool padding_counts;
+    int32_t padding_right;
+    int32_t padding_bottom;
+    // The mean instead of the largest.
+    bool mean;
+    float *output;
+    ptrdiff_t output_row_stride;
+    int32_t output_width;
+} lk_pooling;
+
+// Functions of one number; `alpha` and `beta` are their parameters.
+typedef enum {
+    LK_CLAMP,         // min(max(x, alpha), beta)
+    LK_LEAKY_RELU,    // x below zero times alpha
+    LK_ELU,           // alpha (e^x - 1) below zero
+    LK_SIGMOID,       // 1 / (1 + e^-x)
+    LK_HARD_SIGMOID,  // alpha x + beta, clamped to 0...1
+    LK_HARD_SWISH,    // x times x / 6 + 1 / 2, clamped to 0...1
+    LK_SILU,          // x sigmoid(x)
+    LK_GELU,          // x / 2 (1 + erf(x / sqrt 2))
+    LK_GELU_TANH,     // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+    LK_MISH,          // x tanh(log(1 + e^x))
+    LK_SOFTPLUS,      // log(1 + e^x)
+    LK_TANH,
+    LK_ERF,
+    LK_EXP,
+    LK_LOG,
+    LK_SQRT,
+    LK_ABS,
+    LK_NEGATE,
+    LK_RECIPROCAL,
+} lk_activation_kind;
+
+typedef struct {
+    lk_activation_kind kind;
+    float alpha;
+    float beta;
+} lk_activation;
+
+typedef enum {
+    LK_ADD,
+    LK_SUBTRACT,
+    LK_MULTIPLY,
+    LK_DIVIDE,
+    LK_MAXIMUM,
+    LK_MINIMUM,
+    LK_POWER,
+    LK_PRELU,  // the left side; below zero, times the right side
+} lk_combination;
+
+// How an operand of a combination goes on: a value per result, the same sixteen, or the same one.
+typedef enum { LK_EACH, LK_SAME_BLOCK, LK_SAME_VALUE } lk_operand_mode;
+
+typedef struct {
+    const float *values;
+    lk_operand_mode mode;
+} lk_operand;
 
 // One output pixel of a separable filter: `count` weights, starting at source cell `first`.
 typedef struct {
@@ -217,6 +318,19 @@ typedef struct {
     // Computes rows [row_begin, row_end) of output blocks [block_begin, block_end).
     void (*convolve_quantized)(const lk_quantized_convolution *convolution, int32_t block_begin, int32_t block_end,
                                int32_t row_begin, int32_t row_end);
+
+    // Computes rows [row_begin, row_end) of blocks [block_begin, block_end).
+    void (*convolve_depthwise)(const lk_depthwise_convolution *convolution, int32_t block_begin, int32_t block_end,
+                               int32_t row_begin, int32_t row_end);
+
+    // Computes rows [row_begin, row_end) of the block.
+    void (*pool)(const lk_pooling *pooling, int32_t row_begin, int32_t row_end);
+
+    // out[i] = the function of values[i]; both may be the same.
+    void (*activate)(const lk_activation *activation, const float *values, size_t count, float *out);
+
+    // out[i] = the operation on left and right; the result may be an operand that has a value per result.
+    void (*combine)(lk_combination operation, lk_operand left, lk_operand right, size_t count, float *out);
 
     // The generalized mean of each of a block's 16 channels over `height` rows of `width` pixels:
     // out[c] = (mean of max(x[c], epsilon)^power)^(1 / power).

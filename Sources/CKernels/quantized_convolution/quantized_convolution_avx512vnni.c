@@ -20,7 +20,7 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
                     ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset, const int rows,
                     const int columns, const int blocks, const ptrdiff_t step) {
     __m512i sums[TILE_BLOCKS][NARROW_PIXELS];
-    const ptrdiff_t row_step = c->stride * c->input_row_stride;
+    const ptrdiff_t row_step = c->row_step;
 #pragma clang loop unroll(full)
     for (int b = 0; b < blocks; b++)
 #pragma clang loop unroll(full)
@@ -29,7 +29,7 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
         const uint8_t *plane = input + input_block * c->input_block_stride;
         for (int32_t ky = 0; ky < c->kernel_height; ky++) {
             for (int32_t kx = 0; kx < c->kernel_width; kx++) {
-                const uint8_t *taps = plane + ky * c->input_row_stride + kx * LK_CHANNEL_BLOCK;
+                const uint8_t *taps = plane + ky * c->tap_row_stride + kx * c->tap_stride;
 #pragma clang loop unroll_count(2)
                 for (int quad = 0; quad < QUADS; quad++) {
                     __m512i w[TILE_BLOCKS];
@@ -64,7 +64,7 @@ typedef void (*tile_function)(const lk_quantized_convolution *, const uint8_t *,
     static void tile_##p##_##b##_##s(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights,   \
                                      ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {          \
         tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b,                                    \
-             s == 0 ? (ptrdiff_t)c->stride * LK_CHANNEL_BLOCK : LK_CHANNEL_BLOCK * s);                                 \
+             s == 0 ? c->pixel_step : LK_CHANNEL_BLOCK * s);                                                           \
     }
 // Strides of 1 and 2 are known to the compiler; 0 stands for any other.
 #define DEFINE_WIDTH(p)                                                                                                \
@@ -138,26 +138,26 @@ static const tile_function narrow_tiles[4][6][2] = {
 };
 
 static tile_function narrow_tile(int32_t width, int32_t rows, int32_t stride) {
-    if (width < 4 || width > 7 || rows < 2 || stride > 2) return NULL;
+    if (width < 4 || width > 7 || rows < 2 || stride == 0) return NULL;
     return narrow_tiles[width - 4][rows - 2][stride - 1];
 }
 
 void lk_convolve_quantized_avx512vnni(const lk_quantized_convolution *c, int32_t block_begin, int32_t block_end,
                                       int32_t row_begin, int32_t row_end) {
-    const int stride_index = c->stride <= 2 ? c->stride : 0;
+    // In pixels: 1 and 2 have tiles of their own.
+    const int32_t stride = c->pixel_step == LK_CHANNEL_BLOCK ? 1 : c->pixel_step == 2 * LK_CHANNEL_BLOCK ? 2 : 0;
     const ptrdiff_t weight_block_stride =
         (ptrdiff_t)c->input_blocks * c->kernel_height * c->kernel_width * QUADS * QUAD_BYTES;
     const int32_t rows_at_once =
         NARROW_PIXELS / c->output_width < row_end - row_begin ? NARROW_PIXELS / c->output_width : row_end - row_begin;
-    if (narrow_tile(c->output_width, rows_at_once, c->stride)) {
+    if (narrow_tile(c->output_width, rows_at_once, stride)) {
         for (int32_t block = block_begin; block < block_end; block++)
             for (int32_t row = row_begin; row < row_end; row += rows_at_once) {
                 const int32_t rows = row_end - row < rows_at_once ? row_end - row : rows_at_once;
-                tile_function narrow = narrow_tile(c->output_width, rows, c->stride);
-                if (!narrow) narrow = tiles[c->output_width - 1][0][stride_index];
-                narrow(c, c->input + (ptrdiff_t)row * c->stride * c->input_row_stride,
-                       c->weights + block * weight_block_stride, weight_block_stride, block,
-                       row * c->output_row_stride);
+                tile_function narrow = narrow_tile(c->output_width, rows, stride);
+                if (!narrow) narrow = tiles[c->output_width - 1][0][stride];
+                narrow(c, c->input + row * c->row_step, c->weights + block * weight_block_stride, weight_block_stride,
+                       block, row * c->output_row_stride);
             }
         return;
     }
@@ -166,13 +166,12 @@ void lk_convolve_quantized_avx512vnni(const lk_quantized_convolution *c, int32_t
         const int32_t blocks = block_end - block < TILE_BLOCKS ? block_end - block : TILE_BLOCKS;
         const int8_t *weights = c->weights + block * weight_block_stride;
         for (int32_t row = row_begin; row < row_end; row++) {
-            const uint8_t *line = c->input + (ptrdiff_t)row * c->stride * c->input_row_stride;
+            const uint8_t *line = c->input + row * c->row_step;
             for (int32_t part = 0; part < parts; part++) {
                 const int32_t x = (int32_t)((int64_t)part * c->output_width / parts);
                 const int32_t end = (int32_t)((int64_t)(part + 1) * c->output_width / parts);
-                tiles[end - x - 1][blocks - 1][stride_index](
-                    c, line + (ptrdiff_t)x * c->stride * LK_CHANNEL_BLOCK, weights, weight_block_stride, block,
-                    row * c->output_row_stride + (ptrdiff_t)x * LK_CHANNEL_BLOCK);
+                tiles[end - x - 1][blocks - 1][stride](c, line + x * c->pixel_step, weights, weight_block_stride, block,
+                                                       row * c->output_row_stride + (ptrdiff_t)x * LK_CHANNEL_BLOCK);
             }
         }
     }

@@ -37,7 +37,7 @@ LK_INLINE void missing_sums(const int8_t *weights, ptrdiff_t count, int32x4_t su
 
 LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights,
                     const int32x4_t missing[VECTORS], int32_t block, ptrdiff_t output_offset, const int pixels) {
-    const ptrdiff_t step = (ptrdiff_t)c->stride * LK_CHANNEL_BLOCK;
+    const ptrdiff_t step = c->pixel_step;
     int32x4_t sums[TILE_PIXELS][VECTORS];
 #pragma clang loop unroll(full)
     for (int p = 0; p < pixels; p++)
@@ -47,7 +47,7 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
         const uint8_t *plane = input + input_block * c->input_block_stride;
         for (int32_t ky = 0; ky < c->kernel_height; ky++)
             for (int32_t kx = 0; kx < c->kernel_width; kx++) {
-                const uint8_t *taps = plane + ky * c->input_row_stride + kx * LK_CHANNEL_BLOCK;
+                const uint8_t *taps = plane + ky * c->tap_row_stride + kx * c->tap_stride;
                 int8x16_t x[TILE_PIXELS];
 #pragma clang loop unroll(full)
                 for (int p = 0; p < pixels; p++)
@@ -76,9 +76,9 @@ void lk_convolve_quantized_neondotprod(const lk_quantized_convolution *c, int32_
         int32x4_t missing[VECTORS];
         missing_sums(weights, weight_count, missing);
         for (int32_t row = row_begin; row < row_end; row++) {
-            const uint8_t *line = c->input + (ptrdiff_t)row * c->stride * c->input_row_stride;
+            const uint8_t *line = c->input + row * c->row_step;
             for (int32_t x = 0; x < c->output_width; x += TILE_PIXELS) {
-                const uint8_t *input = line + (ptrdiff_t)x * c->stride * LK_CHANNEL_BLOCK;
+                const uint8_t *input = line + x * c->pixel_step;
                 const ptrdiff_t at = row * c->output_row_stride + (ptrdiff_t)x * LK_CHANNEL_BLOCK;
                 switch (c->output_width - x) {
                 case 1: tile(c, input, weights, missing, block, at, 1); break;

@@ -14,9 +14,8 @@ void CONVOLVE_QUANTIZED(const lk_quantized_convolution *c, int32_t block_begin, 
                 for (int32_t input_block = 0; input_block < c->input_blocks; input_block++)
                     for (int32_t ky = 0; ky < c->kernel_height; ky++)
                         for (int32_t kx = 0; kx < c->kernel_width; kx++) {
-                            const uint8_t *pixel = c->input + input_block * c->input_block_stride +
-                                                   ((ptrdiff_t)row * c->stride + ky) * c->input_row_stride +
-                                                   ((ptrdiff_t)x * c->stride + kx) * LK_CHANNEL_BLOCK;
+                            const uint8_t *pixel = c->input + input_block * c->input_block_stride + row * c->row_step +
+                                                   ky * c->tap_row_stride + x * c->pixel_step + kx * c->tap_stride;
                             for (int quad = 0; quad < LK_CHANNEL_BLOCK; quad += 4, w += 4 * LK_CHANNEL_BLOCK)
                                 for (int o = 0; o < LK_CHANNEL_BLOCK; o++)
                                     for (int i = 0; i < 4; i++) sums[o] += pixel[quad + i] * w[o * 4 + i];

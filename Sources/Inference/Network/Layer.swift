@@ -6,8 +6,12 @@ protocol Layer: Sendable {
     var name: String { get }
     /// The names of the input tensors.
     var inputs: [String] { get }
+    /// The input that is read at the offsets that the output is written at, if any.
+    var residualInput: String? { get }
+    /// The tensor that the layer stands for; it computes nothing.
+    var constant: AlignedFloats? { get }
     var outputShape: TensorShape { get }
-    /// The zero padding around its input, in pixels.
+    /// The zero padding around its first input, in pixels.
     var padding: Int { get }
     var parameterCount: Int { get }
     /// Multiply-adds for one image.
@@ -27,6 +31,10 @@ protocol Layer: Sendable {
 
 extension Layer {
     var padding: Int { 0 }
+    var residualInput: String? { nil }
+    var constant: AlignedFloats? { nil }
+    var parameterCount: Int { 0 }
+    var multiplyAdds: Int { 0 }
     var parts: Int { 1 }
     var scratchCount: Int { 0 }
 }

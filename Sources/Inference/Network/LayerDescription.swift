@@ -2,7 +2,7 @@
 struct LayerDescription {
     let node: NetworkGraph.Node
     let input: TensorShape
-    let residual: TensorShape?
+    let others: [TensorShape]
     let file: SafeTensorsFile
     /// Nil in a network that computes in float32.
     let quantization: Quantization.Scales?
@@ -15,6 +15,21 @@ struct LayerDescription {
         case .linear(let linear): try LinearLayer(linear, self)
         case .cornerVotes(let stride): try CornerVotesLayer(stride: stride, self)
         case .l2Normalization: try L2NormalizationLayer(self)
+        case .maximumPooling(let pooling): try PoolingLayer(pooling, mean: false, self)
+        case .averagePooling(let pooling): try PoolingLayer(pooling, mean: true, self)
+        case .activation(let activation): try ActivationLayer(activation, self)
+        case .combination(let combination): try CombinationLayer(combination, self)
+        case .constant(let constant): try ConstantLayer(constant, self)
+        case .map: try MapLayer(self)
+        case .rearrangement(let rearrangement): try RearrangementLayer(rearrangement, self)
+        case .channelSelection(let selection): try ChannelSelectionLayer(selection, self)
+        case .concatenation(let concatenation): try ConcatenationLayer(concatenation, self)
+        case .padding(let padding): try PaddingLayer(padding, self)
+        case .reduction(let reduction): try ReductionLayer(reduction, self)
+        case .softmax(let axis): try SoftmaxLayer(axis: axis, self)
+        case .normalization(let normalization): try NormalizationLayer(normalization, self)
+        case .matrixProduct: try MatrixProductLayer(self)
+        case .resizing(let resizing): try ResizingLayer(resizing, self)
         }
     }
 
@@ -24,6 +39,22 @@ struct LayerDescription {
         }
         return value
     }
+
+    /// The number of elements of a shape that a file states.
+    func elementCount(_ shape: [Int]) throws(ModelError.Reason) -> Int {
+        var count = 1
+        for extent in shape {
+            let (product, overflow) = count.multipliedReportingOverflow(by: extent)
+            guard extent > 0, !overflow, product <= Self.mostElements else {
+                throw problem("has the impossible shape \(shape)")
+            }
+            count = product
+        }
+        return count
+    }
+
+    /// As many floats as a pass over one image may have.
+    private static let mostElements = 128 << 20
 
     func problem(_ words: String) -> ModelError.Reason { .unusableGraph("layer “\(node.name)” \(words)") }
 }

@@ -1,17 +1,18 @@
-/// The memory that a layer reads and writes: one tensor per image, `count` floats apart.
+/// The memory that a layer reads and writes: one tensor per image.
 struct LayerTensors {
     struct Slot {
         let base: UnsafeMutablePointer<Float>
+        let imageStride: Int
         let layout: TensorLayout
 
         func floats(_ image: Int) -> UnsafeMutablePointer<Float> {
             precondition(layout.element == .float32, "the tensor is int8")
-            return base + image * layout.count
+            return base + image * imageStride
         }
 
         func bytes(_ image: Int) -> UnsafeMutablePointer<UInt8> {
             precondition(layout.element == .uint8, "the tensor is float32")
-            return UnsafeMutableRawPointer(base + image * layout.count).assumingMemoryBound(to: UInt8.self)
+            return UnsafeMutableRawPointer(base + image * imageStride).assumingMemoryBound(to: UInt8.self)
         }
 
         /// Writes the zeros around an image; the memory may have held another tensor.
@@ -23,7 +24,33 @@ struct LayerTensors {
         }
     }
 
-    let input: Slot
-    let residual: Slot?
-    let output: Slot
+    let workspace: Workspace
+    let inputs: [TensorPlace]
+    let outputPlace: TensorPlace
+
+    var input: Slot { input(0) }
+    var output: Slot { outputPlace.slot(in: workspace) }
+
+    func input(_ index: Int) -> Slot { inputs[index].slot(in: workspace) }
+}
+
+/// Where a tensor is: in a workspace, or in a layer that holds it.
+struct TensorPlace: Sendable {
+    /// Of the tensor in a workspace, for one image.
+    let offset: Int
+    let layout: TensorLayout
+    /// The tensor is the same for every image.
+    let constant: AlignedFloats?
+
+    func slot(in workspace: Workspace) -> LayerTensors.Slot {
+        if let constant { return LayerTensors.Slot(base: constant.pointer, imageStride: 0, layout: layout) }
+        return LayerTensors.Slot(
+            base: workspace.memory.pointer + offset * workspace.batchCapacity, imageStride: layout.count, layout: layout
+        )
+    }
+}
+
+extension LayerTensors {
+    /// The tensor that a convolution adds to its result.
+    var residual: Slot? { inputs.count > 1 ? input(1) : nil }
 }

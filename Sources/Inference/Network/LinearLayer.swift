@@ -1,41 +1,73 @@
 import Compute
 
-/// `weight · x + bias` on a vector.
+/// `weight · x + bias` on a vector, or on the last axis of an array.
 struct LinearLayer: Layer {
     let name: String
     let inputs: [String]
     let outputShape: TensorShape
+    private let rows: Int
     private let inputLength: Int
+    private let outputs: Int
+    /// [outputs][inputs] for one row, and packed for the matrix kernel otherwise.
     private let weights: AlignedFloats
     private let bias: AlignedFloats
 
+    /// Blocks of sixteen outputs of a part: as many as a kernel's widest tile has.
+    private static let blocksPerPart = 2
+
     init(_ linear: NetworkGraph.Linear, _ description: LayerDescription) throws(ModelError.Reason) {
-        guard case .vector(let length) = description.input else {
+        let extents = description.input.extents
+        guard description.input.isRowMajor, let length = extents.last else {
             throw description.problem("is linear, but its input \(description.input.description) is not a vector")
         }
-        let outputs = try description.checked(linear.outputs, "outputs", in: 1...65_536)
+        outputs = try description.checked(linear.outputs, "outputs", in: 1...65_536)
         name = description.node.name
         inputs = [description.node.input]
         inputLength = length
-        outputShape = .vector(length: outputs)
+        rows = extents.dropLast().reduce(1, *)
+        let shape = Array(extents.dropLast()) + [outputs]
+        _ = try description.elementCount(shape)
+        outputShape = TensorShape(extents: shape)
         let flat = try description.file.floats(linear.weight, shape: [outputs, length])
-        weights = AlignedFloats(padding: flat, to: flat.count)
-        bias = AlignedFloats(padding: try description.file.floats(linear.bias, shape: [outputs]), to: outputs)
+        let block = TensorShape.channelBlock
+        weights =
+            rows == 1
+            ? AlignedFloats(padding: flat, to: flat.count)
+            : DirectConvolution.packed(flat, outputs: outputs, inputs: length, taps: 1)
+        bias = AlignedFloats(
+            padding: try description.file.floats(linear.bias, shape: [outputs]),
+            to: (outputs + block - 1) / block * block)
     }
 
-    var parameterCount: Int { outputShape.channels * (inputLength + 1) }
-    var multiplyAdds: Int { outputShape.channels * inputLength }
-    var summary: String { "linear" }
+    private var kernel: MatrixKernel { MatrixKernel(rows: rows, depth: inputLength, columns: outputs) }
+
+    var parameterCount: Int { outputs * (inputLength + 1) }
+    var multiplyAdds: Int { rows * outputs * inputLength }
+    var summary: String { rows == 1 ? "linear" : "linear, \(rows) rows" }
+    var parts: Int { rows == 1 ? 1 : (kernel.blocks + Self.blocksPerPart - 1) / Self.blocksPerPart }
+    var scratchCount: Int { rows == 1 ? 0 : kernel.scratchCount }
 
     func run(
         _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
         kernels: SIMDTarget
     ) {
+        guard rows == 1 else {
+            for part in parts {
+                let first = part * Self.blocksPerPart
+                for image in 0..<batch {
+                    kernel.run(
+                        tensors.input.floats(image), weights.pointer,
+                        blocks: first..<min(first + Self.blocksPerPart, kernel.blocks), bias: bias.pointer,
+                        to: tensors.output.floats(image), scratch: scratch, kernels: kernels)
+                }
+            }
+            return
+        }
         for image in 0..<batch {
             let output = tensors.output.floats(image)
             kernels.table.dot_products(
-                tensors.input.floats(image), weights.pointer, inputLength, outputShape.channels, inputLength, output)
-            for index in 0..<outputShape.channels { output[index] += bias.pointer[index] }
+                tensors.input.floats(image), weights.pointer, inputLength, outputs, inputLength, output)
+            for index in 0..<outputs { output[index] += bias.pointer[index] }
         }
     }
 }

@@ -12,15 +12,18 @@ struct MemoryPlan: Sendable {
 
     init(image: String, imageShape: TensorShape, layers: [any Layer], bytes: Set<String> = []) {
         var borders: [String: Int] = [:]
-        for layer in layers { borders[layer.inputs[0]] = max(borders[layer.inputs[0]] ?? 0, layer.padding) }
+        for layer in layers where layer.padding > 0 {
+            borders[layer.inputs[0]] = max(borders[layer.inputs[0]] ?? 0, layer.padding)
+        }
         // A residual is read at the offsets that the output is written at.
         var settled = false
         while !settled {
             settled = true
-            for layer in layers where layer.inputs.count > 1 {
-                let common = max(borders[layer.name] ?? 0, borders[layer.inputs[1]] ?? 0)
-                if borders[layer.name] != common || borders[layer.inputs[1]] != common { settled = false }
-                (borders[layer.name], borders[layer.inputs[1]]) = (common, common)
+            for layer in layers {
+                guard let residual = layer.residualInput else { continue }
+                let common = max(borders[layer.name] ?? 0, borders[residual] ?? 0)
+                if borders[layer.name] != common || borders[residual] != common { settled = false }
+                (borders[layer.name], borders[residual]) = (common, common)
             }
         }
 
@@ -28,7 +31,9 @@ struct MemoryPlan: Sendable {
         for (step, layer) in layers.enumerated() {
             for input in layer.inputs { lastUse[input] = step }
         }
-        let tensors = [(name: image, shape: imageShape)] + layers.map { (name: $0.name, shape: $0.outputShape) }
+        let tensors =
+            [(name: image, shape: imageShape, isConstant: false)]
+            + layers.map { (name: $0.name, shape: $0.outputShape, isConstant: $0.constant != nil) }
         var layouts: [String: TensorLayout] = [:]
         var offsets: [String: Int] = [:]
         var live: [(range: Range<Int>, until: Int)] = []
@@ -38,6 +43,8 @@ struct MemoryPlan: Sendable {
             let layout = TensorLayout(
                 shape: tensor.shape, border: borders[tensor.name] ?? 0,
                 element: bytes.contains(tensor.name) ? .uint8 : .float32)
+            layouts[tensor.name] = layout
+            if tensor.isConstant { continue }
             live.removeAll { $0.until < step }
             live.sort { $0.range.lowerBound < $1.range.lowerBound }
             var offset = 0
@@ -45,7 +52,6 @@ struct MemoryPlan: Sendable {
                 offset = max(offset, other.range.upperBound)
             }
             live.append((offset..<(offset + layout.count), lastUse[tensor.name] ?? .max))
-            layouts[tensor.name] = layout
             offsets[tensor.name] = offset
             end = max(end, offset + layout.count)
         }

@@ -9,29 +9,18 @@ package struct Network: Sendable {
     let plan: MemoryPlan
     private let steps: [Step]
     private let imageLayout: TensorLayout
-    private let cornersPlace: Place?
+    private let cornersPlace: TensorPlace?
+    private let outputPlace: TensorPlace
     package let outputDimension: Int
 
     /// A layer with the places of its tensors, so that a pass needs no dictionary lookups.
     private struct Step: Sendable {
         let layer: any Layer
-        let input: Place
-        let residual: Place?
-        let output: Place
+        let inputs: [TensorPlace]
+        let output: TensorPlace
 
         func tensors(in workspace: Workspace) -> LayerTensors {
-            LayerTensors(
-                input: input.slot(in: workspace), residual: residual?.slot(in: workspace),
-                output: output.slot(in: workspace))
-        }
-    }
-
-    private struct Place: Sendable {
-        let offset: Int
-        let layout: TensorLayout
-
-        func slot(in workspace: Workspace) -> LayerTensors.Slot {
-            LayerTensors.Slot(base: workspace.memory.pointer + offset * workspace.batchCapacity, layout: layout)
+            LayerTensors(workspace: workspace, inputs: inputs, outputPlace: output)
         }
     }
 
@@ -60,10 +49,10 @@ package struct Network: Sendable {
                 return shape
             }
             guard shapes[node.name] == nil else { throw .unusableGraph("two layers are called “\(node.name)”") }
-            var residual: TensorShape?
-            if let name = node.residual { residual = try shape(name) }
+            var others: [TensorShape] = []
+            for name in node.otherInputs { others.append(try shape(name)) }
             let description = LayerDescription(
-                node: node, input: try shape(node.input), residual: residual, file: file,
+                node: node, input: try shape(node.input), others: others, file: file,
                 quantization: quantization?.scales(for: node))
             let layer = try description.makeLayer()
             try Self.checkMemory(
@@ -85,23 +74,25 @@ package struct Network: Sendable {
             image: Self.imageName, imageShape: .image(width: input.width, height: input.height), layers: layers,
             bytes: Set(quantization?.scales.keys ?? [:].keys))
         try Self.checkMemory(plan.count + plan.scratchCount, of: "a pass over one image")
-        func place(_ name: String) throws(ModelError.Reason) -> Place {
-            guard let offset = plan.offsets[name], let layout = plan.layouts[name] else {
-                throw .unusableGraph("“\(name)” has no place in memory")
-            }
-            return Place(offset: offset, layout: layout)
+        let constants = Dictionary(
+            uniqueKeysWithValues: layers.compactMap { layer in
+                layer.constant.map { (layer.name, $0) }
+            })
+        func place(_ name: String) throws(ModelError.Reason) -> TensorPlace {
+            guard let layout = plan.layouts[name] else { throw .unusableGraph("“\(name)” has no place in memory") }
+            return TensorPlace(offset: plan.offsets[name] ?? 0, layout: layout, constant: constants[name])
         }
         var steps: [Step] = []
-        for layer in layers {
-            steps.append(
-                Step(
-                    layer: layer, input: try place(layer.inputs[0]),
-                    residual: layer.inputs.count > 1 ? try place(layer.inputs[1]) : nil, output: try place(layer.name)))
+        for layer in layers where layer.constant == nil {
+            var inputs: [TensorPlace] = []
+            for input in layer.inputs { inputs.append(try place(input)) }
+            steps.append(Step(layer: layer, inputs: inputs, output: try place(layer.name)))
         }
         self.graph = graph
         self.layers = layers
         self.plan = plan
         self.steps = steps
+        outputPlace = try place(last.name)
         imageLayout = try place(Self.imageName).layout
         cornersPlace = if let corners = graph.corners { try place(corners) } else { nil }
         outputDimension = length
@@ -163,8 +154,7 @@ package struct Network: Sendable {
 
     /// The output for one image, valid until the workspace is used again.
     package func output(_ image: Int, in workspace: Workspace) -> UnsafeBufferPointer<Float> {
-        guard let last = steps.last else { preconditionFailure("a network has layers") }
-        return UnsafeBufferPointer(start: last.output.slot(in: workspace).floats(image), count: outputDimension)
+        UnsafeBufferPointer(start: outputPlace.slot(in: workspace).floats(image), count: outputDimension)
     }
 
     /// x and y of the four corners in pixels of the input, valid until the workspace is used again.

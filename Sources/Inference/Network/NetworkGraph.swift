@@ -5,7 +5,8 @@
 public struct NetworkGraph: Sendable, Codable {
     /// The version of this description that the program reads.
     public static let version = 1
-    package static let metadataKey = "lookalike.graph"
+    /// The key of the description in a model file's metadata.
+    public static let metadataKey = "lookalike.graph"
 
     /// The input image: RGB in 0...1, normalized per channel as `(value - mean) / std`.
     public struct Input: Sendable, Codable, Equatable {
@@ -17,6 +18,14 @@ public struct NetworkGraph: Sendable, Codable {
         public var mean: [Float]
         /// Per channel: red, green, blue.
         public var std: [Float]
+
+        /// An image; it is checked when a network is built from the graph.
+        public init(width: Int, height: Int, mean: [Float], std: [Float]) {
+            self.width = width
+            self.height = height
+            self.mean = mean
+            self.std = std
+        }
 
         private enum CodingKeys: String, CodingKey, CaseIterable { case width, height, mean, std }
 
@@ -39,6 +48,13 @@ public struct NetworkGraph: Sendable, Codable {
         public var input: String
         /// What the layer computes.
         public var operation: Operation
+
+        /// A layer; it is checked when a network is built from the graph.
+        public init(name: String, input: String, operation: Operation) {
+            self.name = name
+            self.input = input
+            self.operation = operation
+        }
     }
 
     /// The version of the description, see the static `version`.
@@ -52,6 +68,15 @@ public struct NetworkGraph: Sendable, Codable {
     /// The node, if any, that localizes the object: eight numbers, x and y of its corners in pixels of the input,
     /// clockwise from its top left.
     public var corners: String?
+
+    /// A graph of the current version; it is checked when a network is built from it.
+    public init(name: String, input: Input, nodes: [Node], corners: String? = nil) {
+        version = Self.version
+        self.name = name
+        self.input = input
+        self.nodes = nodes
+        self.corners = corners
+    }
 
     private enum CodingKeys: String, CodingKey, CaseIterable { case version, name, input, nodes, corners }
 

@@ -1,3 +1,4 @@
+import CKernels
 import Foundation
 
 /// Which tensors of a network are int8, and their scales.
@@ -21,9 +22,9 @@ package struct Quantization: Sendable {
             ranges.values.allSatisfy({ $0.isFinite && $0 > 0 })
         else { throw .malformed("its “\(Self.metadataKey)” is not a map from names to positive numbers") }
         var scales: [String: Float] = [:]
-        for node in graph.nodes where node.convolution?.relu == true {
-            let readers = graph.nodes.filter { $0.input == node.name || $0.residual == node.name }
-            guard !readers.isEmpty, readers.allSatisfy({ $0.convolution != nil }) else { continue }
+        for node in graph.nodes where node.convolution?.relu == true && node.hasInt8Kernel {
+            let readers = graph.nodes.filter { $0.input == node.name || $0.otherInputs.contains(node.name) }
+            guard !readers.isEmpty, readers.allSatisfy(\.hasInt8Kernel) else { continue }
             guard let range = ranges[node.name] else {
                 throw .unusableGraph("“\(Self.metadataKey)” has no range for “\(node.name)”")
             }
@@ -46,5 +47,15 @@ package struct Quantization: Sendable {
 
     func scales(for node: NetworkGraph.Node) -> Scales {
         Scales(input: scales[node.input], residual: node.residual.flatMap { scales[$0] }, output: scales[node.name])
+    }
+}
+
+extension NetworkGraph.Node {
+    /// Whether the layer can read int8: a dense convolution without an activation other than ReLU.
+    fileprivate var hasInt8Kernel: Bool {
+        guard let convolution else { return false }
+        // Weights are packed in blocks of at most so many taps.
+        return convolution.groups == 1 && convolution.activation == nil
+            && convolution.kernel.height * convolution.kernel.width <= Int(LK_MOST_TAPS)
     }
 }

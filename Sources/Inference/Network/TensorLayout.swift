@@ -21,10 +21,10 @@ package struct TensorLayout: Sendable {
         switch shape {
         case .image: (pixelStride, blocks) = (4, 1)
         case .map(let channels, _, _): (pixelStride, blocks) = (block, (channels + block - 1) / block)
-        case .vector: (pixelStride, blocks) = (1, 1)
+        case .vector, .array: (pixelStride, blocks) = (1, 1)
         }
-        if case .vector(let length) = shape {
-            (rowStride, blockStride) = (length, length)
+        if shape.isRowMajor {
+            (rowStride, blockStride) = (shape.elementCount, shape.elementCount)
         } else {
             rowStride = (shape.width + 2 * border) * pixelStride
             blockStride = rowStride * (shape.height + 2 * border)

@@ -9,5 +9,8 @@ protocol ConvolutionMethod: Sendable {
     /// Floats of scratch memory per part.
     var scratchCount: Int { get }
 
+    /// The blocks and rows of the output that a part computes.
+    func region(_ part: Int) -> (blocks: Range<Int32>, rows: Range<Int32>)
+
     func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
 }

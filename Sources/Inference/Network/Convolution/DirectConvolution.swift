@@ -14,7 +14,7 @@ struct DirectConvolution: ConvolutionMethod {
     init(_ geometry: ConvolutionGeometry, weights: [Float], bias: [Float], outputScale: Float?) {
         self.geometry = geometry
         self.weights = Self.packed(
-            weights, outputs: geometry.outputs, inputs: geometry.inputChannels, taps: geometry.kernel * geometry.kernel)
+            weights, outputs: geometry.outputs, inputs: geometry.inputChannels, taps: geometry.taps)
         self.bias = AlignedFloats(padding: bias, to: geometry.outputBlocks * TensorShape.channelBlock)
         self.outputScale = outputScale
         blockParts = BlockParts(geometry)
@@ -48,6 +48,8 @@ struct DirectConvolution: ConvolutionMethod {
     var parts: Int { blockParts.count }
     var scratchCount: Int { 0 }
 
+    func region(_ part: Int) -> (blocks: Range<Int32>, rows: Range<Int32>) { blockParts[part] }
+
     func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
     {
         let input = tensors.input.layout
@@ -56,18 +58,20 @@ struct DirectConvolution: ConvolutionMethod {
         var convolution = lk_convolution()
         convolution.input = UnsafePointer(tensors.input.floats(image) + geometry.firstTap(in: input))
         convolution.input_block_stride = input.blockStride
-        convolution.input_row_stride = input.rowStride
-        convolution.input_pixel_stride = Int32(input.pixelStride)
+        convolution.row_step = geometry.rowStep(in: input)
+        convolution.pixel_step = geometry.pixelStep(in: input)
+        convolution.tap_row_stride = geometry.tapRowStride(in: input)
+        convolution.tap_stride = geometry.tapStride(in: input)
         convolution.input_channels = Int32(geometry.inputChannels)
         convolution.weights = UnsafePointer(weights.pointer)
         convolution.bias = UnsafePointer(bias.pointer)
         convolution.residual = tensors.residual.map { UnsafePointer($0.floats(image) + $0.layout.origin) }
         convolution.output_block_stride = output.blockStride
         convolution.output_row_stride = output.rowStride
+        convolution.output_pixel_stride = output.pixelStride
         convolution.output_width = Int32(geometry.width)
-        convolution.kernel_height = Int32(geometry.kernel)
-        convolution.kernel_width = Int32(geometry.kernel)
-        convolution.stride = Int32(geometry.stride)
+        convolution.kernel_height = Int32(geometry.kernel.height)
+        convolution.kernel_width = Int32(geometry.kernel.width)
         convolution.relu = geometry.relu
         if let outputScale {
             convolution.quantized_output = tensors.output.bytes(image) + output.origin

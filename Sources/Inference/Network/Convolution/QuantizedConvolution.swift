@@ -26,7 +26,7 @@ struct QuantizedConvolution: ConvolutionMethod {
     ) {
         self.geometry = geometry
         let block = TensorShape.channelBlock
-        let taps = geometry.kernel * geometry.kernel
+        let taps = geometry.taps
         let steps = AlignedFloats(count: geometry.outputBlocks * block)
         let packed = AlignedBytes(count: geometry.outputBlocks * geometry.inputBlocks * taps * block * block)
         _ = concurrentMap(geometry.outputBlocks, threads: availableThreadCount) { outputBlock in
@@ -49,6 +49,8 @@ struct QuantizedConvolution: ConvolutionMethod {
     var parts: Int { blockParts.count }
     var scratchCount: Int { 0 }
 
+    func region(_ part: Int) -> (blocks: Range<Int32>, rows: Range<Int32>) { blockParts[part] }
+
     func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
     {
         let input = tensors.input.layout
@@ -57,7 +59,10 @@ struct QuantizedConvolution: ConvolutionMethod {
         var convolution = lk_quantized_convolution()
         convolution.input = UnsafePointer(tensors.input.bytes(image) + geometry.firstTap(in: input))
         convolution.input_block_stride = input.blockStride
-        convolution.input_row_stride = input.rowStride
+        convolution.row_step = geometry.rowStep(in: input)
+        convolution.pixel_step = geometry.pixelStep(in: input)
+        convolution.tap_row_stride = geometry.tapRowStride(in: input)
+        convolution.tap_stride = geometry.tapStride(in: input)
         convolution.input_blocks = Int32(geometry.inputBlocks)
         convolution.weights = UnsafePointer(weights.pointer)
         convolution.scales = UnsafePointer(scales.pointer)
@@ -78,9 +83,8 @@ struct QuantizedConvolution: ConvolutionMethod {
         convolution.output_block_stride = output.blockStride
         convolution.output_row_stride = output.rowStride
         convolution.output_width = Int32(geometry.width)
-        convolution.kernel_height = Int32(geometry.kernel)
-        convolution.kernel_width = Int32(geometry.kernel)
-        convolution.stride = Int32(geometry.stride)
+        convolution.kernel_height = Int32(geometry.kernel.height)
+        convolution.kernel_width = Int32(geometry.kernel.width)
         convolution.relu = geometry.relu
         kernels.table.convolve_quantized(
             &convolution, blocks.lowerBound, blocks.upperBound, rows.lowerBound, rows.upperBound)

@@ -28,7 +28,8 @@ struct WinogradConvolution: ConvolutionMethod {
     /// Whether the saved products outweigh the larger weights. If few outputs share a weight, reading it takes longer
     /// than multiplying with it.
     static func isFaster(for geometry: ConvolutionGeometry) -> Bool {
-        geometry.kernel == 3 && geometry.stride == 1 && geometry.padding == 1
+        geometry.kernel == 3 && geometry.stride == 1 && geometry.padding == 1 && geometry.dilation == 1
+            && geometry.groups == 1
             && min(geometry.width, geometry.height) >= 8
             && geometry.inputChannels >= 16 && geometry.outputs >= 16
     }
@@ -79,6 +80,15 @@ struct WinogradConvolution: ConvolutionMethod {
             * (geometry.inputBlocks + min(Self.blocksPerPart, geometry.outputBlocks))
     }
 
+    func region(_ part: Int) -> (blocks: Range<Int32>, rows: Range<Int32>) {
+        let row = part / outputParts * tileRowsPerPart * Self.outputSide
+        let block = part % outputParts * Self.blocksPerPart
+        return (
+            Int32(block)..<Int32(min(block + Self.blocksPerPart, geometry.outputBlocks)),
+            Int32(row)..<Int32(min(row + tileRowsPerPart * Self.outputSide, geometry.height))
+        )
+    }
+
     func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
     {
         let input = tensors.input.layout
@@ -103,12 +113,13 @@ struct WinogradConvolution: ConvolutionMethod {
 
         var product = lk_convolution()
         product.input_block_stride = tiles * block
-        product.input_pixel_stride = Int32(block)
+        product.pixel_step = block
         product.input_channels = Int32(geometry.inputChannels)
         product.bias = UnsafePointer(noBias.pointer)
         product.output_block_stride = tiles * block
+        product.output_pixel_stride = block
         product.output_width = Int32(tiles)
-        (product.kernel_height, product.kernel_width, product.stride) = (1, 1, 1)
+        (product.kernel_height, product.kernel_width) = (1, 1)
         for component in 0..<Self.components {
             product.input = UnsafePointer(scratch + component * inputComponent)
             product.weights = UnsafePointer(weights[component].pointer + firstBlock * geometry.inputChannels * block)

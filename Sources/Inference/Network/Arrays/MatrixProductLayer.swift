@@ -1,0 +1,57 @@
+import Compute
+
+/// The matrix product of two arrays: of the last two axes, for each element of the axes before them.
+struct MatrixProductLayer: Layer {
+    let name: String
+    let inputs: [String]
+    let outputShape: TensorShape
+    private let kernel: MatrixKernel
+    /// Where the matrices of each product begin, in matrices.
+    private let pairs: [(left: Int, right: Int)]
+    private let zeros: AlignedFloats
+
+    init(_ description: LayerDescription) throws(ModelError.Reason) {
+        let (left, right) = (description.input, description.others[0])
+        let (a, b) = (left.extents, right.extents)
+        guard left.isRowMajor, right.isRowMajor, a.count >= 2, b.count >= 2, a[a.count - 1] == b[b.count - 2],
+            let walk = BroadcastWalk(Array(a.dropLast(2)) + [1], Array(b.dropLast(2)) + [1])
+        else { throw description.problem("multiplies \(left.description) by \(right.description)") }
+        kernel = MatrixKernel(rows: a[a.count - 2], depth: a[a.count - 1], columns: b[b.count - 1])
+        let shape = Array(walk.extents.dropLast()) + [kernel.rows, kernel.columns]
+        _ = try description.elementCount(shape)
+        name = description.node.name
+        inputs = [description.node.input] + description.node.otherInputs
+        outputShape = TensorShape(extents: shape)
+        var pairs: [(left: Int, right: Int)] = []
+        walk.forEachRow { left, right, _ in
+            for index in 0..<walk.innerCount {
+                pairs.append((left + index * walk.innerLeft, right + index * walk.innerRight))
+            }
+        }
+        self.pairs = pairs
+        zeros = AlignedFloats(count: kernel.blocks * TensorShape.channelBlock)
+    }
+
+    var multiplyAdds: Int { pairs.count * kernel.rows * kernel.depth * kernel.columns }
+    var summary: String { "matrix product with \(inputs[1])" }
+    var parts: Int { pairs.count }
+    var scratchCount: Int { kernel.packedCount + kernel.scratchCount }
+
+    func run(
+        _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
+        kernels: SIMDTarget
+    ) {
+        let (leftCount, rightCount) = (kernel.rows * kernel.depth, kernel.depth * kernel.columns)
+        for image in 0..<batch {
+            let (left, right) = (tensors.input(0).floats(image), tensors.input(1).floats(image))
+            let output = tensors.output.floats(image)
+            for part in parts {
+                kernel.pack(right + pairs[part].right * rightCount, to: scratch)
+                kernel.run(
+                    left + pairs[part].left * leftCount, scratch, blocks: 0..<kernel.blocks, bias: zeros.pointer,
+                    to: output + part * kernel.rows * kernel.columns, scratch: scratch + kernel.packedCount,
+                    kernels: kernels)
+            }
+        }
+    }
+}
