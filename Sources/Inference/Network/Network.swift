@@ -147,6 +147,33 @@ package struct Network: Sendable {
         }
     }
 
+    /// The values in each of some maps for the images that were written into the workspace, one image after another.
+    ///
+    /// - Parameter body: called with a map's name and its values, the gaps of a last block left out.
+    package func observe(
+        _ names: Set<String>, in workspace: Workspace, batch: Int, kernels: SIMDTarget,
+        _ body: (_ name: String, _ values: [Float]) -> Void
+    ) {
+        for image in 0..<batch { imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count) }
+        for step in steps {
+            let tensors = step.tensors(in: workspace)
+            for image in 0..<batch { tensors.output.clearBorder(image) }
+            step.layer.run(
+                0..<step.layer.parts, tensors: tensors, batch: batch, scratch: workspace.scratch(0), kernels: kernels)
+            guard names.contains(step.layer.name) else { continue }
+            let shape = step.layer.outputShape
+            var values = [Float](repeating: 0, count: shape.elementCount)
+            for image in 0..<batch {
+                values.withUnsafeMutableBufferPointer { buffer in
+                    guard let start = buffer.baseAddress else { return }
+                    let source = tensors.output.rowMajor(image, scratch: start)
+                    if source != UnsafePointer(start) { start.update(from: source, count: shape.elementCount) }
+                }
+                body(step.layer.name, values)
+            }
+        }
+    }
+
     /// Memory for passes over up to `batchCapacity` images on up to `threads` threads.
     package func makeWorkspace(batchCapacity: Int, threads: Int) -> Workspace {
         Workspace(plan: plan, batchCapacity: batchCapacity, threads: threads, parts: steps.map { $0.layer.parts + 1 })

@@ -4,9 +4,11 @@ import Foundation
 /// Which tensors of a network are int8, and their scales.
 ///
 /// The metadata of a file has the activation range of each tensor (``metadataKey``, JSON: name to number), calibrated
-/// on training images; larger values are clamped. A tensor is int8 if a convolution with ReLU writes it and only
-/// convolutions read it.
+/// on training images; larger values are clamped. A tensor is int8 if a dense convolution with ReLU writes it, only
+/// dense convolutions read it, and a kernel exists for each of them. Instead of a number a tensor may have `null`: it
+/// stays float32, because int8 is not exact enough there.
 package struct Quantization: Sendable {
+    /// The key of the ranges in a model file's metadata.
     package static let metadataKey = "lookalike.activation_ranges"
 
     /// The value of one step, by tensor.
@@ -15,27 +17,52 @@ package struct Quantization: Sendable {
     /// Nil if the file has no ranges.
     ///
     /// - Throws: `malformed` if a range is not a positive number; `unusableGraph` if the graph has a tensor without a
-    ///   range, or mixes int8 and float32 in a way that no kernel supports.
+    ///   range.
     package init?(of file: SafeTensorsFile, graph: NetworkGraph) throws(ModelError.Reason) {
         guard let text = file.metadata[Self.metadataKey] else { return nil }
-        guard let ranges = try? JSONDecoder().decode([String: Float].self, from: Data(text.utf8)),
-            ranges.values.allSatisfy({ $0.isFinite && $0 > 0 })
+        guard let ranges = try? JSONDecoder().decode([String: Float?].self, from: Data(text.utf8)),
+            ranges.values.allSatisfy({ $0.map { $0.isFinite && $0 > 0 } ?? true })
         else { throw .malformed("its “\(Self.metadataKey)” is not a map from names to positive numbers") }
         var scales: [String: Float] = [:]
-        for node in graph.nodes where node.convolution?.relu == true && node.hasInt8Kernel {
-            let readers = graph.nodes.filter { $0.input == node.name || $0.otherInputs.contains(node.name) }
-            guard !readers.isEmpty, readers.allSatisfy(\.hasInt8Kernel) else { continue }
-            guard let range = ranges[node.name] else {
-                throw .unusableGraph("“\(Self.metadataKey)” has no range for “\(node.name)”")
+        for name in Self.candidates(in: graph) {
+            guard let range = ranges[name] else {
+                throw .unusableGraph("“\(Self.metadataKey)” has no range for “\(name)”")
             }
-            scales[node.name] = range / 255
+            if let range { scales[name] = range / 255 }
         }
-        for node in graph.nodes where node.convolution != nil && scales[node.input] == nil {
-            guard node.residual == nil || scales[node.residual ?? ""] == nil && scales[node.name] == nil else {
-                throw .unusableGraph("layer “\(node.name)” adds int8 to float32")
+        self.scales = Self.computable(scales, in: graph)
+    }
+
+    /// The tensors that need a range.
+    package static func candidates(in graph: NetworkGraph) -> [String] {
+        var readers: [String: [NetworkGraph.Node]] = [:]
+        for node in graph.nodes {
+            for input in [node.input] + node.otherInputs { readers[input, default: []].append(node) }
+        }
+        return graph.nodes.filter { node in
+            guard node.convolution?.relu == true, node.hasInt8Kernel, let readers = readers[node.name] else {
+                return false
+            }
+            return readers.allSatisfy(\.hasInt8Kernel)
+        }.map(\.name)
+    }
+
+    /// A convolution whose input is float32 reads and writes nothing else than float32 if it has a residual.
+    private static func computable(_ scales: [String: Float], in graph: NetworkGraph) -> [String: Float] {
+        var scales = scales
+        var settled = false
+        while !settled {
+            settled = true
+            for node in graph.nodes where scales[node.input] == nil {
+                guard let residual = node.residual, scales[residual] != nil || scales[node.name] != nil else {
+                    continue
+                }
+                scales[residual] = nil
+                scales[node.name] = nil
+                settled = false
             }
         }
-        self.scales = scales
+        return scales
     }
 
     /// The scales that a layer needs.
@@ -51,7 +78,7 @@ package struct Quantization: Sendable {
 }
 
 extension NetworkGraph.Node {
-    /// Whether the layer can read int8: a dense convolution without an activation other than ReLU.
+    /// Whether the layer can read and write int8: a dense convolution without an activation other than ReLU.
     fileprivate var hasInt8Kernel: Bool {
         guard let convolution else { return false }
         // Weights are packed in blocks of at most so many taps.
