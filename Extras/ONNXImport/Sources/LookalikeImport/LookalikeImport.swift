@@ -1,0 +1,147 @@
+import ArgumentParser
+import Foundation
+import Lookalike
+import ONNXImport
+
+@main
+struct LookalikeImport: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lookalike-import", abstract: "Makes a model file of a network in ONNX format.")
+
+    @Argument(help: "The network, an .onnx file.", completion: .file(extensions: ["onnx"]))
+    var network: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The model file to write; the network's name with .safetensors without it.", valueName: "file"),
+        completion: .file(extensions: ["safetensors"]))
+    var output: String?
+
+    @Option(help: ArgumentHelp("The side of the input in pixels, for a network that takes any size.", valueName: "n"))
+    var inputSize: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Three numbers that are subtracted from red, green and blue in 0…1; those of ImageNet without it.",
+            valueName: "r,g,b"))
+    var mean: ChannelValues?
+
+    @Option(
+        help: ArgumentHelp(
+            "Three numbers that the differences are divided by; those of ImageNet without it.", valueName: "r,g,b"))
+    var std: ChannelValues?
+
+    @Option(help: ArgumentHelp("The tensor that becomes the print; the first output without it.", valueName: "name"))
+    var tensor: String?
+
+    @Option(help: ArgumentHelp("What the model is called; the file's name without it.", valueName: "name"))
+    var name: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The distance up to which a search accepts a match, 0…2; the file has no match threshold without it.",
+            valueName: "d"))
+    var maxDistance: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "A folder or manifest of images like those that will be indexed, to measure the ranges that int8 needs.",
+            valueName: "folder"),
+        completion: .directory)
+    var calibrate: String?
+
+    // For checks against other programs.
+    @Flag(help: ArgumentHelp("Leave the print as the network gives it.", visibility: .hidden))
+    var raw = false
+
+    @Option(help: ArgumentHelp("An initializer to compute with as if it depended on the image.", visibility: .hidden))
+    var variable: [String] = []
+
+    @Option(help: ArgumentHelp("An image whose print to write, as JSON.", visibility: .hidden))
+    var embed: [String] = []
+
+    func run() throws {
+        let source = URL(fileURLWithPath: network)
+        var options = ImportOptions(
+            name: name ?? source.deletingPathExtension().lastPathComponent, inputSize: inputSize,
+            mean: mean?.values ?? ImportOptions.imageNetMean, std: std?.values ?? ImportOptions.imageNetStd,
+            tensor: tensor)
+        options.normalizesPrint = !raw
+        options.variables = Set(variable)
+        let imported = try ImportedNetwork(contentsOf: source, options: options)
+        var data = try imported.modelFile(matchThreshold: maxDistance)
+        let target =
+            output.map { URL(fileURLWithPath: $0) }
+            ?? source.deletingPathExtension().appendingPathExtension("safetensors")
+        // Checks every layer before anything is written.
+        let model = try FeaturePrintModel(data, named: target.path, precision: .float32)
+        for image in embed {
+            let pixels = try PixelBuffer(contentsOf: URL(fileURLWithPath: image))
+            let vector = try model.featurePrint(for: pixels).vector
+            print(String(decoding: try JSONEncoder().encode(vector), as: UTF8.self))
+        }
+        guard embed.isEmpty else { return }
+        if let calibrate { data = try calibrated(imported, folder: calibrate) }
+        try data.write(to: target, options: .atomic)
+        let summary = model.summary
+        print(
+            "\(target.path): \(summary.rows.count) layers, \(summary.parameters) parameters, "
+                + "\(summary.multiplyAdds / 1_000_000) million multiply-adds")
+        print("input \(model.inputSize.width)×\(model.inputSize.height) RGB, prints of \(model.dimension) dimensions")
+        if maxDistance == nil {
+            print("The file has no match threshold; --max-distance sets one, here or at a search.")
+        }
+        print("The file localizes no objects and brings no local features: matches are by prints alone.")
+    }
+
+    func validate() throws {
+        if let maxDistance, !(0...2).contains(maxDistance) {
+            throw ValidationError("--max-distance must be between 0 and 2.")
+        }
+    }
+
+    /// The images of a calibration: more change little.
+    private static let mostImages = 64
+
+    private func calibrated(_ network: ImportedNetwork, folder: String) throws -> Data {
+        let source = try ImageSource.items(at: URL(fileURLWithPath: folder))
+        for problem in source.problems { report(problem) }
+        // Evenly over the folder, whose neighbors may be alike.
+        let count = min(source.items.count, Self.mostImages)
+        let images = (0..<count).compactMap { index -> PixelBuffer? in
+            let path = source.items[index * source.items.count / count].entity.image
+            do {
+                return try PixelBuffer(contentsOf: URL(fileURLWithPath: path))
+            } catch {
+                report(error)
+                return nil
+            }
+        }
+        guard !images.isEmpty else { throw ValidationError("“\(folder)” has no image to calibrate with.") }
+        let calibration = try Calibration(of: network, images: images, matchThreshold: maxDistance)
+        guard let cosines = calibration.cosines else {
+            print("int8: no layer of this network has an int8 kernel; it is computed in float32.")
+            return calibration.modelFile
+        }
+        print(
+            "int8: \(calibration.quantizedTensors) tensors; cosine to float32 over \(images.count) images: mean "
+                + String(format: "%.4f, smallest %.4f", cosines.mean, cosines.smallest))
+        if !calibration.float32Tensors.isEmpty {
+            print("float32, because int8 is not exact enough: \(calibration.float32Tensors.joined(separator: ", "))")
+        }
+        return calibration.modelFile
+    }
+
+    private func report(_ problem: any Error) { FileHandle.standardError.write(Data("\(problem)\n".utf8)) }
+}
+
+/// A number for red, green and blue.
+struct ChannelValues: ExpressibleByArgument {
+    let values: [Float]
+
+    init?(argument: String) {
+        let values = argument.split(separator: ",").map { Float($0) }
+        guard values.count == 3, values.allSatisfy({ $0?.isFinite == true }) else { return nil }
+        self.values = values.compactMap(\.self)
+    }
+}

@@ -1,0 +1,42 @@
+import Lookalike
+
+/// A network that is put together node by node, with its weights.
+struct GraphBuilder {
+    /// A tensor of the network's own.
+    struct Weight {
+        var shape: [Int]
+        var values: [Float]
+    }
+
+    private(set) var nodes: [NetworkGraph.Node] = []
+    private(set) var weights: [String: Weight] = [:]
+    /// Sums of two maps of the same shape.
+    var sumsOfEqualMaps: Set<String> = []
+    private var names: Set<String> = ["image"]
+    /// The tensor names too are unique: a weight is named after its layer.
+    private var weightNames: Set<String> = []
+
+    /// Adds a layer; its name is `name` or one made of it.
+    mutating func add(_ name: String, input: String, _ operation: NetworkGraph.Operation) -> String {
+        let name = Self.unique(name, in: &names)
+        nodes.append(NetworkGraph.Node(name: name, input: input, operation: operation))
+        return name
+    }
+
+    /// Adds a tensor; its name is `name` or one made of it.
+    mutating func addWeight(_ name: String, _ values: [Float], shape: [Int]) -> String {
+        let name = Self.unique(name, in: &weightNames)
+        weights[name] = Weight(shape: shape, values: values)
+        return name
+    }
+
+    private static func unique(_ name: String, in names: inout Set<String>) -> String {
+        var candidate = name
+        var number = 2
+        while !names.insert(candidate).inserted {
+            candidate = "\(name).\(number)"
+            number += 1
+        }
+        return candidate
+    }
+}

@@ -1,0 +1,326 @@
+import Foundation
+import Lookalike
+
+extension GraphImporter {
+    /// Computes a node whose inputs are known, and shapes, which are always known.
+    ///
+    /// - Returns: false for a node that becomes a layer.
+    func fold(_ node: ONNXNode) throws -> Bool {
+        switch node.opType {
+        case "Constant":
+            set(node, .constant(try Self.constant(of: node)))
+            return true
+        case "Shape":
+            let extents = try value(node, 0).extents
+            let start = max(0, min(extents.count, place(node.integer("start", default: 0), extents.count)))
+            let end = max(start, min(extents.count, place(node.integer("end", default: extents.count), extents.count)))
+            set(node, .constant(.init(integers: Array(extents[start..<end]))))
+            return true
+        case "Size":
+            set(node, .constant(.init(integers: [try value(node, 0).extents.reduce(1, *)], extents: [])))
+            return true
+        default: break
+        }
+        var inputs: [ConstantTensor?] = []
+        for index in node.input.indices {
+            switch try optional(node, index) {
+            case .tensor: return false
+            case .constant(let constant): inputs.append(constant)
+            case nil: inputs.append(nil)
+            }
+        }
+        guard let first = inputs.first ?? nil else { return false }
+        if node.opType == "Split" {
+            let (axis, sizes) = try Self.parts(self, node, first.extents)
+            var start = 0
+            for (output, size) in sizes.enumerated() {
+                var slices = first.extents.map { AxisSlice(first: 0, step: 1, count: $0) }
+                slices[axis] = AxisSlice(first: start, step: 1, count: size)
+                set(node, .constant(Self.taken(first, slices)), output: output)
+                start += size
+            }
+            return true
+        }
+        guard let result = try folded(node, first, inputs) else { return false }
+        try Self.check(node, result.extents, most: ConstantTensor.mostElements)
+        foldedCount += result.count
+        guard foldedCount <= Self.mostFolded else { throw node.problem("makes constants of more than a gigabyte") }
+        set(node, .constant(result))
+        return true
+    }
+
+    /// Elements of a constant that is repeated, of one that is put together of parts, and of all constants that nodes
+    /// may make.
+    private static let mostRepeated = 1 << 24
+    private static let mostCopied = 1 << 27
+    private static let mostFolded = 1 << 28
+
+    private func place(_ index: Int, _ count: Int) -> Int { index < 0 ? index + count : index }
+
+    private static func constant(of node: ONNXNode) throws -> ConstantTensor {
+        if let tensor = node.tensor("value") { return try ConstantTensor(tensor) }
+        if node.has("value_float") { return .init(floats: [node.float("value_float", default: 0)], extents: []) }
+        if node.has("value_int") { return .init(integers: [node.integer("value_int", default: 0)], extents: []) }
+        if let floats = node.floats("value_floats"), !floats.isEmpty { return .init(floats: floats) }
+        if let integers = node.integers("value_ints") { return .init(integers: integers) }
+        throw node.problem("has no value that is read")
+    }
+
+    /// Nil for an operator that is not computed here.
+    private func folded(_ node: ONNXNode, _ first: ConstantTensor, _ inputs: [ConstantTensor?]) throws
+        -> ConstantTensor?
+    {
+        switch node.opType {
+        case "Identity", "Dropout": return first
+        case "Cast": return Self.cast(first, to: node.integer("to", default: 0))
+        case "Reshape":
+            guard let shape = try constant(node, 1).integers else { return nil }
+            return first.reshaped(
+                try Self.reshaped(
+                    node, first.extents, to: shape, keepsZeros: node.integer("allowzero", default: 0) != 0))
+        case "Unsqueeze":
+            guard let axes = try integers(node, "axes", input: 1) else { return nil }
+            return first.reshaped(try Self.unsqueezed(node, first.extents, axes))
+        case "Squeeze":
+            let axes = try integers(node, "axes", input: 1)?.map { try node.axis($0, rank: first.extents.count) }
+            let kept = first.extents.indices.filter { index in
+                if let axes { !axes.contains(index) } else { first.extents[index] != 1 }
+            }
+            return first.reshaped(kept.map { first.extents[$0] })
+        case "Transpose":
+            let order = try Self.order(node, rank: first.extents.count)
+            let strides = Self.strides(first.extents)
+            return Self.gathered(first, order.map { first.extents[$0] }, order.map { strides[$0] }, 0)
+        case "Slice": return Self.taken(first, try Self.slices(self, node, first.extents, mayBeEmpty: true))
+        case "Clip": return try clipped(node, first)
+        case "Concat": return try Self.joined(node, inputs.compactMap(\.self))
+        case "Gather": return try Self.gathered(node, first, try constant(node, 1))
+        case "ConstantOfShape": return try Self.filled(node, first)
+        case "Expand":
+            guard let shape = try constant(node, 1).integers, let extents = Self.broadcast(first.extents, shape) else {
+                throw node.problem("expands \(first.extents) to a shape that does not fit")
+            }
+            return try Self.repeated(node, [first], to: extents)[0]
+        case "Range": return try Self.range(node, inputs.compactMap(\.self))
+        case "Where":
+            guard inputs.count == 3, let condition = inputs[0], let yes = inputs[1], let no = inputs[2],
+                let extents = Self.broadcast(condition.extents, yes.extents).flatMap({ Self.broadcast($0, no.extents) })
+            else { return nil }
+            let parts = try Self.repeated(node, [condition, yes, no], to: extents)
+            let flags = parts[0].floats
+            if let x = parts[1].integers, let y = parts[2].integers {
+                return .init(integers: flags.indices.map { flags[$0] != 0 ? x[$0] : y[$0] }, extents: extents)
+            }
+            let (x, y) = (parts[1].floats, parts[2].floats)
+            return .init(floats: flags.indices.map { flags[$0] != 0 ? x[$0] : y[$0] }, extents: extents)
+        case "ReduceProd":
+            guard let integers = first.integers else { return nil }
+            return .init(
+                integers: [integers.reduce(1, &*)], extents: node.integer("keepdims", default: 1) != 0 ? [1] : [])
+        default: break
+        }
+        if node.opType == "Abs" || node.opType == "Neg", let integers = first.integers {
+            let isAbs = node.opType == "Abs"
+            return .init(integers: integers.map { isAbs && $0 >= 0 ? $0 : 0 &- $0 }, extents: first.extents)
+        }
+        if let function = Self.functions[node.opType] {
+            return .init(floats: first.floats.map(function), extents: first.extents)
+        }
+        guard inputs.count == 2, let second = inputs[1] else { return nil }
+        return try Self.combined(node, first, second)
+    }
+
+    private static let functions: [String: @Sendable (Float) -> Float] = [
+        "Sqrt": { $0.squareRoot() }, "Floor": { $0.rounded(.down) }, "Ceil": { $0.rounded(.up) },
+        "Round": { $0.rounded(.toNearestOrEven) }, "Reciprocal": { 1 / $0 }, "Exp": { Float(exp(Double($0))) },
+        "Log": { Float(log(Double($0))) }, "Sigmoid": { Float(1 / (1 + exp(-Double($0)))) },
+        "Tanh": { Float(tanh(Double($0))) }, "Erf": { Float(erf(Double($0))) }, "Abs": { abs($0) }, "Neg": { -$0 },
+        "Relu": { max($0, 0) },
+        "Softplus": { Float(log1p(exp(Double($0)))) },
+    ]
+
+    // MARK: Operators
+
+    private func clipped(_ node: ONNXNode, _ tensor: ConstantTensor) throws -> ConstantTensor {
+        let (low, high) = (try optionalConstant(node, 1), try optionalConstant(node, 2))
+        guard low?.count ?? 1 == 1, high?.count ?? 1 == 1 else { throw node.problem("has limits that are not numbers") }
+        if let integers = tensor.integers {
+            let (low, high) = (low?.integers?[0] ?? .min, high?.integers?[0] ?? .max)
+            return .init(integers: integers.map { min(max($0, low), high) }, extents: tensor.extents)
+        }
+        let (least, most) = (low?.scalar ?? -.infinity, high?.scalar ?? .infinity)
+        return .init(floats: tensor.floats.map { min(max($0, least), most) }, extents: tensor.extents)
+    }
+
+    private static func cast(_ tensor: ConstantTensor, to type: Int) -> ConstantTensor? {
+        switch type {
+        case 1, 10, 11, 16: return .init(floats: tensor.floats, extents: tensor.extents)
+        case 2...7, 12, 13:
+            return .init(
+                integers: tensor.integers ?? tensor.floats.map { Int(exactly: $0.rounded(.towardZero)) ?? 0 },
+                extents: tensor.extents)
+        case 9: return .init(integers: tensor.floats.map { $0 != 0 ? 1 : 0 }, extents: tensor.extents)
+        default: return nil
+        }
+    }
+
+    /// The elements at `offset + i · strides[0] + …`.
+    private static func gathered(
+        _ tensor: ConstantTensor, _ extents: [Int], _ strides: [Int], _ offset: Int
+    ) -> ConstantTensor {
+        guard !extents.contains(0) else { return tensor.picking([], extents: extents) }
+        var places = [offset]
+        for (extent, stride) in zip(extents, strides) {
+            places = places.flatMap { place in (0..<extent).map { place + $0 * stride } }
+        }
+        return tensor.picking(places, extents: extents)
+    }
+
+    private static func taken(_ tensor: ConstantTensor, _ slices: [AxisSlice]) -> ConstantTensor {
+        let strides = strides(tensor.extents)
+        return gathered(
+            tensor, slices.map(\.count), zip(slices, strides).map { $0.step * $1 },
+            zip(slices, strides).reduce(0) { $0 + $1.0.first * $1.1 })
+    }
+
+    /// Each tensor with its extents of 1 repeated.
+    private static func repeated(
+        _ node: ONNXNode, _ tensors: [ConstantTensor], to extents: [Int]
+    ) throws -> [ConstantTensor] {
+        // A small file could repeat any number of times.
+        try check(node, extents, most: max(mostRepeated, tensors.map(\.count).max() ?? 0))
+        return tensors.map { tensor in
+            let own = Array(repeating: 1, count: extents.count - tensor.extents.count) + tensor.extents
+            let strides = strides(own)
+            return gathered(tensor, extents, own.indices.map { own[$0] == 1 ? 0 : strides[$0] }, 0)
+        }
+    }
+
+    private static func check(_ node: ONNXNode, _ extents: [Int], most: Int) throws {
+        guard ConstantTensor.isPossible(extents), extents.reduce(1, *) <= most else {
+            throw node.problem("makes a constant of the shape \(extents)")
+        }
+    }
+
+    private static func joined(_ node: ONNXNode, _ parts: [ConstantTensor]) throws -> ConstantTensor {
+        guard let first = parts.first else { throw node.problem("joins nothing") }
+        let axis = try node.axis(node.integer("axis", default: 0), rank: first.extents.count)
+        var extents = first.extents
+        extents[axis] = 0
+        for part in parts {
+            guard part.extents.count == extents.count,
+                zip(part.extents, extents).enumerated().allSatisfy({ $0.offset == axis || $0.element.0 == $0.element.1 }
+                )
+            else { throw node.problem("joins \(first.extents) and \(part.extents)") }
+            extents[axis] += part.extents[axis]
+        }
+        try check(node, extents, most: mostCopied)
+        let outer = extents[..<axis].reduce(1, *)
+        func join<Element>(_ values: [[Element]]) -> [Element] {
+            (0..<outer).flatMap { row in
+                values.flatMap { part -> ArraySlice<Element> in
+                    let count = part.count / max(outer, 1)
+                    return part[(row * count)..<((row + 1) * count)]
+                }
+            }
+        }
+        let integers = parts.compactMap(\.integers)
+        if integers.count == parts.count { return .init(integers: join(integers), extents: extents) }
+        return .init(floats: join(parts.map(\.floats)), extents: extents)
+    }
+
+    private static func gathered(
+        _ node: ONNXNode, _ tensor: ConstantTensor, _ indices: ConstantTensor
+    ) throws -> ConstantTensor {
+        let axis = try node.axis(node.integer("axis", default: 0), rank: tensor.extents.count)
+        let extent = tensor.extents[axis]
+        guard let raw = indices.integers, raw.allSatisfy({ (-extent..<extent).contains($0) }) else {
+            throw node.problem("has indices that its input does not have")
+        }
+        let inner = tensor.extents[(axis + 1)...].reduce(1, *)
+        let outer = tensor.extents[..<axis].reduce(1, *)
+        let extents = tensor.extents[..<axis] + indices.extents + tensor.extents[(axis + 1)...]
+        try check(node, Array(extents), most: mostCopied)
+        var places: [Int] = []
+        for row in 0..<outer {
+            for index in raw {
+                let start = (row * extent + (index < 0 ? index + extent : index)) * inner
+                places += start..<(start + inner)
+            }
+        }
+        return tensor.picking(places, extents: Array(extents))
+    }
+
+    private static func filled(_ node: ONNXNode, _ shape: ConstantTensor) throws -> ConstantTensor {
+        var count = 1
+        let extents = shape.integers ?? []
+        for extent in extents {
+            guard (0...mostRepeated).contains(extent), count * extent <= mostRepeated
+            else { throw node.problem("has the shape \(extents)") }
+            count *= extent
+        }
+        guard let value = node.tensor("value") else {
+            return .init(floats: [Float](repeating: 0, count: count), extents: extents)
+        }
+        let constant = try ConstantTensor(value)
+        guard constant.count == 1 else { throw node.problem("has \(constant.count) values instead of one") }
+        return constant.picking(Array(repeating: 0, count: count), extents: extents)
+    }
+
+    private static func range(_ node: ONNXNode, _ inputs: [ConstantTensor]) throws -> ConstantTensor? {
+        guard inputs.count == 3, let start = inputs[0].integers?.first, let end = inputs[1].integers?.first,
+            let step = inputs[2].integers?.first, step != 0
+        else { return nil }
+        let most = 1 << 24
+        guard [start, end, step].allSatisfy({ (-most...most).contains($0) }) else {
+            throw node.problem("makes a range from \(start) to \(end)")
+        }
+        return .init(integers: Array(stride(from: start, to: end, by: step)))
+    }
+
+    private static func combined(
+        _ node: ONNXNode, _ left: ConstantTensor, _ right: ConstantTensor
+    ) throws -> ConstantTensor? {
+        guard let extents = broadcast(left.extents, right.extents) else { return nil }
+        let parts = try repeated(node, [left, right], to: extents)
+        let (a, b) = (parts[0], parts[1])
+        func compare(_ holds: (Float, Float) -> Bool) -> ConstantTensor {
+            .init(integers: zip(a.floats, b.floats).map { holds($0, $1) ? 1 : 0 }, extents: extents)
+        }
+        func compute(
+            _ floats: (Float, Float) -> Float, _ integers: (Int, Int) -> Int
+        ) -> ConstantTensor {
+            if let x = a.integers, let y = b.integers {
+                return .init(integers: zip(x, y).map(integers), extents: extents)
+            }
+            return .init(floats: zip(a.floats, b.floats).map(floats), extents: extents)
+        }
+        switch node.opType {
+        case "Add": return compute(+, &+)
+        case "Sub": return compute(-, &-)
+        case "Mul": return compute(*, &*)
+        case "Div":
+            if let divisors = b.integers, a.integers != nil, divisors.contains(0) {
+                throw node.problem("divides by zero")
+            }
+            return compute(/) { $0.dividedReportingOverflow(by: $1).partialValue }
+        case "Mod":
+            guard let divisors = b.integers, a.integers != nil else { return nil }
+            guard !divisors.contains(0) else { throw node.problem("divides by zero") }
+            return compute({ x, _ in x }) {
+                let remainder = $0.remainderReportingOverflow(dividingBy: $1).partialValue
+                return remainder != 0 && (remainder < 0) != ($1 < 0) ? remainder + $1 : remainder
+            }
+        case "Max": return compute(max, max)
+        case "Min": return compute(min, min)
+        case "Equal": return compare(==)
+        case "Less": return compare(<)
+        case "LessOrEqual": return compare(<=)
+        case "Greater": return compare(>)
+        case "GreaterOrEqual": return compare(>=)
+        case "And": return compare { $0 != 0 && $1 != 0 }
+        case "Or": return compare { $0 != 0 || $1 != 0 }
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import Lookalike
+
+/// Makes fewer layers of a network: factors and activations move into the convolutions before them.
+struct GraphSimplifier {
+    private var nodes: [NetworkGraph.Node]
+    private var weights: [String: GraphBuilder.Weight]
+    private let sumsOfEqualMaps: Set<String>
+    private let output: String
+
+    init(_ builder: GraphBuilder, output: String) {
+        nodes = builder.nodes
+        weights = builder.weights
+        sumsOfEqualMaps = builder.sumsOfEqualMaps
+        self.output = output
+    }
+
+    /// The layers that the output needs, and their weights.
+    mutating func simplified() -> (nodes: [NetworkGraph.Node], weights: [String: GraphBuilder.Weight]) {
+        removeUnread()
+        mergeScales()
+        mergeBiases()
+        mergeActivations()
+        mergeResiduals()
+        // Activations behind a sum.
+        mergeActivations()
+        removeUnread()
+        let used = Set(nodes.flatMap(\.tensorNames))
+        return (nodes, weights.filter { used.contains($0.key) })
+    }
+
+    private mutating func removeUnread() {
+        var needed: Set<String> = [output]
+        for node in nodes.reversed() where needed.contains(node.name) {
+            needed.formUnion([node.input] + node.otherInputs)
+        }
+        nodes.removeAll { !needed.contains($0.name) }
+    }
+
+    /// How often each node is read.
+    private var readers: [String: Int] {
+        var readers: [String: Int] = [output: 1]
+        for node in nodes { for input in [node.input] + node.otherInputs { readers[input, default: 0] += 1 } }
+        return readers
+    }
+
+    /// Merges each node into the one that makes its input, where `merge` can and nobody else reads it.
+    private mutating func mergeIntoInputs(
+        _ merge: (inout Self, _ into: NetworkGraph.Node, _ node: NetworkGraph.Node) -> NetworkGraph.Operation?
+    ) {
+        var readers = readers
+        var places = Dictionary(uniqueKeysWithValues: nodes.enumerated().map { ($0.element.name, $0.offset) })
+        var index = 0
+        var merged: Set<Int> = []
+        while index < nodes.count {
+            let node = nodes[index]
+            if let place = places[node.input], readers[node.input] == 1, node.input != output,
+                let operation = merge(&self, nodes[place], node)
+            {
+                // The result takes the later place, where all that it reads is known.
+                nodes[index] = NetworkGraph.Node(name: node.name, input: nodes[place].input, operation: operation)
+                merged.insert(place)
+                readers[node.input] = 0
+                places[node.input] = nil
+            }
+            index += 1
+        }
+        nodes = nodes.enumerated().filter { !merged.contains($0.offset) }.map(\.element)
+    }
+
+    /// Batch normalization and the like: a factor and a summand per channel after a convolution.
+    private mutating func mergeScales() {
+        mergeIntoInputs { simplifier, before, node in
+            guard case .convolution(var convolution) = before.operation, case .convolution(let scale) = node.operation,
+                scale.groups == scale.outputs, scale.outputs == convolution.outputs, scale.kernel == 1,
+                scale.stride == 1, scale.padding == 0, scale.residual == nil, !convolution.relu,
+                convolution.activation == nil, convolution.residual == nil,
+                let factors = simplifier.weights[scale.weight]?.values,
+                let summands = simplifier.weights[scale.bias]?.values,
+                var weight = simplifier.weights[convolution.weight], var bias = simplifier.weights[convolution.bias]
+            else { return nil }
+            let perOutput = weight.values.count / convolution.outputs
+            for output in 0..<convolution.outputs {
+                for index in (output * perOutput)..<((output + 1) * perOutput) {
+                    weight.values[index] *= factors[output]
+                }
+                bias.values[output] = bias.values[output] * factors[output] + summands[output]
+            }
+            simplifier.weights[convolution.weight] = weight
+            simplifier.weights[convolution.bias] = bias
+            convolution.relu = scale.relu
+            convolution.activation = scale.activation
+            return .convolution(convolution)
+        }
+    }
+
+    /// A constant that is added to the result of a linear layer.
+    private mutating func mergeBiases() {
+        let constants = Dictionary(
+            uniqueKeysWithValues: nodes.compactMap { node -> (String, NetworkGraph.Constant)? in
+                if case .constant(let constant) = node.operation { (node.name, constant) } else { nil }
+            })
+        // The linear layer may be either side of the sum.
+        for (index, node) in nodes.enumerated() {
+            if case .combination(let sum) = node.operation, sum.operator == .add, constants[node.input] != nil {
+                nodes[index] = NetworkGraph.Node(
+                    name: node.name, input: sum.other, operation: .combination(.init(.add, other: node.input)))
+            }
+        }
+        mergeIntoInputs { simplifier, before, node in
+            guard case .linear(let linear) = before.operation, case .combination(let sum) = node.operation,
+                sum.operator == .add, let constant = constants[sum.other], constant.shape.last == linear.outputs,
+                constant.shape.reduce(1, *) == linear.outputs, constant.shape.count <= 2,
+                let values = simplifier.weights[constant.tensor]?.values,
+                var bias = simplifier.weights[linear.bias]
+            else { return nil }
+            for index in values.indices { bias.values[index] += values[index] }
+            simplifier.weights[linear.bias] = bias
+            return .linear(linear)
+        }
+    }
+
+    private mutating func mergeActivations() {
+        mergeIntoInputs { _, before, node in
+            guard case .convolution(var convolution) = before.operation,
+                case .activation(let activation) = node.operation,
+                !convolution.relu, convolution.activation == nil
+            else { return nil }
+            if activation == .clamp(atLeast: 0) { convolution.relu = true } else { convolution.activation = activation }
+            return .convolution(convolution)
+        }
+    }
+
+    /// A sum of which one side is a convolution that nobody else reads.
+    private mutating func mergeResiduals() {
+        var readers = readers
+        var places: [String: Int] = [:]
+        var merged: Set<Int> = []
+        for index in nodes.indices {
+            let node = nodes[index]
+            defer { places[nodes[index].name] = index }
+            guard case .combination(let sum) = node.operation, sum.operator == .add, node.input != sum.other,
+                sumsOfEqualMaps.contains(node.name)
+            else { continue }
+            // The later of both, since the other one is known there.
+            let sides = [(node.input, sum.other), (sum.other, node.input)].sorted {
+                (places[$0.0] ?? -1) > (places[$1.0] ?? -1)
+            }
+            for (side, other) in sides {
+                guard let place = places[side], readers[side] == 1, side != output, places[other] != nil,
+                    case .convolution(var convolution) = nodes[place].operation, !convolution.relu,
+                    convolution.activation == nil, convolution.residual == nil, convolution.groups == 1
+                else { continue }
+                convolution.residual = other
+                nodes[index] = NetworkGraph.Node(
+                    name: node.name, input: nodes[place].input, operation: .convolution(convolution))
+                merged.insert(place)
+                readers[side] = 0
+                break
+            }
+        }
+        nodes = nodes.enumerated().filter { !merged.contains($0.offset) }.map(\.element)
+    }
+}
+
+extension NetworkGraph.Node {
+    /// The tensors of the file that the layer reads.
+    var tensorNames: [String] {
+        switch operation {
+        case .convolution(let convolution): [convolution.weight, convolution.bias]
+        case .linear(let linear): [linear.weight, linear.bias]
+        case .constant(let constant): [constant.tensor]
+        case .normalization(let normalization): [normalization.weight, normalization.bias]
+        default: []
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/// Why an ONNX file cannot be imported.
+public struct ImportError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong with the file.
+    public enum Reason: Error, Equatable, Sendable {
+        /// The file does not exist or may not be read; the system's message.
+        case unreadable(String)
+        /// Not an ONNX file, or one that contradicts itself.
+        case malformed(String)
+        /// The graph as a whole cannot be imported: its version, its input or its output.
+        case graph(String)
+        /// A node cannot be imported; its name, its operator, and what is missing.
+        case node(name: String, operator: String, String)
+    }
+
+    /// The path of the file, or what the caller called it.
+    public var source: String
+    /// What is wrong.
+    public var reason: Reason
+
+    /// An error about a file.
+    public init(source: String, reason: Reason) {
+        self.source = source
+        self.reason = reason
+    }
+
+    public var description: String {
+        switch reason {
+        case .unreadable(let words): "\(source): cannot be read: \(words)"
+        case .malformed(let words): "\(source): is not a usable ONNX file: \(words)"
+        case .graph(let words): "\(source): \(words)"
+        case .node(let name, let kind, let words): "\(source): node “\(name)” (\(kind)) \(words)"
+        }
+    }
+}

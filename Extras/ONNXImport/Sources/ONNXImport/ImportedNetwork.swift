@@ -1,0 +1,153 @@
+import Foundation
+import Lookalike
+import SwiftProtobuf
+
+/// A network from an ONNX file, as a graph of this package with its weights.
+///
+/// ONNX: https://onnx.ai/onnx/repo-docs/IR.html and https://onnx.ai/onnx/operators. Opsets 11 to 22 are read.
+public struct ImportedNetwork: Sendable {
+    /// The layers.
+    public let graph: NetworkGraph
+    /// The numbers of the layers, by the names that the graph gives them.
+    private let weights: [String: GraphBuilder.Weight]
+
+    /// The largest file that is read, in bytes; protocol buffers have the same limit.
+    private static let largestFile = 2 << 30
+    private static let opsets = 11...22
+
+    /// Reads an ONNX file.
+    ///
+    /// - Throws: `ImportError` that says what is wrong with the file, or names the node that cannot be imported, its
+    ///   operator, and what is missing.
+    /// - Complexity: O(weights) time and memory.
+    public init(contentsOf url: URL, options: ImportOptions) throws(ImportError) {
+        let data: Data
+        do {
+            let size = try url.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+            guard size < Self.largestFile else {
+                throw ImportError(
+                    source: url.path, reason: .malformed("it has \(size) bytes, more than the limit of 2 GB"))
+            }
+            data = try Data(contentsOf: url, options: .mappedIfSafe)
+        } catch let error as ImportError {
+            throw error
+        } catch {
+            throw ImportError(source: url.path, reason: .unreadable((error as NSError).localizedDescription))
+        }
+        try self.init(data, named: url.path, options: options)
+    }
+
+    /// Reads the bytes of an ONNX file.
+    ///
+    /// - Parameter source: what errors call the file.
+    /// - Throws: `ImportError` that says what is wrong with the file, or names the node that cannot be imported, its
+    ///   operator, and what is missing.
+    public init(_ data: Data, named source: String, options: ImportOptions) throws(ImportError) {
+        do {
+            try self.init(Self.model(data), options)
+        } catch let reason as ImportError.Reason {
+            throw ImportError(source: source, reason: reason)
+        } catch {
+            throw ImportError(source: source, reason: .malformed("\(error)"))
+        }
+    }
+
+    private static func model(_ data: Data) throws -> ONNXModel {
+        var decoding = BinaryDecodingOptions()
+        // Nested graphs, descriptions and what later versions add.
+        decoding.discardUnknownFields = true
+        do {
+            return try ONNXModel(serializedBytes: data, options: decoding)
+        } catch {
+            throw ImportError.Reason.malformed("it is not in the format’s protocol buffers (\(error))")
+        }
+    }
+
+    private init(_ model: ONNXModel, _ options: ImportOptions) throws {
+        let opset = model.opsetImport.first { $0.domain.isEmpty || $0.domain == "ai.onnx" }?.version ?? 0
+        guard let opset = Int(exactly: opset), Self.opsets.contains(opset) else {
+            throw ImportError.Reason.graph(
+                "it uses opset \(opset); \(Self.opsets.lowerBound) to \(Self.opsets.upperBound) are supported")
+        }
+        let importer = GraphImporter(opset: opset)
+        var scalars: [String: Float] = [:]
+        for initializer in model.graph.initializer {
+            let constant = try ConstantTensor(initializer)
+            if let scalar = constant.scalar { scalars[initializer.name] = scalar }
+            importer.values[initializer.name] =
+                options.variables.contains(initializer.name)
+                ? .tensor(importer.tensor(.constant(constant), name: initializer.name)) : .constant(constant)
+        }
+        let size = try importer.addImage(model.graph, options)
+        for node in model.graph.node where node.opType == "Constant" {
+            guard let output = node.output.first, let tensor = node.tensor("value") else { continue }
+            if let scalar = try ConstantTensor(tensor).scalar { scalars[output] = scalar }
+        }
+        for node in OperatorPatterns(model.graph.node, scalars: scalars).simplified() { try importer.run(node) }
+
+        let output = options.tensor ?? model.graph.output.first?.name ?? ""
+        guard case .tensor(let result)? = importer.values[output] else {
+            throw ImportError.Reason.graph(
+                options.tensor == nil
+                    ? "its graph has no output that depends on the image"
+                    : "it has no tensor “\(output)” that depends on the image")
+        }
+        let last = importer.addPrint(result, normalized: options.normalizesPrint)
+        var simplifier = GraphSimplifier(importer.builder, output: last)
+        let (nodes, weights) = simplifier.simplified()
+        graph = NetworkGraph(
+            name: options.name,
+            input: .init(width: size.width, height: size.height, mean: options.mean, std: options.std), nodes: nodes)
+        self.weights = weights
+    }
+
+    /// The bytes of a model file: safetensors with the graph in its metadata.
+    ///
+    /// - Parameters:
+    ///   - matchThreshold: the distance up to which a match is accepted, 0…2; nil for none.
+    ///   - activationRanges: what ``FeaturePrintModel/activationRanges(for:)`` measures; nil for a tensor that stays
+    ///     float32. Without ranges the network is computed in float32.
+    /// - Throws: `ImportError` for a graph with numbers that are not finite.
+    public func modelFile(
+        matchThreshold: Double? = nil, activationRanges: [String: Float?] = [:]
+    ) throws(ImportError) -> Data {
+        var entries: [String: Any] = [:]
+        let names = weights.keys.sorted()
+        var end = 0
+        for name in names {
+            guard let weight = weights[name] else { continue }
+            let start = end
+            end += weight.values.count * 4
+            entries[name] = ["dtype": "F32", "shape": weight.shape, "data_offsets": [start, end]]
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            var metadata = [
+                NetworkGraph.metadataKey: String(decoding: try encoder.encode(graph), as: UTF8.self),
+                "lookalike.version": PackageVersion.current, "lookalike.local_features": "none",
+            ]
+            if let matchThreshold {
+                metadata["lookalike.recommended_max_distance"] = String(format: "%.4f", matchThreshold)
+            }
+            if !activationRanges.isEmpty {
+                metadata["lookalike.activation_ranges"] = String(
+                    decoding: try encoder.encode(activationRanges), as: UTF8.self)
+            }
+            entries["__metadata__"] = metadata
+            var header = try JSONSerialization.data(
+                withJSONObject: entries, options: [.sortedKeys, .withoutEscapingSlashes])
+            // Tensors start at a multiple of eight bytes.
+            header.append(contentsOf: Array(repeating: UInt8(ascii: " "), count: (8 - header.count % 8) % 8))
+            var data = Data(capacity: 8 + header.count + end)
+            withUnsafeBytes(of: UInt64(header.count).littleEndian) { data.append(contentsOf: $0) }
+            data.append(header)
+            for name in names {
+                weights[name]?.values.withUnsafeBytes { data.append(contentsOf: $0) }
+            }
+            return data
+        } catch {
+            throw ImportError(source: graph.name, reason: .graph("its layers cannot be written: \(error)"))
+        }
+    }
+}

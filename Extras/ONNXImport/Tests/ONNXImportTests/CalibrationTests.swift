@@ -1,0 +1,60 @@
+import Foundation
+import Lookalike
+import ONNXImport
+import Testing
+
+/// Activation ranges for int8, and what becomes of networks that have no layer for it.
+struct CalibrationTests {
+    private static func network(_ name: String) throws -> ImportedNetwork {
+        let url = try #require(Bundle.module.resourceURL).appendingPathComponent("Fixtures/\(name).onnx")
+        return try ImportedNetwork(contentsOf: url, options: ImportOptions(name: name))
+    }
+
+    /// Waves of different lengths, directions and colors.
+    private static func images(_ count: Int) throws -> [PixelBuffer] {
+        try (0..<count).map { index in
+            let (across, down) = (1 + index % 3, 1 + index / 3 % 4)
+            let length = Double(2 + index % 5)
+            var bytes: [UInt8] = []
+            for y in 0..<32 {
+                for x in 0..<32 {
+                    let phase = Double(x * across + y * down) / length
+                    for channel in 0..<3 {
+                        let value: Double = sin(phase + Double(channel * index))
+                        bytes.append(UInt8(128 + 120 * value))
+                    }
+                }
+            }
+            return try PixelBuffer(bytes, width: 32, height: 32, format: .rgb8)
+        }
+    }
+
+    @Test func aResidualNetworkIsComputedInInt8() throws {
+        let network = try Self.network("residual")
+        let images = try Self.images(12)
+        let calibration = try Calibration(of: network, images: images, matchThreshold: 0.7)
+        let cosines = try #require(calibration.cosines)
+        #expect(cosines.mean >= Calibration.wantedCosine && cosines.smallest > 0.98 && cosines.smallest < 1)
+        // Of the stem, the first convolution of both blocks, and the sum of the first; the last is pooled.
+        #expect(calibration.quantizedTensors + calibration.float32Tensors.count == 4)
+        #expect(calibration.quantizedTensors > 0)
+
+        let int8 = try FeaturePrintModel(calibration.modelFile, named: "int8", precision: .int8)
+        let float32 = try FeaturePrintModel(calibration.modelFile, named: "float32", precision: .float32)
+        #expect(int8.precision == .int8 && int8.identity == float32.identity && int8.matchThreshold == 0.7)
+        for (one, other) in zip(try int8.featurePrints(for: images), try float32.featurePrints(for: images)) {
+            let cosine = zip(one.vector, other.vector).reduce(0) { $0 + $1.0 * $1.1 }
+            #expect(cosine > 0.98 && one.vector != other.vector)
+        }
+    }
+
+    @Test(arguments: ["attention", "channels-last"]) func othersStayFloat32(name: String) throws {
+        let calibration = try Calibration(of: Self.network(name), images: Self.images(2))
+        #expect(calibration.cosines == nil && calibration.quantizedTensors == 0)
+        #expect(try FeaturePrintModel(calibration.modelFile, named: name).precision == .float32)
+        let error = #expect(throws: ModelError.self) {
+            try FeaturePrintModel(calibration.modelFile, named: name, precision: .int8)
+        }
+        #expect(error?.reason == .noActivationRanges)
+    }
+}

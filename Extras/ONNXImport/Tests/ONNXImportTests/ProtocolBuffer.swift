@@ -1,0 +1,70 @@
+import Foundation
+
+/// A message in the encoding of protocol buffers, field by field, so that tests can make files that no exporter writes.
+///
+/// https://protobuf.dev/programming-guides/encoding
+struct ProtocolBuffer {
+    private(set) var data = Data()
+
+    private mutating func addNumber(_ number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            data.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        data.append(UInt8(rest))
+    }
+
+    func adding(_ field: UInt64, _ number: Int) -> ProtocolBuffer {
+        var result = self
+        result.addNumber(field << 3)
+        result.addNumber(UInt64(bitPattern: Int64(number)))
+        return result
+    }
+
+    func adding(_ field: UInt64, _ bytes: Data) -> ProtocolBuffer {
+        var result = self
+        result.addNumber(field << 3 | 2)
+        result.addNumber(UInt64(bytes.count))
+        result.data.append(bytes)
+        return result
+    }
+
+    func adding(_ field: UInt64, _ text: String) -> ProtocolBuffer { adding(field, Data(text.utf8)) }
+    func adding(_ field: UInt64, _ message: ProtocolBuffer) -> ProtocolBuffer { adding(field, message.data) }
+}
+
+/// Files in ONNX format, with the fields that the tests need.
+extension ProtocolBuffer {
+    static func model(_ nodes: [ProtocolBuffer], initializers: [ProtocolBuffer] = []) -> ProtocolBuffer {
+        var shape = ProtocolBuffer()
+        for extent in [1, 3, 8, 8] { shape = shape.adding(1, ProtocolBuffer().adding(1, extent)) }
+        let type = ProtocolBuffer().adding(1, ProtocolBuffer().adding(1, 1).adding(2, shape))
+        var graph = ProtocolBuffer().adding(11, ProtocolBuffer().adding(1, "image").adding(2, type))
+        for node in nodes { graph = graph.adding(1, node) }
+        for initializer in initializers { graph = graph.adding(5, initializer) }
+        graph = graph.adding(12, ProtocolBuffer().adding(1, "out"))
+        return ProtocolBuffer().adding(1, 8).adding(7, graph).adding(8, ProtocolBuffer().adding(2, 17))
+    }
+
+    static func node(
+        _ kind: String, _ inputs: [String], _ output: String, _ attributes: [String: [Int]] = [:]
+    ) -> ProtocolBuffer {
+        var node = ProtocolBuffer()
+        for input in inputs { node = node.adding(1, input) }
+        node = node.adding(2, output).adding(4, kind)
+        for (name, values) in attributes {
+            var attribute = ProtocolBuffer().adding(1, name)
+            for value in values { attribute = attribute.adding(8, value) }
+            node = node.adding(5, attribute)
+        }
+        return node
+    }
+
+    /// A tensor of 64-bit integers.
+    static func integers(_ name: String, _ values: [Int]) -> ProtocolBuffer {
+        var tensor = ProtocolBuffer().adding(1, values.count).adding(2, 7).adding(8, name)
+        for value in values { tensor = tensor.adding(7, value) }
+        return tensor
+    }
+}
