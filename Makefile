@@ -17,7 +17,7 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb test demo example smoke-training bench bench-quick \
+.PHONY: help build service serve test-service deb test check-networks demo example smoke-training bench bench-quick \
 	bench-concurrency fuzz faults test-emulated lint man docs dependencies extra-dependencies clean
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make serve           serve the sample catalog, and print the URL of a page to search it"
 	@echo "make example         test the example programs, and run the example app on a sample screenshot"
 	@echo "make test            run the tests"
+	@echo "make check-networks  compare imported networks with onnxruntime"
 	@echo "make build           build the command, .build/release/lookalike"
 	@echo "make service         build the service beside it, lookalike-serve"
 	@echo "make test-service    test the service, its page in Chromium, its interface and its examples"
@@ -55,6 +56,11 @@ test: extra-dependencies
 	swift test $(TEST_FLAGS)
 	swift test $(TEST_FLAGS) --package-path Extras/SystemStores $(EXTRAS_FLAGS)
 	swift test $(TEST_FLAGS) --package-path Extras/VisualSearchMacros $(EXTRAS_FLAGS)
+	swift test $(TEST_FLAGS) --package-path Extras/ONNXImport $(EXTRAS_FLAGS)
+
+# Imported networks of torchvision and timm against onnxruntime; installs PyTorch into .venv-networks.
+check-networks: dependencies
+	Scripts/check-networks $(NETWORKS)
 
 # The example app: a visual search from a screenshot to the app's screens. Before it, a catalog that a server keeps, and
 # the programs that compile against Apple's modules, too.
