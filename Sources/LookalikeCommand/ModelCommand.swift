@@ -7,7 +7,7 @@ import Lookalike
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "model", abstract: "Shows a model, and writes what one is trained on.",
-        subcommands: [Info.self, DescriptorCommand.self])
+        subcommands: [Info.self, ModelImportCommand.self, DescriptorCommand.self])
 
     struct Info: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Prints the layers of a network and their costs.")

@@ -1,0 +1,25 @@
+import ArgumentParser
+
+/// Runs the import, which is a program of its own: indexing and searching does not need protocol buffers.
+struct ModelImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Makes a model file of a network in ONNX format.",
+        discussion: """
+            Runs the program lookalike-import, with all arguments:
+
+              lookalike model import network.onnx --output network.safetensors
+
+            “lookalike model import --help” lists them.
+            """)
+
+    @Argument(parsing: .captureForPassthrough, help: "The arguments of lookalike-import.")
+    var arguments: [String] = []
+
+    func run() throws {
+        let program = CompanionProgram(
+            name: "lookalike-import",
+            hint: "In a clone of Lookalike, “swift build -c release --package-path Extras/ONNXImport” builds it.")
+        try program.run(arguments)
+    }
+}
