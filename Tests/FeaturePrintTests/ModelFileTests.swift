@@ -83,6 +83,16 @@ struct ModelFileTests {
         }
     }
 
+    /// Adds a layer on a tensor without axes.
+    private static func scalar(_ operation: String, _ parameters: String)
+        -> @Sendable (inout SafeTensorsBuilder) -> Void
+    {
+        edit(
+            "{\"name\":\"n\"",
+            "{\"name\":\"s\",\"op\":\"rearrange\",\"input\":\"l\",\"shape\":[],\"strides\":[],\"offset\":0},\n"
+                + "{\"name\":\"t\",\"op\":\"\(operation)\",\"input\":\"s\",\(parameters)},\n{\"name\":\"n\"")
+    }
+
     static let damages: [Damage] = [
         Damage("no graph", says: "has no “lookalike.graph”") { $0.metadata = [:] },
         Damage("a graph that is no JSON", says: "cannot be run") { $0.metadata["lookalike.graph"] = "{" },
@@ -144,6 +154,22 @@ struct ModelFileTests {
         Damage(
             "a graph with another output", says: "the graph has “outputs_of”",
             apply: edit("\"version\":1", "\"version\":1,\"outputs_of\":\"p\"")),
+        Damage(
+            "the softmax of a number", says: "has axis 0, but its input is []", apply: scalar("softmax", "\"axis\":0")),
+        Damage(
+            "a sum of a number", says: "has axis 0, but its input is []",
+            apply: scalar("reduce", "\"function\":\"sum\",\"axes\":[0]")),
+        Damage(
+            "a number joined with itself", says: "has axis 0, but its input is []",
+            apply: scalar("concatenate", "\"others\":[\"s\"],\"axis\":0")),
+        Damage(
+            "a normalized number", says: "has axis 0, but its input is []",
+            apply: scalar(
+                "normalize",
+                "\"scope\":\"axes\",\"axis\":0,\"epsilon\":0,\"weight\":\"l.bias\",\"bias\":\"l.bias\"")),
+        Damage(
+            "a padded number", says: "pads 0 axes",
+            apply: scalar("pad", "\"mode\":\"constant\",\"value\":0,\"before\":[],\"after\":[]")),
         Damage(
             "no vector at the end", says: "has to give a vector",
             apply: { builder in

@@ -40,6 +40,12 @@ struct LayerDescription {
         return value
     }
 
+    /// An axis of a tensor, which may have none.
+    func checkedAxis(_ axis: Int, of extents: [Int]) throws(ModelError.Reason) -> Int {
+        guard extents.indices.contains(axis) else { throw problem("has axis \(axis), but its input is \(extents)") }
+        return axis
+    }
+
     /// The number of elements of a shape that a file states.
     func elementCount(_ shape: [Int]) throws(ModelError.Reason) -> Int {
         var count = 1

@@ -17,7 +17,7 @@ struct ConcatenationLayer: Layer {
         }
         let extents = shapes.map(\.extents)
         var result = extents[0]
-        let axis = try description.checked(concatenation.axis, "axis", in: 0...(result.count - 1))
+        let axis = try description.checkedAxis(concatenation.axis, of: result)
         for other in extents.dropFirst() {
             var expected = result
             guard other.count == result.count else {

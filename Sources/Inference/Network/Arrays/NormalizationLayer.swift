@@ -38,7 +38,7 @@ struct NormalizationLayer: Layer {
         let shape: [Int]
         switch (normalization.scope, input) {
         case (.axes(let axis), .vector), (.axes(let axis), .array):
-            let axis = try description.checked(axis, "axis", in: 0...(extents.count - 1))
+            let axis = try description.checkedAxis(axis, of: extents)
             shape = Array(extents[axis...])
             method = .rows(shape.reduce(1, *))
         case (.channels, .map(let channels, _, _)):

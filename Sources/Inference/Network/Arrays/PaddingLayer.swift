@@ -14,7 +14,7 @@ struct PaddingLayer: Layer {
     init(_ padding: NetworkGraph.ArrayPadding, _ description: LayerDescription) throws(ModelError.Reason) {
         if case .image = description.input { throw description.problem("reads the image; it needs a map of it") }
         let extents = description.input.extents
-        guard padding.before.count == extents.count, padding.after.count == extents.count else {
+        guard !extents.isEmpty, padding.before.count == extents.count, padding.after.count == extents.count else {
             throw description.problem("pads \(padding.before.count) axes of \(description.input.description)")
         }
         guard padding.value.isFinite else { throw description.problem("pads with \(padding.value)") }

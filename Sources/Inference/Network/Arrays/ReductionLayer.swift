@@ -14,7 +14,7 @@ struct ReductionLayer: Layer {
     init(_ reduction: NetworkGraph.Reduction, _ description: LayerDescription) throws(ModelError.Reason) {
         if case .image = description.input { throw description.problem("reads the image; it needs a map of it") }
         let extents = description.input.extents
-        for axis in reduction.axes { _ = try description.checked(axis, "axis", in: 0...(extents.count - 1)) }
+        for axis in reduction.axes { _ = try description.checkedAxis(axis, of: extents) }
         var (kept, reduced): ([(count: Int, stride: Int)], [(count: Int, stride: Int)]) = ([], [])
         var stride = 1
         for (axis, extent) in extents.enumerated().reversed() {

@@ -15,7 +15,7 @@ struct SoftmaxLayer: Layer {
     init(axis: Int, _ description: LayerDescription) throws(ModelError.Reason) {
         if case .image = description.input { throw description.problem("reads the image; it needs a map of it") }
         let extents = description.input.extents
-        let axis = try description.checked(axis, "axis", in: 0...(extents.count - 1))
+        let axis = try description.checkedAxis(axis, of: extents)
         name = description.node.name
         inputs = [description.node.input]
         outputShape = TensorShape(extents: extents)
