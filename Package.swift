@@ -137,7 +137,9 @@ let package = Package(
         .testTarget(
             name: "VisualSearchTests",
             dependencies: ["Catalogs", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch"]),
-        .testTarget(name: "CommandTests", dependencies: ["Compute", "Imaging", "LookalikeCommand", "TestSupport"]),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["Compute", "DefaultModel", "Imaging", "LookalikeCommand", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

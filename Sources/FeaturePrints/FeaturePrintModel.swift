@@ -16,6 +16,11 @@ public final class FeaturePrintModel: Sendable {
     ///
     /// ``matchThreshold(for:)`` gives that of a query.
     public let matchThreshold: Double?
+    /// Whether a catalog with this model has local features by default.
+    ///
+    /// False for an imported network: the confidence of verified matches, and how much nearer a print has to be beside
+    /// them, were fitted to the default model's distances.
+    public let usesLocalFeatures: Bool
     /// The version of the package that wrote the file; nil if the file does not say.
     public let writtenBy: String?
     /// The bytes of the file, so that a catalog can keep a copy.
@@ -80,6 +85,7 @@ public final class FeaturePrintModel: Sendable {
                     description, of: file.tensors, dimension: network.outputDimension, simd: simd)
             }
             matchThreshold = file.matchThreshold
+            usesLocalFeatures = file.usesLocalFeatures
             writtenBy = file.tensors.metadata[ModelFile.versionKey]
         } catch {
             throw ModelError(source: source, reason: error)

@@ -6,6 +6,7 @@ import Inference
 struct ModelFile {
     static let matchThresholdKey = "lookalike.recommended_max_distance"
     static let versionKey = "lookalike.version"
+    static let localFeaturesKey = "lookalike.local_features"
 
     let tensors: SafeTensorsFile
     let graph: NetworkGraph
@@ -13,6 +14,7 @@ struct ModelFile {
     let quantization: Quantization?
     /// Nil if the file has no threshold.
     let matchThreshold: Double?
+    let usesLocalFeatures: Bool
     private let graphText: String
 
     init(_ data: Data) throws(ModelError.Reason) {
@@ -20,6 +22,7 @@ struct ModelFile {
         (graph, graphText) = try Self.graph(of: tensors)
         quantization = try Quantization(of: tensors, graph: graph)
         matchThreshold = try Self.distance(of: tensors)
+        usesLocalFeatures = try Self.usesLocalFeatures(tensors)
     }
 
     /// The digest covers the graph and the tensors, except the one that score normalization reads: a catalog stays
@@ -47,6 +50,14 @@ struct ModelFile {
             throw reason
         } catch {
             throw .unusableGraph(describe(error))
+        }
+    }
+
+    private static func usesLocalFeatures(_ file: SafeTensorsFile) throws(ModelError.Reason) -> Bool {
+        switch file.metadata[localFeaturesKey] {
+        case nil, "default": return true
+        case "none": return false
+        case let other?: throw .malformed("its “\(localFeaturesKey)” is “\(other)”, not “default” or “none”")
         }
     }
 

@@ -38,10 +38,11 @@ struct IndexCommand: ParsableCommand {
         inversion: .prefixedNo,
         help: """
             Extract local features, which verify matches. Without them indexing is faster, and matches are less \
-            certain.
+            certain. By default they are extracted, but not for an imported network: the confidence of verified \
+            matches was fitted to the default model.
             """
     )
-    var localFeatures = true
+    var localFeatures: Bool?
 
     @OptionGroup var timing: TimingOptions
 
@@ -57,6 +58,11 @@ struct IndexCommand: ParsableCommand {
         }
         let indexer = try model.openIndexer(
             at: catalog.url, thumbnailSide: thumbnails == 0 ? nil : thumbnails, localFeatures: localFeatures)
+        if localFeatures == nil, !indexer.extractsLocalFeatures, !indexer.model.usesLocalFeatures {
+            StandardError.print(
+                "note: no local features, because the model “\(indexer.model.identity.name.escaped)” is imported: "
+                    + "matches are by prints alone. --local-features extracts them all the same.")
+        }
         let timings = timing.makeTimings()
         let start = ContinuousClock.now
         var bar = ProgressBar(total: count)

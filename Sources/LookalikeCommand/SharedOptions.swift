@@ -83,7 +83,7 @@ struct ModelOptions: ParsableArguments {
     }
 
     func openIndexer(
-        at url: URL, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide, localFeatures: Bool = true
+        at url: URL, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide, localFeatures: Bool? = nil
     ) throws -> CatalogIndexer {
         try CatalogIndexer(
             at: url, model: loadIfNamed(), precision: precision.choice, thumbnailSide: thumbnailSide,

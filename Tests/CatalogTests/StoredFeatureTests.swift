@@ -35,6 +35,26 @@ struct StoredFeatureTests {
         #expect(try await Catalog(at: fixture.catalog).search(matching: image).first?.outline != nil)
     }
 
+    @Test func aModelMayDoWithoutFeaturesUnlessAskedForThem() throws {
+        let fixture = try CatalogFixture(count: 2)
+        let model = try CatalogFixture.model { $0["lookalike.local_features"] = "none" }
+        let items = try ImageSource.items(at: fixture.images).items
+        func index(localFeatures: Bool?) throws -> (extracts: Bool, report: IndexReport) {
+            let indexer = try CatalogIndexer(at: fixture.catalog, model: model, localFeatures: localFeatures)
+            return (indexer.extractsLocalFeatures, try indexer.index(items))
+        }
+        let first = try index(localFeatures: nil)
+        #expect(!first.extracts && first.report.added == 2)
+        #expect(try !Catalog(at: fixture.catalog, model: model).hasLocalFeatures)
+        let asked = try index(localFeatures: true)
+        #expect(asked.extracts && asked.report.updated == 2)
+        #expect(try Catalog(at: fixture.catalog, model: model).hasLocalFeatures)
+        // A catalog that has features gets them of new images, too.
+        let again = try index(localFeatures: nil)
+        #expect(again.extracts && again.report.unchanged == 2)
+        #expect(try !index(localFeatures: false).extracts)
+    }
+
     @Test func featuresOfAnEarlierImageDoNotStay() async throws {
         let fixture = try CoverFixture(count: 4)
         let (image, _) = CoverFixture.photograph(of: 1)

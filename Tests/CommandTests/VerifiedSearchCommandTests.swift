@@ -1,3 +1,4 @@
+import DefaultModel
 import Foundation
 import Imaging
 import TestSupport
@@ -101,6 +102,29 @@ import Testing
         let result = try Command.run("index", folder.file("images").path, "--catalog", catalog)
         #expect(result.output == "0 added, 4 updated, 0 unchanged\n")
         #expect(try search().first?.outline != nil)
+    }
+
+    @Test func anImportedModelIndexesWithoutFeaturesAndSaysSo() throws {
+        // The default model, with one more entry of its metadata.
+        var model = try Data(contentsOf: DefaultModelFile.prints.find())
+        let place = try #require(model.range(of: Data("\"__metadata__\":{".utf8))).upperBound
+        let entry = Data("\"lookalike.local_features\":\"none\",".utf8)
+        model.insert(contentsOf: entry, at: place)
+        let length = model.prefix(8).reversed().reduce(0) { $0 << 8 | Int($1) } + entry.count
+        model.replaceSubrange(0..<8, with: (0..<8).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) })
+        let file = try folder.write(model, to: "imported.safetensors").path
+        func index(_ arguments: String...) throws -> String {
+            let result = try Command.run(
+                ["index", folder.file("images").path, "--catalog", catalog, "--model", file] + arguments)
+            #expect(result.status == 0, "\(result.errors)")
+            return result.errors
+        }
+        let words = "note: no local features"
+        #expect(try index().components(separatedBy: words).count == 2)
+        #expect(!FileManager.default.fileExists(atPath: catalog + "/features.lists"))
+        #expect(try !index("--no-local-features").contains(words))
+        #expect(try !index("--local-features").contains(words))
+        #expect(FileManager.default.fileExists(atPath: catalog + "/features.lists"))
     }
 
     /// The header's digest does not cover the contents, which only “verify” reads. A search must still end well.

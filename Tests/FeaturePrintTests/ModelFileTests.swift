@@ -64,6 +64,16 @@ struct ModelFileTests {
         #expect(versioned.identity == plain.identity)
     }
 
+    @Test func theUseOfLocalFeaturesIsReadAndNoPartOfTheIdentity() throws {
+        var builder = SafeTensorsBuilder.tiny()
+        let plain = try FeaturePrintModel(builder.data, named: "a")
+        builder.metadata["lookalike.local_features"] = "none"
+        let without = try FeaturePrintModel(builder.data, named: "b")
+        #expect(plain.usesLocalFeatures && !without.usesLocalFeatures && without.identity == plain.identity)
+        builder.metadata["lookalike.local_features"] = "default"
+        #expect(try FeaturePrintModel(builder.data, named: "c").usesLocalFeatures)
+    }
+
     struct Damage: Sendable, CustomStringConvertible {
         let description: String
         /// In the error's words.
@@ -95,6 +105,9 @@ struct ModelFileTests {
 
     static let damages: [Damage] = [
         Damage("no graph", says: "has no “lookalike.graph”") { $0.metadata = [:] },
+        Damage("local features of an unknown kind", says: "is “edges”, not “default” or “none”") {
+            $0.metadata["lookalike.local_features"] = "edges"
+        },
         Damage("a graph that is no JSON", says: "cannot be run") { $0.metadata["lookalike.graph"] = "{" },
         Damage("a later version", says: "version 2", apply: edit("\"version\":1", "\"version\":2")),
         Damage("no nodes", says: "“nodes” is missing", apply: edit("\"nodes\"", "\"knots\"")),

@@ -13,6 +13,8 @@ import Synchronization
 public final class CatalogIndexer: Sendable {
     /// The model that images are embedded with.
     public let model: FeaturePrintModel
+    /// Whether local features are extracted, which verify matches.
+    public let extractsLocalFeatures: Bool
 
     let folder: CatalogFolder
     let database: CatalogDatabase
@@ -40,13 +42,14 @@ public final class CatalogIndexer: Sendable {
     ///     that the CPU supports, by default.
     ///   - thumbnailSide: the long side of the thumbnails to store, in pixels; nil for none.
     ///   - localFeatures: whether to extract local features, which verify matches. Indexing is faster without them, and
-    ///     the images that are indexed then are found by their prints alone.
+    ///     the images that are indexed then are found by their prints alone. By default they are extracted if the
+    ///     model uses them (``FeaturePrintModel/usesLocalFeatures``) or the catalog has some already.
     ///   - executor: where asynchronous methods compute; `ComputeExecutor.shared` by default.
     /// - Throws: ``CatalogError``.
     public init(
         at url: URL, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
         thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide,
-        localFeatures: Bool = true, executor: (any TaskExecutor)? = nil
+        localFeatures: Bool? = nil, executor: (any TaskExecutor)? = nil
     ) throws {
         self.executor = executor ?? ComputeExecutor.shared
         let folder = CatalogFolder(url: url)
@@ -69,8 +72,12 @@ public final class CatalogIndexer: Sendable {
             try folder.mappingErrors { try writer.write { try CatalogDatabase.writeModel(chosen, $0) } }
             self.model = chosen
         }
+        let wantsLocalFeatures =
+            try localFeatures ?? (self.model.usesLocalFeatures || Catalog.localFeatureModel(of: database) != nil)
         let extractor =
-            try localFeatures ? Self.localFeatureModel(of: database, writer).map { LocalFeatureExtractor($0) } : nil
+            try wantsLocalFeatures
+            ? Self.localFeatureModel(of: database, writer).map { LocalFeatureExtractor($0) } : nil
+        extractsLocalFeatures = extractor != nil
         reader = ItemReader(model: self.model, thumbnailSide: thumbnailSide.map { max(1, $0) }, extractor: extractor)
         self.folder = folder
         self.database = database
