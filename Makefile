@@ -10,6 +10,8 @@ EXTRAS_FLAGS = --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 # The service without HTTPS of its own, which would build BoringSSL for minutes; “make deb” has it.
 SERVICE_FLAGS = --package-path Extras/Service $(EXTRAS_FLAGS) --disable-default-traits
+IMPORT_FLAGS = --package-path Extras/ONNXImport $(EXTRAS_FLAGS)
+LOOKALIKE_IMPORT = $(shell swift build -c release $(IMPORT_FLAGS) --show-bin-path)/lookalike-import
 LOOKALIKE_SERVE = $(shell swift build -c release $(SERVICE_FLAGS) --show-bin-path)/lookalike-serve
 PAGE_TEST = .venv-page/bin/python
 
@@ -17,8 +19,8 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb test check-networks demo example smoke-training bench bench-quick \
-	bench-concurrency fuzz faults test-emulated lint man docs dependencies extra-dependencies clean
+.PHONY: help build service serve test-service deb importer test check-networks demo example smoke-training bench \
+	bench-quick bench-concurrency fuzz faults test-emulated lint man docs dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
@@ -28,6 +30,7 @@ help:
 	@echo "make check-networks  compare imported networks with onnxruntime"
 	@echo "make build           build the command, .build/release/lookalike"
 	@echo "make service         build the service beside it, lookalike-serve"
+	@echo "make importer        build the import of ONNX networks beside it, lookalike-import"
 	@echo "make test-service    test the service, its page in Chromium, its interface and its examples"
 	@echo "make deb             build a Debian package of command and service, $(OUTPUT)/lookalike_*.deb"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
@@ -56,7 +59,12 @@ test: extra-dependencies
 	swift test $(TEST_FLAGS)
 	swift test $(TEST_FLAGS) --package-path Extras/SystemStores $(EXTRAS_FLAGS)
 	swift test $(TEST_FLAGS) --package-path Extras/VisualSearchMacros $(EXTRAS_FLAGS)
-	swift test $(TEST_FLAGS) --package-path Extras/ONNXImport $(EXTRAS_FLAGS)
+	swift test $(TEST_FLAGS) $(IMPORT_FLAGS)
+
+# The import of networks, beside the command, which runs it as “lookalike model import”.
+importer: build
+	swift build -c release --product lookalike-import $(IMPORT_FLAGS)
+	@ln -sf $(LOOKALIKE_IMPORT) $(dir $(LOOKALIKE))lookalike-import
 
 # Imported networks of torchvision and timm against onnxruntime; installs PyTorch into .venv-networks.
 check-networks: dependencies

@@ -19,7 +19,7 @@ struct ModelImportCommand: ParsableCommand {
     func run() throws {
         let program = CompanionProgram(
             name: "lookalike-import",
-            hint: "In a clone of Lookalike, “swift build -c release --package-path Extras/ONNXImport” builds it.")
+            hint: "In a clone of Lookalike, “make importer” builds it.")
         try program.run(arguments)
     }
 }

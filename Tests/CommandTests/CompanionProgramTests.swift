@@ -4,12 +4,22 @@ import Testing
 
 /// Subcommands that other programs do.
 struct CompanionProgramTests {
-    @Test func theProgramInPathGetsAllArguments() throws {
+    /// A copy of the command, beside which nothing was built.
+    private static func command(in folder: TemporaryFolder) throws -> URL {
+        let copy = folder.file("lookalike")
+        try FileManager.default.copyItem(at: Command.executable, to: copy)
+        return copy
+    }
+
+    @Test(arguments: [(["serve"], "lookalike-serve"), (["model", "import"], "lookalike-import")])
+    func theProgramInPathGetsAllArguments(subcommand: [String], name: String) throws {
         let folder = try TemporaryFolder()
-        let program = try folder.write("#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 7\n", to: "bin/lookalike-serve")
+        let program = try folder.write("#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 7\n", to: "bin/\(name)")
         #expect(chmod(program.path, 0o755) == 0)
         let path = ["PATH": folder.file("bin").path + ":/usr/bin:/bin"]
-        let result = try Command.run(["serve", "--catalogs", "a b", "--help", "-v"], environment: path)
+        let result = try Command.run(
+            executable: Self.command(in: folder), subcommand + ["--catalogs", "a b", "--help", "-v"],
+            environment: path)
         #expect(result.status == 7)
         #expect(result.output == "--catalogs\na b\n--help\n-v\n")
     }
@@ -21,8 +31,12 @@ struct CompanionProgramTests {
             at: folder.file("one/lookalike-serve"), withIntermediateDirectories: true)
         _ = try folder.write("", to: "two/lookalike-serve")
         let path = ["PATH": folder.file("one").path + ":" + folder.file("two").path]
-        let result = try Command.run(["serve"], environment: path)
+        let command = try Self.command(in: folder)
+        let result = try Command.run(executable: command, ["serve"], environment: path)
         #expect(result.status == 1)
         #expect(result.errors.contains("lookalike-serve") && result.errors.contains("make service"))
+        let other = try Command.run(executable: command, ["model", "import", "x.onnx"], environment: path)
+        #expect(other.status == 1)
+        #expect(other.errors.contains("lookalike-import") && other.errors.contains("make importer"))
     }
 }
