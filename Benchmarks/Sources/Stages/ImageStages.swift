@@ -56,7 +56,7 @@ final class DecodeStage: Stage {
     }
 }
 
-/// Images of the network's input size to prints.
+/// Images of the network's input size to prints; the default network, or that of the file “model”.
 final class NetworkStage: Stage {
     private let images: [PixelBuffer]
     private let threads: Int
@@ -64,16 +64,19 @@ final class NetworkStage: Stage {
     private(set) var result: [Float] = []
 
     init(_ description: StageDescription) throws {
-        let bytes = try Data(contentsOf: try description.file("images"))
-        let size = inputSide * inputSide * 3
-        images = try (0..<(try description.number("batch"))).map { index in
-            try PixelBuffer(
-                [UInt8](bytes[(index * size)..<((index + 1) * size)]), width: inputSide, height: inputSide,
-                format: .rgb8)
-        }
         threads = description.threads
         let precision = description.options["precision"].flatMap { FeaturePrintModel.Precision(rawValue: $0) }
-        model = try FeaturePrintModel(FeaturePrintModel.default().fileData, named: "default", precision: precision)
+        let file = try description.files["model"].map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+        model = try FeaturePrintModel(
+            file ?? FeaturePrintModel.default().fileData, named: description.files["model"] ?? "default",
+            precision: precision)
+        let bytes = try Data(contentsOf: try description.file("images"))
+        let (width, height) = model.inputSize
+        let size = width * height * 3
+        images = try (0..<(try description.number("batch"))).map { index in
+            try PixelBuffer(
+                [UInt8](bytes[(index * size)..<((index + 1) * size)]), width: width, height: height, format: .rgb8)
+        }
     }
 
     func run() throws -> Double {
