@@ -13,12 +13,14 @@ let package = Package(
     name: "lookalike-fuzz",
     dependencies: [
         .package(name: "lookalike", path: ".."),
+        .package(name: "lookalike-onnx-import", path: "../Extras/ONNXImport"),
         .package(name: "lookalike-system-stores", path: "../Extras/SystemStores"),
     ],
     targets: [
         .target(name: "FuzzSupport"),
         harness("ImageFuzz", [lookalike]),
         harness("ModelFuzz", [lookalike]),
+        harness("ImportFuzz", [lookalike, .product(name: "ONNXImport", package: "lookalike-onnx-import")]),
         harness("ManifestFuzz", [lookalike]),
         harness("CodingFuzz", [lookalike]),
         harness("CatalogFuzz", [lookalike]),

@@ -66,6 +66,7 @@ def seeds():
     yield "ImageFuzz", [bytes([choice]) + data for data in images for choice in range(3)]
     models = files("Tests/FeaturePrintTests/Fixtures/*.safetensors")
     yield "ModelFuzz", [bytes([choice]) + data for data in models for choice in range(3)]
+    yield "ImportFuzz", files("Extras/ONNXImport/Tests/ONNXImportTests/Fixtures/*.onnx")
     line = {"id": "a", "image": "a.png", "title": "A", "labels": ["x", "y"], "year": 1990, "deep": {"a": [1, None]}}
     yield (
         "ManifestFuzz",
