@@ -6,7 +6,7 @@ import Lookalike
 
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "model", abstract: "Shows a model, and writes what one is trained on.",
+        commandName: "model", abstract: "Shows and imports models, and writes what one is trained on.",
         subcommands: [Info.self, ModelImportCommand.self, DescriptorCommand.self])
 
     struct Info: ParsableCommand {

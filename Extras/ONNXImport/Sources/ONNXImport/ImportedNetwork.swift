@@ -59,7 +59,7 @@ public struct ImportedNetwork: Sendable {
         do {
             return try ONNXModel(serializedBytes: data, options: decoding)
         } catch {
-            throw ImportError.Reason.malformed("it is not in the format’s protocol buffers (\(error))")
+            throw ImportError.Reason.malformed("it is not a valid protocol buffer")
         }
     }
 
