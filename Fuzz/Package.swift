@@ -17,7 +17,7 @@ let package = Package(
         .package(name: "lookalike-system-stores", path: "../Extras/SystemStores"),
     ],
     targets: [
-        .target(name: "FuzzSupport"),
+        .target(name: "FuzzSupport", dependencies: [lookalike]),
         harness("ImageFuzz", [lookalike]),
         harness("ModelFuzz", [lookalike]),
         harness("ImportFuzz", [lookalike, .product(name: "ONNXImport", package: "lookalike-onnx-import")]),

@@ -4,7 +4,7 @@ import ArgumentParser
 struct ModelImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Makes a model file of a network in ONNX format.",
+        abstract: "Converts an ONNX network to a model file.",
         discussion: """
             Runs the program lookalike-import, with all arguments:
 

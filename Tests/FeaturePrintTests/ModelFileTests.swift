@@ -103,6 +103,15 @@ struct ModelFileTests {
                 + "{\"name\":\"t\",\"op\":\"\(operation)\",\"input\":\"s\",\(parameters)},\n{\"name\":\"n\"")
     }
 
+    /// Adds a rearrangement of a vector, and another layer that reads it.
+    private static func rearranged(_ parameters: String, then next: String? = nil)
+        -> @Sendable (inout SafeTensorsBuilder) -> Void
+    {
+        let layer = "{\"name\":\"s\",\"op\":\"rearrange\",\"input\":\"l\",\(parameters)},\n"
+        let reader = next.map { "{\"name\":\"t\",\"input\":\"s\",\($0)},\n" } ?? ""
+        return edit("{\"name\":\"n\"", layer + reader + "{\"name\":\"n\"")
+    }
+
     static let damages: [Damage] = [
         Damage("no graph", says: "has no “lookalike.graph”") { $0.metadata = [:] },
         Damage("local features of an unknown kind", says: "is “edges”, not “default” or “none”") {
@@ -183,6 +192,31 @@ struct ModelFileTests {
         Damage(
             "a padded number", says: "pads 0 axes",
             apply: scalar("pad", "\"mode\":\"constant\",\"value\":0,\"before\":[],\"after\":[]")),
+        Damage("an int8 kernel beyond all bounds", says: "layer “c”") {
+            $0.metadata["lookalike.activation_ranges"] = "{}"
+            Self.edit("\"kernel\":1", "\"kernel\":4294967296")(&$0)
+        },
+        Damage(
+            "elements beyond all bounds", says: "reads beyond its input",
+            apply: rearranged("\"shape\":[2],\"strides\":[1],\"offset\":9223372036854775807")),
+        Damage(
+            "elements before all bounds", says: "reads beyond its input",
+            apply: rearranged("\"shape\":[2],\"strides\":[-1],\"offset\":-9223372036854775808")),
+        Damage(
+            "axes without end", says: "has 200 axes",
+            apply: rearranged(
+                "\"shape\":\([Int](repeating: 1, count: 200)),\"strides\":\([Int](repeating: 0, count: 200)),"
+                    + "\"offset\":0")),
+        Damage(
+            "padding of a huge axis", says: "extent 134217728",
+            apply: rearranged(
+                "\"shape\":[1,134217728],\"strides\":[0,0],\"offset\":0",
+                then: "\"op\":\"pad\",\"mode\":\"constant\",\"value\":0,\"before\":[0,0],\"after\":[0,0]")),
+        Damage(
+            "products without end", says: "number of products 100000000",
+            apply: rearranged(
+                "\"shape\":[100000000,1,1],\"strides\":[0,0,0],\"offset\":0",
+                then: "\"op\":\"matrix_product\",\"other\":\"s\"")),
         Damage(
             "no vector at the end", says: "has to give a vector",
             apply: { builder in

@@ -52,6 +52,20 @@ struct ElementwiseKernelTests {
         }
     }
 
+    @Test func notANumberStaysNotANumber() {
+        let kinds = [
+            LK_EXP, LK_SIGMOID, LK_SILU, LK_TANH, LK_GELU, LK_GELU_TANH, LK_ERF, LK_SOFTPLUS, LK_MISH, LK_LOG, LK_SQRT,
+        ]
+        for kind in kinds {
+            for simd in SIMDTarget.available {
+                var activation = lk_activation(kind: kind, alpha: 0, beta: 0)
+                var out = [Float](repeating: 0, count: 17)
+                simd.table.activate(&activation, [Float](repeating: .nan, count: 17), 17, &out)
+                #expect(out.allSatisfy { $0.isNaN }, "\(simd.name), function \(kind.rawValue)")
+            }
+        }
+    }
+
     @Test func activationsAreFiniteFarOut() {
         for kind in [LK_SIGMOID, LK_SILU, LK_GELU, LK_GELU_TANH, LK_MISH, LK_SOFTPLUS, LK_TANH, LK_ERF] {
             for simd in SIMDTarget.available {

@@ -25,7 +25,7 @@ BINARY = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Sum", "MatMul", "PRe
 # These work on maps, which have a batch of one: each image of a batch is a test of its own.
 MAPS = {
     "Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization",
-    "GroupNormalization", "Resize", "Upsample",
+    "GroupNormalization", "Resize",
 }  # fmt: skip
 UNARY = {
     "Relu", "Clip", "LeakyRelu", "Elu", "Sigmoid", "HardSigmoid", "HardSwish", "Gelu", "Mish", "Softplus", "Tanh",
@@ -39,7 +39,7 @@ OTHERS = {
 # What the import does not support, and says so.
 REFUSED = (
     "1d", "3d", "cubic", "antialias", "crop_and_resize", "not_larger", "not_smaller", "align_corners_floor",
-    "half_pixel_symmetric", "with_argmax", "zero_dim", "training_mode", "wrap", "empty", "upsample_nearest",
+    "half_pixel_symmetric", "with_argmax", "zero_dim", "training_mode", "wrap", "empty",
     "resize_upsample_sizes_nearest_axes", "resize_downsample_scales_linear_half_pixel_symmetric", "axes_2_3",
     "axes_3_2", "keep_aspect",
 )  # fmt: skip

@@ -13,7 +13,8 @@ LK_INLINE lk_f32x16 chosen(lk_i32x16 mask, lk_f32x16 yes, lk_f32x16 no) {
     return yes;
 }
 
-LK_INLINE lk_f32x16 exp_of(lk_f32x16 x) { return lk_exp2(x * 1.44269504f); }
+// lk_exp2 clamps its argument, and would make a number of NaN.
+LK_INLINE lk_f32x16 exp_of(lk_f32x16 x) { return chosen(x == x, lk_exp2(x * 1.44269504f), x); }
 
 // Numerically safe on both sides: e^-|x| is at most 1.
 LK_INLINE lk_f32x16 sigmoid_of(lk_f32x16 x) {
@@ -52,7 +53,7 @@ LK_INLINE lk_f32x16 softplus_of(lk_f32x16 x) {
     // log(1 + s) by its series where 1 + s would lose the digits of s.
     const lk_f32x16 near = small * (1 - small * (0.5f - small * (1.0f / 3)));
     const lk_f32x16 log = chosen(small < 1e-3f, near, lk_log2(1 + small) * 0.693147181f);
-    return __builtin_elementwise_max(x, lk_splat16(0)) + log;
+    return chosen(x == x, __builtin_elementwise_max(x, lk_splat16(0)) + log, x);
 }
 
 LK_INLINE lk_f32x16 clamped(lk_f32x16 x, float low, float high) {

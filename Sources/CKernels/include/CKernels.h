@@ -186,7 +186,7 @@ typedef enum {
     LK_PRELU,  // the left side; below zero, times the right side
 } lk_combination;
 
-// How an operand of a combination goes on: a value per result, the same sixteen, or the same one.
+// How an operand's values are repeated: one per result, the same sixteen, or a single one.
 typedef enum { LK_EACH, LK_SAME_BLOCK, LK_SAME_VALUE } lk_operand_mode;
 
 typedef struct {

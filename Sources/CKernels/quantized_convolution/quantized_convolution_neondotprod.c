@@ -1,8 +1,8 @@
 // The tiles of convolution_tiles.h in int8: four accumulators hold the 16 output channels of a pixel, and one
 // instruction (sdot) adds the products of four input channels to four of them.
 //
-// sdot takes signed factors. The input becomes signed by subtracting 128, and every sum begins with what that takes
-// away: 128 times the sum of its weights.
+// sdot takes signed factors. 128 is subtracted from the input, and each sum starts with the amount subtracted: 128
+// times the sum of its weights.
 
 #if defined(__aarch64__)
 #include <arm_neon.h>

@@ -119,8 +119,8 @@ public final class CatalogIndexer: Sendable {
     /// features.
     ///
     /// An image that cannot be read is reported, and the others are indexed; its entity stays as it was. Memory does
-    /// not grow with the number of items, except for the report of problems. The calling thread is kept until all is
-    /// done; a task had better use ``run(over:jobs:)``.
+    /// not grow with the number of items, except for reported problems and notes. The calling thread is kept until all
+    /// is done; a task had better use ``run(over:jobs:)``.
     /// - Parameters:
     ///   - jobs: the number of threads; all cores by default.
     ///   - progress: called after every commit.

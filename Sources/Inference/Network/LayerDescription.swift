@@ -49,6 +49,7 @@ struct LayerDescription {
     /// The number of elements of a shape that a file states.
     func elementCount(_ shape: [Int]) throws(ModelError.Reason) -> Int {
         var count = 1
+        guard shape.count <= Self.mostAxes else { throw problem("has \(shape.count) axes, more than \(Self.mostAxes)") }
         for extent in shape {
             let (product, overflow) = count.multipliedReportingOverflow(by: extent)
             guard extent > 0, !overflow, product <= Self.mostElements else {
@@ -59,6 +60,8 @@ struct LayerDescription {
         return count
     }
 
+    /// Layers walk over axes by recursion.
+    private static let mostAxes = 16
     /// As many floats as a pass over one image may have.
     private static let mostElements = 128 << 20
 

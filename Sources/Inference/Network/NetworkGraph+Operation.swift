@@ -123,7 +123,7 @@ extension NetworkGraph {
         public var dilation: Extent
         /// Of a mean: whether the padding counts as zeros.
         public var countsPadding: Bool
-        /// Whether a last window that covers the map in part counts.
+        /// Whether a last window counts that lies only partly on the map (ceil mode).
         public var roundsUp: Bool
 
         /// Windows; they are checked when a network is built from the graph.
@@ -444,7 +444,7 @@ extension NetworkGraph {
             case pixelsOrStart = "pytorch_half_pixel"
             /// x / scale
             case asymmetric
-            /// The first and the last pixel of both lie on each other.
+            /// The first and last pixels of input and output coincide.
             case corners = "align_corners"
         }
 

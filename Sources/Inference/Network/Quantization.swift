@@ -81,8 +81,9 @@ extension NetworkGraph.Node {
     /// Whether the layer can read and write int8: a dense convolution without an activation other than ReLU.
     fileprivate var hasInt8Kernel: Bool {
         guard let convolution else { return false }
-        // Weights are packed in blocks of at most so many taps.
-        return convolution.groups == 1 && convolution.activation == nil
-            && convolution.kernel.height * convolution.kernel.width <= Int(LK_MOST_TAPS)
+        // Weights are packed in blocks of at most so many taps. Nothing of the graph has been checked yet.
+        let (kernel, taps) = (convolution.kernel, 1...Int(LK_MOST_TAPS))
+        return convolution.groups == 1 && convolution.activation == nil && taps.contains(kernel.height)
+            && taps.contains(kernel.width) && taps.contains(kernel.height * kernel.width)
     }
 }

@@ -6,14 +6,15 @@ import ONNXImport
 @main
 struct LookalikeImport: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "lookalike-import", abstract: "Makes a model file of a network in ONNX format.")
+        commandName: "lookalike-import", abstract: "Converts an ONNX network to a model file.")
 
     @Argument(help: "The network, an .onnx file.", completion: .file(extensions: ["onnx"]))
     var network: String
 
     @Option(
         help: ArgumentHelp(
-            "The model file to write; the network's name with .safetensors without it.", valueName: "file"),
+            "The model file to write; by default the network's path with the extension .safetensors.", valueName: "file"
+        ),
         completion: .file(extensions: ["safetensors"]))
     var output: String?
 
@@ -22,19 +23,19 @@ struct LookalikeImport: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Three numbers that are subtracted from red, green and blue in 0…1; those of ImageNet without it.",
+            "The mean of red, green and blue in 0…1, which is subtracted; by default ImageNet's.",
             valueName: "r,g,b"))
     var mean: ChannelValues?
 
     @Option(
         help: ArgumentHelp(
-            "Three numbers that the differences are divided by; those of ImageNet without it.", valueName: "r,g,b"))
+            "The standard deviation of red, green and blue in 0…1; by default ImageNet's.", valueName: "r,g,b"))
     var std: ChannelValues?
 
-    @Option(help: ArgumentHelp("The tensor that becomes the print; the first output without it.", valueName: "name"))
+    @Option(help: ArgumentHelp("The tensor that becomes the print; by default the first output.", valueName: "name"))
     var tensor: String?
 
-    @Option(help: ArgumentHelp("What the model is called; the file's name without it.", valueName: "name"))
+    @Option(help: ArgumentHelp("What the model is called; by default the file's name.", valueName: "name"))
     var name: String?
 
     @Option(
@@ -120,7 +121,10 @@ struct LookalikeImport: ParsableCommand {
         guard !images.isEmpty else { throw ValidationError("“\(folder)” has no image to calibrate with.") }
         let calibration = try Calibration(of: network, images: images, matchThreshold: maxDistance)
         guard let cosines = calibration.cosines else {
-            print("int8: no layer of this network has an int8 kernel; it is computed in float32.")
+            let reason =
+                calibration.float32Tensors.isEmpty
+                ? "no layer of this network has an int8 kernel" : "int8 is not exact enough for any tensor"
+            print("int8: \(reason); the network is computed in float32.")
             return calibration.modelFile
         }
         print(

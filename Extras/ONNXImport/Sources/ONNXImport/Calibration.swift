@@ -12,12 +12,12 @@ public struct Calibration: Sendable {
     /// The smallest and the mean cosine between an image's int8 and float32 prints; nil without int8.
     public let cosines: (smallest: Double, mean: Double)?
 
-    /// The mean cosine that is aimed at: below it, a search finds other neighbors.
-    public static let wantedCosine = 0.995
+    /// The target mean cosine. Below it, searches return different neighbors.
+    public static let targetCosine = 0.995
 
     /// Measures activation ranges on images.
     ///
-    /// If the mean cosine is below ``wantedCosine``, each tensor is tried alone, and those that harm most stay float32,
+    /// If the mean cosine is below ``targetCosine``, each tensor is tried alone, and those that harm most stay float32,
     /// one after another, until it is reached.
     ///
     /// - Throws: `ImportError` and `ModelError` as the network and its model do.
@@ -46,19 +46,23 @@ public struct Calibration: Sendable {
         var ranges = measured.mapValues { Optional($0) }
         var found = try compare(ranges, of: images.count)
         var excluded: [String] = []
-        if mean(found) < Self.wantedCosine {
+        if mean(found) < Self.targetCosine {
             var alone: [(name: String, cosine: Double)] = []
             for name in measured.keys.sorted() {
                 let single = measured.keys.map { ($0, $0 == name ? measured[$0] : nil) }
                 alone.append((name, mean(try compare(Dictionary(uniqueKeysWithValues: single), of: 8))))
             }
-            for (name, _) in alone.sorted(by: { $0.cosine < $1.cosine }) where mean(found) < Self.wantedCosine {
+            for (name, _) in alone.sorted(by: { $0.cosine < $1.cosine }) where mean(found) < Self.targetCosine {
                 ranges.updateValue(nil, forKey: name)
                 excluded.append(name)
                 found = try compare(ranges, of: images.count)
             }
         }
         quantizedTensors = ranges.values.count { $0 != nil }
+        guard quantizedTensors > 0 else {
+            (modelFile, float32Tensors, cosines) = (plain, excluded.sorted(), nil)
+            return
+        }
         float32Tensors = excluded.sorted()
         cosines = (found.min() ?? 1, mean(found))
         modelFile = try network.modelFile(matchThreshold: matchThreshold, activationRanges: ranges)

@@ -34,7 +34,7 @@ struct CalibrationTests {
         let images = try Self.images(12)
         let calibration = try Calibration(of: network, images: images, matchThreshold: 0.7)
         let cosines = try #require(calibration.cosines)
-        #expect(cosines.mean >= Calibration.wantedCosine && cosines.smallest > 0.98 && cosines.smallest < 1)
+        #expect(cosines.mean >= Calibration.targetCosine && cosines.smallest > 0.98 && cosines.smallest < 1)
         // Of the stem, the first convolution of both blocks, and the sum of the first; the last is pooled.
         #expect(calibration.quantizedTensors + calibration.float32Tensors.count == 4)
         #expect(calibration.quantizedTensors > 0)

@@ -94,6 +94,20 @@ struct ImportTests {
         #expect(words.hasPrefix("x.onnx: node “") && words.contains("(HardSwirl) is not supported"), "\(words)")
     }
 
+    /// What is cropped on one side and added on the other moves the image.
+    @Test func paddingThatKeepsTheSizeIsPadding() throws {
+        let nodes: [ProtocolBuffer] = [
+            .node("Pad", ["image", "p"], "moved"), .node("GlobalAveragePool", ["moved"], "mean"),
+            .node("Flatten", ["mean"], "out"),
+        ]
+        for (pads, isPadded) in [([0, 0, 0, -1, 0, 0, 0, 1], true), ([0, 0, 0, 0, 0, 0, 0, 0], false)] {
+            let file = ProtocolBuffer.model(nodes, initializers: [.integers("p", pads)]).data
+            let network = try ImportedNetwork(file, named: "x", options: Self.options("x"))
+            let paddings = network.graph.nodes.filter { if case .padding = $0.operation { true } else { false } }
+            #expect(paddings.isEmpty != isPadded)
+        }
+    }
+
     @Test func aMissingFileIsNamed() {
         let error = #expect(throws: ImportError.self) {
             try ImportedNetwork(contentsOf: URL(fileURLWithPath: "/nowhere/n.onnx"), options: Self.options("n"))
@@ -168,6 +182,14 @@ struct HostileFileTests {
             description: "padding without end", says: "pads",
             nodes: [.node("MaxPool", ["image"], "out", ["kernel_shape": [2, 2], "pads": [.max, .max, 1, .min]])],
             initializers: []),
+        Bomb(
+            description: "a constant without an axis that it needs", says: "removes the axes [0] of [2]",
+            nodes: [.node("Squeeze", ["w", "a"], "v"), .node("Reshape", ["image", "v"], "out")],
+            initializers: [.integers("w", [1, -1]), .integers("a", [0])]),
+        Bomb(
+            description: "a shape with axes without end", says: "makes a constant of the shape",
+            nodes: [.node("Expand", ["w", "s"], "v"), .node("Reshape", ["image", "v"], "out")],
+            initializers: [.integers("w", [1]), .integers("s", [Int](repeating: 1, count: 200))]),
         Bomb(
             description: "axes without end", says: "axis",
             nodes: [.node("ReduceSum", ["image", "a"], "out")], initializers: [.integers("a", [.min])]),

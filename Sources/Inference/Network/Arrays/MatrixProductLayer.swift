@@ -19,6 +19,8 @@ struct MatrixProductLayer: Layer {
         kernel = MatrixKernel(rows: a[a.count - 2], depth: a[a.count - 1], columns: b[b.count - 1])
         let shape = Array(walk.extents.dropLast()) + [kernel.rows, kernel.columns]
         _ = try description.elementCount(shape)
+        // A place is kept for each product.
+        _ = try description.checked(walk.extents.reduce(1, *), "number of products", in: 1...(1 << 16))
         name = description.node.name
         inputs = [description.node.input] + description.node.otherInputs
         outputShape = TensorShape(extents: shape)

@@ -20,6 +20,8 @@ struct PaddingLayer: Layer {
         guard padding.value.isFinite else { throw description.problem("pads with \(padding.value)") }
         var sources: [[Int]] = []
         for (axis, extent) in extents.enumerated() {
+            // A place is kept for each index of an axis.
+            _ = try description.checked(extent, "extent", in: 1...(1 << 20))
             // Negative padding crops.
             let before = try description.checked(padding.before[axis], "padding", in: -extent...4096)
             let after = try description.checked(padding.after[axis], "padding", in: -extent...4096)

@@ -18,7 +18,10 @@ struct RearrangementLayer: Layer {
         _ = try description.elementCount(shape)
         if case .image = description.input { throw description.problem("reads the image; it needs a map of it") }
         let available = description.input.elementCount
-        // The first and the last element that are read; overflow is out of the question after this.
+        guard (0..<available).contains(rearrangement.offset) else {
+            throw description.problem("reads beyond its input, \(description.input.description)")
+        }
+        // The first and the last element that are read. Neither overflows: there are few axes, and each reach is small.
         var (low, high) = (rearrangement.offset, rearrangement.offset)
         for (extent, stride) in zip(shape, strides) where extent > 1 {
             let (reach, overflow) = stride.multipliedReportingOverflow(by: extent - 1)

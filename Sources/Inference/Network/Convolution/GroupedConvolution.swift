@@ -4,7 +4,7 @@ import Compute
 /// A float32 convolution in groups of channels.
 ///
 /// Each block of sixteen outputs is a dense convolution of those blocks of inputs that its groups read; weights between
-/// different groups are zero. For groups of sixteen channels and more little is computed in vain.
+/// different groups are zero. With 16 or more channels per group, few products are wasted.
 struct GroupedConvolution: ConvolutionMethod {
     /// The inputs of one block of outputs.
     private struct Span: Sendable {

@@ -2,7 +2,7 @@
 struct BroadcastWalk: Sendable {
     /// The extents of the result.
     let extents: [Int]
-    /// Elements per row, and whether an array goes on along it (1) or stays (0).
+    /// Elements per row, and each array's stride along it: 1, or 0 where an extent of 1 is repeated.
     let innerCount: Int
     let innerLeft: Int
     let innerRight: Int

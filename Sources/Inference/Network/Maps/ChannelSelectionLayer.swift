@@ -24,7 +24,8 @@ struct ChannelSelectionLayer: Layer {
         for shape in shapes {
             guard case .map(_, width, height) = shape else {
                 throw description.problem(
-                    "selects channels of \(shapes[0].description) and \(shape.description), which do not lie on each other"
+                    "selects channels of \(shapes[0].description) and \(shape.description), "
+                        + "which differ in height or width"
                 )
             }
         }

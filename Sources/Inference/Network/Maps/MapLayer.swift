@@ -10,7 +10,8 @@ struct MapLayer: Layer {
         let extents = description.input.extents
         guard extents.count == 4, extents[0] == 1 else {
             throw description.problem(
-                "makes a map of \(description.input.description), which has not the four axes of one")
+                "makes a map of \(description.input.description), not of [1, channels, height, width]"
+            )
         }
         name = description.node.name
         inputs = [description.node.input]

@@ -3,9 +3,12 @@ import Foundation
 extension ConstantTensor {
     /// The most elements of a tensor: two gigabytes of floats, as much as a file of the format holds.
     static let mostElements = 1 << 29
+    /// As many as a layer may have.
+    private static let mostAxes = 16
 
     /// Whether the extents are not negative and so small that no product of some of them overflows, even beside a zero.
     static func isPossible(_ extents: [Int]) -> Bool {
+        guard extents.count <= mostAxes else { return false }
         var count = 1
         for extent in extents {
             guard (0...mostElements).contains(extent), count * max(extent, 1) <= mostElements else { return false }

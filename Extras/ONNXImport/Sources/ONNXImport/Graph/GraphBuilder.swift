@@ -10,6 +10,8 @@ struct GraphBuilder {
 
     private(set) var nodes: [NetworkGraph.Node] = []
     private(set) var weights: [String: Weight] = [:]
+    /// The elements of all weights. Nodes that share a constant may each have a copy of it.
+    private(set) var weightCount = 0
     /// Sums of two maps of the same shape.
     var sumsOfEqualMaps: Set<String> = []
     private var names: Set<String> = ["image"]
@@ -26,6 +28,7 @@ struct GraphBuilder {
     /// Adds a tensor; its name is `name` or one made of it.
     mutating func addWeight(_ name: String, _ values: [Float], shape: [Int]) -> String {
         let name = Self.unique(name, in: &weightNames)
+        weightCount += values.count
         weights[name] = Weight(shape: shape, values: values)
         return name
     }

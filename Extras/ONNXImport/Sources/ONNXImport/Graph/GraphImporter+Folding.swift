@@ -34,6 +34,7 @@ extension GraphImporter {
             let (axis, sizes) = try Self.parts(self, node, first.extents)
             var start = 0
             for (output, size) in sizes.enumerated() {
+                try count(first.extents.indices.reduce(size) { $1 == axis ? $0 : $0 * first.extents[$1] }, node)
                 var slices = first.extents.map { AxisSlice(first: 0, step: 1, count: $0) }
                 slices[axis] = AxisSlice(first: start, step: 1, count: size)
                 set(node, .constant(Self.taken(first, slices)), output: output)
@@ -43,10 +44,14 @@ extension GraphImporter {
         }
         guard let result = try folded(node, first, inputs) else { return false }
         try Self.check(node, result.extents, most: ConstantTensor.mostElements)
-        foldedCount += result.count
-        guard foldedCount <= Self.mostFolded else { throw node.problem("makes constants of more than a gigabyte") }
+        try count(result.count, node)
         set(node, .constant(result))
         return true
+    }
+
+    private func count(_ elements: Int, _ node: ONNXNode) throws {
+        foldedCount += elements
+        guard foldedCount <= Self.mostFolded else { throw node.problem("makes constants of more than a gigabyte") }
     }
 
     /// Elements of a constant that is repeated, of one that is put together of parts, and of all constants that nodes
@@ -86,6 +91,9 @@ extension GraphImporter {
             let kept = first.extents.indices.filter { index in
                 if let axes { !axes.contains(index) } else { first.extents[index] != 1 }
             }
+            guard axes?.allSatisfy({ first.extents[$0] == 1 }) ?? true else {
+                throw node.problem("removes the axes \(axes ?? []) of \(first.extents)")
+            }
             return first.reshaped(kept.map { first.extents[$0] })
         case "Transpose":
             let order = try Self.order(node, rank: first.extents.count)
@@ -114,7 +122,7 @@ extension GraphImporter {
             let (x, y) = (parts[1].floats, parts[2].floats)
             return .init(floats: flags.indices.map { flags[$0] != 0 ? x[$0] : y[$0] }, extents: extents)
         case "ReduceProd":
-            guard let integers = first.integers else { return nil }
+            guard let integers = first.integers, first.extents.count <= 1 else { return nil }
             return .init(
                 integers: [integers.reduce(1, &*)], extents: node.integer("keepdims", default: 1) != 0 ? [1] : [])
         default: break

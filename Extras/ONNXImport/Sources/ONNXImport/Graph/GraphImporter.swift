@@ -42,6 +42,7 @@ final class GraphImporter {
                 "is not supported; supported are \(Self.operators.keys.sorted().joined(separator: ", "))")
         }
         try run(self, node)
+        guard builder.weightCount <= Self.mostWeights else { throw node.problem("is where the weights exceed 4 GB") }
         for output in node.output {
             guard let extents = values[output]?.extents else { continue }
             let count = extents.reduce((partialValue: 1, overflow: false)) {
@@ -54,6 +55,7 @@ final class GraphImporter {
         }
     }
 
+    private static let mostWeights = 1 << 30
     /// As many floats as a pass over one image may have.
     private static let mostElements = 1 << 27
 

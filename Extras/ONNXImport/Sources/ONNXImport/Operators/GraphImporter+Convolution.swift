@@ -47,7 +47,7 @@ extension GraphImporter {
             extents: [1, outputs, size.height, size.width], layout: .map)
     }
 
-    /// A factor and a summand per channel, as a convolution that the one before it can take in.
+    /// A scale and a shift per channel, as a depthwise 1×1 convolution, which can be merged into the one before it.
     func scaleChannels(_ name: String, _ input: ImportedTensor, scale: [Float], shift: [Float]) -> ImportedTensor {
         let channels = input.extents[1]
         let layer = builder.add(

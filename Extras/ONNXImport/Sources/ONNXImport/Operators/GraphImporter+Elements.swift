@@ -47,9 +47,7 @@ extension GraphImporter {
     }
 
     private func clip(_ node: ONNXNode) throws {
-        // Attributes up to opset 6, inputs from 11 on.
-        let low = node.has("min") ? node.float("min", default: 0) : try optionalConstant(node, 1)?.scalar
-        let high = node.has("max") ? node.float("max", default: 0) : try optionalConstant(node, 2)?.scalar
+        let (low, high) = (try optionalConstant(node, 1)?.scalar, try optionalConstant(node, 2)?.scalar)
         let limit = Float.greatestFiniteMagnitude
         try activation(node, .init(.clamp, alpha: max(low ?? -limit, -limit), beta: min(high ?? limit, limit)))
     }
@@ -133,7 +131,7 @@ extension GraphImporter {
         return constant.picking(places, extents: [1, e[3], e[1], e[2]])
     }
 
-    /// A map times or plus a constant per channel, as a layer that a convolution before it can take in.
+    /// A map times or plus a constant per channel, as a layer that can be merged into a convolution before it.
     private func scaled(
         _ name: String, _ kind: NetworkGraph.Combination.Operator, _ tensor: ImportedTensor,
         _ constant: ConstantTensor, constantFirst: Bool
@@ -192,6 +190,6 @@ extension GraphImporter {
 }
 
 extension NetworkGraph.Activation {
-    /// ReLU for 0: there is no number above the limit.
+    /// For 0 this is ReLU: no finite number exceeds the upper limit.
     static func clamp(atLeast low: Float) -> Self { .init(.clamp, alpha: low, beta: .greatestFiniteMagnitude) }
 }

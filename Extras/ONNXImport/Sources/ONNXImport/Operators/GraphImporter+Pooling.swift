@@ -7,7 +7,6 @@ extension GraphImporter {
         "GlobalMaxPool": { try $0.globalPooling($1, mean: false) },
         "GlobalAveragePool": { try $0.globalPooling($1, mean: true) },
         "Resize": { try $0.resizing($1) },
-        "Upsample": { try $0.resizing($1) },
     ]
 
     private func pooling(_ node: ONNXNode, mean: Bool) throws {
@@ -50,9 +49,8 @@ extension GraphImporter {
 
     private func resizing(_ node: ONNXNode) throws {
         let input = try map(node, 0)
-        let isUpsample = node.opType == "Upsample"
-        let scales = try optionalConstant(node, isUpsample ? 1 : 2)?.floats ?? []
-        let sizes = isUpsample ? nil : try optionalConstant(node, 3)?.integers
+        let scales = try optionalConstant(node, 2)?.floats ?? []
+        let sizes = try optionalConstant(node, 3)?.integers
         if let axes = node.integers("axes"), axes != [0, 1, 2, 3] {
             throw node.problem("resizes the axes \(axes) alone; that is not supported")
         }
@@ -70,11 +68,11 @@ extension GraphImporter {
         case let other: throw node.problem("has the mode “\(other)”; nearest and linear are supported")
         }
         let place = node.string("coordinate_transformation_mode", default: "half_pixel")
-        guard let coordinates = isUpsample ? .asymmetric : NetworkGraph.Resizing.Coordinates(rawValue: place) else {
+        guard let coordinates = NetworkGraph.Resizing.Coordinates(rawValue: place) else {
             throw node.problem("has the coordinate_transformation_mode “\(place)”, which is not supported")
         }
         let rounding: NetworkGraph.Resizing.Rounding
-        switch isUpsample ? "floor" : node.string("nearest_mode", default: "round_prefer_floor") {
+        switch node.string("nearest_mode", default: "round_prefer_floor") {
         case "round_prefer_floor": rounding = .halfDown
         case "round_prefer_ceil": rounding = .halfUp
         case "floor": rounding = .down

@@ -339,7 +339,7 @@ extension GraphImporter {
         guard pads.count == 2 * axes.count, pads.allSatisfy({ (-4096...4096).contains($0) }) else {
             throw node.problem("has pads \(pads) for \(axes.count) axes")
         }
-        let value = node.has("value") ? node.float("value", default: 0) : try optionalConstant(node, 2)?.scalar ?? 0
+        let value = try optionalConstant(node, 2)?.scalar ?? 0
         var (before, after) = (Array(repeating: 0, count: rank), Array(repeating: 0, count: rank))
         for (index, axis) in axes.enumerated() {
             before[axis] = pads[index]
@@ -356,7 +356,7 @@ extension GraphImporter {
         guard extents.allSatisfy({ $0 > 0 }), value.isFinite else {
             throw node.problem("pads \(input.extents) by \(pads) with \(value)")
         }
-        if extents == input.extents { return set(node, .tensor(input)) }
+        if (before + after).allSatisfy({ $0 == 0 }) { return set(node, .tensor(input)) }
         let source = readable(input)
         add(
             node, input: source, .padding(.init(mode: mode, value: value, before: before, after: after)),
