@@ -10,6 +10,29 @@ struct PoolingKernelTests {
         var dilation = 1
         var mean = false
         var padded = false
+
+        private var span: Int { (kernel - 1) * dilation + 1 }
+        /// Of the result.
+        var columns: Int { (width + 2 * padding - span) / stride + 1 }
+        var rows: Int { (height + 2 * padding - span) / stride + 1 }
+
+        /// Without input and output.
+        var pooling: lk_pooling {
+            let block = Int(LK_CHANNEL_BLOCK)
+            var pooling = lk_pooling()
+            pooling.input_row_stride = width * block
+            (pooling.input_width, pooling.input_height) = (Int32(width), Int32(height))
+            (pooling.kernel_width, pooling.kernel_height) = (Int32(kernel), Int32(kernel))
+            (pooling.stride_x, pooling.stride_y) = (Int32(stride), Int32(stride))
+            (pooling.dilation_x, pooling.dilation_y) = (Int32(dilation), Int32(dilation))
+            (pooling.padding_left, pooling.padding_top) = (Int32(padding), Int32(padding))
+            (pooling.padding_right, pooling.padding_bottom) = (Int32(padding), Int32(padding))
+            pooling.padding_counts = padded
+            pooling.mean = mean
+            pooling.output_row_stride = columns * block
+            pooling.output_width = Int32(columns)
+            return pooling
+        }
     }
 
     static let shapes = [false, true].flatMap { mean in
@@ -25,9 +48,7 @@ struct PoolingKernelTests {
         var random = SeededGenerator(seed: 12)
         let block = Int(LK_CHANNEL_BLOCK)
         let input = random.floats(shape.width * shape.height * block)
-        let span = (shape.kernel - 1) * shape.dilation + 1
-        let columns = (shape.width + 2 * shape.padding - span) / shape.stride + 1
-        let rows = (shape.height + 2 * shape.padding - span) / shape.stride + 1
+        let (columns, rows) = (shape.columns, shape.rows)
         var expected: [Float] = []
         for index in 0..<(rows * columns * block) {
             let (lane, column, row) = (index % block, index / block % columns, index / block / columns)
@@ -50,25 +71,40 @@ struct PoolingKernelTests {
             var output = [Float](repeating: .nan, count: expected.count)
             input.withUnsafeBufferPointer { input in
                 output.withUnsafeMutableBufferPointer { output in
-                    var pooling = lk_pooling()
+                    var pooling = shape.pooling
                     pooling.input = input.baseAddress
-                    pooling.input_row_stride = shape.width * block
-                    (pooling.input_width, pooling.input_height) = (Int32(shape.width), Int32(shape.height))
-                    (pooling.kernel_width, pooling.kernel_height) = (Int32(shape.kernel), Int32(shape.kernel))
-                    (pooling.stride_x, pooling.stride_y) = (Int32(shape.stride), Int32(shape.stride))
-                    (pooling.dilation_x, pooling.dilation_y) = (Int32(shape.dilation), Int32(shape.dilation))
-                    (pooling.padding_left, pooling.padding_top) = (Int32(shape.padding), Int32(shape.padding))
-                    (pooling.padding_right, pooling.padding_bottom) = (Int32(shape.padding), Int32(shape.padding))
-                    pooling.padding_counts = shape.padded
-                    pooling.mean = shape.mean
                     pooling.output = output.baseAddress
-                    pooling.output_row_stride = columns * block
-                    pooling.output_width = Int32(columns)
                     simd.table.pool(&pooling, 0, Int32(rows))
                 }
             }
             let worst = zip(output, expected).map { abs($0 - $1) }.max() ?? .infinity
             #expect(worst < 1e-6, "\(simd.name): \(worst) off")
         }
+    }
+
+    /// Codes are in the order of the values that they stand for, so the largest of both are the same.
+    @Test(arguments: shapes.filter { !$0.mean }) func codesArePooledAsFloats(shape: Shape) {
+        var random = SeededGenerator(seed: 13)
+        let block = Int(LK_CHANNEL_BLOCK)
+        let codes = (0..<(shape.width * shape.height * block)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let (columns, rows) = (shape.columns, shape.rows)
+        var expected = [Float](repeating: .nan, count: rows * columns * block)
+        var output = [UInt8](repeating: 7, count: expected.count)
+        var pooling = shape.pooling
+        codes.withUnsafeBufferPointer { codes in
+            output.withUnsafeMutableBufferPointer { output in
+                pooling.quantized_input = codes.baseAddress
+                pooling.quantized_output = output.baseAddress
+                lk_pool_quantized(&pooling, 0, Int32(rows))
+            }
+        }
+        codes.map { Float($0) }.withUnsafeBufferPointer { floats in
+            expected.withUnsafeMutableBufferPointer { expected in
+                pooling.input = floats.baseAddress
+                pooling.output = expected.baseAddress
+                SIMDTarget.available[0].table.pool(&pooling, 0, Int32(rows))
+            }
+        }
+        #expect(output.map { Float($0) } == expected)
     }
 }

@@ -144,6 +144,9 @@ typedef struct {
     float *output;
     ptrdiff_t output_row_stride;
     int32_t output_width;
+    // Of lk_pool_quantized, instead of input and output.
+    const uint8_t *quantized_input;
+    uint8_t *quantized_output;
 } lk_pooling;
 
 // Functions of one number; `alpha` and `beta` are their parameters.
@@ -438,6 +441,9 @@ const lk_kernels *lk_kernels_selected(void);
 
 // The table of a SIMD target; NULL if the CPU or the build lacks it.
 const lk_kernels *lk_kernels_for(lk_simd_target target);
+
+// The largest codes of windows, of 16 channels each.
+void lk_pool_quantized(const lk_pooling *pooling, int32_t row_begin, int32_t row_end);
 
 // Quantizes the float32 weights [output][input][tap] of one block of 16 outputs to int8, each output with the scale
 // `steps`, its largest magnitude / 127. `packed` is [input block][tap][4 quads of inputs][16 outputs][4 inputs];

@@ -1,14 +1,6 @@
 // Pooling of sixteen channels at once; the including file defines POOL and sets the target.
 
-#include "../vector.h"
-
-// The taps of a window that lie inside `size`: [first, end).
-LK_INLINE void taps_inside(int32_t start, int32_t dilation, int32_t kernel, int32_t size, int32_t *first,
-                           int32_t *end) {
-    *first = start < 0 ? (-start + dilation - 1) / dilation : 0;
-    *end = start >= size ? 0 : (size - start + dilation - 1) / dilation;
-    if (*end > kernel) *end = kernel;
-}
+#include "pooling_taps.h"
 
 void POOL(const lk_pooling *p, int32_t row_begin, int32_t row_end) {
     for (int32_t row = row_begin; row < row_end; row++)

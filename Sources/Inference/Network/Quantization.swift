@@ -5,8 +5,8 @@ import Foundation
 ///
 /// The metadata of a file has the activation range of each tensor (``metadataKey``, JSON: name to number), calibrated
 /// on training images; larger values are clamped. A tensor is int8 if a dense convolution with ReLU writes it, only
-/// dense convolutions read it, and a kernel exists for each of them. Instead of a number a tensor may have `null`: it
-/// stays float32, because int8 is not exact enough there.
+/// dense convolutions read it, and a kernel exists for each of them. Between them, maximum pooling passes the codes on.
+/// Instead of a number a tensor may have `null`, or nothing: it stays float32, because int8 is not exact enough there.
 package struct Quantization: Sendable {
     /// The key of the ranges in a model file's metadata.
     package static let metadataKey = "lookalike.activation_ranges"
@@ -16,20 +16,22 @@ package struct Quantization: Sendable {
 
     /// Nil if the file has no ranges.
     ///
-    /// - Throws: `malformed` if a range is not a positive number; `unusableGraph` if the graph has a tensor without a
-    ///   range.
+    /// - Throws: `malformed` if a range is not a positive number; `unusableGraph` if the ranges are those of another
+    ///   network: none of its tensors has one.
     package init?(of file: SafeTensorsFile, graph: NetworkGraph) throws(ModelError.Reason) {
         guard let text = file.metadata[Self.metadataKey] else { return nil }
         guard let ranges = try? JSONDecoder().decode([String: Float?].self, from: Data(text.utf8)),
             ranges.values.allSatisfy({ $0.map { $0.isFinite && $0 > 0 } ?? true })
         else { throw .malformed("its “\(Self.metadataKey)” is not a map from names to positive numbers") }
         var scales: [String: Float] = [:]
-        for name in Self.candidates(in: graph) {
-            guard let range = ranges[name] else {
-                throw .unusableGraph("“\(Self.metadataKey)” has no range for “\(name)”")
-            }
-            if let range { scales[name] = range / 255 }
+        let candidates = Self.candidates(in: graph)
+        if let first = candidates.first, !candidates.contains(where: { ranges[$0] != nil }) {
+            throw .unusableGraph("“\(Self.metadataKey)” has no range for “\(first)”")
         }
+        for name in candidates {
+            if let range = ranges[name] ?? nil { scales[name] = range / 255 }
+        }
+        for node in graph.nodes where node.isMaximumPooling { scales[node.name] = scales[node.input] }
         self.scales = Self.computable(scales, in: graph)
     }
 
@@ -39,15 +41,24 @@ package struct Quantization: Sendable {
         for node in graph.nodes {
             for input in [node.input] + node.otherInputs { readers[input, default: []].append(node) }
         }
-        return graph.nodes.filter { node in
-            guard node.convolution?.relu == true, node.hasInt8Kernel, let readers = readers[node.name] else {
-                return false
+        // Nodes after those that they read, so the readers of a pooled tensor come first.
+        var takesCodes: Set<String> = []
+        var candidates: [String] = []
+        for node in graph.nodes.reversed() {
+            guard node.isMaximumPooling || node.hasInt8Kernel, let readers = readers[node.name],
+                readers.allSatisfy({ $0.hasInt8Kernel || takesCodes.contains($0.name) })
+            else { continue }
+            if node.isMaximumPooling {
+                takesCodes.insert(node.name)
+            } else if node.convolution?.relu == true {
+                candidates.append(node.name)
             }
-            return readers.allSatisfy(\.hasInt8Kernel)
-        }.map(\.name)
+        }
+        return candidates.reversed()
     }
 
-    /// A convolution whose input is float32 reads and writes nothing else than float32 if it has a residual.
+    /// A convolution whose input is float32 reads and writes nothing else than float32 if it has a residual. Pooling
+    /// reads what it writes.
     private static func computable(_ scales: [String: Float], in graph: NetworkGraph) -> [String: Float] {
         var scales = scales
         var settled = false
@@ -58,6 +69,12 @@ package struct Quantization: Sendable {
                     continue
                 }
                 scales[residual] = nil
+                scales[node.name] = nil
+                settled = false
+            }
+            for node in graph.nodes where node.isMaximumPooling {
+                guard (scales[node.input] == nil) != (scales[node.name] == nil) else { continue }
+                scales[node.input] = nil
                 scales[node.name] = nil
                 settled = false
             }
@@ -78,6 +95,8 @@ package struct Quantization: Sendable {
 }
 
 extension NetworkGraph.Node {
+    fileprivate var isMaximumPooling: Bool { if case .maximumPooling = operation { true } else { false } }
+
     /// Whether the layer can read and write int8: a dense convolution without an activation other than ReLU.
     fileprivate var hasInt8Kernel: Bool {
         guard let convolution else { return false }

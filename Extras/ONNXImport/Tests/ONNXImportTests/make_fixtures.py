@@ -72,7 +72,7 @@ class Residual(nn.Module):
         self.shortcut = convolution(16, 32, 1, 2)
 
     def forward(self, x):
-        x = functional.relu(self.stem(x))
+        x = functional.max_pool2d(functional.relu(self.stem(x)), 3, 1, 1)
         x = functional.relu(x + self.first[1](functional.relu(self.first[0](x))))
         x = functional.relu(self.shortcut(x) + self.second[1](functional.relu(self.second[0](x))))
         return functional.adaptive_avg_pool2d(x, 1).flatten(1)

@@ -64,6 +64,13 @@ struct PoolingLayer: Layer {
         kernel.output_width = Int32(outputShape.width)
         for image in 0..<batch {
             for part in parts {
+                if input.element == .uint8 {
+                    kernel.quantized_input = UnsafePointer(
+                        tensors.input.bytes(image) + input.origin + part * input.blockStride)
+                    kernel.quantized_output = tensors.output.bytes(image) + output.origin + part * output.blockStride
+                    lk_pool_quantized(&kernel, 0, Int32(outputShape.height))
+                    continue
+                }
                 kernel.input = UnsafePointer(tensors.input.floats(image) + input.origin + part * input.blockStride)
                 kernel.output = tensors.output.floats(image) + output.origin + part * output.blockStride
                 kernels.table.pool(&kernel, 0, Int32(outputShape.height))
