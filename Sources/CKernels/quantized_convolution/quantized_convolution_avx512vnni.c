@@ -48,13 +48,16 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
             }
         }
     }
+    lk_i32x16 results[NARROW_PIXELS];
 #pragma clang loop unroll(full)
     for (int b = 0; b < blocks; b++)
 #pragma clang loop unroll(full)
-        for (int p = 0; p < rows * columns; p++)
-            lk_store_quantized_result(c, (lk_i32x16)sums[b][p], block + b,
-                                      output_offset + (block + b) * c->output_block_stride +
-                                          p / columns * c->output_row_stride + p % columns * LK_CHANNEL_BLOCK);
+        for (int p = 0; p < rows * columns; p++) results[b * rows * columns + p] = (lk_i32x16)sums[b][p];
+    for (int b = 0; b < blocks; b++)
+        for (int row = 0; row < rows; row++)
+            lk_store_quantized_results(c, results + (b * rows + row) * columns, columns, block + b,
+                                       output_offset + (block + b) * c->output_block_stride +
+                                           row * c->output_row_stride);
 }
 
 typedef void (*tile_function)(const lk_quantized_convolution *, const uint8_t *, const int8_t *, ptrdiff_t, int32_t,

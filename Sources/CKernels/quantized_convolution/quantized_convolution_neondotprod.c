@@ -59,12 +59,10 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
                 weights += VECTORS * QUAD_BYTES;
             }
     }
+    lk_i32x16 results[TILE_PIXELS];
 #pragma clang loop unroll(full)
-    for (int p = 0; p < pixels; p++) {
-        lk_i32x16 all;
-        memcpy(&all, sums[p], sizeof all);
-        lk_store_quantized_result(c, all, block, output_offset + block * c->output_block_stride + p * LK_CHANNEL_BLOCK);
-    }
+    for (int p = 0; p < pixels; p++) memcpy(&results[p], sums[p], sizeof results[p]);
+    lk_store_quantized_results(c, results, pixels, block, output_offset + block * c->output_block_stride);
 }
 
 void lk_convolve_quantized_neondotprod(const lk_quantized_convolution *c, int32_t block_begin, int32_t block_end,

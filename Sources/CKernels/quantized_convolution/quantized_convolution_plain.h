@@ -22,8 +22,8 @@ void CONVOLVE_QUANTIZED(const lk_quantized_convolution *c, int32_t block_begin, 
                         }
                 lk_i32x16 all;
                 memcpy(&all, sums, sizeof all);
-                lk_store_quantized_result(c, all, block,
-                                          block * c->output_block_stride + row * c->output_row_stride +
-                                              (ptrdiff_t)x * LK_CHANNEL_BLOCK);
+                lk_store_quantized_results(c, &all, 1, block,
+                                           block * c->output_block_stride + row * c->output_row_stride +
+                                               (ptrdiff_t)x * LK_CHANNEL_BLOCK);
             }
 }

@@ -6,22 +6,34 @@
 #include "../kernel_tables.h"
 #include "../vector.h"
 
-LK_INLINE void lk_store_quantized_result(const lk_quantized_convolution *c, lk_i32x16 sums, int32_t block,
-                                         ptrdiff_t at) {
-    lk_f32x16 value = __builtin_elementwise_fma(__builtin_convertvector(sums, lk_f32x16),
-                                                lk_load16(c->scales + block * LK_CHANNEL_BLOCK),
-                                                lk_load16(c->bias + block * LK_CHANNEL_BLOCK));
-    if (c->quantized_residual) {
-        lk_u8x16 bytes;
-        memcpy(&bytes, c->quantized_residual + at, sizeof bytes);
-        value = __builtin_elementwise_fma(__builtin_convertvector(__builtin_convertvector(bytes, lk_i32x16), lk_f32x16),
-                                          lk_splat16(c->residual_scale), value);
-    } else if (c->residual) {
-        value = __builtin_elementwise_fma(lk_load16(c->residual + at), lk_splat16(c->residual_scale), value);
+// `count` pixels of a block side by side, from their sums.
+LK_INLINE void lk_store_quantized_results(const lk_quantized_convolution *c, const lk_i32x16 *sums, int32_t count,
+                                          int32_t block, ptrdiff_t at) {
+    const lk_f32x16 scales = lk_load16(c->scales + block * LK_CHANNEL_BLOCK);
+    const lk_f32x16 bias = lk_load16(c->bias + block * LK_CHANNEL_BLOCK);
+    const lk_f32x16 residual_scale = lk_splat16(c->residual_scale);
+    const uint8_t *quantized_residual = c->quantized_residual ? c->quantized_residual + at : NULL;
+    const float *residual = c->residual ? c->residual + at : NULL;
+    uint8_t *quantized_output = c->quantized_output ? c->quantized_output + at : NULL;
+    float *output = c->output + at;
+    const bool relu = c->relu;
+// Compact: unrolled, the results of a large tile are more code than the processor decodes ahead.
+#pragma clang loop unroll(disable)
+    for (int32_t pixel = 0; pixel < count; pixel++) {
+        const ptrdiff_t channel = (ptrdiff_t)pixel * LK_CHANNEL_BLOCK;
+        lk_f32x16 value = __builtin_elementwise_fma(__builtin_convertvector(sums[pixel], lk_f32x16), scales, bias);
+        if (quantized_residual) {
+            lk_u8x16 bytes;
+            memcpy(&bytes, quantized_residual + channel, sizeof bytes);
+            value = __builtin_elementwise_fma(
+                __builtin_convertvector(__builtin_convertvector(bytes, lk_i32x16), lk_f32x16), residual_scale, value);
+        } else if (residual) {
+            value = __builtin_elementwise_fma(lk_load16(residual + channel), residual_scale, value);
+        }
+        if (relu) value = __builtin_elementwise_max(value, lk_splat16(0));
+        if (quantized_output) lk_store16_u8(quantized_output + channel, value);
+        else lk_store16(output + channel, value);
     }
-    if (c->relu) value = __builtin_elementwise_max(value, lk_splat16(0));
-    if (c->quantized_output) lk_store16_u8(c->quantized_output + at, value);
-    else lk_store16(c->output + at, value);
 }
 
 #endif
