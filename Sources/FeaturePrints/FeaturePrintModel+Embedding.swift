@@ -3,10 +3,6 @@ import Imaging
 import Inference
 
 extension FeaturePrintModel {
-    /// Images per forward pass of one thread. The weights are read once for all of them; more images gain little and
-    /// take memory.
-    private static let batchSize = 8
-
     /// Embeds an image of any size. The image is stretched to the network's input.
     ///
     /// - Parameter threads: by default those that have nothing else to do (`ComputeExecutor`).
@@ -50,7 +46,7 @@ extension FeaturePrintModel {
     ) throws -> [CropPrint] {
         let threads = max(1, threads ?? availableThreadCount)
         // Few images: all threads work on one batch. Many: each thread has batches of its own.
-        let size = crops.count < 2 * threads ? max(crops.count, 1) : Self.batchSize
+        let size = crops.count < 2 * threads ? max(crops.count, 1) : network.preferredBatchSize
         let batches = stride(from: 0, to: crops.count, by: size).map { $0..<min($0 + size, crops.count) }
         let threadsPerBatch = batches.count > 1 ? 1 : threads
         let results = concurrentMap(batches.count, threads: threads) { index in

@@ -106,6 +106,19 @@ package struct Network: Sendable {
         }
     }
 
+    /// How many images one thread should pass through the network at once.
+    ///
+    /// A batch reads the weights once instead of once per image, but the maps of all its images take as many times the
+    /// cache. The former pays as long as there are more weights than elements of maps.
+    package var preferredBatchSize: Int {
+        let parameters = layers.reduce(0) { $0 + $1.parameterCount }
+        let elements = layers.reduce(0) { $0 + $1.outputShape.elementCount }
+        return max(1, min(parameters / max(elements, 1), Self.largestPreferredBatch))
+    }
+
+    /// More images gain little and take memory.
+    private static let largestPreferredBatch = 8
+
     /// Whether the network localizes the object in an image.
     package var localizesObjects: Bool { cornersPlace != nil }
 
