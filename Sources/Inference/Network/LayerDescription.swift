@@ -40,6 +40,11 @@ struct LayerDescription {
         return value
     }
 
+    /// Refuses the image, which has no blocks of channels.
+    func checkIsNoImage() throws(ModelError.Reason) {
+        for case .image in [input] + others { throw problem("reads the image; it needs a map of it") }
+    }
+
     /// An axis of a tensor, which may have none.
     func checkedAxis(_ axis: Int, of extents: [Int]) throws(ModelError.Reason) -> Int {
         guard extents.indices.contains(axis) else { throw problem("has axis \(axis), but its input is \(extents)") }

@@ -12,9 +12,7 @@ struct ConcatenationLayer: Layer {
 
     init(_ concatenation: NetworkGraph.Concatenation, _ description: LayerDescription) throws(ModelError.Reason) {
         let shapes = [description.input] + description.others
-        if shapes.contains(where: { if case .image = $0 { true } else { false } }) {
-            throw description.problem("reads the image; it needs a map of it")
-        }
+        try description.checkIsNoImage()
         let extents = shapes.map(\.extents)
         var result = extents[0]
         let axis = try description.checkedAxis(concatenation.axis, of: result)

@@ -26,7 +26,7 @@ struct NormalizationLayer: Layer {
 
     init(_ normalization: NetworkGraph.Normalization, _ description: LayerDescription) throws(ModelError.Reason) {
         let input = description.input
-        if case .image = input { throw description.problem("reads the image; it needs a map of it") }
+        try description.checkIsNoImage()
         guard normalization.epsilon >= 0, normalization.epsilon.isFinite else {
             throw description.problem("has epsilon \(normalization.epsilon)")
         }

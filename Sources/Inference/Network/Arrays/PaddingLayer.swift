@@ -12,7 +12,7 @@ struct PaddingLayer: Layer {
     private let inputExtents: [Int]
 
     init(_ padding: NetworkGraph.ArrayPadding, _ description: LayerDescription) throws(ModelError.Reason) {
-        if case .image = description.input { throw description.problem("reads the image; it needs a map of it") }
+        try description.checkIsNoImage()
         let extents = description.input.extents
         guard !extents.isEmpty, padding.before.count == extents.count, padding.after.count == extents.count else {
             throw description.problem("pads \(padding.before.count) axes of \(description.input.description)")

@@ -16,7 +16,7 @@ struct RearrangementLayer: Layer {
             throw description.problem("has \(shape.count) extents and \(strides.count) strides")
         }
         _ = try description.elementCount(shape)
-        if case .image = description.input { throw description.problem("reads the image; it needs a map of it") }
+        try description.checkIsNoImage()
         let available = description.input.elementCount
         guard (0..<available).contains(rearrangement.offset) else {
             throw description.problem("reads beyond its input, \(description.input.description)")

@@ -12,7 +12,7 @@ struct ReductionLayer: Layer {
     private let reduced: [(count: Int, stride: Int)]
 
     init(_ reduction: NetworkGraph.Reduction, _ description: LayerDescription) throws(ModelError.Reason) {
-        if case .image = description.input { throw description.problem("reads the image; it needs a map of it") }
+        try description.checkIsNoImage()
         let extents = description.input.extents
         for axis in reduction.axes { _ = try description.checkedAxis(axis, of: extents) }
         var (kept, reduced): ([(count: Int, stride: Int)], [(count: Int, stride: Int)]) = ([], [])

@@ -13,7 +13,7 @@ struct SoftmaxLayer: Layer {
     private let inner: Int
 
     init(axis: Int, _ description: LayerDescription) throws(ModelError.Reason) {
-        if case .image = description.input { throw description.problem("reads the image; it needs a map of it") }
+        try description.checkIsNoImage()
         let extents = description.input.extents
         let axis = try description.checkedAxis(axis, of: extents)
         name = description.node.name

@@ -1,3 +1,5 @@
+import CKernels
+
 /// What a convolution computes, apart from its weights.
 struct ConvolutionGeometry: Sendable {
     let inputChannels: Int
@@ -32,4 +34,23 @@ struct ConvolutionGeometry: Sendable {
     func pixelStep(in input: TensorLayout) -> Int { stride.width * input.pixelStride }
     func tapRowStride(in input: TensorLayout) -> Int { dilation.height * input.rowStride }
     func tapStride(in input: TensorLayout) -> Int { dilation.width * input.pixelStride }
+
+    /// What the float32 kernel needs besides the addresses of tensors and weights.
+    func arguments(input: TensorLayout, output: TensorLayout) -> lk_convolution {
+        var convolution = lk_convolution()
+        convolution.input_block_stride = input.blockStride
+        convolution.row_step = rowStep(in: input)
+        convolution.pixel_step = pixelStep(in: input)
+        convolution.tap_row_stride = tapRowStride(in: input)
+        convolution.tap_stride = tapStride(in: input)
+        convolution.input_channels = Int32(inputChannels)
+        convolution.output_block_stride = output.blockStride
+        convolution.output_row_stride = output.rowStride
+        convolution.output_pixel_stride = output.pixelStride
+        convolution.output_width = Int32(width)
+        convolution.kernel_height = Int32(kernel.height)
+        convolution.kernel_width = Int32(kernel.width)
+        convolution.relu = relu
+        return convolution
+    }
 }

@@ -55,24 +55,11 @@ struct DirectConvolution: ConvolutionMethod {
         let input = tensors.input.layout
         let output = tensors.output.layout
         let (blocks, rows) = blockParts[part]
-        var convolution = lk_convolution()
+        var convolution = geometry.arguments(input: input, output: output)
         convolution.input = UnsafePointer(tensors.input.floats(image) + geometry.firstTap(in: input))
-        convolution.input_block_stride = input.blockStride
-        convolution.row_step = geometry.rowStep(in: input)
-        convolution.pixel_step = geometry.pixelStep(in: input)
-        convolution.tap_row_stride = geometry.tapRowStride(in: input)
-        convolution.tap_stride = geometry.tapStride(in: input)
-        convolution.input_channels = Int32(geometry.inputChannels)
         convolution.weights = UnsafePointer(weights.pointer)
         convolution.bias = UnsafePointer(bias.pointer)
         convolution.residual = tensors.residual.map { UnsafePointer($0.floats(image) + $0.layout.origin) }
-        convolution.output_block_stride = output.blockStride
-        convolution.output_row_stride = output.rowStride
-        convolution.output_pixel_stride = output.pixelStride
-        convolution.output_width = Int32(geometry.width)
-        convolution.kernel_height = Int32(geometry.kernel.height)
-        convolution.kernel_width = Int32(geometry.kernel.width)
-        convolution.relu = geometry.relu
         if let outputScale {
             convolution.quantized_output = tensors.output.bytes(image) + output.origin
             convolution.quantized_scale = 1 / outputScale

@@ -68,19 +68,7 @@ struct GroupedConvolution: ConvolutionMethod {
         let input = tensors.input.layout
         let output = tensors.output.layout
         let (blocks, rows) = blockParts[part]
-        var convolution = lk_convolution()
-        convolution.input_block_stride = input.blockStride
-        convolution.row_step = geometry.rowStep(in: input)
-        convolution.pixel_step = geometry.pixelStep(in: input)
-        convolution.tap_row_stride = geometry.tapRowStride(in: input)
-        convolution.tap_stride = geometry.tapStride(in: input)
-        convolution.output_block_stride = output.blockStride
-        convolution.output_row_stride = output.rowStride
-        convolution.output_pixel_stride = output.pixelStride
-        convolution.output_width = Int32(geometry.width)
-        convolution.kernel_height = Int32(geometry.kernel.height)
-        convolution.kernel_width = Int32(geometry.kernel.width)
-        convolution.relu = geometry.relu
+        var convolution = geometry.arguments(input: input, output: output)
         let start = tensors.input.floats(image) + geometry.firstTap(in: input)
         for block in Int(blocks.lowerBound)..<Int(blocks.upperBound) {
             let span = spans[block]

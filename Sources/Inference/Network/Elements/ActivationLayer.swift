@@ -9,7 +9,7 @@ struct ActivationLayer: Layer {
     private let activation: NetworkGraph.Activation
 
     init(_ activation: NetworkGraph.Activation, _ description: LayerDescription) throws(ModelError.Reason) {
-        if case .image = description.input { throw description.problem("reads the image; it needs a map of it") }
+        try description.checkIsNoImage()
         name = description.node.name
         inputs = [description.node.input]
         outputShape = description.input

@@ -105,11 +105,7 @@ struct OperatorPatterns {
         guard let sum = partner(name, "Add", of: 1), let erf = maker(sum, "Erf"), let scaled = erf.input.first else {
             return false
         }
-        return partner(scaled, "Div", of: 2.0.squareRoot().asFloat) == x
-            || partner(scaled, "Mul", of: 0.5.squareRoot().asFloat) == x
+        return partner(scaled, "Div", of: Float(2.0.squareRoot())) == x
+            || partner(scaled, "Mul", of: Float(0.5.squareRoot())) == x
     }
-}
-
-extension Double {
-    fileprivate var asFloat: Float { Float(self) }
 }
