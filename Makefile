@@ -19,8 +19,8 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb importer test check-networks demo example smoke-training bench \
-	bench-quick bench-concurrency fuzz faults test-emulated lint man docs dependencies extra-dependencies clean
+.PHONY: help build service serve test-service deb test-deb importer test check-networks demo example smoke-training bench \
+	bench-quick bench-concurrency fuzz sanitize faults test-emulated lint man docs dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
@@ -33,11 +33,13 @@ help:
 	@echo "make importer        build the import of ONNX networks beside it, lookalike-import"
 	@echo "make test-service    test the service, its page in Chromium, its interface and its examples"
 	@echo "make deb             build a Debian package of command and service, $(OUTPUT)/lookalike_*.deb"
+	@echo "make test-deb        install it into a bare Debian 12, and use it there"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
 	@echo "make bench-quick     compare with the limits of the machine, in a minute"
 	@echo "make bench-concurrency  many searches in flight, beside other tasks"
 	@echo "make fuzz            fuzz what reads files, SECONDS=60 per harness"
+	@echo "make sanitize        run the tests under a sanitizer, SANITIZER=address, thread or undefined"
 	@echo "make faults          break commands that write: failing calls, kills, loss of power; SAMPLE=50"
 	@echo "make test-emulated   compare the kernels, those for Arm under emulation, with the portable ones"
 	@echo "make lint            check the format of Swift, C and Python"
@@ -113,6 +115,10 @@ test-service: dependencies
 deb: man
 	Scripts/deb $(OUTPUT)
 
+# Installs it into a bare Debian 12, and uses it there. Needs root.
+test-deb: deb
+	Scripts/test-deb $(OUTPUT)/lookalike_*.deb
+
 # The training recipe for a minute on generated images; installs PyTorch into .venv-training.
 smoke-training: build
 	Scripts/smoke-training
@@ -133,6 +139,10 @@ bench-concurrency: dependencies
 # libFuzzer for so many seconds per harness.
 fuzz:
 	Scripts/fuzz $(or $(SECONDS),60)
+
+# The suite under a sanitizer: address, thread or undefined.
+sanitize:
+	Scripts/sanitize $(or $(SANITIZER),address)
 
 # Failing system calls, kills and losses of power while a catalog is written: SAMPLE of each, or “all”.
 faults: dependencies
