@@ -3,8 +3,10 @@
 
 load.py fill URL CATALOG PHOTO --count N        puts entities with random prints
 load.py closed URL CATALOG PHOTO --clients N    each client sends its next search after an answer
-load.py open URL CATALOG PHOTO --rate R         searches arrive at a rate, whether or not others are answered
-load.py soak URL CATALOG PHOTO --requests N     searches, puts, patches and removals; memory and open files
+load.py open URL CATALOG PHOTO --rate R         searches arrive at a rate, whether or not others are answered; then how
+                                                soon a single client is answered as before
+load.py soak URL CATALOG PHOTO --requests N     96 of 100 search by the photo's print, one by the photo, and one each
+                                                puts, changes and removes an entity; memory and open files
 
 Searches are by the photo, or with --print by its print. --effort is that of “lookalike search”. --path sends the photo
 to another service, such as glue.py.
@@ -144,10 +146,23 @@ async def closed(options):
     print(line)
 
 
+async def alone(connection, query, seconds):
+    """Latencies in ms of a single client that waits 20 ms between its searches, with the time of each."""
+    times = []
+    end = time.monotonic() + seconds
+    while (start := time.monotonic()) < end:
+        status, _ = await connection.send("POST", *query)
+        times.append((start, (time.monotonic() - start) * 1000 if status == 200 else math.inf))
+        await asyncio.sleep(0.02)
+    return times
+
+
 async def opened(options):
     query = search(options)
     admitted, refused, other = [], [], []
     idle = []
+    single = Connection(options.url)
+    quiet = [latency for _, latency in await alone(single, query, 5)]
     before = metrics(options.url)
 
     async def one():
@@ -158,8 +173,8 @@ async def opened(options):
         except (OSError, asyncio.IncompleteReadError) as error:
             other.append(str(error))
             return
-        list_ = {200: admitted, 503: refused}.get(status)
-        (other if list_ is None else list_).append((time.monotonic() - start) * 1000)
+        times = {200: admitted, 503: refused}.get(status)
+        (other if times is None else times).append((time.monotonic() - start) * 1000)
         idle.append(connection)
 
     random.seed(1)
@@ -170,47 +185,66 @@ async def opened(options):
         await asyncio.sleep(max(0, next_ - time.monotonic()))
         tasks.append(asyncio.create_task(one()))
         next_ += random.expovariate(options.rate)
+    stop = time.monotonic()
+    later = await alone(single, query, 5)
     await asyncio.gather(*tasks)
     after = metrics(options.url)
+    usual = percentile(quiet, 0.99)
+    slow = [start for start, latency in later if latency > usual]
+    recovery = slow[-1] - stop if slow else 0
     print(
+        f"alone: p50 {percentile(quiet, 0.5):.1f} ms, p99 {usual:.1f} ms\n"
         f"{options.rate}/s for {options.seconds} s: {len(admitted)} answered, p50 {percentile(admitted, 0.5):.1f} ms,"
-        f" p99 {percentile(admitted, 0.99):.1f} ms; {len(refused)} refused, p99 {percentile(refused, 0.99):.1f} ms;"
-        f" {len(other)} other; memory {before[0]:.0f} → {after[0]:.0f} MiB"
+        f" p99 {percentile(admitted, 0.99):.1f} ms; {len(refused)} refused, p50 {percentile(refused, 0.5):.1f} ms,"
+        f" p99 {percentile(refused, 0.99):.1f} ms; {len(other)} other; memory {before[0]:.0f} → {after[0]:.0f} MiB\n"
+        f"afterwards: p50 {percentile([latency for _, latency in later], 0.5):.1f} ms; the last search slower than the"
+        f" unloaded p99 began {recovery:.2f} s after the load"
     )
 
 
 async def soak(options):
-    query = search(options)
-    body = query[1]
+    options.print = True
+    by_print = search(options)
+    options.print = False
+    by_photo = search(options)
     base = f"/v1/catalogs/{options.catalog}"
     random.seed(1)
-    done, failures = 0, 0
+    done, failures, refused = 0, 0, 0
     samples = []
+    start = time.monotonic()
 
     async def client(number):
-        nonlocal done, failures
+        nonlocal done, failures, refused
         connection = Connection(options.url)
         while done < options.requests:
             done += 1
             entity = f"{base}/entities/soak-{number}-{random.randrange(8)}"
             kind = random.random()
-            if kind < 0.9:
-                status, _ = await connection.send("POST", *query)
-            elif kind < 0.94:
-                status, _ = await connection.send("PUT", entity, body)
+            if kind < 0.96:
+                status, _ = await connection.send("POST", *by_print)
             elif kind < 0.97:
+                status, _ = await connection.send("POST", *by_photo)
+            elif kind < 0.98:
+                status, _ = await connection.send("PUT", entity, by_photo[1])
+            elif kind < 0.99:
                 status, _ = await connection.send("PATCH", entity, b'{"title":"x"}', "application/json")
             else:
                 status, _ = await connection.send("DELETE", entity)
+            refused += status == 503
             failures += status >= 500 and status != 503
-            if done % max(1, options.requests // 10) == 0:
-                samples.append((done, *metrics(options.url)))
+            if done % max(1, options.requests // 20) == 0:
+                samples.append((done, time.monotonic() - start, *metrics(options.url)))
         connection.close()
 
     await asyncio.gather(*(client(number) for number in range(options.clients)))
-    for done, memory, files in samples:
-        print(f"{done} requests: {memory:.0f} MiB, {files:.0f} files")
-    print(f"{failures} failures")
+    for done, seconds, memory, files in samples:
+        print(f"{done} requests, {seconds:.0f} s: {memory:.0f} MiB, {files:.0f} files")
+    # The first half fills caches.
+    half = samples[len(samples) // 2 :]
+    if len(half) > 1:
+        slope = statistics.linear_regression([row[0] for row in half], [row[2] for row in half]).slope
+        print(f"memory in the second half: {slope * 1e6:+.1f} MiB per million requests")
+    print(f"{failures} failures, {refused} refused")
     return failures
 
 
