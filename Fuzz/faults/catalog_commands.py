@@ -33,6 +33,8 @@ class Lookalike:
 
     def __init__(self, program):
         self.program = Path(program).resolve()
+        # The user who runs it; None for this one.
+        self.user = None
 
     def run(self, *arguments, environment=None):
         done = subprocess.run(
@@ -41,6 +43,7 @@ class Lookalike:
             text=True,
             env={**os.environ, **(environment or {})},
             timeout=120,
+            user=self.user,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
