@@ -3,10 +3,13 @@ OUTPUT = demo-output
 # In release, like the build: the tests run networks and resize large images. Testable imports would compile
 # everything a second time with other flags, and no test needs them.
 TEST_FLAGS = -c release --disable-testable-imports
-# Shared by the packages in Extras and the examples, so that swift-syntax and the core are built once.
+# Shared by the packages in Extras and the examples, so that the core is built once.
 EXTRAS_BUILD = .build-extras
 # The plan of one package must not be taken for that of the next, whose tests would not be run.
 EXTRAS_FLAGS = --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
+# The macros and what uses them: swift-syntax takes ten minutes to optimize, on one core.
+MACRO_FLAGS = -c debug --scratch-path .build-macros --disable-build-manifest-caching \
+	-debug-info-format none -Xcc -O2
 LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
 # The service without HTTPS of its own, which would build BoringSSL for minutes; “make deb” has it.
 SERVICE_FLAGS = --package-path Extras/Service $(EXTRAS_FLAGS) --disable-default-traits
@@ -60,7 +63,7 @@ build: dependencies
 test: extra-dependencies
 	swift test $(TEST_FLAGS)
 	swift test $(TEST_FLAGS) --package-path Extras/SystemStores $(EXTRAS_FLAGS)
-	swift test $(TEST_FLAGS) --package-path Extras/VisualSearchMacros $(EXTRAS_FLAGS)
+	swift test $(MACRO_FLAGS) --package-path Extras/VisualSearchMacros
 	swift test $(TEST_FLAGS) $(IMPORT_FLAGS)
 
 # The import of networks, beside the command, which runs it as “lookalike model import”.
@@ -79,8 +82,8 @@ example: extra-dependencies
 	@rm -rf $(OUTPUT)/live-catalog
 	swift run -c release --package-path Examples/LiveCatalog $(EXTRAS_FLAGS) LiveCatalog \
 		$(DEMO)/covers $(OUTPUT)/live-catalog
-	swift test $(TEST_FLAGS) --package-path Examples/VisualIntelligence $(EXTRAS_FLAGS)
-	swift run -c release --package-path Examples/AlbumSearch $(EXTRAS_FLAGS) AlbumSearch \
+	swift test $(MACRO_FLAGS) --package-path Examples/VisualIntelligence
+	swift run $(MACRO_FLAGS) --package-path Examples/AlbumSearch AlbumSearch \
 		$(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
 
 demo: build
@@ -170,5 +173,5 @@ docs: dependencies
 	Scripts/docs $(OUTPUT)/docs
 
 clean:
-	rm -rf .build .build-fuzz .build-emulated $(EXTRAS_BUILD) .venv-page Extras/*/.build \
-		Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
+	rm -rf .build .build-fuzz .build-emulated .build-macros .build-address .build-thread .build-undefined \
+		$(EXTRAS_BUILD) .venv-page Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
