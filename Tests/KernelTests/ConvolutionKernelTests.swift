@@ -8,6 +8,13 @@ struct ConvolutionKernelTests {
     struct Shape: CustomStringConvertible, Sendable {
         let channels, outputs, width, height, kernel, stride: Int
         let isImage, hasResidual, relu: Bool
+        /// Of the columns, where it is not that of the rows.
+        var columnStride: Int?
+        var rowDilation = 1
+        var columnDilation = 1
+        /// Pixels from one of the output to the next, beyond one.
+        var gap = 0
+
         var description: String {
             "\(channels)→\(outputs) \(width)×\(height) k\(kernel) s\(stride)\(isImage ? " image" : "")\(hasResidual ? " +" : "")\(relu ? " relu" : "")"
         }
@@ -32,6 +39,14 @@ struct ConvolutionKernelTests {
                     isImage: isImage, hasResidual: false, relu: false)
             }
         }
+        shapes += [(1, 1, 2), (3, 2, 1), (2, 3, 2), (1, 2, 3)].flatMap { columnStride, rowDilation, columnDilation in
+            [5, 14, 17].map { width in
+                Shape(
+                    channels: 20, outputs: 40, width: width, height: 3, kernel: 3, stride: 2, isImage: false,
+                    hasResidual: true, relu: true, columnStride: columnStride, rowDilation: rowDilation,
+                    columnDilation: columnDilation, gap: width % 2)
+            }
+        }
         // Every tile width of every simd.
         shapes += (1...15).map {
             Shape(
@@ -45,14 +60,16 @@ struct ConvolutionKernelTests {
         var random = SeededGenerator(seed: 5)
         let block = Int(LK_CHANNEL_BLOCK)
         let pixelStride = shape.isImage ? 4 : block
-        let inputWidth = (shape.width - 1) * shape.stride + shape.kernel
-        let inputHeight = (shape.height - 1) * shape.stride + shape.kernel
+        let columnStride = shape.columnStride ?? shape.stride
+        let inputWidth = (shape.width - 1) * columnStride + (shape.kernel - 1) * shape.columnDilation + 1
+        let inputHeight = (shape.height - 1) * shape.stride + (shape.kernel - 1) * shape.rowDilation + 1
+        let outputStride = (1 + shape.gap) * block
         let inputBlocks = (shape.channels + block - 1) / block
         let outputBlocks = (shape.outputs + block - 1) / block
         let input = random.floats(inputBlocks * inputWidth * inputHeight * pixelStride)
         let weights = random.floats(outputBlocks * block * shape.channels * shape.kernel * shape.kernel)
         let bias = random.floats(outputBlocks * block)
-        let count = outputBlocks * shape.width * shape.height * block
+        let count = outputBlocks * shape.width * shape.height * outputStride
         let residual = random.floats(count)
 
         func run(_ simd: SIMDTarget, quantizedScale: Float? = nil) -> [Float] {
@@ -66,18 +83,18 @@ struct ConvolutionKernelTests {
                                 var convolution = lk_convolution()
                                 convolution.input = input.baseAddress
                                 convolution.input_block_stride = inputWidth * inputHeight * pixelStride
-                                convolution.tap_row_stride = inputWidth * pixelStride
-                                convolution.tap_stride = pixelStride
+                                convolution.tap_row_stride = shape.rowDilation * inputWidth * pixelStride
+                                convolution.tap_stride = shape.columnDilation * pixelStride
                                 convolution.row_step = shape.stride * inputWidth * pixelStride
-                                convolution.pixel_step = shape.stride * pixelStride
+                                convolution.pixel_step = columnStride * pixelStride
                                 convolution.input_channels = Int32(shape.channels)
                                 convolution.weights = weights.baseAddress
                                 convolution.bias = bias.baseAddress
                                 convolution.residual = shape.hasResidual ? residual.baseAddress : nil
                                 convolution.output = output.baseAddress
-                                convolution.output_block_stride = shape.width * shape.height * block
-                                convolution.output_row_stride = shape.width * block
-                                convolution.output_pixel_stride = block
+                                convolution.output_block_stride = shape.width * shape.height * outputStride
+                                convolution.output_row_stride = shape.width * outputStride
+                                convolution.output_pixel_stride = outputStride
                                 convolution.output_width = Int32(shape.width)
                                 (convolution.kernel_height, convolution.kernel_width) = (
                                     Int32(shape.kernel), Int32(shape.kernel)
@@ -94,8 +111,9 @@ struct ConvolutionKernelTests {
                     }
                 }
             }
-            guard quantizedScale != nil else { return output }
-            return output.withUnsafeBytes { $0.prefix(count).map { Float($0) } }
+            let values = quantizedScale == nil ? output : output.withUnsafeBytes { $0.prefix(count).map { Float($0) } }
+            // Without the gaps between pixels.
+            return values.indices.filter { $0 % outputStride < block }.map { values[$0] }
         }
 
         let reference = run(SIMDTarget.available[0])

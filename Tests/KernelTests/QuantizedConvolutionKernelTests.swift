@@ -10,6 +10,15 @@ struct QuantizedConvolutionKernelTests {
         let inputBlocks, outputBlocks, width, height, kernel, stride: Int
         let residual: Residual
         let relu, givesBytes: Bool
+        /// Of the columns, where it is not that of the rows.
+        var columnStride: Int?
+        var rowDilation = 1
+        var columnDilation = 1
+
+        /// Of the input.
+        var columns: Int { (width - 1) * (columnStride ?? stride) + (kernel - 1) * columnDilation + 1 }
+        var rows: Int { (height - 1) * stride + (kernel - 1) * rowDilation + 1 }
+
         var description: String {
             "\(inputBlocks)→\(outputBlocks) blocks \(width)×\(height) k\(kernel) s\(stride) \(residual)\(relu ? " relu" : "")\(givesBytes ? " bytes" : "")"
         }
@@ -17,7 +26,7 @@ struct QuantizedConvolutionKernelTests {
 
     static let shapes: [Shape] = {
         var random = SeededGenerator(seed: 29)
-        return (0..<24).map { index in
+        var shapes = (0..<24).map { index in
             let givesBytes = Bool.random(using: &random)
             return Shape(
                 inputBlocks: Int.random(in: 1...3, using: &random), outputBlocks: Int.random(in: 1...3, using: &random),
@@ -27,14 +36,32 @@ struct QuantizedConvolutionKernelTests {
                 relu: givesBytes || Bool.random(using: &random),
                 givesBytes: givesBytes)
         }
+        // Tiles of several rows of a narrow map.
+        for width in 4...7 {
+            for height in 5...8 {
+                shapes.append(
+                    Shape(
+                        inputBlocks: 2, outputBlocks: 2, width: width, height: height, kernel: 1 + height % 2 * 2,
+                        stride: 1 + width % 2, residual: .bytes, relu: true, givesBytes: true))
+            }
+        }
+        for (columnStride, rowDilation, columnDilation) in [(1, 1, 2), (3, 2, 1), (2, 3, 2), (1, 2, 3)] {
+            for width in [3, 7, 15] {
+                shapes.append(
+                    Shape(
+                        inputBlocks: 2, outputBlocks: 3, width: width, height: 3, kernel: 3, stride: 2,
+                        residual: .floats, relu: false, givesBytes: false, columnStride: columnStride,
+                        rowDilation: rowDilation, columnDilation: columnDilation))
+            }
+        }
+        return shapes
     }()
 
     @Test(arguments: shapes) func agreesWithTheSum(shape: Shape) {
         var random = SeededGenerator(seed: 61)
         let block = Int(LK_CHANNEL_BLOCK)
-        let (columns, rows) = (
-            (shape.width - 1) * shape.stride + shape.kernel, (shape.height - 1) * shape.stride + shape.kernel
-        )
+        let (columns, rows) = (shape.columns, shape.rows)
+        let columnStride = shape.columnStride ?? shape.stride
         let taps = shape.kernel * shape.kernel
         // The largest there are among them, so that sums which do not fit 16 bits show.
         let input = (0..<(shape.inputBlocks * columns * rows * block)).map {
@@ -57,8 +84,8 @@ struct QuantizedConvolutionKernelTests {
                     var sum = 0
                     for channel in 0..<(shape.inputBlocks * block) {
                         for tap in 0..<taps {
-                            let row = y * shape.stride + tap / shape.kernel
-                            let column = x * shape.stride + tap % shape.kernel
+                            let row = y * shape.stride + tap / shape.kernel * shape.rowDilation
+                            let column = x * columnStride + tap % shape.kernel * shape.columnDilation
                             let byte = input[
                                 ((channel / block * rows + row) * columns + column) * block + channel % block]
                             let quad =
@@ -95,10 +122,10 @@ struct QuantizedConvolutionKernelTests {
                                             var convolution = lk_quantized_convolution()
                                             convolution.input = input.baseAddress
                                             convolution.input_block_stride = columns * rows * block
-                                            convolution.tap_row_stride = columns * block
-                                            convolution.tap_stride = block
+                                            convolution.tap_row_stride = shape.rowDilation * columns * block
+                                            convolution.tap_stride = shape.columnDilation * block
                                             convolution.row_step = shape.stride * columns * block
-                                            convolution.pixel_step = shape.stride * block
+                                            convolution.pixel_step = columnStride * block
                                             convolution.input_blocks = Int32(shape.inputBlocks)
                                             convolution.weights = weights.baseAddress
                                             convolution.scales = scales.baseAddress

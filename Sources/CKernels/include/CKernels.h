@@ -144,7 +144,7 @@ typedef struct {
     float *output;
     ptrdiff_t output_row_stride;
     int32_t output_width;
-    // Of lk_pool_quantized, instead of input and output.
+    // Used by `lk_pool_quantized` in place of `input` and `output`.
     const uint8_t *quantized_input;
     uint8_t *quantized_output;
 } lk_pooling;
@@ -442,7 +442,7 @@ const lk_kernels *lk_kernels_selected(void);
 // The table of a SIMD target; NULL if the CPU or the build lacks it.
 const lk_kernels *lk_kernels_for(lk_simd_target target);
 
-// The largest codes of windows, of 16 channels each.
+// Max pooling of uint8 codes, one block of 16 channels.
 void lk_pool_quantized(const lk_pooling *pooling, int32_t row_begin, int32_t row_end);
 
 // Quantizes the float32 weights [output][input][tap] of one block of 16 outputs to int8, each output with the scale

@@ -6,7 +6,7 @@ import Foundation
 /// The metadata of a file has the activation range of each tensor (``metadataKey``, JSON: name to number), calibrated
 /// on training images; larger values are clamped. A tensor is int8 if a dense convolution with ReLU writes it, only
 /// dense convolutions read it, and a kernel exists for each of them. Between them, maximum pooling passes the codes on.
-/// Instead of a number a tensor may have `null`, or nothing: it stays float32, because int8 is not exact enough there.
+/// Instead of a number a tensor may have `null`: it stays float32, because int8 is not exact enough there.
 package struct Quantization: Sendable {
     /// The key of the ranges in a model file's metadata.
     package static let metadataKey = "lookalike.activation_ranges"
@@ -16,20 +16,21 @@ package struct Quantization: Sendable {
 
     /// Nil if the file has no ranges.
     ///
-    /// - Throws: `malformed` if a range is not a positive number; `unusableGraph` if the ranges are those of another
-    ///   network: none of its tensors has one.
+    /// - Throws: `malformed` if a range is not a positive number; `unusableGraph` if the graph has a tensor without a
+    ///   range. Tensors that are pooled may have none.
     package init?(of file: SafeTensorsFile, graph: NetworkGraph) throws(ModelError.Reason) {
         guard let text = file.metadata[Self.metadataKey] else { return nil }
         guard let ranges = try? JSONDecoder().decode([String: Float?].self, from: Data(text.utf8)),
             ranges.values.allSatisfy({ $0.map { $0.isFinite && $0 > 0 } ?? true })
         else { throw .malformed("its “\(Self.metadataKey)” is not a map from names to positive numbers") }
         var scales: [String: Float] = [:]
-        let candidates = Self.candidates(in: graph)
-        if let first = candidates.first, !candidates.contains(where: { ranges[$0] != nil }) {
-            throw .unusableGraph("“\(Self.metadataKey)” has no range for “\(first)”")
-        }
-        for name in candidates {
-            if let range = ranges[name] ?? nil { scales[name] = range / 255 }
+        let pooled = Set(graph.nodes.filter(\.isMaximumPooling).map(\.input))
+        for name in Self.candidates(in: graph) {
+            guard let range = ranges[name] else {
+                if pooled.contains(name) { continue }
+                throw .unusableGraph("“\(Self.metadataKey)” has no range for “\(name)”")
+            }
+            if let range { scales[name] = range / 255 }
         }
         for node in graph.nodes where node.isMaximumPooling { scales[node.name] = scales[node.input] }
         self.scales = Self.computable(scales, in: graph)
@@ -57,8 +58,8 @@ package struct Quantization: Sendable {
         return candidates.reversed()
     }
 
-    /// A convolution whose input is float32 reads and writes nothing else than float32 if it has a residual. Pooling
-    /// reads what it writes.
+    /// With a residual, a convolution of a float32 input uses float32 throughout. Pooling has the same type on both
+    /// sides.
     private static func computable(_ scales: [String: Float], in graph: NetworkGraph) -> [String: Float] {
         var scales = scales
         var settled = false

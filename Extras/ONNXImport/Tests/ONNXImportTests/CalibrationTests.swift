@@ -35,8 +35,8 @@ struct CalibrationTests {
         let calibration = try Calibration(of: network, images: images, matchThreshold: 0.7)
         let cosines = try #require(calibration.cosines)
         #expect(cosines.mean >= Calibration.targetCosine && cosines.smallest > 0.98 && cosines.smallest < 1)
-        // Of the stem, which is pooled in int8, the first convolution of both blocks, and the sum of the first. The
-        // mean of the last is taken in float32.
+        // These can be int8: the stem, the first convolution of each block, and the sum of the first block. The sum of
+        // the second is averaged, which float32 does.
         #expect(calibration.quantizedTensors + calibration.float32Tensors.count == 4)
         #expect(calibration.quantizedTensors > 0)
 
