@@ -33,7 +33,7 @@ class Lookalike:
 
     def __init__(self, program):
         self.program = Path(program).resolve()
-        # The user who runs it; None for this one.
+        # The user and group that run it; None: the current user.
         self.user = None
 
     def run(self, *arguments, environment=None):
@@ -44,6 +44,8 @@ class Lookalike:
             env={**os.environ, **(environment or {})},
             timeout=120,
             user=self.user,
+            group=self.user,
+            extra_groups=None if self.user is None else [],
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
