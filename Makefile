@@ -3,7 +3,7 @@ OUTPUT = demo-output
 # In release, like the build: the tests run networks and resize large images. Testable imports would compile
 # everything a second time with other flags, and no test needs them.
 TEST_FLAGS = -c release --disable-testable-imports
-# Shared by the packages in Extras and the examples, so that the core is built once.
+# Shared by the packages in Extras and an example, so that the core is built once.
 EXTRAS_BUILD = .build-extras
 # The plan of one package must not be taken for that of the next, whose tests would not be run.
 EXTRAS_FLAGS = --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
@@ -35,7 +35,7 @@ help:
 	@echo "make service         build the service beside it, lookalike-serve"
 	@echo "make importer        build the import of ONNX networks beside it, lookalike-import"
 	@echo "make test-service    test the service, its page in Chromium, its interface and its examples"
-	@echo "make deb             build a Debian package of command and service, $(OUTPUT)/lookalike_*.deb"
+	@echo "make deb             build a Debian package of all programs, $(OUTPUT)/lookalike_*.deb"
 	@echo "make test-deb        install it into a bare Debian 12, and use it there"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
@@ -71,7 +71,7 @@ importer: build
 	swift build -c release --product lookalike-import $(IMPORT_FLAGS)
 	@ln -sf $(LOOKALIKE_IMPORT) $(dir $(LOOKALIKE))lookalike-import
 
-# Imported networks of torchvision and timm against onnxruntime; installs PyTorch into .venv-networks.
+# Imported networks against onnxruntime; installs PyTorch into .venv-networks.
 check-networks: dependencies
 	Scripts/check-networks $(NETWORKS)
 
