@@ -64,16 +64,18 @@ struct PoolingLayer: Layer {
         kernel.output_width = Int32(outputShape.width)
         for image in 0..<batch {
             for part in parts {
+                let (from, to) = (
+                    input.origin + part * input.blockStride, output.origin + part * output.blockStride
+                )
                 if input.element == .uint8 {
-                    kernel.quantized_input = UnsafePointer(
-                        tensors.input.bytes(image) + input.origin + part * input.blockStride)
-                    kernel.quantized_output = tensors.output.bytes(image) + output.origin + part * output.blockStride
+                    kernel.quantized_input = UnsafePointer(tensors.input.bytes(image) + from)
+                    kernel.quantized_output = tensors.output.bytes(image) + to
                     lk_pool_quantized(&kernel, 0, Int32(outputShape.height))
-                    continue
+                } else {
+                    kernel.input = UnsafePointer(tensors.input.floats(image) + from)
+                    kernel.output = tensors.output.floats(image) + to
+                    kernels.table.pool(&kernel, 0, Int32(outputShape.height))
                 }
-                kernel.input = UnsafePointer(tensors.input.floats(image) + input.origin + part * input.blockStride)
-                kernel.output = tensors.output.floats(image) + output.origin + part * output.blockStride
-                kernels.table.pool(&kernel, 0, Int32(outputShape.height))
             }
         }
     }
