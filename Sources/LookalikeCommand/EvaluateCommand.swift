@@ -54,8 +54,8 @@ struct EvaluateCommand: AsyncParsableCommand {
             let path = URL(fileURLWithPath: query.path, relativeTo: file.deletingLastPathComponent()).path
             guard
                 let image = QueryImage.readOrReport(
-                    path, prefix: "\(file.path):\(number): ", options: catalog.decodingOptions, timings: timings,
-                    failures: &failures)
+                    path, prefix: "\(file.path):\(number): ", options: catalog.decodingOptions(for: effort.effort),
+                    timings: timings, failures: &failures)
             else { continue }
             let evaluated = try await catalog.evaluate(
                 image, targets: query.targets, limit: max(10, query.targets.count), effort: effort.effort,

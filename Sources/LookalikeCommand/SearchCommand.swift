@@ -52,7 +52,7 @@ struct SearchCommand: AsyncParsableCommand {
         var sheetRows: [ContactSheet.Row] = []
         var failures = 0
         for argument in images {
-            let options = catalog.decodingOptions
+            let options = catalog.decodingOptions(for: effort.effort)
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
             let matches = try await catalog.search(

@@ -104,7 +104,7 @@ struct SearchHandler: Sendable {
     ) async throws -> SearchAnswer {
         let catalog = served.catalog
         var options = service.configuration.limits.decoding
-        options.neededSize = catalog.decodingOptions.neededSize
+        options.neededSize = catalog.decodingOptions(for: search.effort).neededSize
         if let region = search.region, let needed = options.neededSize {
             options.neededSize = (
                 Int(Double(needed.width) / region.width), Int(Double(needed.height) / region.height)

@@ -1,0 +1,27 @@
+import Catalogs
+import Foundation
+import Imaging
+import TestSupport
+import Testing
+
+/// The size that queries are decoded at.
+struct QueryDecodingTests {
+    /// A photograph of 1920×1440: at 1/8 it has 240×180 pixels, at 1/4 480×360, at 1/2 960×720.
+    @Test func aQueryIsDecodedAsLargeAsItsEffortNeeds() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let (small, _) = CoverFixture.photograph(of: 2, degrees: 0)
+        let photo = try Resizer(width: 1920, height: 1440).resizedPixels(of: small).jpegData()
+
+        // Twice the network's input of 160×160 pixels for crops; 1.5 times the 512 pixels of the local features' plane.
+        for (effort, width) in [(SearchEffort.prints, 480), (.standard, 1920), (.thorough, 1920)] {
+            let image = try PixelBuffer(decoding: photo, options: catalog.decodingOptions(for: effort))
+            #expect(image.width == width, "\(effort)")
+            let matches = try await catalog.search(matching: image, bounds: .none, effort: effort)
+            #expect(matches.first?.entity.id == "c2", "\(effort)")
+        }
+        #expect(
+            try PixelBuffer(decoding: photo, options: catalog.decodingOptions).width == 1920,
+            "without an effort, like standard")
+    }
+}
