@@ -73,7 +73,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long a search waits for a place before it is refused with 503; 0.1 by default.", valueName: "seconds"))
+            "How long a search waits for a place until it is refused with 503; 0.05 by default.", valueName: "seconds"))
     var queueTime: Double?
 
     @Option(help: "Searches without an image at once; 64 by default.")

@@ -70,7 +70,7 @@ public struct ServiceLimits: Sendable {
     /// Image searches that wait for a place.
     public var queuedSearches = 256
     /// How long a search waits for a place. Whoever would wait longer is refused at once.
-    public var queueTime = Duration.milliseconds(100)
+    public var queueTime = Duration.milliseconds(50)
     /// Searches without an image at once. Searches that run together share passes over the prints.
     public var printSearches = 64
     /// Changes that wait to be written.
