@@ -129,6 +129,13 @@ static int opening(const char *path, int flags, mode_t mode, int (*real)(const c
 OPEN(open)
 OPEN(open64)
 
+// The number may be that of a socket next.
+int close(int descriptor) {
+    REAL(close);
+    if (descriptor >= 0 && descriptor < DESCRIPTORS) atomic_store(&watched[descriptor], false);
+    return real(descriptor);
+}
+
 static bool writing(int descriptor) {
     if (!is_watched(descriptor) || !fails("write")) return true;
     errno = code;

@@ -10,6 +10,7 @@ intact. A change that was not answered may be there, and then whole.
 import argparse
 import http.client
 import json
+import os
 import random
 import subprocess
 import sys
@@ -25,10 +26,19 @@ ENTITIES = 24
 
 
 class Service:
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, environment=None):
         arguments = [program, "--catalogs", folder, "--port", "0", "--log-level", "critical"]
-        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
-        self.port = int(self.process.stdout.readline().rsplit(":", 1)[1].strip().strip("/"))
+        self.process = subprocess.Popen(
+            arguments,
+            stdout=subprocess.PIPE,
+            # Where calls fail, Swift says how it ended.
+            stderr=subprocess.DEVNULL if environment else None,
+            text=True,
+            env={**os.environ, **(environment or {})},
+        )
+        # Its URL; nothing if it cannot start.
+        line = self.process.stdout.readline()
+        self.port = int(line.rsplit(":", 1)[1].strip().strip("/")) if line else None
 
     def send(self, method, path, body=b"", kind="image/jpeg"):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -40,9 +50,11 @@ class Service:
             connection.close()
 
     def end(self, signal):
+        """Its exit status."""
         self.process.send_signal(signal)
-        self.process.wait()
+        status = self.process.wait()
         self.process.stdout.close()
+        return status
 
 
 class Client(threading.Thread):

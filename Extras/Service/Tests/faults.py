@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Fails system calls of the service while a client changes a catalog, one at a time, and checks what is left.
+
+    faults.py .build/release/lookalike-serve --library .build-fuzz/faults.so [--sample 40]
+
+A change may be answered with an error, and must not end the service (malloc excepted: without memory Swift ends the
+process). When a single call fails, later changes succeed again without a restart. After a restart all that was answered
+is there, nothing is there in part, and the catalog is intact. The library is Fuzz/faults/faults.c, built.
+"""
+
+import argparse
+import http.client
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from kills import COVERS, ROOT, Service
+
+sys.path.insert(0, str(ROOT / "Fuzz/faults"))
+from inject import FAULTS, environment  # noqa: E402
+
+CATALOG = "/v1/catalogs/shop"
+JSON = "application/json"
+
+
+def put(entity, title, cover):
+    return entity, title, ("PUT", f"{CATALOG}/entities/{entity}?title={title}", COVERS[cover])
+
+
+def patch(entity, title):
+    return entity, title, ("PATCH", f"{CATALOG}/entities/{entity}", json.dumps({"title": title}).encode(), JSON)
+
+
+def delete(entity):
+    return entity, None, ("DELETE", f"{CATALOG}/entities/{entity}")
+
+
+# What the catalog begins with, and the changes that are broken: an entity, its title afterwards, and the request.
+BEFORE = [put("a", "a0", 0), put("b", "b0", 1), put("c", "c0", 2)]
+CHANGES = [
+    put("d", "d1", 3),
+    patch("a", "a1"),
+    put("b", "b1", 4),
+    delete("c"),
+    put("e", "e1", 5),
+    patch("d", "d2"),
+    delete("e"),
+    put("c", "c1", 6),
+]
+LAST = put("z", "z1", 7)
+
+
+def change(service, changes, allowed):
+    """Sends changes; notes what each entity's title may be. The number of errors."""
+    errors = 0
+    for entity, title, request in changes:
+        before = allowed.get(entity, {None})
+        allowed[entity] = before | {title}
+        status, answer = service.send(*request)
+        if 200 <= status < 300:
+            allowed[entity] = {title}
+        # A change of what an earlier one failed to make.
+        elif status == 404 and None in before:
+            allowed[entity] = {None}
+        else:
+            assert status >= 500 and json.loads(answer)["code"], (entity, status, answer)
+            errors += 1
+    return errors
+
+
+def problem(options, folder, trial):
+    """What is wrong when a call fails, or None; and whether anything failed."""
+    call, number, code, is_lasting = trial
+    count = folder.parent / "count"
+    faults = environment(options.library, folder.parent, call, number, code, is_lasting, count)
+    faults["FAULT_FOLDER"] = str(folder)
+    # Swift describes how it ended for seconds.
+    faults["SWIFT_BACKTRACE"] = "enable=no"
+    allowed = {entity: {title} for entity, title, _ in BEFORE}
+    service = Service(options.program, folder, faults)
+    errors = 0
+    try:
+        if service.port:
+            errors = change(service, CHANGES, allowed)
+            if change(service, [LAST], allowed) and not is_lasting:
+                service.end(9)
+                return "a change failed long after the call", True
+    except (OSError, http.client.HTTPException, AssertionError) as error:
+        status = service.end(9)
+        if call != "malloc":
+            return f"{type(error).__name__} {error}, exit status {status}", True
+        errors = 1
+    else:
+        status = service.end(15)
+        if status != 0 and service.port:
+            return f"exit status {status}", True
+        errors += status != 0
+    return left(options, folder, allowed), errors > 0
+
+
+def left(options, folder, allowed):
+    """What is wrong with the catalog after a restart, or None."""
+    service = Service(options.program, folder)
+    try:
+        for entity, titles in sorted(allowed.items()):
+            status, body = service.send("GET", f"{CATALOG}/entities/{entity}")
+            title = json.loads(body).get("title") if status == 200 else None
+            if title not in titles:
+                return f"{entity} has the title {title}, not {sorted(map(str, titles))}"
+            if status == 200 and service.send("GET", f"{CATALOG}/entities/{entity}/thumbnail")[0] != 200:
+                return f"{entity} has no thumbnail"
+        again = change(service, [put("y", "y1", 8)], allowed)
+    finally:
+        service.end(15)
+    if again:
+        return "nothing can be put after a restart"
+    verified = subprocess.run([options.command, "catalog", "verify", folder / "shop"], capture_output=True, text=True)
+    return f"verify: {verified.stdout}{verified.stderr}" if verified.returncode else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=Path, help="lookalike-serve")
+    parser.add_argument("--command", type=Path, help="the command “lookalike”, beside it by default")
+    parser.add_argument("--library", type=Path, required=True)
+    parser.add_argument("--sample", type=int, help="this many faults in all")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    options.library = options.library.resolve()
+    options.command = options.command or options.program.parent / "lookalike"
+    scratch = Path(tempfile.mkdtemp(prefix="lookalike-service-faults-"))
+    base, folder, count = scratch / "base", scratch / "catalogs", scratch / "count"
+    service = Service(options.program, base)
+    assert service.send("PUT", CATALOG)[0] == 201 and change(service, BEFORE, {}) == 0
+    service.end(15)
+
+    trials = []
+    for call, code, is_lasting in FAULTS:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(base, folder)
+        found, failed = problem(options, folder, (call, 0, code, False))
+        assert found is None and not failed, (call, found)
+        trials += [(call, number, code, is_lasting) for number in range(1, int(count.read_text()) + 1)]
+    total = len(trials)
+    if options.sample:
+        trials = random.Random(options.seed).sample(trials, min(options.sample, total))
+    findings, failures = 0, 0
+    for trial in trials:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(base, folder)
+        found, failed = problem(options, folder, trial)
+        failures += failed
+        if found:
+            findings += 1
+            print(f"{trial}: {found}", flush=True)
+    shutil.rmtree(scratch)
+    print(
+        f"{len(trials)} of {total} faults of the service: {failures} made a change or the start fail,"
+        f" {findings} findings (seed {options.seed})"
+    )
+    sys.exit(findings > 0)
+
+
+if __name__ == "__main__":
+    main()
