@@ -13,7 +13,7 @@ struct QueryDecodingTests {
         let (small, _) = CoverFixture.photograph(of: 2, degrees: 0)
         let photo = try Resizer(width: 1920, height: 1440).resizedPixels(of: small).jpegData()
 
-        // Twice the network's input of 160×160 pixels for crops; 1.5 times the 512 pixels of the local features' plane.
+        // 1.5 times the network's input of 160×160 pixels; 1.5 times the 512 pixels of the local features' plane.
         for (effort, width) in [(SearchEffort.prints, 480), (.standard, 1920), (.thorough, 1920)] {
             let image = try PixelBuffer(decoding: photo, options: catalog.decodingOptions(for: effort))
             #expect(image.width == width, "\(effort)")
