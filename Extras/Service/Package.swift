@@ -38,6 +38,7 @@ let package = Package(
                 .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

@@ -20,6 +20,17 @@ import Testing
         }
     }
 
+    /// A chunk that is longer than it says.
+    @Test func aDamagedBodyIsAnErrorOfTheClient() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            for path in ["/v1/prints", "/v1/catalogs/covers/search"] {
+                let reply = try await server.send(
+                    "POST", path, ["Transfer-Encoding": "chunked"], body: Data("1\r\nab\r\n0\r\n\r\n".utf8))
+                #expect(try (reply.status, reply.code) == (400, "invalid-request"), "\(path)")
+            }
+        }
+    }
+
     @Test func allBodiesTogether() async throws {
         try await TestServer.run(configure: {
             $0.limits.bodyBytesInFlight = 1000

@@ -2,6 +2,7 @@ import Hummingbird
 import Lookalike
 import Multipart
 import NIOCore
+import NIOHTTP1
 
 extension Problem {
     /// The problem that an error is for a client.
@@ -16,6 +17,7 @@ extension Problem {
         case let error as PixelBufferError: self.init(.unusableImage, "\(error).")
         case let error as MultipartError: self.init(.invalidForm, "\(error).")
         case let error as DecodingError: self.init(error)
+        case is HTTPParserError: self.init(.invalidRequest, "The body's framing is not that of HTTP/1.1.")
         case is NIOTooManyBytesError: self.init(.bodyTooLarge, "The body is larger than the limit.")
         case is CancellationError: self.init(.cancelled, "The client closed the connection.")
         default: self.init(.inner, "The request failed; the log has more.")
