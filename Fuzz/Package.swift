@@ -14,7 +14,10 @@ let package = Package(
     dependencies: [
         .package(name: "lookalike", path: ".."),
         .package(name: "lookalike-onnx-import", path: "../Extras/ONNXImport"),
+        // Without HTTPS of its own, which would build BoringSSL for minutes.
+        .package(name: "lookalike-service", path: "../Extras/Service", traits: []),
         .package(name: "lookalike-system-stores", path: "../Extras/SystemStores"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
         .target(name: "FuzzSupport", dependencies: [lookalike]),
@@ -24,6 +27,12 @@ let package = Package(
         harness("ManifestFuzz", [lookalike]),
         harness("CodingFuzz", [lookalike]),
         harness("CatalogFuzz", [lookalike]),
+        harness(
+            "ServiceFuzz",
+            [
+                lookalike, .product(name: "Logging", package: "swift-log"),
+                .product(name: "LookalikeService", package: "lookalike-service"),
+            ]),
         harness("StoreFuzz", [.product(name: "SystemStores", package: "lookalike-system-stores")]),
     ],
     swiftLanguageModes: [.v6]

@@ -54,6 +54,42 @@ HEALTH = """<?xml version="1.0" encoding="UTF-8"?>
 <Record type="HKCategoryTypeIdentifierSleepAnalysis" sourceName="W" startDate="2023-11-16 23:00:00 +0100"
  endDate="2023-11-17 07:00:00 +0100" value="HKCategoryValueSleepAnalysisInBed"/></HealthData>
 """
+# What the first byte says that it is, by the order of RequestPart in ServiceFuzz.swift.
+SEARCH = {"text": "t", "limit": 2, "types": ["t"], "labels": ["l"], "attributes": {"year": ["1990"]}}
+ENTITY = {"title": "T", "subtitle": "S", "type": "t", "labels": ["l"], "attributes": {"year": "1990"}}
+VECTOR = {"vector": "AACAPwAAAAA=", "model": {"name": "m", "digest": "00ff"}}
+REGION = {"x": 0.1, "y": 0.2, "width": 0.5, "height": 0.4}
+FORM = """--x\r
+Content-Disposition: form-data; name="image"; filename="a.png"\r
+Content-Type: image/png\r
+\r
+\r
+--x\r
+Content-Disposition: form-data; name="limit"\r
+\r
+2\r
+--x--\r
+"""
+REQUESTS = [
+    (0, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"),
+    (0, "POST /v1/prints HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"),
+    (0, "GET /v1/catalogs HTTP/1.0\r\nHost: [::1]\r\nAuthorization: Bearer lk_abc\r\nRange: bytes=0-1\r\n\r\n"),
+    *((1, path) for path in ("catalogs", "catalogs/c", "catalogs/c/entities/1", "catalogs/c/entities/1/thumbnail")),
+    (2, "limit=3&effort=prints&region=0.1,0.2,0.5,0.4&types=t&labels=l&attribute.year=1990&facets=type,label"),
+    (2, "max-distance=0.5&min-confidence=0.2&cursor=eyJhIjoxfQ"),
+    (3, json.dumps({**SEARCH, "facets": ["type"]})),
+    *((3, json.dumps(value)) for value in ({"entity": "1"}, {"print": VECTOR}, {"query": "a", "cursor": "b"})),
+    (3, json.dumps({"image": "iVBORw0KGgo=", "region": REGION, "effort": "thorough", "maxDistance": 1.5})),
+    (4, FORM),
+    *((5, kind) for kind in ('multipart/form-data; boundary="x"', "application/json; charset=utf-8", "image/jpeg")),
+    (6, "a?title=T&type=t&labels=a,b&attribute.year=1990"),
+    (7, json.dumps({"print": VECTOR, **ENTITY})),
+    (7, json.dumps({"image": "iVBORw0KGgo=", **ENTITY})),
+    (8, json.dumps({**ENTITY, "subtitle": None})),
+    (9, json.dumps({"id": "b", "print": VECTOR}) + "\n" + json.dumps({"id": "d", "image": ""}) + "\n"),
+    (10, json.dumps({"images": ["iVBORw0KGgo="]})),
+    (11, "lookalike"),
+]
 
 
 def files(pattern):
@@ -74,9 +110,9 @@ def seeds():
         + [b'\0id,image,"ti,tle",labels\r\na,b.png,"x ""y""",k;l\r\n', b"\1" + json.dumps(line).encode() + b"\r\n{}\n"],
     )
     entity = {"id": "a", "image": "", "labels": ["l"], "attributes": {"year": "1990"}, "type": "t", "title": "T"}
-    entity_print = {"vector": [0.6, 0.8], "model": {"name": "m", "digest": "00ff"}}
-    yield "CodingFuzz", [json.dumps(entity).encode(), json.dumps(entity_print).encode()]
+    yield "CodingFuzz", [json.dumps(entity).encode(), json.dumps(VECTOR).encode()]
     yield "CatalogFuzz", [bytes([file, 0, place, 4, 255, 0, 255, 1]) for file in range(3) for place in (0, 1, 16, 128)]
+    yield "ServiceFuzz", [bytes([number]) + text.encode() for number, text in REQUESTS]
     yield (
         "StoreFuzz",
         [b"\0" + CALENDAR.encode(), *(b"\1" + card.encode() for card in CONTACTS), b"\2" + HEALTH.encode()],

@@ -1,0 +1,68 @@
+import Foundation
+import FuzzSupport
+import Logging
+import Lookalike
+import LookalikeService
+
+/// A service of this process on a port of its own, with a catalog of three entities.
+struct ServedCatalogs: Sendable {
+    static let shared = ServedCatalogs()
+    static let name = "c"
+
+    let port: Int
+
+    private init() {
+        let folder = FuzzFolder.url.appendingPathComponent("catalogs")
+        let ready = DispatchSemaphore(value: 0)
+        let found = Found()
+        do {
+            let items = (0..<3).map {
+                IndexItem(
+                    CatalogEntity(
+                        id: "\($0)", type: "t", title: "T\($0)", labels: ["l"], attributes: ["year": "199\($0)"]),
+                    image: .data(FuzzedImage.png))
+            }
+            _ = try CatalogIndexer(at: folder.appendingPathComponent(Self.name)).index(items)
+            var configuration = ServiceConfiguration(catalogs: folder)
+            configuration.port = 0
+            // What cannot be answered at once, the harness waits for.
+            configuration.limits.queueTime = .seconds(60)
+            var logger = Logger(label: "fuzz")
+            logger.logLevel = .critical
+            let service = try LookalikeService(configuration, logger: logger) { port in
+                found.port = port
+                ready.signal()
+            }
+            Task.detached {
+                do { try await service.run() } catch { fatalError("the service ended: \(error)") }
+            }
+        } catch {
+            fatalError("the service: \(error)")
+        }
+        ready.wait()
+        port = found.port
+    }
+
+    /// Written before the semaphore is signalled, and read after.
+    private final class Found: @unchecked Sendable { var port = 0 }
+}
+
+/// A small image, as a file and in a form.
+enum FuzzedImage {
+    static let png: Data = {
+        let side = 24
+        let pixels = (0..<(side * side)).flatMap { at -> [UInt8] in
+            [UInt8(at % side / 3 * 31), UInt8(at / side / 3 * 31), UInt8(at * 7 & 255)]
+        }
+        do {
+            return try PixelBuffer(pixels, width: side, height: side, format: .rgb8).pngData()
+        } catch {
+            fatalError("\(pixels.count) bytes are an image: \(error)")
+        }
+    }()
+
+    /// With the boundary `x`.
+    static let form =
+        Data("--x\r\nContent-Disposition: form-data; name=\"image\"; filename=\"a\"\r\n\r\n".utf8) + png
+        + Data("\r\n--x\r\nContent-Disposition: form-data; name=\"limit\"\r\n\r\n2\r\n--x--\r\n".utf8)
+}
