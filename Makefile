@@ -22,9 +22,9 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb test-deb importer test check-networks demo example smoke-training \
-	bench bench-quick bench-concurrency fuzz sanitize faults test-emulated lint man docs dependencies \
-	extra-dependencies clean
+.PHONY: help build service serve test-service deb test-deb importer test check-networks demo example \
+	smoke-training bench bench-quick bench-concurrency fuzz sanitize faults service-faults test-emulated lint man docs \
+	dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
@@ -45,6 +45,7 @@ help:
 	@echo "make fuzz            fuzz what reads files, SECONDS=60 per harness"
 	@echo "make sanitize        run the tests under a sanitizer, SANITIZER=address, thread or undefined"
 	@echo "make faults          break commands that write: failing calls, kills, loss of power; SAMPLE=50"
+	@echo "make service-faults  break the service while clients write: failing calls, kills; SAMPLE=50"
 	@echo "make test-emulated   compare the kernels, those for Arm under emulation, with the portable ones"
 	@echo "make lint            check the format of Swift, C and Python"
 	@echo "make man             write the man page, $(OUTPUT)/lookalike.1"
@@ -115,6 +116,7 @@ test-service: dependencies
 	$(PAGE_TEST) -m pip install --quiet --disable-pip-version-check -r Extras/Service/Tests/requirements.txt
 	$(PAGE_TEST) Extras/Service/Tests/page/test_page.py $(LOOKALIKE_SERVE) --screenshots $(OUTPUT)/page
 	Extras/Service/Tests/interface/run $(LOOKALIKE_SERVE) $(PAGE_TEST)
+	$(MAKE) service-faults SAMPLE=10
 
 deb: man
 	Scripts/deb $(OUTPUT)
@@ -140,9 +142,9 @@ bench-concurrency: dependencies
 	cd Benchmarks && for run in "878 128 standard" "200000 256 prints" "1000000 128 prints"; do \
 		.build/release/Concurrency $$run; done
 
-# libFuzzer for so many seconds per harness.
+# libFuzzer for so many seconds per harness, for all or some of them: HARNESSES="ImageFuzz ModelFuzz".
 fuzz:
-	Scripts/fuzz $(or $(SECONDS),60)
+	Scripts/fuzz $(or $(SECONDS),60) $(HARNESSES)
 
 # The suite under a sanitizer: address, thread or undefined.
 sanitize:
@@ -151,6 +153,10 @@ sanitize:
 # Failing system calls, kills and losses of power while a catalog is written: SAMPLE of each, or “all”.
 faults: dependencies
 	Scripts/faults $(or $(SAMPLE),50)
+
+# The same of the service.
+service-faults: service
+	Scripts/service-faults $(LOOKALIKE_SERVE) $(LOOKALIKE) $(or $(SAMPLE),50)
 
 # The kernels of this CPU, and those for Arm under emulation, against the portable ones.
 test-emulated:
