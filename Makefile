@@ -22,7 +22,7 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb test-deb importer test check-networks demo example \
+.PHONY: help build service serve test-service deb test-deb test-container importer test check-networks demo example \
 	smoke-training bench bench-quick bench-concurrency fuzz sanitize faults service-faults test-emulated lint man docs \
 	dependencies extra-dependencies clean
 
@@ -38,6 +38,7 @@ help:
 	@echo "make test-service    test the service, its page in Chromium, its interface and its examples"
 	@echo "make deb             build a Debian package of all programs, $(OUTPUT)/lookalike_*.deb"
 	@echo "make test-deb        install it into a bare Debian 12, and use it there"
+	@echo "make test-container  build a container image of it with podman, and use it"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
 	@echo "make bench-quick     compare with the limits of the machine, in a minute"
@@ -124,6 +125,10 @@ deb: man
 # Installs it into a bare Debian 12, and uses it there. Needs root.
 test-deb: deb
 	Scripts/test-deb $(OUTPUT)/lookalike_*.deb
+
+# Builds its container image, and uses it. Needs root.
+test-container: deb
+	Scripts/test-container
 
 # The training recipe for a minute on generated images; installs PyTorch into .venv-training.
 smoke-training: build
