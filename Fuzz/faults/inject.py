@@ -7,39 +7,13 @@ A command may end with an error, and must not crash (malloc excepted: without me
 the catalog opens and is intact, has all that was there and all that was acknowledged, and the command can be finished.
 """
 
-import errno
-import random
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from catalog_commands import argument_parser, check, writes
-
-# The call, the error, and whether all later calls fail too: a disk that is full stays full.
-FAULTS = [
-    ("write", errno.ENOSPC, True),
-    ("write", errno.EIO, False),
-    ("fsync", errno.EIO, False),
-    ("truncate", errno.EIO, False),
-    ("rename", errno.EIO, False),
-    ("unlink", errno.EIO, False),
-    ("open", errno.EMFILE, False),
-    ("mmap", errno.ENOMEM, False),
-    ("malloc", errno.ENOMEM, False),
-]
-
-
-def environment(library, folder, call, number, code, is_lasting, count):
-    values = {
-        "LD_PRELOAD": str(library),
-        "FAULT_FOLDER": str(folder / "catalog"),
-        "FAULT_CALL": call,
-        "FAULT_NUMBER": str(number),
-        "FAULT_ERROR": str(code),
-        "FAULT_COUNT": str(count),
-    }
-    return {**values, "FAULT_ALL": "1"} if is_lasting else values
+from fault import FAULTS, drawn
 
 
 def main():
@@ -51,43 +25,38 @@ def main():
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-faults-"))
     count = scratch / "count"
     folder = scratch / "run"
-    trials = []
-    for write in writes(lookalike, scratch):
-        for call, code, is_lasting in FAULTS:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            write.prepare(folder)
-            done = lookalike.run(
-                *write.arguments(folder), environment=environment(library, folder, call, 0, code, False, count)
-            )
-            assert done.status == 0, (write.name, call, done.errors)
-            trials += [(write, call, number, code, is_lasting) for number in range(1, int(count.read_text()) + 1)]
-    total = len(trials)
-    if options.sample:
-        trials = random.Random(options.seed).sample(trials, min(options.sample, total))
-    findings, unreached, failed = 0, 0, 0
-    for write, call, number, code, is_lasting in trials:
+
+    def run(write, fault):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         write.prepare(folder)
-        done = lookalike.run(
-            *write.arguments(folder), environment=environment(library, folder, call, number, code, is_lasting, count)
-        )
+        environment = fault.environment(library, folder / "catalog", count)
+        return lookalike.run(*write.arguments(folder), environment=environment)
+
+    found = []
+    for write in writes(lookalike, scratch):
+        for kind in FAULTS:
+            done = run(write, kind)
+            assert done.status == 0, (write.name, kind.call, done.errors)
+            found += [(write, fault) for fault in kind.each(count)]
+    trials = drawn(found, options.sample, options.seed)
+    findings, unreached, failed = 0, 0, 0
+    for write, fault in trials:
+        done = run(write, fault)
         # Threads share out the work, so the number of calls differs a little from run to run.
-        unreached += done.status >= 0 and count.exists() and int(count.read_text()) < number
+        unreached += done.status >= 0 and count.exists() and int(count.read_text()) < fault.number
         failed += done.status != 0
         problem = check(lookalike, write, folder, done.status == 0)
-        if done.status < 0 and call != "malloc":
+        if done.status < 0 and fault.call != "malloc":
             problem = f"ended by signal {-done.status}: {done.errors}; {problem}"
         if done.status > 0 and not done.errors.strip():
             problem = f"failed without a message; {problem}"
         if problem:
             findings += 1
-            lasting = " and all later ones" if is_lasting else ""
-            print(f"{write.name}, {call} {number}{lasting}, {errno.errorcode[code]}: {problem}", flush=True)
+            print(f"{write.name}, {fault}: {problem}", flush=True)
     shutil.rmtree(scratch)
     print(
-        f"{len(trials)} of {total} faults: {failed} commands failed, {unreached} faults not reached,"
+        f"{len(trials)} of {len(found)} faults: {failed} commands failed, {unreached} faults not reached,"
         f" {findings} findings (seed {options.seed})"
     )
     sys.exit(findings > 0)

@@ -11,19 +11,17 @@ is there, nothing is there in part, and the catalog is intact. The library is Fu
 import argparse
 import http.client
 import json
-import random
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from kills import COVERS, ROOT, Service
+from running_service import CATALOG, COVERS, ROOT, Service
 
 sys.path.insert(0, str(ROOT / "Fuzz/faults"))
-from inject import FAULTS, environment  # noqa: E402
+from fault import FAULTS, drawn  # noqa: E402
 
-CATALOG = "/v1/catalogs/shop"
 JSON = "application/json"
 
 
@@ -72,26 +70,22 @@ def change(service, changes, allowed):
     return errors
 
 
-def problem(options, folder, trial):
+def problem(options, folder, fault, count):
     """What is wrong when a call fails, or None; and whether anything failed."""
-    call, number, code, is_lasting = trial
-    count = folder.parent / "count"
-    faults = environment(options.library, folder.parent, call, number, code, is_lasting, count)
-    faults["FAULT_FOLDER"] = str(folder)
     # Swift describes how it ended for seconds.
-    faults["SWIFT_BACKTRACE"] = "enable=no"
+    environment = {**fault.environment(options.library, folder, count), "SWIFT_BACKTRACE": "enable=no"}
     allowed = {entity: {title} for entity, title, _ in BEFORE}
-    service = Service(options.program, folder, faults)
+    service = Service(options.program, folder, environment)
     errors = 0
     try:
         if service.port:
             errors = change(service, CHANGES, allowed)
-            if change(service, [LAST], allowed) and not is_lasting:
+            if change(service, [LAST], allowed) and not fault.is_lasting:
                 service.end(9)
                 return "a change failed long after the call", True
     except (OSError, http.client.HTTPException, AssertionError) as error:
         status = service.end(9)
-        if call != "malloc":
+        if fault.call != "malloc":
             return f"{type(error).__name__} {error}, exit status {status}", True
         errors = 1
     else:
@@ -107,12 +101,9 @@ def left(options, folder, allowed):
     service = Service(options.program, folder)
     try:
         for entity, titles in sorted(allowed.items()):
-            status, body = service.send("GET", f"{CATALOG}/entities/{entity}")
-            title = json.loads(body).get("title") if status == 200 else None
-            if title not in titles:
-                return f"{entity} has the title {title}, not {sorted(map(str, titles))}"
-            if status == 200 and service.send("GET", f"{CATALOG}/entities/{entity}/thumbnail")[0] != 200:
-                return f"{entity} has no thumbnail"
+            _, wrong = service.stored(entity, titles)
+            if wrong:
+                return "; ".join(wrong)
         again = change(service, [put("y", "y1", 8)], allowed)
     finally:
         service.end(15)
@@ -138,28 +129,27 @@ def main():
     assert service.send("PUT", CATALOG)[0] == 201 and change(service, BEFORE, {}) == 0
     service.end(15)
 
-    trials = []
-    for call, code, is_lasting in FAULTS:
+    def trial(fault):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(base, folder)
-        found, failed = problem(options, folder, (call, 0, code, False))
-        assert found is None and not failed, (call, found)
-        trials += [(call, number, code, is_lasting) for number in range(1, int(count.read_text()) + 1)]
-    total = len(trials)
-    if options.sample:
-        trials = random.Random(options.seed).sample(trials, min(options.sample, total))
+        return problem(options, folder, fault, count)
+
+    faults = []
+    for kind in FAULTS:
+        found, failed = trial(kind)
+        assert found is None and not failed, (kind.call, found)
+        faults += kind.each(count)
+    trials = drawn(faults, options.sample, options.seed)
     findings, failures = 0, 0
-    for trial in trials:
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(base, folder)
-        found, failed = problem(options, folder, trial)
+    for fault in trials:
+        found, failed = trial(fault)
         failures += failed
         if found:
             findings += 1
-            print(f"{trial}: {found}", flush=True)
+            print(f"{fault}: {found}", flush=True)
     shutil.rmtree(scratch)
     print(
-        f"{len(trials)} of {total} faults of the service: {failures} made a change or the start fail,"
+        f"{len(trials)} of {len(faults)} faults of the service: {failures} made a change or the start fail,"
         f" {findings} findings (seed {options.seed})"
     )
     sys.exit(findings > 0)

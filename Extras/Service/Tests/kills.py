@@ -10,7 +10,6 @@ intact. A change that was not answered may be there, and then whole.
 import argparse
 import http.client
 import json
-import os
 import random
 import subprocess
 import sys
@@ -19,42 +18,10 @@ import threading
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-COVERS = [path.read_bytes() for path in sorted((ROOT / "Examples/Demo/covers").glob("*.jpg"))]
+from running_service import CATALOG, COVERS, Service
+
 CLIENTS = 4
 ENTITIES = 24
-
-
-class Service:
-    def __init__(self, program, folder, environment=None):
-        arguments = [program, "--catalogs", folder, "--port", "0", "--log-level", "critical"]
-        self.process = subprocess.Popen(
-            arguments,
-            stdout=subprocess.PIPE,
-            # Where calls fail, Swift says how it ended.
-            stderr=subprocess.DEVNULL if environment else None,
-            text=True,
-            env={**os.environ, **(environment or {})},
-        )
-        # Its URL; nothing if it cannot start.
-        line = self.process.stdout.readline()
-        self.port = int(line.rsplit(":", 1)[1].strip().strip("/")) if line else None
-
-    def send(self, method, path, body=b"", kind="image/jpeg"):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            connection.request(method, path, body, {"Content-Type": kind})
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        finally:
-            connection.close()
-
-    def end(self, signal):
-        """Its exit status."""
-        self.process.send_signal(signal)
-        status = self.process.wait()
-        self.process.stdout.close()
-        return status
 
 
 class Client(threading.Thread):
@@ -80,7 +47,7 @@ class Client(threading.Thread):
 
     def change(self):
         entity = f"c{self.number}-{self.choice.randrange(ENTITIES)}"
-        path = f"/v1/catalogs/shop/entities/{entity}"
+        path = f"{CATALOG}/entities/{entity}"
         title = f"t{self.choice.randrange(1 << 30)}"
         known = self.titles.get(entity)
         kind = self.choice.random()
@@ -107,16 +74,11 @@ def problems(service, clients, titles):
     found = []
     undecided = {client.open[0]: client.open[1] for client in clients if client.open}
     for entity in sorted(titles | undecided):
-        status, body = service.send("GET", f"/v1/catalogs/shop/entities/{entity}")
-        stored = json.loads(body).get("title") if status == 200 else None
         allowed = {titles.get(entity)} | ({undecided[entity]} if entity in undecided else set())
-        if stored not in allowed:
-            found.append(f"{entity} has the title {stored}, not {sorted(map(str, allowed))}")
-        if status == 200 and service.send("GET", f"/v1/catalogs/shop/entities/{entity}/thumbnail")[0] != 200:
-            found.append(f"{entity} has no thumbnail")
-        titles[entity] = stored
+        titles[entity], wrong = service.stored(entity, allowed)
+        found += wrong
     present = sum(title is not None for title in titles.values())
-    status, body = service.send("GET", "/v1/catalogs/shop")
+    status, body = service.send("GET", CATALOG)
     if status != 200 or json.loads(body)["entities"] != present:
         found.append(f"the catalog has {body.decode()}, not {present} entities")
     return found
@@ -134,7 +96,7 @@ def main():
     titles, answered, findings, interrupted = {}, 0, 0, 0
     with tempfile.TemporaryDirectory(prefix="lookalike-kills-") as folder:
         service = Service(options.program, folder)
-        assert service.send("PUT", "/v1/catalogs/shop")[0] == 201
+        assert service.send("PUT", CATALOG)[0] == 201
         for number in range(options.count):
             clients = [Client(service, i, random.Random(choice.random()), titles) for i in range(CLIENTS)]
             for client in clients:

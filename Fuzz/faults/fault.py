@@ -1,0 +1,53 @@
+"""System calls that fail in a program that runs with faults.c. Used by the tests that fail them one at a time."""
+
+import errno
+import random
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Fault:
+    call: str
+    code: int
+    # Whether all later calls fail too: a disk that is full stays full.
+    is_lasting: bool
+    # Which call fails, from 1 on; for 0 none does, and they are counted.
+    number: int = 0
+
+    def environment(self, library, folder, count):
+        """The variables that faults.c reads. `count` gets the number of calls on the files of `folder`."""
+        values = {
+            "LD_PRELOAD": str(library),
+            "FAULT_FOLDER": str(folder),
+            "FAULT_CALL": self.call,
+            "FAULT_NUMBER": str(self.number),
+            "FAULT_ERROR": str(self.code),
+            "FAULT_COUNT": str(count),
+        }
+        return {**values, "FAULT_ALL": "1"} if self.is_lasting else values
+
+    def each(self, count):
+        """A fault for each call that was counted in a file."""
+        return [replace(self, number=number) for number in range(1, int(count.read_text()) + 1)]
+
+    def __str__(self):
+        lasting = " and all later ones" if self.is_lasting else ""
+        return f"{self.call} {self.number}{lasting}, {errno.errorcode[self.code]}"
+
+
+FAULTS = [
+    Fault("write", errno.ENOSPC, True),
+    Fault("write", errno.EIO, False),
+    Fault("fsync", errno.EIO, False),
+    Fault("truncate", errno.EIO, False),
+    Fault("rename", errno.EIO, False),
+    Fault("unlink", errno.EIO, False),
+    Fault("open", errno.EMFILE, False),
+    Fault("mmap", errno.ENOMEM, False),
+    Fault("malloc", errno.ENOMEM, False),
+]
+
+
+def drawn(trials, sample, seed):
+    """So many of the trials, or all without a sample."""
+    return random.Random(seed).sample(trials, min(sample, len(trials))) if sample else trials
