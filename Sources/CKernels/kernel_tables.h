@@ -14,6 +14,8 @@
     void lk_pool_##suffix(const lk_pooling *, int32_t, int32_t);                                                       \
     void lk_activate_##suffix(const lk_activation *, const float *, size_t, float *);                                  \
     void lk_combine_##suffix(lk_combination, lk_operand, lk_operand, size_t, float *);                                 \
+    void lk_quantize_##suffix(const float *, float, uint8_t, size_t, uint8_t *);                                       \
+    void lk_dequantize_##suffix(const uint8_t *, float, uint8_t, size_t, float *);                                     \
     void lk_generalized_mean_##suffix(const float *, ptrdiff_t, int32_t, int32_t, float, float, float *);              \
     void lk_squared_distances_##suffix(const float *, const float *, ptrdiff_t, size_t, size_t, float *);              \
     void lk_dot_products_##suffix(const float *, const float *, ptrdiff_t, size_t, size_t, float *);                   \
@@ -23,7 +25,6 @@
     void lk_filter_columns_##suffix(const float *, const lk_filter_span *, const float *, int32_t, float *);           \
     void lk_accumulate_##suffix(const float *, float, size_t, float *);                                                \
     void lk_write_pixels_##suffix(const float *, int32_t, const lk_pixel_layout *, float *);                           \
-    void lk_write_bytes_##suffix(const float *, float, size_t, uint8_t *);                                             \
     void lk_sample_##suffix(const float *, int32_t, int32_t, const lk_projection *, int32_t, int32_t, float *);        \
     void lk_luma_row_##suffix(const uint8_t *, int32_t, const float *, int32_t, float *);                              \
     void lk_filter_row_##suffix(const float *, const lk_filter_span *, const float *, int32_t, float *);               \
@@ -51,15 +52,14 @@
     {                                                                                                                  \
         target_value, #target_name, fast_dot_product, fast_scan, lk_convolve_##floats, lk_winograd_input_##floats,     \
             lk_winograd_output_##floats, lk_convolve_quantized_##quantized, lk_convolve_depthwise_##floats,            \
-            lk_pool_##floats, lk_activate_##floats, lk_combine_##floats, lk_generalized_mean_##floats,                 \
-            lk_quantized_dot_products_##quantized, lk_pack_quantized_rows_##quantized,                                 \
+            lk_pool_##floats, lk_activate_##floats, lk_combine_##floats, lk_quantize_##floats, lk_dequantize_##floats, \
+            lk_generalized_mean_##floats, lk_quantized_dot_products_##quantized, lk_pack_quantized_rows_##quantized,   \
             lk_quantized_products_##quantized, lk_select_candidates_##quantized, lk_squared_distances_##floats,        \
             lk_dot_products_##floats, lk_sum_rows_##floats, lk_sum_columns_##floats, lk_sum_cells_##floats,            \
-            lk_filter_columns_##floats, lk_accumulate_##floats, lk_write_pixels_##floats, lk_write_bytes_##floats,     \
-            lk_sample_##floats, lk_luma_row_##floats, lk_filter_row_##floats, lk_gaussian_blur_##floats,               \
-            lk_scale_space_extrema_##floats, lk_orientation_histogram_##floats, lk_gradient_descriptor_##floats,       \
-            lk_quantize_components_##floats, lk_offer_centers_##floats, lk_best_two_##floats,                          \
-            lk_hamming_within_##floats                                                                                 \
+            lk_filter_columns_##floats, lk_accumulate_##floats, lk_write_pixels_##floats, lk_sample_##floats,          \
+            lk_luma_row_##floats, lk_filter_row_##floats, lk_gaussian_blur_##floats, lk_scale_space_extrema_##floats,  \
+            lk_orientation_histogram_##floats, lk_gradient_descriptor_##floats, lk_quantize_components_##floats,       \
+            lk_offer_centers_##floats, lk_best_two_##floats, lk_hamming_within_##floats                                \
     }
 
 LK_DECLARE_FLOAT(portable)

@@ -42,11 +42,35 @@ LK_INLINE uint8_t lk_u8(float x) {
 typedef int32_t lk_i32x16 __attribute__((vector_size(64)));
 typedef uint8_t lk_u8x16 __attribute__((vector_size(16)));
 
+LK_INLINE lk_i32x16 lk_load16_u8(const uint8_t *p) {
+    lk_u8x16 bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    return __builtin_convertvector(bytes, lk_i32x16);
+}
+
 LK_INLINE void lk_store16_u8(uint8_t *p, lk_f32x16 v) {
+#if defined(LK_AVX512)
+    // NaN becomes 0. What is too large for an integer becomes 2^31, which saturates as well.
+    const __m512 positive = _mm512_max_ps((__m512)v, _mm512_setzero_ps());
+    const __m512i codes = _mm512_cvt_roundps_epi32(positive, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtusepi32_epi8(codes));
+#else
     v = __builtin_elementwise_min(__builtin_elementwise_max(v, lk_splat16(0)), lk_splat16(255));
     lk_u8x16 bytes =
         __builtin_convertvector(__builtin_convertvector(__builtin_elementwise_roundeven(v), lk_i32x16), lk_u8x16);
     memcpy(p, &bytes, sizeof bytes);
+#endif
+}
+
+// 1 / x for normal numbers whose reciprocals are normal; off by at most two units in the last place.
+LK_INLINE lk_f32x16 lk_reciprocal(lk_f32x16 x) {
+#if defined(LK_AVX512)
+    // 14 bits, and a step of Newton's method, where a division would take five times as long.
+    const lk_f32x16 near = (lk_f32x16)_mm512_rcp14_ps((__m512)x);
+    return __builtin_elementwise_fma(near, __builtin_elementwise_fma(-x, near, lk_splat16(1)), near);
+#else
+    return 1 / x;
+#endif
 }
 
 // Halves are added until one is left: the order that every SIMD target keeps.

@@ -4,36 +4,50 @@ import Imaging
 import Inference
 
 extension FeaturePrintModel {
-    /// The share of a tensor's values that int8 keeps: few large ones would make the steps of all others coarse.
+    /// The share of a tensor's values that int8 keeps at either end: few large ones would make the steps of all others
+    /// coarse.
     private static let keptShare = 0.9999
 
     /// The activation ranges that a model file needs to be computed in int8, measured on images.
     ///
-    /// A range is the value that one in ten thousand of a tensor's values exceeds, averaged over the images.
+    /// The bounds of a range are the values that one in ten thousand of a map's values is below and above, averaged
+    /// over the images. Those of a vector, which has few values, are the smallest and the largest of all images.
     ///
     /// - Parameter images: like those that will be indexed; some dozens are enough.
     /// - Returns: a range for every tensor that can be int8; nothing for a network without such tensors.
     /// - Throws: `ModelError` when the model does not compute in float32.
     /// - Complexity: a forward pass per image.
-    public func activationRanges(for images: [PixelBuffer]) throws(ModelError) -> [String: Float] {
+    public func activationRanges(for images: [PixelBuffer]) throws(ModelError) -> [String: ActivationRange] {
         guard precision == .float32 else {
             throw ModelError(
                 source: identity.name, reason: .unusableGraph("ranges are measured on a model in float32"))
         }
         let names = Set(Quantization.candidates(in: network.graph))
-        var sums: [String: Double] = [:]
+        let vectors = Set(Quantization.linearInputs(in: network.graph))
+        var extremes: [String: (lower: Float, upper: Float)] = [:]
+        var sums: [String: (lower: Double, upper: Double)] = [:]
         guard !names.isEmpty, !images.isEmpty else { return [:] }
         workspaces.withWorkspace(for: network, batch: 1, threads: 1) { workspace in
             for image in images {
                 input.write(ImageCrop(image), into: network.input(0, in: workspace))
                 network.observe(names, in: workspace, batch: 1, kernels: kernels) { name, values in
                     let sorted = values.sorted()
+                    if vectors.contains(name), let lowest = sorted.first, let highest = sorted.last {
+                        let known = extremes[name] ?? (lowest, highest)
+                        extremes[name] = (min(known.lower, lowest), max(known.upper, highest))
+                        return
+                    }
                     let place = min(sorted.count - 1, Int((Double(sorted.count) * Self.keptShare).rounded(.down)))
-                    sums[name, default: 0] += Double(sorted[place])
+                    sums[name, default: (0, 0)].lower += Double(sorted[sorted.count - 1 - place])
+                    sums[name, default: (0, 0)].upper += Double(sorted[place])
                 }
             }
         }
-        // A tensor that is always zero has any range.
-        return sums.mapValues { $0 > 0 ? Float($0 / Double(images.count)) : 1 }
+        let means = sums.mapValues { sum in
+            let count = Double(images.count)
+            return ActivationRange(lower: Float(sum.lower / count), upper: Float(sum.upper / count))
+        }
+        return means.merging(extremes.mapValues { ActivationRange(lower: $0.lower, upper: $0.upper) }) { mean, _ in mean
+        }
     }
 }

@@ -3,11 +3,11 @@ extension FeaturePrintModel {
     public enum Precision: String, Sendable, CaseIterable {
         /// 32-bit floats.
         case float32
-        /// int8 between convolutions, with 32-bit integer sums; input and output are float32.
+        /// int8 weights and int8 maps between layers, with 32-bit integer sums; prints are float32.
         ///
         /// int8 and float32 prints differ slightly (the model card has the figures) and can be compared with each
-        /// other. The results are identical on every CPU except for the first layer and the pooling. Needs a file
-        /// with activation ranges.
+        /// other. Depthwise convolutions, pooling and activations other than ReLU compute in float32 between int8 maps.
+        /// Needs a file with activation ranges.
         case int8
     }
 }

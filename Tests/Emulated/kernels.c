@@ -208,6 +208,10 @@ static void convolutions(int round) {
         side(i)->pool(&pooling, 0, height);
     }
     close_to("pool", round, results[0], results[1], (size_t)(width * height * BLOCK));
+    for (int i = 0; i < 2; i++) side(i)->quantize(floats[0], 90, 117, count - 3, byte_results[i]);
+    same("quantize", round, byte_results[0], byte_results[1], count);
+    for (int i = 0; i < 2; i++) side(i)->dequantize(bytes[0], 0.03f, 117, count - 3, results[i]);
+    same("dequantize", round, results[0], results[1], count * sizeof(float));
     for (int kind = LK_CLAMP; kind <= LK_RECIPROCAL; kind++) {
         // Logarithms, roots and reciprocals of numbers that have some.
         const bool is_positive = kind == LK_LOG || kind == LK_SQRT || kind == LK_RECIPROCAL;
@@ -265,8 +269,6 @@ static void resizing(int round) {
                               .pixel_stride = 3 + round};
     for (int i = 0; i < 2; i++) side(i)->write_pixels(floats[0], width, &layout, results[i]);
     close_to("write_pixels", round, results[0], results[1], (size_t)(width * layout.pixel_stride));
-    for (int i = 0; i < 2; i++) side(i)->write_bytes(floats[0], 300, (size_t)width, byte_results[i]);
-    same("write_bytes", round, byte_results[0], byte_results[1], (size_t)width + 1);
     const lk_projection projection = {{1.1f, 0.1f, -2, 0.05f, 0.9f, 1, 1e-3f, 2e-3f, 1}};
     for (int i = 0; i < 2; i++) side(i)->sample(floats[0], 40, 30, &projection, 7, width, results[i]);
     close_to("sample", round, results[0], results[1], (size_t)width * 4);

@@ -77,6 +77,32 @@ struct ElementwiseKernelTests {
         }
     }
 
+    @Test(arguments: [1, 15, 16, 17, 100]) func codesAreTheNearestAndStandForWhatTheyAreOf(count: Int) {
+        var random = SeededGenerator(seed: UInt64(count))
+        let (scale, zeroPoint) = (Float(0.031), UInt8(90))
+        // Beyond both ends of the codes; exact halves are rounded to even codes.
+        let values =
+            random.floats(count).map { $0 * 6 }.enumerated().map {
+                $0.offset % 5 == 4 ? Float($0.offset) * 16 : $0.element
+            }
+        let factor: Float = count == 100 ? 1 / 32 : 1 / scale
+        for simd in SIMDTarget.available {
+            var codes = [UInt8](repeating: 0xA5, count: count + 1)
+            simd.table.quantize(values, factor, zeroPoint, count, &codes)
+            for (value, code) in zip(values, codes) {
+                let place = Float(zeroPoint).addingProduct(value, factor).rounded(.toNearestOrEven)
+                #expect(code == UInt8(min(max(place, 0), 255)), "\(simd.name), \(value)")
+            }
+            #expect(codes[count] == 0xA5, "\(simd.name) writes beyond the end")
+            var widened = [Float](repeating: .nan, count: count + 1)
+            simd.table.dequantize(codes, scale, zeroPoint, count, &widened)
+            for (code, value) in zip(codes, widened.prefix(count)) {
+                #expect(value == Float(Int(code) - Int(zeroPoint)) * scale, "\(simd.name), \(code)")
+            }
+            #expect(widened[count].isNaN, "\(simd.name) writes beyond the end")
+        }
+    }
+
     @Test(arguments: [1, 15, 16, 17, 100]) func combinationsAgreeWithPortable(count: Int) {
         var random = SeededGenerator(seed: 9)
         let values = (

@@ -107,4 +107,30 @@ struct PoolingKernelTests {
         }
         #expect(output.map { Float($0) } == expected)
     }
+
+    @Test(arguments: shapes.filter(\.mean)) func theMeanOfCodesIsThatOfTheirValues(shape: Shape) {
+        var random = SeededGenerator(seed: 14)
+        let block = Int(LK_CHANNEL_BLOCK)
+        let codes = (0..<(shape.width * shape.height * block)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let count = shape.rows * shape.columns * block
+        var (expected, output) = ([Float](repeating: .nan, count: count), [Float](repeating: .nan, count: count))
+        var pooling = shape.pooling
+        (pooling.scale, pooling.zero_point) = (0.02, 77)
+        codes.withUnsafeBufferPointer { codes in
+            output.withUnsafeMutableBufferPointer { output in
+                pooling.quantized_input = codes.baseAddress
+                pooling.output = output.baseAddress
+                lk_pool_quantized(&pooling, 0, Int32(shape.rows))
+            }
+        }
+        codes.map { (Float($0) - 77) * 0.02 }.withUnsafeBufferPointer { floats in
+            expected.withUnsafeMutableBufferPointer { expected in
+                pooling.input = floats.baseAddress
+                pooling.output = expected.baseAddress
+                SIMDTarget.available[0].table.pool(&pooling, 0, Int32(shape.rows))
+            }
+        }
+        let worst = zip(output, expected).map { abs($0 - $1) }.max() ?? .infinity
+        #expect(worst < 1e-5, "\(worst) off")
+    }
 }

@@ -19,14 +19,14 @@ LK_INLINE lk_f32x16 exp_of(lk_f32x16 x) { return chosen(x == x, lk_exp2(x * 1.44
 // Numerically safe on both sides: e^-|x| is at most 1.
 LK_INLINE lk_f32x16 sigmoid_of(lk_f32x16 x) {
     const lk_f32x16 small = exp_of(-__builtin_elementwise_abs(x));
-    const lk_f32x16 side = 1 / (1 + small);
+    const lk_f32x16 side = lk_reciprocal(1 + small);
     return chosen(x > 0, side, small * side);
 }
 
 LK_INLINE lk_f32x16 tanh_of(lk_f32x16 x) {
     const lk_f32x16 size = __builtin_elementwise_abs(x);
     const lk_f32x16 small = exp_of(-2 * size);
-    const lk_f32x16 far = (1 - small) / (1 + small);
+    const lk_f32x16 far = (1 - small) * lk_reciprocal(1 + small);
     // Near zero the difference above has few digits; Taylor's series has them all.
     const lk_f32x16 q = x * x;
     const lk_f32x16 near = size * (1 + q * (-1.0f / 3 + q * (2.0f / 15 + q * (-17.0f / 315))));
@@ -37,7 +37,7 @@ LK_INLINE lk_f32x16 tanh_of(lk_f32x16 x) {
 // for small ones; off by at most 1.5e-7.
 LK_INLINE lk_f32x16 erf_of(lk_f32x16 x) {
     const lk_f32x16 size = __builtin_elementwise_abs(x);
-    const lk_f32x16 t = 1 / (1 + 0.3275911f * size);
+    const lk_f32x16 t = lk_reciprocal(1 + 0.3275911f * size);
     const lk_f32x16 series =
         t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
     const lk_f32x16 far = 1 - series * exp_of(-size * size);
@@ -105,6 +105,21 @@ void ELEMENTWISE(activate)(const lk_activation *activation, const float *values,
         for (size_t i = 0; i < count; i++) out[i] = sqrtf(values[i]);
         break;
     }
+}
+
+void ELEMENTWISE(quantize)(const float *values, float scale, uint8_t zero_point, size_t count, uint8_t *codes) {
+    const lk_f32x16 factor = lk_splat16(scale), zero = lk_splat16(zero_point);
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16)
+        lk_store16_u8(codes + i, __builtin_elementwise_fma(lk_load16(values + i), factor, zero));
+    for (; i < count; i++) codes[i] = lk_u8(fmaf(values[i], scale, zero_point));
+}
+
+void ELEMENTWISE(dequantize)(const uint8_t *codes, float scale, uint8_t zero_point, size_t count, float *values) {
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16)
+        lk_store16(values + i, __builtin_convertvector(lk_load16_u8(codes + i) - zero_point, lk_f32x16) * scale);
+    for (; i < count; i++) values[i] = (float)(codes[i] - zero_point) * scale;
 }
 
 LK_INLINE lk_f32x16 operand_at(lk_operand operand, const lk_operand_mode mode, size_t i) {

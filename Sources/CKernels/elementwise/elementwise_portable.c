@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "../kernel_tables.h"
+#include "../vector.h"
 
 static float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 
@@ -33,6 +34,14 @@ static float activated(const lk_activation *a, float x) {
 
 void lk_activate_portable(const lk_activation *activation, const float *values, size_t count, float *out) {
     for (size_t i = 0; i < count; i++) out[i] = activated(activation, values[i]);
+}
+
+void lk_quantize_portable(const float *values, float scale, uint8_t zero_point, size_t count, uint8_t *codes) {
+    for (size_t i = 0; i < count; i++) codes[i] = lk_u8(fmaf(values[i], scale, zero_point));
+}
+
+void lk_dequantize_portable(const uint8_t *codes, float scale, uint8_t zero_point, size_t count, float *values) {
+    for (size_t i = 0; i < count; i++) values[i] = (float)(codes[i] - zero_point) * scale;
 }
 
 static float operand(lk_operand operand, size_t i) {

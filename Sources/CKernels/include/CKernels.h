@@ -144,9 +144,12 @@ typedef struct {
     float *output;
     ptrdiff_t output_row_stride;
     int32_t output_width;
-    // Used by `lk_pool_quantized` in place of `input` and `output`.
+    // Used by `lk_pool_quantized` in place of `input`, and, of the largest, of `output`.
     const uint8_t *quantized_input;
     uint8_t *quantized_output;
+    // Of the mean of codes: a code stands for scale * (code - zero_point).
+    float scale;
+    uint8_t zero_point;
 } lk_pooling;
 
 // Functions of one number; `alpha` and `beta` are their parameters.
@@ -335,6 +338,12 @@ typedef struct {
     // out[i] = the operation on left and right; the result may be an operand that has a value per result.
     void (*combine)(lk_combination operation, lk_operand left, lk_operand right, size_t count, float *out);
 
+    // codes[i] = values[i] * scale + zero_point, rounded to nearest, even on a tie, and clamped to 0...255.
+    void (*quantize)(const float *values, float scale, uint8_t zero_point, size_t count, uint8_t *codes);
+
+    // values[i] = (codes[i] - zero_point) * scale
+    void (*dequantize)(const uint8_t *codes, float scale, uint8_t zero_point, size_t count, float *values);
+
     // The generalized mean of each of a block's 16 channels over `height` rows of `width` pixels:
     // out[c] = (mean of max(x[c], epsilon)^power)^(1 / power).
     void (*generalized_mean)(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height, float power,
@@ -386,9 +395,6 @@ typedef struct {
 
     // Three floats per pixel, `layout->pixel_stride` apart.
     void (*write_pixels)(const float *pixels, int32_t width, const lk_pixel_layout *layout, float *out);
-
-    // out[i] = cells[i] * scale, rounded to nearest, even on a tie, and clamped.
-    void (*write_bytes)(const float *cells, float scale, size_t count, uint8_t *out);
 
     // A row of `count` pixels of four floats, sampled bilinearly; outside the source its edge is repeated.
     void (*sample)(const float *pixels, int32_t width, int32_t height, const lk_projection *projection, int32_t row,
@@ -442,7 +448,7 @@ const lk_kernels *lk_kernels_selected(void);
 // The table of a SIMD target; NULL if the CPU or the build lacks it.
 const lk_kernels *lk_kernels_for(lk_simd_target target);
 
-// Max pooling of uint8 codes, one block of 16 channels.
+// Pooling of uint8 codes, one block of 16 channels: the largest as codes, the mean in float32.
 void lk_pool_quantized(const lk_pooling *pooling, int32_t row_begin, int32_t row_end);
 
 // Quantizes the float32 weights [output][input][tap] of one block of 16 outputs to int8, each output with the scale

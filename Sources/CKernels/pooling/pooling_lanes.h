@@ -12,17 +12,7 @@ void POOL(const lk_pooling *p, int32_t row_begin, int32_t row_end) {
                     const lk_f32x16 value = lk_load16(p->input + tap_offset(p, &w, y, x));
                     result = p->mean ? result + value : __builtin_elementwise_max(result, value);
                 }
-            if (p->mean) {
-                int32_t rows = w.y_end - w.y_first, columns = w.x_end - w.x_first;
-                if (p->padding_counts) {
-                    int32_t first;
-                    taps_inside(w.top, p->dilation_y, p->kernel_height, p->input_height + p->padding_bottom, &first,
-                                &rows);
-                    taps_inside(w.left, p->dilation_x, p->kernel_width, p->input_width + p->padding_right, &first,
-                                &columns);
-                }
-                result /= lk_splat16((float)(rows * columns));
-            }
+            if (p->mean) result /= lk_splat16((float)counted_taps(p, &w));
             lk_store16(p->output + row * p->output_row_stride + (ptrdiff_t)column * LK_CHANNEL_BLOCK, result);
         }
 }

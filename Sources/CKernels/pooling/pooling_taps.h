@@ -16,8 +16,10 @@ typedef struct {
 // The taps of a window that lie inside `size`: [first, end).
 LK_INLINE void taps_inside(int32_t start, int32_t dilation, int32_t kernel, int32_t size, int32_t *first,
                            int32_t *end) {
-    *first = start < 0 ? (-start + dilation - 1) / dilation : 0;
-    *end = start >= size ? 0 : (size - start + dilation - 1) / dilation;
+    const int32_t before = start < 0 ? -start : 0, until = start >= size ? 0 : size - start;
+    // Divisions would take longer than a small window.
+    *first = dilation == 1 ? before : (before + dilation - 1) / dilation;
+    *end = dilation == 1 ? until : (until + dilation - 1) / dilation;
     if (*end > kernel) *end = kernel;
 }
 
@@ -29,6 +31,17 @@ LK_INLINE lk_pooling_window pooling_window(const lk_pooling *p, int32_t row, int
     taps_inside(w.top, p->dilation_y, p->kernel_height, p->input_height, &w.y_first, &w.y_end);
     taps_inside(w.left, p->dilation_x, p->kernel_width, p->input_width, &w.x_first, &w.x_end);
     return w;
+}
+
+// The taps of a window that a mean is divided by.
+LK_INLINE int32_t counted_taps(const lk_pooling *p, const lk_pooling_window *w) {
+    int32_t rows = w->y_end - w->y_first, columns = w->x_end - w->x_first;
+    if (p->padding_counts) {
+        int32_t first;
+        taps_inside(w->top, p->dilation_y, p->kernel_height, p->input_height + p->padding_bottom, &first, &rows);
+        taps_inside(w->left, p->dilation_x, p->kernel_width, p->input_width + p->padding_right, &first, &columns);
+    }
+    return rows * columns;
 }
 
 // How far a tap's pixel of a block is from the map's pixel (0, 0).

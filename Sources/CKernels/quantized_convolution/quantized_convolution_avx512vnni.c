@@ -2,8 +2,6 @@
 // one instruction (vpdpbusd) adds the products of four input channels to each.
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
 #include "../kernel_tables.h"
 #include "../target_avx512vnni.h"
 #include "quantized_result.h"

@@ -23,10 +23,8 @@ LK_INLINE void lk_store_quantized_results(const lk_quantized_convolution *c, con
         const ptrdiff_t channel = (ptrdiff_t)pixel * LK_CHANNEL_BLOCK;
         lk_f32x16 value = __builtin_elementwise_fma(__builtin_convertvector(sums[pixel], lk_f32x16), scales, bias);
         if (quantized_residual) {
-            lk_u8x16 bytes;
-            memcpy(&bytes, quantized_residual + channel, sizeof bytes);
-            value = __builtin_elementwise_fma(
-                __builtin_convertvector(__builtin_convertvector(bytes, lk_i32x16), lk_f32x16), residual_scale, value);
+            const lk_i32x16 codes = lk_load16_u8(quantized_residual + channel);
+            value = __builtin_elementwise_fma(__builtin_convertvector(codes, lk_f32x16), residual_scale, value);
         } else if (residual) {
             value = __builtin_elementwise_fma(lk_load16(residual + channel), residual_scale, value);
         }

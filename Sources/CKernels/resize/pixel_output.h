@@ -28,9 +28,3 @@ void RESIZE(write_pixels)(const float *pixels, int32_t width, const lk_pixel_lay
     case LK_ORDER_GRAY: write_ordered(pixels, width, layout, out, LK_ORDER_GRAY); break;
     }
 }
-
-void RESIZE(write_bytes)(const float *cells, float scale, size_t count, uint8_t *out) {
-    size_t i = 0;
-    for (; i + 16 <= count; i += 16) lk_store16_u8(out + i, lk_load16(cells + i) * scale);
-    for (; i < count; i++) out[i] = lk_u8(cells[i] * scale);
-}

@@ -60,10 +60,6 @@ void lk_write_pixels_portable(const float *pixels, int32_t width, const lk_pixel
     }
 }
 
-void lk_write_bytes_portable(const float *cells, float scale, size_t count, uint8_t *out) {
-    for (size_t i = 0; i < count; i++) out[i] = lk_u8(cells[i] * scale);
-}
-
 void lk_sample_portable(const float *pixels, int32_t width, int32_t height, const lk_projection *p, int32_t row,
                         int32_t count, float *out) {
     for (int32_t i = 0; i < count; i++) {

@@ -40,8 +40,8 @@ public struct BoxReducer: Sendable {
                             rows, stride: image.bytesPerRow, rows: factor, width: width * factor, channels: channels,
                             factor: factor,
                             line: line.baseAddress, cells: cells.baseAddress)
-                        kernels.table.write_bytes(
-                            cells.baseAddress, 1 / Float(factor * factor), width * 4,
+                        kernels.table.quantize(
+                            cells.baseAddress, 1 / Float(factor * factor), 0, width * 4,
                             reduced.baseAddress.map { $0 + row * width * 4 })
                     }
                 }

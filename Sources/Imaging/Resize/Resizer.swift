@@ -38,7 +38,7 @@ public struct Resizer: Sendable {
     public func resizedPixels(of image: PixelBuffer) -> PixelBuffer {
         let floats = resize(image)
         let bytes = [UInt8](unsafeUninitializedCapacity: floats.count) { bytes, count in
-            if let base = bytes.baseAddress { kernels.table.write_bytes(floats, 255, floats.count, base) }
+            if let base = bytes.baseAddress { kernels.table.quantize(floats, 255, 0, floats.count, base) }
             count = floats.count
         }
         guard let result = try? PixelBuffer(bytes, width: width, height: height, format: .rgb8) else {

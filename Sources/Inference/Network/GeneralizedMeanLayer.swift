@@ -12,12 +12,13 @@ struct GeneralizedMeanLayer: Layer {
     private let epsilon: Float
 
     init(power: Float, epsilon: Float, _ description: LayerDescription) throws(ModelError.Reason) {
-        guard case .map(let channels, _, _) = description.input else {
+        guard case .map(let channels, let width, let height) = description.input else {
             throw description.problem("pools, but its input \(description.input.description) is not a feature map")
         }
         name = description.node.name
         inputs = [description.node.input]
         outputShape = .vector(length: channels)
+        scratchCount = description.quantization?.input == nil ? 0 : width * height * TensorShape.channelBlock
         self.power = power
         self.epsilon = epsilon
         guard power.isFinite, power > 0, epsilon.isFinite, epsilon > 0 else {
@@ -27,6 +28,8 @@ struct GeneralizedMeanLayer: Layer {
 
     var parameterCount: Int { 1 }
     var multiplyAdds: Int { 0 }
+    /// The pixels of a block, for an input in int8.
+    let scratchCount: Int
     var summary: String { "generalized mean, power \(power)" }
 
     func run(
@@ -39,10 +42,20 @@ struct GeneralizedMeanLayer: Layer {
             let output = tensors.output.floats(image)
             withUnsafeTemporaryAllocation(of: Float.self, capacity: block) { means in
                 for first in stride(from: 0, to: outputShape.channels, by: block) {
-                    let plane = tensors.input.floats(image) + first / block * layout.blockStride + layout.origin
+                    let (width, height) = (layout.shape.width, layout.shape.height)
+                    var (plane, rowStride) = (UnsafePointer(scratch), width * block)
+                    if layout.quantization == nil {
+                        plane = UnsafePointer(tensors.input.floats(image) + first / block * layout.blockStride)
+                        (plane, rowStride) = (plane + layout.origin, layout.rowStride)
+                    } else {
+                        for row in 0..<height {
+                            _ = tensors.input.rows(
+                                row..<(row + 1), ofBlock: first / block, image: image,
+                                widened: scratch + row * rowStride, kernels: kernels)
+                        }
+                    }
                     kernels.table.generalized_mean(
-                        plane, layout.rowStride, Int32(layout.shape.width), Int32(layout.shape.height), power, epsilon,
-                        means.baseAddress)
+                        plane, rowStride, Int32(width), Int32(height), power, epsilon, means.baseAddress)
                     for channel in first..<min(first + block, outputShape.channels) {
                         output[channel] = means[channel - first]
                     }

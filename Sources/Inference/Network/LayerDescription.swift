@@ -5,7 +5,7 @@ struct LayerDescription {
     let others: [TensorShape]
     let file: SafeTensorsFile
     /// Nil in a network that computes in float32.
-    let quantization: Quantization.Scales?
+    let quantization: Quantization.LayerParameters?
 
     /// The layer types, one per line.
     func makeLayer() throws(ModelError.Reason) -> any Layer {

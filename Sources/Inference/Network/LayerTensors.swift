@@ -11,25 +11,29 @@ struct LayerTensors {
         }
 
         func bytes(_ image: Int) -> UnsafeMutablePointer<UInt8> {
-            precondition(layout.element == .uint8, "the tensor is float32")
+            precondition(layout.element != .float32, "the tensor is float32")
             return UnsafeMutableRawPointer(base + image * imageStride).assumingMemoryBound(to: UInt8.self)
         }
 
         /// Writes the zeros around an image; the memory may have held another tensor.
         func clearBorder(_ image: Int) {
             switch layout.element {
-            case .float32: layout.clearBorder(floats(image))
-            case .uint8: layout.clearBorder(bytes(image))
+            case .float32: layout.clearBorder(floats(image), zero: 0)
+            case .uint8(let parameters): layout.clearBorder(bytes(image), zero: parameters.zeroPoint)
             }
         }
     }
 
     let workspace: Workspace
     let inputs: [TensorPlace]
-    let outputPlace: TensorPlace
+    let output: Slot
 
     var input: Slot { input(0) }
-    var output: Slot { outputPlace.slot(in: workspace) }
+
+    /// The same inputs, and other memory for the output.
+    func writing(to output: Slot) -> LayerTensors {
+        LayerTensors(workspace: workspace, inputs: inputs, output: output)
+    }
 
     func input(_ index: Int) -> Slot { inputs[index].slot(in: workspace) }
 }

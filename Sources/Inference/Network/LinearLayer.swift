@@ -11,6 +11,8 @@ struct LinearLayer: Layer {
     /// [outputs][inputs] for one row, and packed for the matrix kernel otherwise.
     private let weights: AlignedFloats
     private let bias: AlignedFloats
+    /// For one row, if its range is known.
+    private let quantized: QuantizedLinear?
 
     /// Blocks of sixteen outputs of a part: as many as a kernel's widest tile has.
     private static let blocksPerPart = 2
@@ -29,28 +31,43 @@ struct LinearLayer: Layer {
         _ = try description.elementCount(shape)
         outputShape = TensorShape(extents: shape)
         let flat = try description.file.floats(linear.weight, shape: [outputs, length])
+        let biases = try description.file.floats(linear.bias, shape: [outputs])
         let block = TensorShape.channelBlock
+        if rows == 1, let parameters = description.quantization?.vector {
+            quantized = QuantizedLinear(
+                inputs: length, outputs: outputs, weights: flat, bias: biases, input: parameters)
+            (weights, bias) = (AlignedFloats(count: 0), AlignedFloats(count: 0))
+            return
+        }
+        quantized = nil
         weights =
             rows == 1
             ? AlignedFloats(padding: flat, to: flat.count)
             : DirectConvolution.packed(flat, outputs: outputs, inputs: length, taps: 1)
         bias = AlignedFloats(
-            padding: try description.file.floats(linear.bias, shape: [outputs]),
-            to: (outputs + block - 1) / block * block)
+            padding: biases, to: (outputs + block - 1) / block * block)
     }
 
     private var kernel: MatrixKernel { MatrixKernel(rows: rows, depth: inputLength, columns: outputs) }
 
     var parameterCount: Int { outputs * (inputLength + 1) }
     var multiplyAdds: Int { rows * outputs * inputLength }
-    var summary: String { rows == 1 ? "linear" : "linear, \(rows) rows" }
-    var parts: Int { rows == 1 ? 1 : (kernel.blocks + Self.blocksPerPart - 1) / Self.blocksPerPart }
-    var scratchCount: Int { rows == 1 ? 0 : kernel.scratchCount }
+    var summary: String { (rows == 1 ? "linear" : "linear, \(rows) rows") + (quantized == nil ? "" : ", int8") }
+    var parts: Int {
+        quantized?.parts ?? (rows == 1 ? 1 : (kernel.blocks + Self.blocksPerPart - 1) / Self.blocksPerPart)
+    }
+    var scratchCount: Int { quantized?.scratchCount ?? (rows == 1 ? 0 : kernel.scratchCount) }
 
     func run(
         _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
         kernels: SIMDTarget
     ) {
+        if let quantized {
+            for part in parts {
+                quantized.run(part, tensors: tensors, batch: batch, scratch: scratch, kernels: kernels)
+            }
+            return
+        }
         guard rows == 1 else {
             for part in parts {
                 let first = part * Self.blocksPerPart

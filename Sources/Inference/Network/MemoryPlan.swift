@@ -10,7 +10,7 @@ struct MemoryPlan: Sendable {
     /// Floats of scratch memory per thread, for any batch.
     let scratchCount: Int
 
-    init(image: String, imageShape: TensorShape, layers: [any Layer], bytes: Set<String> = []) {
+    init(image: String, imageShape: TensorShape, layers: [any Layer], codes: [String: QuantizationParameters]) {
         var borders: [String: Int] = [:]
         for layer in layers where layer.padding > 0 {
             borders[layer.inputs[0]] = max(borders[layer.inputs[0]] ?? 0, layer.padding)
@@ -42,7 +42,7 @@ struct MemoryPlan: Sendable {
             let step = index - 1
             let layout = TensorLayout(
                 shape: tensor.shape, border: borders[tensor.name] ?? 0,
-                element: bytes.contains(tensor.name) ? .uint8 : .float32)
+                element: codes[tensor.name].map { .uint8($0) } ?? .float32)
             layouts[tensor.name] = layout
             if tensor.isConstant { continue }
             live.removeAll { $0.until < step }

@@ -26,7 +26,7 @@ package struct Network: Sendable {
         let output: TensorPlace
 
         func tensors(in workspace: Workspace) -> LayerTensors {
-            LayerTensors(workspace: workspace, inputs: inputs, outputPlace: output)
+            LayerTensors(workspace: workspace, inputs: inputs, output: output.slot(in: workspace))
         }
     }
 
@@ -62,7 +62,7 @@ package struct Network: Sendable {
             for name in node.otherInputs { others.append(try shape(name)) }
             let description = LayerDescription(
                 node: node, input: try shape(node.input), others: others, file: file,
-                quantization: quantization?.scales(for: node))
+                quantization: quantization?.parameters(for: node, image: input))
             let layer = try description.makeLayer()
             try Self.checkMemory(
                 TensorLayout(shape: layer.outputShape, border: 0).count + layer.scratchCount,
@@ -81,7 +81,7 @@ package struct Network: Sendable {
         }
         let plan = MemoryPlan(
             image: Self.imageName, imageShape: .image(width: input.width, height: input.height), layers: layers,
-            bytes: Set(quantization?.scales.keys ?? [:].keys))
+            codes: quantization?.parameters ?? [:])
         try Self.checkMemory(plan.count + plan.scratchCount, of: "a pass over one image")
         let constants = Dictionary(
             uniqueKeysWithValues: layers.compactMap { layer in
@@ -134,7 +134,9 @@ package struct Network: Sendable {
     package func run(_ workspace: Workspace, batch: Int, threads: Int, kernels: SIMDTarget) {
         precondition(batch <= workspace.batchCapacity, "\(batch) images in a workspace for \(workspace.batchCapacity)")
         precondition(threads <= workspace.threads, "\(threads) threads in a workspace for \(workspace.threads)")
-        for image in 0..<batch { imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count) }
+        for image in 0..<batch {
+            imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count, zero: 0)
+        }
         guard threads > 1, let pass = workspace.pass else {
             for step in steps {
                 let tensors = step.tensors(in: workspace)
@@ -166,7 +168,9 @@ package struct Network: Sendable {
         _ names: Set<String>, in workspace: Workspace, batch: Int, kernels: SIMDTarget,
         _ body: (_ name: String, _ values: [Float]) -> Void
     ) {
-        for image in 0..<batch { imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count) }
+        for image in 0..<batch {
+            imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count, zero: 0)
+        }
         for step in steps {
             let tensors = step.tensors(in: workspace)
             for image in 0..<batch { tensors.output.clearBorder(image) }

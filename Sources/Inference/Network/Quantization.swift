@@ -1,109 +1,203 @@
 import CKernels
 import Foundation
 
-/// Which tensors of a network are int8, and their scales.
+/// Which tensors of a network are int8, and what their codes stand for.
 ///
-/// The metadata of a file has the activation range of each tensor (``metadataKey``, JSON: name to number), calibrated
-/// on training images; larger values are clamped. A tensor is int8 if a dense convolution with ReLU writes it, only
-/// dense convolutions read it, and a kernel exists for each of them. Between them, maximum pooling passes the codes on.
-/// Instead of a number a tensor may have `null`: it stays float32, because int8 is not exact enough there.
+/// The metadata of a file has the activation range of each tensor (``metadataKey``, JSON: name to
+/// ``ActivationRange``), calibrated on images. A tensor is int8 if it has a range, a layer that can write codes writes
+/// it, and only layers that can read them do. Tensors without a range, or with `null`, stay float32.
 package struct Quantization: Sendable {
     /// The key of the ranges in a model file's metadata.
     package static let metadataKey = "lookalike.activation_ranges"
 
-    /// The value of one step, by tensor.
-    let scales: [String: Float]
+    /// Of the maps that are int8.
+    let parameters: [String: QuantizationParameters]
+    /// Of vectors, which are float32, and which a linear layer quantizes as it reads them.
+    private let vectors: [String: QuantizationParameters]
 
     /// Nil if the file has no ranges.
     ///
-    /// - Throws: `malformed` if a range is not a positive number; `unusableGraph` if the graph has a tensor without a
-    ///   range. Tensors that are pooled may have none.
+    /// - Throws: `malformed` if a range is none; `unusableGraph` if no layer has a range's name.
     package init?(of file: SafeTensorsFile, graph: NetworkGraph) throws(ModelError.Reason) {
         guard let text = file.metadata[Self.metadataKey] else { return nil }
-        guard let ranges = try? JSONDecoder().decode([String: Float?].self, from: Data(text.utf8)),
-            ranges.values.allSatisfy({ $0.map { $0.isFinite && $0 > 0 } ?? true })
-        else { throw .malformed("its “\(Self.metadataKey)” is not a map from names to positive numbers") }
-        var scales: [String: Float] = [:]
-        let pooled = Set(graph.nodes.filter(\.isMaximumPooling).map(\.input))
-        for name in Self.candidates(in: graph) {
-            guard let range = ranges[name] else {
-                if pooled.contains(name) { continue }
-                throw .unusableGraph("“\(Self.metadataKey)” has no range for “\(name)”")
-            }
-            if let range { scales[name] = range / 255 }
+        guard let ranges = try? JSONDecoder().decode([String: ActivationRange?].self, from: Data(text.utf8)) else {
+            throw .malformed("its “\(Self.metadataKey)” is not a map from names to ranges around 0")
         }
-        for node in graph.nodes where node.isMaximumPooling { scales[node.name] = scales[node.input] }
-        self.scales = Self.computable(scales, in: graph)
+        let names = Set(graph.nodes.map(\.name))
+        if let unknown = ranges.keys.filter({ !names.contains($0) }).min() {
+            throw .unusableGraph("“\(Self.metadataKey)” has a range for “\(unknown)”, which no layer is called")
+        }
+        var parameters: [String: QuantizationParameters] = [:]
+        let candidates = Set(Self.mapCandidates(in: graph))
+        vectors = ranges.compactMapValues { $0.map { QuantizationParameters($0) } }
+        for node in graph.nodes {
+            if node.isMaximumPooling {
+                parameters[node.name] = parameters[node.input]
+            } else if candidates.contains(node.name), let range = ranges[node.name] ?? nil {
+                parameters[node.name] = QuantizationParameters(node.convolution?.possible(range) ?? range)
+            }
+        }
+        self.parameters = Self.computable(parameters, in: graph)
     }
 
-    /// The tensors that need a range.
+    /// The tensors that layers read in int8 if they have a range.
     package static func candidates(in graph: NetworkGraph) -> [String] {
+        mapCandidates(in: graph) + linearInputs(in: graph)
+    }
+
+    /// The vectors that linear layers read.
+    package static func linearInputs(in graph: NetworkGraph) -> [String] {
+        var vectors: Set<String> = []
+        var inputs: [String] = []
+        for node in graph.nodes {
+            switch node.operation {
+            case .generalizedMean: vectors.insert(node.name)
+            case .rearrangement(let rearrangement):
+                if rearrangement.shape.count == 2, rearrangement.shape[0] == 1 { vectors.insert(node.name) }
+            case .linear, .activation:
+                guard vectors.contains(node.input) else { break }
+                vectors.insert(node.name)
+                if case .linear = node.operation, !inputs.contains(node.input) { inputs.append(node.input) }
+            default: break
+            }
+        }
+        return inputs
+    }
+
+    /// The maps that are int8 if they have a range.
+    private static func mapCandidates(in graph: NetworkGraph) -> [String] {
         var readers: [String: [NetworkGraph.Node]] = [:]
         for node in graph.nodes {
             for input in [node.input] + node.otherInputs { readers[input, default: []].append(node) }
         }
+        let maps = maps(in: graph)
         // Nodes after those that they read, so the readers of a pooled tensor come first.
-        var takesCodes: Set<String> = []
+        var passesCodesOn: Set<String> = []
         var candidates: [String] = []
         for node in graph.nodes.reversed() {
-            guard node.isMaximumPooling || node.hasInt8Kernel, let readers = readers[node.name],
-                readers.allSatisfy({ $0.hasInt8Kernel || takesCodes.contains($0.name) })
+            guard maps.contains(node.name), node.isMaximumPooling || node.writesCodes, let readers = readers[node.name],
+                readers.allSatisfy({ $0.readsCodes || passesCodesOn.contains($0.name) })
             else { continue }
-            if node.isMaximumPooling {
-                takesCodes.insert(node.name)
-            } else if node.convolution?.relu == true {
-                candidates.append(node.name)
-            }
+            if node.isMaximumPooling { passesCodesOn.insert(node.name) } else { candidates.append(node.name) }
         }
         return candidates.reversed()
     }
 
-    /// With a residual, a convolution of a float32 input uses float32 throughout. Pooling has the same type on both
-    /// sides.
-    private static func computable(_ scales: [String: Float], in graph: NetworkGraph) -> [String: Float] {
-        var scales = scales
+    /// The nodes that give maps; codes have no other layout.
+    private static func maps(in graph: NetworkGraph) -> Set<String> {
+        var maps: Set<String> = []
+        for node in graph.nodes {
+            switch node.operation {
+            case .convolution, .maximumPooling, .averagePooling, .map, .channelSelection, .resizing:
+                maps.insert(node.name)
+            case .combination, .activation, .normalization:
+                if maps.contains(node.input) { maps.insert(node.name) }
+            default: break
+            }
+        }
+        return maps
+    }
+
+    /// With a residual, a convolution of a float32 input uses float32 throughout. Maximum pooling has the same codes on
+    /// both sides.
+    private static func computable(
+        _ parameters: [String: QuantizationParameters], in graph: NetworkGraph
+    ) -> [String: QuantizationParameters] {
+        var parameters = parameters
         var settled = false
         while !settled {
             settled = true
-            for node in graph.nodes where scales[node.input] == nil {
-                guard let residual = node.residual, scales[residual] != nil || scales[node.name] != nil else {
+            for node in graph.nodes where parameters[node.input] == nil {
+                guard let residual = node.residual, parameters[residual] != nil || parameters[node.name] != nil else {
                     continue
                 }
-                scales[residual] = nil
-                scales[node.name] = nil
+                parameters[residual] = nil
+                parameters[node.name] = nil
                 settled = false
             }
             for node in graph.nodes where node.isMaximumPooling {
-                guard (scales[node.input] == nil) != (scales[node.name] == nil) else { continue }
-                scales[node.input] = nil
-                scales[node.name] = nil
+                guard (parameters[node.input] == nil) != (parameters[node.name] == nil) else { continue }
+                parameters[node.input] = nil
+                parameters[node.name] = nil
                 settled = false
             }
         }
-        return scales
+        return parameters
     }
 
-    /// The scales that a layer needs.
-    struct Scales: Sendable {
-        let input: Float?
-        let residual: Float?
-        let output: Float?
+    /// What the codes of a layer's tensors stand for; nil for a tensor in float32.
+    struct LayerParameters: Sendable {
+        /// Of the image, which is float32, and which a convolution that writes codes quantizes.
+        let image: QuantizationParameters
+        /// Of a vector, which is float32, and which a linear layer quantizes.
+        let vector: QuantizationParameters?
+        let input: QuantizationParameters?
+        let residual: QuantizationParameters?
+        let output: QuantizationParameters?
     }
 
-    func scales(for node: NetworkGraph.Node) -> Scales {
-        Scales(input: scales[node.input], residual: node.residual.flatMap { scales[$0] }, output: scales[node.name])
+    /// - Parameter image: the network's input, whose numbers have been checked.
+    func parameters(for node: NetworkGraph.Node, image: NetworkGraph.Input) -> LayerParameters {
+        let darkest = zip(image.mean, image.std).map { mean, std in (0 - mean) / std }
+        let brightest = zip(image.mean, image.std).map { mean, std in (1 - mean) / std }
+        return LayerParameters(
+            image: QuantizationParameters(
+                ActivationRange(lower: darkest.min() ?? 0, upper: brightest.max() ?? 1)),
+            vector: vectors[node.input],
+            input: parameters[node.input], residual: node.residual.flatMap { parameters[$0] },
+            output: parameters[node.name])
     }
 }
 
 extension NetworkGraph.Node {
     fileprivate var isMaximumPooling: Bool { if case .maximumPooling = operation { true } else { false } }
 
-    /// Whether the layer can read and write int8: a dense convolution without an activation other than ReLU.
-    fileprivate var hasInt8Kernel: Bool {
-        guard let convolution else { return false }
-        // Weights are packed in blocks of at most so many taps. Nothing of the graph has been checked yet.
-        let (kernel, taps) = (convolution.kernel, 1...Int(LK_MOST_TAPS))
-        return convolution.groups == 1 && convolution.activation == nil && taps.contains(kernel.height)
-            && taps.contains(kernel.width) && taps.contains(kernel.height * kernel.width)
+    /// Whether the layer can write codes of its own.
+    fileprivate var writesCodes: Bool {
+        switch operation {
+        // A convolution applies an activation to a copy of its result, which a residual does not lie beside.
+        case .convolution(let convolution): convolution.residual == nil || convolution.appliedActivation == nil
+        case .combination(let combination): combination.operator.keepsRange
+        default: false
+        }
+    }
+
+    /// Whether the layer can read codes; maximum pooling only if it passes them on.
+    fileprivate var readsCodes: Bool {
+        switch operation {
+        case .convolution(let convolution):
+            // Weights are packed in blocks of at most so many taps. Nothing of the graph has been checked yet.
+            let (kernel, taps) = (convolution.kernel, 1...Int(LK_MOST_TAPS))
+            return taps.contains(kernel.height) && taps.contains(kernel.width)
+                && taps.contains(kernel.height * kernel.width)
+        case .combination(let combination): return combination.operator.keepsRange
+        case .averagePooling, .generalizedMean, .reduction, .rearrangement: return true
+        default: return false
+        }
+    }
+}
+
+extension NetworkGraph.Convolution {
+    /// The activation, unless clamping to the range of the codes is the same.
+    var appliedActivation: NetworkGraph.Activation? { isBoundedReLU ? nil : activation }
+
+    /// ReLU6 and the like, whose largest value is the upper bound of the codes' range.
+    var isBoundedReLU: Bool { activation.map { $0.kind == .clamp && $0.alpha == 0 && $0.beta > 0 } ?? false }
+
+    /// The part of a range that the activation gives values in.
+    fileprivate func possible(_ range: ActivationRange) -> ActivationRange {
+        if relu { return ActivationRange(upper: range.upper) }
+        guard let activation, isBoundedReLU else { return range }
+        return ActivationRange(upper: min(range.upper, activation.beta))
+    }
+}
+
+extension NetworkGraph.Combination.Operator {
+    /// Whether codes are fine enough: not for quotients and powers, whose values may differ by orders of magnitude.
+    fileprivate var keepsRange: Bool {
+        switch self {
+        case .add, .subtract, .multiply, .maximum, .minimum: true
+        case .divide, .power, .prelu: false
+        }
     }
 }

@@ -34,7 +34,7 @@ public struct Calibration: Sendable {
             return
         }
         let expected = try model.featurePrints(for: images)
-        func compare(_ ranges: [String: Float?], of count: Int) throws -> [Double] {
+        func compare(_ ranges: [String: ActivationRange?], of count: Int) throws -> [Double] {
             let data = try network.modelFile(activationRanges: ranges)
             let quantized = try FeaturePrintModel(data, named: name, precision: .int8)
             return try zip(quantized.featurePrints(for: Array(images.prefix(count))), expected).map { one, other in

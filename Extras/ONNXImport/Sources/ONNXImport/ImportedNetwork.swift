@@ -109,7 +109,7 @@ public struct ImportedNetwork: Sendable {
     ///     float32. Without ranges the network is computed in float32.
     /// - Throws: `ImportError` for a graph with numbers that are not finite.
     public func modelFile(
-        matchThreshold: Double? = nil, activationRanges: [String: Float?] = [:]
+        matchThreshold: Double? = nil, activationRanges: [String: ActivationRange?] = [:]
     ) throws(ImportError) -> Data {
         var entries: [String: Any] = [:]
         let names = weights.keys.sorted()

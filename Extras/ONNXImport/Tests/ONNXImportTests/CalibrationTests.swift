@@ -3,7 +3,7 @@ import Lookalike
 import ONNXImport
 import Testing
 
-/// Activation ranges for int8, and what becomes of networks that have no layer for it.
+/// Activation ranges for int8, and what becomes of a network that has no layer for it.
 struct CalibrationTests {
     private static func network(_ name: String) throws -> ImportedNetwork {
         let url = try #require(Bundle.module.resourceURL).appendingPathComponent("Fixtures/\(name).onnx")
@@ -35,9 +35,8 @@ struct CalibrationTests {
         let calibration = try Calibration(of: network, images: images, matchThreshold: 0.7)
         let cosines = try #require(calibration.cosines)
         #expect(cosines.mean >= Calibration.targetCosine && cosines.smallest > 0.98 && cosines.smallest < 1)
-        // These can be int8: the stem, the first convolution of each block, and the sum of the first block. The sum of
-        // the second is averaged, which float32 does.
-        #expect(calibration.quantizedTensors + calibration.float32Tensors.count == 4)
+        // These can be int8: the stem, the first convolution and the sum of both blocks, and what the classifier reads.
+        #expect(calibration.quantizedTensors + calibration.float32Tensors.count == 6)
         #expect(calibration.quantizedTensors > 0)
 
         let int8 = try FeaturePrintModel(calibration.modelFile, named: "int8", precision: .int8)
@@ -49,12 +48,28 @@ struct CalibrationTests {
         }
     }
 
-    @Test(arguments: ["attention", "channels-last"]) func othersStayFloat32(name: String) throws {
-        let calibration = try Calibration(of: Self.network(name), images: Self.images(2))
+    @Test(arguments: ["mobile", "attention", "channels-last"]) func othersAreInPart(name: String) throws {
+        let images = try Self.images(12)
+        let calibration = try Calibration(of: Self.network(name), images: images)
+        let cosines = try #require(calibration.cosines)
+        #expect(cosines.mean >= Calibration.targetCosine && calibration.quantizedTensors > 0)
+        let int8 = try FeaturePrintModel(calibration.modelFile, named: name, precision: .int8)
+        let float32 = try FeaturePrintModel(calibration.modelFile, named: name, precision: .float32)
+        for (one, other) in zip(try int8.featurePrints(for: images), try float32.featurePrints(for: images)) {
+            #expect(one.vector != other.vector)
+        }
+    }
+
+    @Test func aNetworkWithoutWeightsStaysFloat32() throws {
+        let file = ProtocolBuffer.model([
+            .node("GlobalAveragePool", ["image"], "mean"), .node("Flatten", ["mean"], "out"),
+        ]).data
+        let network = try ImportedNetwork(file, named: "mean.onnx", options: ImportOptions(name: "mean"))
+        let calibration = try Calibration(of: network, images: Self.images(2))
         #expect(calibration.cosines == nil && calibration.quantizedTensors == 0)
-        #expect(try FeaturePrintModel(calibration.modelFile, named: name).precision == .float32)
+        #expect(try FeaturePrintModel(calibration.modelFile, named: "mean").precision == .float32)
         let error = #expect(throws: ModelError.self) {
-            try FeaturePrintModel(calibration.modelFile, named: name, precision: .int8)
+            try FeaturePrintModel(calibration.modelFile, named: "mean", precision: .int8)
         }
         #expect(error?.reason == .noActivationRanges)
     }

@@ -13,6 +13,8 @@ struct ConvolutionGeometry: Sendable {
     let dilation: NetworkGraph.Extent
     let groups: Int
     let relu: Bool
+    /// Whether a part of the output is computed in float32 and then quantized; such parts should stay in a cache.
+    let isStaged: Bool
 
     var inputBlocks: Int { (inputChannels + TensorShape.channelBlock - 1) / TensorShape.channelBlock }
     var outputBlocks: Int { (outputs + TensorShape.channelBlock - 1) / TensorShape.channelBlock }
@@ -20,6 +22,7 @@ struct ConvolutionGeometry: Sendable {
     var taps: Int { kernel.height * kernel.width }
     /// Input channels that an output depends on.
     var inputsPerGroup: Int { inputChannels / groups }
+    var outputsPerGroup: Int { outputs / groups }
     /// Whether every channel has a filter of its own.
     var isDepthwise: Bool { groups == inputChannels && outputs == inputChannels && groups > 1 }
 

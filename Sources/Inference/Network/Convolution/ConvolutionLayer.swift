@@ -2,7 +2,8 @@ import CKernels
 import Compute
 
 /// A convolution with bias; a residual is added and ReLU applied as the result is stored. Another activation is applied
-/// to each part of the result while a cache still holds it.
+/// to each part of the result while a cache still holds it, and so are the codes of an int8 output found that a method
+/// does not write itself.
 struct ConvolutionLayer: Layer {
     let name: String
     let inputs: [String]
@@ -12,6 +13,7 @@ struct ConvolutionLayer: Layer {
     private let geometry: ConvolutionGeometry
     private let method: any ConvolutionMethod
     private let activation: NetworkGraph.Activation?
+    private let staging: StagedOutput?
 
     init(_ convolution: NetworkGraph.Convolution, _ description: LayerDescription) throws(ModelError.Reason) {
         let node = description.node
@@ -40,29 +42,47 @@ struct ConvolutionLayer: Layer {
         if let residual = description.others.first, residual != outputShape {
             throw description.problem("adds \(residual.description) to its \(outputShape.description)")
         }
+        let codes = description.quantization
+        // The largest code then stands for the upper bound of ReLU6.
+        let relu = convolution.relu || codes?.output != nil && convolution.isBoundedReLU
+        activation = codes?.output == nil ? convolution.activation : convolution.appliedActivation
+        let isDepthwise = groups > 1 && groups == input.channels && groups == outputs && convolution.residual == nil
+        var readsImage = false
+        if case .image = input { readsImage = codes?.output != nil && ImageConvolution.isPossible(for: convolution) }
+        let writesCodes =
+            activation == nil && !isDepthwise && (readsImage || codes?.input != nil || groups == 1 && relu)
+        let isStaged = codes?.output != nil && !writesCodes
         geometry = ConvolutionGeometry(
             inputChannels: input.channels, outputs: outputs, width: window.outputs.width,
             height: window.outputs.height, kernel: convolution.kernel, stride: convolution.stride,
-            padding: convolution.padding, dilation: convolution.dilation, groups: groups, relu: convolution.relu)
-        activation = convolution.activation
+            padding: convolution.padding, dilation: convolution.dilation, groups: groups, relu: relu, isStaged: isStaged
+        )
         let weights = try description.file.floats(
             convolution.weight,
             shape: [outputs, input.channels / groups, convolution.kernel.height, convolution.kernel.width])
         let bias = try description.file.floats(convolution.bias, shape: [outputs])
+        let written = isStaged ? nil : codes?.output
         method =
-            if let scale = description.quantization?.input {
+            if isDepthwise {
+                DepthwiseConvolution(geometry, weights: weights, bias: bias, hasInt8Input: codes?.input != nil)
+            } else if let parameters = codes?.input {
                 QuantizedConvolution(
-                    geometry, weights: weights, bias: bias, inputScale: scale,
-                    residualScale: description.quantization?.residual, outputScale: description.quantization?.output)
-            } else if geometry.isDepthwise, convolution.residual == nil {
-                DepthwiseConvolution(geometry, weights: weights, bias: bias)
+                    geometry, weights: weights, bias: bias, input: parameters, residual: codes?.residual,
+                    output: written)
+            } else if readsImage, let codes {
+                ImageConvolution(geometry, weights: weights, bias: bias, image: codes.image, output: written)
             } else if groups > 1 {
                 GroupedConvolution(geometry, weights: weights, bias: bias)
-            } else if description.quantization?.output == nil, WinogradConvolution.isFaster(for: geometry) {
+            } else if codes?.output == nil, WinogradConvolution.isFaster(for: geometry) {
                 WinogradConvolution(geometry, weights: weights, bias: bias)
             } else {
-                DirectConvolution(geometry, weights: weights, bias: bias, outputScale: description.quantization?.output)
+                DirectConvolution(geometry, weights: weights, bias: bias, output: written)
             }
+        if isStaged, let parameters = codes?.output {
+            staging = StagedOutput(parameters, activation: activation, width: window.outputs.width)
+        } else {
+            staging = nil
+        }
     }
 
     var parameterCount: Int { geometry.outputs * (geometry.inputsPerGroup * geometry.taps + 1) }
@@ -84,7 +104,7 @@ struct ConvolutionLayer: Layer {
     }
 
     var parts: Int { method.parts }
-    var scratchCount: Int { method.scratchCount }
+    var scratchCount: Int { method.scratchCount + (staging == nil ? 0 : BlockParts(geometry).largestCount) }
 
     func run(
         _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
@@ -92,9 +112,18 @@ struct ConvolutionLayer: Layer {
     ) {
         for part in parts {
             for image in 0..<batch {
+                let (blocks, rows) = method.region(part)
+                if let staging {
+                    let memory = scratch + method.scratchCount
+                    method.run(
+                        part, image: image,
+                        tensors: tensors.writing(to: staging.slot(blocks, rows, shape: outputShape, memory: memory)),
+                        scratch: scratch, kernels: kernels)
+                    staging.quantize(blocks, rows, in: memory, to: tensors.output, image: image, kernels: kernels)
+                    continue
+                }
                 method.run(part, image: image, tensors: tensors, scratch: scratch, kernels: kernels)
                 if let activation {
-                    let (blocks, rows) = method.region(part)
                     activation.apply(
                         to: tensors.output, image: image, blocks: Int(blocks.lowerBound)..<Int(blocks.upperBound),
                         rows: Int(rows.lowerBound)..<Int(rows.upperBound), kernels: kernels)

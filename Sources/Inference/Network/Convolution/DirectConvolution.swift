@@ -1,22 +1,22 @@
 import CKernels
 import Compute
 
-/// A direct float32 convolution. The input may be the image; the output may be int8.
+/// A direct float32 convolution. The input may be the image; after ReLU the output may be int8.
 struct DirectConvolution: ConvolutionMethod {
     private let geometry: ConvolutionGeometry
     /// [output block][input block][ky][kx][input channel in block][16 output channels]
     private let weights: AlignedFloats
     private let bias: AlignedFloats
-    /// The scale of the output codes; nil for float32.
-    private let outputScale: Float?
+    /// What the codes of the output stand for; nil for float32.
+    private let codes: QuantizationParameters?
     private let blockParts: BlockParts
 
-    init(_ geometry: ConvolutionGeometry, weights: [Float], bias: [Float], outputScale: Float?) {
+    init(_ geometry: ConvolutionGeometry, weights: [Float], bias: [Float], output: QuantizationParameters?) {
         self.geometry = geometry
         self.weights = Self.packed(
             weights, outputs: geometry.outputs, inputs: geometry.inputChannels, taps: geometry.taps)
         self.bias = AlignedFloats(padding: bias, to: geometry.outputBlocks * TensorShape.channelBlock)
-        self.outputScale = outputScale
+        codes = output
         blockParts = BlockParts(geometry)
     }
 
@@ -60,9 +60,9 @@ struct DirectConvolution: ConvolutionMethod {
         convolution.weights = UnsafePointer(weights.pointer)
         convolution.bias = UnsafePointer(bias.pointer)
         convolution.residual = tensors.residual.map { UnsafePointer($0.floats(image) + $0.layout.origin) }
-        if let outputScale {
+        if let codes {
             convolution.quantized_output = tensors.output.bytes(image) + output.origin
-            convolution.quantized_scale = 1 / outputScale
+            convolution.quantized_scale = 1 / codes.scale
         } else {
             convolution.output = tensors.output.floats(image) + output.origin
         }

@@ -1,47 +1,43 @@
 import CKernels
 import Compute
 
-/// An int8 convolution with 32-bit integer sums.
-///
-/// Weights are signed, with one symmetric scale per output channel; activations are unsigned, with one scale per
-/// tensor. Jacob et al.: "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference"
-/// (CVPR 2018). Bias, residual and scaling are float32.
+/// An int8 convolution, dense or in groups of channels, with 32-bit integer sums. Bias, residual and scaling are
+/// float32.
 struct QuantizedConvolution: ConvolutionMethod {
     private let geometry: ConvolutionGeometry
-    /// [output block][input block][ky][kx][4 quads of inputs][16 outputs][4 inputs]
-    private let weights: AlignedBytes
-    private let scales: AlignedFloats
-    private let bias: AlignedFloats
-    private let residualScale: Float
+    private let weights: QuantizedWeights
+    /// Of each block of outputs; nil for a dense convolution.
+    private let spans: [GroupSpan]?
     private let hasInt8Output: Bool
     private let blockParts: BlockParts
 
     /// - Parameters:
-    ///   - inputScale: the scale of the input codes.
-    ///   - residualScale: the scale of the residual codes; nil for a float32 residual, or none.
-    ///   - outputScale: the scale of the output codes; nil for float32.
+    ///   - flat: [output][input in group][tap]
+    ///   - input: what the codes of the input stand for.
+    ///   - residual: the same of the residual; nil for a float32 residual, or none.
+    ///   - output: the same of the output; nil for float32.
     init(
-        _ geometry: ConvolutionGeometry, weights: [Float], bias: [Float], inputScale: Float, residualScale: Float?,
-        outputScale: Float?
+        _ geometry: ConvolutionGeometry, weights flat: [Float], bias: [Float], input: QuantizationParameters,
+        residual: QuantizationParameters?, output: QuantizationParameters?
     ) {
         self.geometry = geometry
-        let block = TensorShape.channelBlock
-        let taps = geometry.taps
-        let steps = AlignedFloats(count: geometry.outputBlocks * block)
-        let packed = AlignedBytes(count: geometry.outputBlocks * geometry.inputBlocks * taps * block * block)
-        _ = concurrentMap(geometry.outputBlocks, threads: availableThreadCount) { outputBlock in
-            lk_pack_quantized_weights(
-                weights, geometry.outputs, geometry.inputChannels, taps, outputBlock,
-                steps.pointer + outputBlock * block,
-                packed.pointer + outputBlock * geometry.inputBlocks * taps * block * block)
+        let (block, taps) = (TensorShape.channelBlock, geometry.taps)
+        let blocks: [QuantizedWeights.Block]
+        if geometry.groups == 1 {
+            let inputs = geometry.inputChannels
+            spans = nil
+            blocks = stride(from: 0, to: geometry.outputs, by: block).map { first in
+                let end = min(first + block, geometry.outputs)
+                return .init(weights: flat[(first * inputs * taps)..<(end * inputs * taps)], inputs: inputs)
+            }
+        } else {
+            let spans = (0..<geometry.outputBlocks).map { GroupSpan(ofBlock: $0, geometry) }
+            blocks = spans.map { .init(weights: $0.denseWeights(of: flat, geometry)[...], inputs: $0.channels) }
+            self.spans = spans
         }
-        let unit = outputScale ?? 1
-        scales = AlignedFloats(count: geometry.outputBlocks * block)
-        for output in 0..<geometry.outputs { scales.pointer[output] = steps.pointer[output] * inputScale / unit }
-        self.bias = AlignedFloats(padding: bias.map { $0 / unit }, to: geometry.outputBlocks * block)
-        self.residualScale = (residualScale ?? 1) / unit
-        hasInt8Output = outputScale != nil
-        self.weights = packed
+        weights = QuantizedWeights(
+            blocks, taps: taps, bias: bias, input: input, residual: residual, output: output)
+        hasInt8Output = output != nil
         blockParts = BlockParts(geometry)
     }
 
@@ -53,32 +49,45 @@ struct QuantizedConvolution: ConvolutionMethod {
 
     func run(_ part: Int, image: Int, tensors: LayerTensors, scratch: UnsafeMutablePointer<Float>, kernels: SIMDTarget)
     {
+        let (blocks, rows) = blockParts[part]
+        guard let spans else {
+            return run(blocks, rows, span: nil, image: image, tensors: tensors, kernels: kernels)
+        }
+        for block in blocks {
+            run(block..<(block + 1), rows, span: spans[Int(block)], image: image, tensors: tensors, kernels: kernels)
+        }
+    }
+
+    /// - Parameter span: what the one block of outputs reads; nil for all inputs.
+    private func run(
+        _ blocks: Range<Int32>, _ rows: Range<Int32>, span: GroupSpan?, image: Int, tensors: LayerTensors,
+        kernels: SIMDTarget
+    ) {
         let input = tensors.input.layout
         let output = tensors.output.layout
-        let (blocks, rows) = blockParts[part]
+        let block = TensorShape.channelBlock
+        let first = Int(blocks.lowerBound)
+        let offset = output.origin + first * output.blockStride
         var convolution = lk_quantized_convolution()
-        convolution.input = UnsafePointer(tensors.input.bytes(image) + geometry.firstTap(in: input))
+        convolution.input = UnsafePointer(
+            tensors.input.bytes(image) + geometry.firstTap(in: input) + (span?.firstBlock ?? 0) * input.blockStride)
         convolution.input_block_stride = input.blockStride
         convolution.row_step = geometry.rowStep(in: input)
         convolution.pixel_step = geometry.pixelStep(in: input)
         convolution.tap_row_stride = geometry.tapRowStride(in: input)
         convolution.tap_stride = geometry.tapStride(in: input)
-        convolution.input_blocks = Int32(geometry.inputBlocks)
-        convolution.weights = UnsafePointer(weights.pointer)
-        convolution.scales = UnsafePointer(scales.pointer)
-        convolution.bias = UnsafePointer(bias.pointer)
+        convolution.input_blocks = Int32(((span?.channels ?? geometry.inputChannels) + block - 1) / block)
+        weights.apply(to: &convolution, from: first)
         if let residual = tensors.residual {
-            let origin = residual.layout.origin
             switch residual.layout.element {
-            case .uint8: convolution.quantized_residual = UnsafePointer(residual.bytes(image) + origin)
-            case .float32: convolution.residual = UnsafePointer(residual.floats(image) + origin)
+            case .uint8: convolution.quantized_residual = UnsafePointer(residual.bytes(image) + offset)
+            case .float32: convolution.residual = UnsafePointer(residual.floats(image) + offset)
             }
         }
-        convolution.residual_scale = residualScale
         if hasInt8Output {
-            convolution.quantized_output = tensors.output.bytes(image) + output.origin
+            convolution.quantized_output = tensors.output.bytes(image) + offset
         } else {
-            convolution.output = tensors.output.floats(image) + output.origin
+            convolution.output = tensors.output.floats(image) + offset
         }
         convolution.output_block_stride = output.blockStride
         convolution.output_row_stride = output.rowStride
@@ -86,7 +95,6 @@ struct QuantizedConvolution: ConvolutionMethod {
         convolution.kernel_height = Int32(geometry.kernel.height)
         convolution.kernel_width = Int32(geometry.kernel.width)
         convolution.relu = geometry.relu
-        kernels.table.convolve_quantized(
-            &convolution, blocks.lowerBound, blocks.upperBound, rows.lowerBound, rows.upperBound)
+        kernels.table.convolve_quantized(&convolution, 0, Int32(blocks.count), rows.lowerBound, rows.upperBound)
     }
 }

@@ -37,6 +37,21 @@ struct CombinationLayer: Layer {
     var summary: String { "\(self.operator.rawValue) \(inputs[1])" }
     var multiplyAdds: Int { outputShape.elementCount }
     var parts: Int { walk == nil ? ElementParts.count(outputShape) : 1 }
+    /// Rows of a block of both sides and of the result, for tensors in int8.
+    var scratchCount: Int { walk == nil ? 3 * rowsAtMost * rowCount : 0 }
+    private var rowCount: Int { outputShape.width * TensorShape.channelBlock }
+    /// As many rows at once as fit into the first-level cache, in all three maps.
+    private var rowsAtMost: Int { max(1, min(outputShape.height, 2048 / rowCount)) }
+
+    /// Whether the rows of maps follow each other, and a side that is no map has one value per channel.
+    private func areConsecutive(_ sides: [LayerTensors.Slot], _ output: LayerTensors.Slot) -> Bool {
+        output.layout.border == 0
+            && sides.allSatisfy {
+                let shape = $0.layout.shape
+                return $0.layout.border == 0 && shape.width == outputShape.width && shape.height == outputShape.height
+                    || shape.width == 1 && shape.height == 1
+            }
+    }
 
     private var operation: lk_combination {
         switch self.operator {
@@ -57,11 +72,10 @@ struct CombinationLayer: Layer {
     ) {
         for image in 0..<batch {
             let (left, right) = (tensors.input(0), tensors.input(1))
-            let output = tensors.output.floats(image)
             if let walk {
-                combine(walk, left.floats(image), right.floats(image), output, kernels)
+                combine(walk, left.floats(image), right.floats(image), tensors.output.floats(image), kernels)
             } else {
-                for block in parts { combine(block: block, image, left, right, tensors.output, kernels) }
+                for block in parts { combine(block: block, image, left, right, tensors.output, scratch, kernels) }
             }
         }
     }
@@ -80,17 +94,20 @@ struct CombinationLayer: Layer {
     /// Sixteen channels of two maps.
     private func combine(
         block: Int, _ image: Int, _ left: LayerTensors.Slot, _ right: LayerTensors.Slot, _ output: LayerTensors.Slot,
-        _ kernels: SIMDTarget
+        _ scratch: UnsafeMutablePointer<Float>, _ kernels: SIMDTarget
     ) {
         let channelBlock = TensorShape.channelBlock
         let (width, height) = (outputShape.width, outputShape.height)
         /// A single channel is spread over a block.
-        func withRow(_ slot: LayerTensors.Slot, _ row: Int, _ body: (lk_operand) -> Void) {
+        func withRows(
+            _ slot: LayerTensors.Slot, _ rows: Range<Int>, widened: UnsafeMutablePointer<Float>,
+            _ body: (lk_operand) -> Void
+        ) {
             let layout = slot.layout
             let ownBlock = layout.shape.channels == 1 && outputShape.channels > 1 ? 0 : block
-            let line =
-                slot.floats(image) + layout.origin + ownBlock * layout.blockStride
-                + (layout.shape.height == 1 ? 0 : row) * layout.rowStride
+            let line = slot.rows(
+                layout.shape.height == 1 ? 0..<1 : rows, ofBlock: ownBlock, image: image, widened: widened,
+                kernels: kernels)
             if layout.shape.channels == 1, outputShape.channels > 1 {
                 let pixels = layout.shape.width
                 if pixels == 1 { return body(lk_operand(values: line, mode: LK_SAME_VALUE)) }
@@ -103,15 +120,21 @@ struct CombinationLayer: Layer {
                     body(lk_operand(values: start, mode: LK_EACH))
                 }
             } else {
-                body(lk_operand(values: line, mode: layout.shape.width == 1 && width > 1 ? LK_SAME_BLOCK : LK_EACH))
+                let isOnePixel = layout.shape.width == 1 && (width > 1 || layout.shape.height == 1)
+                body(lk_operand(values: line, mode: isOnePixel ? LK_SAME_BLOCK : LK_EACH))
             }
         }
-        let layout = output.layout
-        let start = output.floats(image) + layout.origin + block * layout.blockStride
-        for row in 0..<height {
-            withRow(left, row) { a in
-                withRow(right, row) { b in
-                    kernels.table.combine(operation, a, b, width * channelBlock, start + row * layout.rowStride)
+        // A single channel is spread over a row.
+        let isSpread = outputShape.channels > 1 && [left, right].contains { $0.layout.shape.channels == 1 }
+        let together = !isSpread && areConsecutive([left, right], output) ? rowsAtMost : 1
+        for first in stride(from: 0, to: height, by: together) {
+            let rows = first..<min(first + together, height)
+            withRows(left, rows, widened: scratch) { a in
+                withRows(right, rows, widened: scratch + rowsAtMost * rowCount) { b in
+                    output.writeRows(
+                        rows, ofBlock: block, image: image, scratch: scratch + 2 * rowsAtMost * rowCount,
+                        kernels: kernels
+                    ) { kernels.table.combine(operation, a, b, rows.count * width * channelBlock, $0) }
                 }
             }
         }

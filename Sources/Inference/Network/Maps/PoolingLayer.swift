@@ -67,9 +67,14 @@ struct PoolingLayer: Layer {
                 let (from, to) = (
                     input.origin + part * input.blockStride, output.origin + part * output.blockStride
                 )
-                if input.element == .uint8 {
+                if let codes = input.quantization {
                     kernel.quantized_input = UnsafePointer(tensors.input.bytes(image) + from)
-                    kernel.quantized_output = tensors.output.bytes(image) + to
+                    (kernel.scale, kernel.zero_point) = (codes.scale, codes.zeroPoint)
+                    if mean {
+                        kernel.output = tensors.output.floats(image) + to
+                    } else {
+                        kernel.quantized_output = tensors.output.bytes(image) + to
+                    }
                     lk_pool_quantized(&kernel, 0, Int32(outputShape.height))
                 } else {
                     kernel.input = UnsafePointer(tensors.input.floats(image) + from)
