@@ -5,6 +5,8 @@ Fuzz/seeds.py FOLDER
 """
 
 import json
+import math
+import struct
 import sys
 from pathlib import Path
 
@@ -92,6 +94,53 @@ REQUESTS = [
 ]
 
 
+def convolution(name, source, **keys):
+    defaults = {"outputs": 16, "kernel": 1, "stride": 1, "padding": 0, "relu": False}
+    weights = {"weight": f"{name}.weight", "bias": f"{name}.bias"}
+    return {"name": name, "op": "convolution", "input": source, **weights, **defaults, **keys}
+
+
+def int8_model():
+    """A model file with a layer of each kind that has an int8 form."""
+    swish, gate = {"function": "hard_swish"}, {"function": "hard_sigmoid", "alpha": 0.2, "beta": 0.5}
+    window = {"padding": 0, "dilation": 1, "counts_padding": False, "rounds_up": False}
+    nodes = [
+        convolution("stem", "image", kernel=3, stride=2, padding=1, activation=swish),
+        convolution("depthwise", "stem", kernel=3, padding=1, groups=16, activation=swish),
+        {"name": "squeeze", "op": "average_pool", "input": "depthwise", "kernel": 8, "stride": 1, **window},
+        convolution("fewer", "squeeze", relu=True),
+        convolution("gate", "fewer", activation=gate),
+        {"name": "gated", "op": "combine", "input": "depthwise", "operator": "multiply", "other": "gate"},
+        convolution("project", "gated", residual="stem"),
+        convolution("groups", "project", kernel=3, padding=1, groups=2, relu=True),
+        {"name": "pool", "op": "max_pool", "input": "groups", "kernel": 2, "stride": 2, **window},
+        convolution("last", "pool", relu=True),
+        {"name": "mean", "op": "generalized_mean", "input": "last", "power": 2, "epsilon": 1e-6},
+        {"name": "linear", "op": "linear", "input": "mean", "weight": "l.weight", "bias": "l.bias", "outputs": 4},
+        {"name": "print", "op": "l2_normalize", "input": "linear"},
+    ]
+    shapes = {"l.weight": [4, 16], "l.bias": [4]}
+    for node in nodes:
+        if node["op"] == "convolution":
+            inputs = 3 if node["input"] == "image" else 16 // node.get("groups", 1)
+            shapes[node["weight"]] = [16, inputs, node["kernel"], node["kernel"]]
+            shapes[node["bias"]] = [16]
+    image = {"width": 16, "height": 16, "mean": [0.5] * 3, "std": [0.25] * 3}
+    ranges = {node["name"]: [-0.5, 2] for node in nodes if node["op"] in ("convolution", "combine", "generalized_mean")}
+    header, data = {}, b""
+    for name, shape in shapes.items():
+        count = math.prod(shape)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * count]}
+        data += struct.pack(f"<{count}f", *(math.sin(len(data) + index) / 4 for index in range(count)))
+    header["__metadata__"] = {
+        "lookalike.graph": json.dumps({"version": 1, "name": "int8", "input": image, "nodes": nodes}),
+        "lookalike.activation_ranges": json.dumps(ranges),
+    }
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
 def files(pattern):
     return [path.read_bytes() for path in sorted(ROOT.glob(pattern))]
 
@@ -100,7 +149,7 @@ def seeds():
     kinds = ("png", "jpg", "webp", "heic", "avif", "gif", "tif")
     images = [data for kind in kinds for data in files(f"Tests/ImagingTests/Fixtures/**/*.{kind}")]
     yield "ImageFuzz", [bytes([choice]) + data for data in images for choice in range(3)]
-    models = files("Tests/FeaturePrintTests/Fixtures/*.safetensors")
+    models = [*files("Tests/FeaturePrintTests/Fixtures/*.safetensors"), int8_model()]
     yield "ModelFuzz", [bytes([choice]) + data for data in models for choice in range(3)]
     yield "ImportFuzz", files("Extras/ONNXImport/Tests/ONNXImportTests/Fixtures/*.onnx")
     line = {"id": "a", "image": "a.png", "title": "A", "labels": ["x", "y"], "year": 1990, "deep": {"a": [1, None]}}
