@@ -188,26 +188,42 @@ static void convolutions(int round) {
         side(i)->convolve_depthwise(&convolution, 0, inputs, 0, height);
     }
     close_to("convolve_depthwise", round, results[0], results[1], (size_t)(inputs * width * height * BLOCK));
+    const size_t pooled = (size_t)(width * height * BLOCK);
+    lk_pooling pooling = {.input = floats[0],
+                          .input_row_stride = columns * BLOCK,
+                          .input_width = columns,
+                          .input_height = rows,
+                          .kernel_width = kernel,
+                          .kernel_height = kernel,
+                          .stride_x = step,
+                          .stride_y = step,
+                          .dilation_x = 1,
+                          .dilation_y = 1,
+                          .padding_left = kernel / 2,
+                          .padding_top = kernel / 2,
+                          .mean = round % 2 == 0,
+                          .output_row_stride = width * BLOCK,
+                          .output_width = width};
     for (int i = 0; i < 2; i++) {
-        const lk_pooling pooling = {.input = floats[0],
-                                    .input_row_stride = columns * BLOCK,
-                                    .input_width = columns,
-                                    .input_height = rows,
-                                    .kernel_width = kernel,
-                                    .kernel_height = kernel,
-                                    .stride_x = step,
-                                    .stride_y = step,
-                                    .dilation_x = 1,
-                                    .dilation_y = 1,
-                                    .padding_left = kernel / 2,
-                                    .padding_top = kernel / 2,
-                                    .mean = round % 2 == 0,
-                                    .output = results[i],
-                                    .output_row_stride = width * BLOCK,
-                                    .output_width = width};
+        pooling.output = results[i];
         side(i)->pool(&pooling, 0, height);
     }
-    close_to("pool", round, results[0], results[1], (size_t)(width * height * BLOCK));
+    close_to("pool", round, results[0], results[1], pooled);
+    // Codes, whose pooling is the same source on every target, against the floats that they stand for.
+    static float widened[MOST], expected[MOST], found[MOST];
+    static uint8_t largest[MOST];
+    portable->dequantize(bytes[0], 0.03f, 117, (size_t)(columns * rows * BLOCK), widened);
+    pooling.input = widened;
+    pooling.output = expected;
+    portable->pool(&pooling, 0, height);
+    pooling.quantized_input = bytes[0];
+    pooling.quantized_output = largest;
+    pooling.scale = 0.03f;
+    pooling.zero_point = 117;
+    pooling.output = found;
+    lk_pool_quantized(&pooling, 0, height);
+    if (!pooling.mean) portable->dequantize(largest, 0.03f, 117, pooled, found);
+    close_to("pool_quantized", round, expected, found, pooled);
     for (int i = 0; i < 2; i++) side(i)->quantize(floats[0], 90, 117, count - 3, byte_results[i]);
     same("quantize", round, byte_results[0], byte_results[1], count);
     for (int i = 0; i < 2; i++) side(i)->dequantize(bytes[0], 0.03f, 117, count - 3, results[i]);
