@@ -76,13 +76,17 @@ class Server:
 class Page:
     """The page in a browser window; any message on the console fails the test."""
 
-    def __init__(self, browser, url, viewport=DESKTOP, scheme="light", **options):
+    def __init__(self, browser, url, viewport=DESKTOP, scheme="light", held=None, **options):
+        """The requests whose paths match `held` wait until the test lets them go on."""
         self.context = browser.new_context(viewport=viewport, color_scheme=scheme, **options)
         self.page = self.context.new_page()
         self.messages = []
         self.expected = ()
         self.page.on("console", lambda message: self.messages.append(message.text))
         self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.requests = []
+        if held:
+            self.page.route(re.compile(held), lambda route: self.requests.append(route))
         self.page.goto(url)
 
     def __enter__(self):
@@ -248,6 +252,15 @@ def by_name(browser, server):
         expect(page.locator(".empty")).to_contain_text("Nothing has this name")
 
 
+def asked_before_the_catalog_is_known(browser, server):
+    with Page(browser, server.url, held="/v1/catalogs$") as page:
+        page.fill("#text", "night")
+        page.keyboard.press("Enter")
+        expect(page.locator("body.busy")).to_have_count(1)
+        page.requests[0].continue_()
+        page.shows(["Night Bus to Porto"])
+
+
 def not_in_the_catalog(browser, server):
     with Page(browser, server.url) as page:
         page.search("photo-of-another-record.jpg")
@@ -358,7 +371,8 @@ def main():
         server = Server(arguments.program, folder)
         server.add_covers()
         looks(browser, server, arguments.screenshots)
-        tests = [choosing_and_outlines, dropping_and_pasting, regions, filters_and_pages, by_name, not_in_the_catalog]
+        tests = [choosing_and_outlines, dropping_and_pasting, regions, filters_and_pages, by_name]
+        tests += [asked_before_the_catalog_is_known, not_in_the_catalog]
         for test in [*tests, camera, errors]:
             test(browser, server)
             print(f"page: {test.__name__}: passed", flush=True)

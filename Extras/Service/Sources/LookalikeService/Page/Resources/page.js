@@ -14,6 +14,8 @@ const [cards, status, error, more] = [field("cards"), field("status"), field("er
 const chooser = field("catalog");
 
 let catalog = null;
+/** What is asked before this is fulfilled waits for it: people are faster than a slow network. */
+let opening = null;
 let photo = null;
 /** The search that is shown: a query that the service keeps, or a text, or an entity. */
 let shown = null;
@@ -44,7 +46,10 @@ async function show(words, search, isNextPage = false) {
   status.textContent = words;
   document.body.classList.add("busy");
   try {
-    const start = performance.now();
+    await opening;
+    if (!catalog) await start();
+    if (!catalog || controller.signal.aborted) return null;
+    const began = performance.now();
     const answer = await search(controller.signal);
     if (controller.signal.aborted) return null;
     if (!isNextPage) {
@@ -57,7 +62,7 @@ async function show(words, search, isNextPage = false) {
     more.hidden = !cursor;
     more.textContent = "More results";
     stage.drawOutlines(shown?.isPhoto ? results : []);
-    answer.seconds = (performance.now() - start) / 1000;
+    answer.seconds = (performance.now() - began) / 1000;
     return answer;
   } catch (failure) {
     if (failure.name === "AbortError" || controller.signal.aborted) return null;
@@ -231,7 +236,13 @@ async function openCatalog(name) {
   }));
 }
 
-async function start() {
+/** Opens the catalog that is shown, or the first one; says why if there is none. */
+function start() {
+  opening = loadCatalogs();
+  return opening;
+}
+
+async function loadCatalogs() {
   error.hidden = true;
   try {
     const { catalogs } = await getJSON("/v1/catalogs");
@@ -250,6 +261,7 @@ async function start() {
     chooser.value = catalog.name;
     await offerSamples();
   } catch (failure) {
+    status.textContent = "";
     error.textContent = failure.message;
     error.hidden = false;
     if (failure.status === 401) askForKey();
