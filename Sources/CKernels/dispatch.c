@@ -1,5 +1,14 @@
+// Linux's system calls.
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #elif defined(__aarch64__) && defined(__APPLE__)
@@ -8,20 +17,38 @@
 
 #include "kernel_tables.h"
 
-static const lk_kernels portable = LK_TABLE(LK_TARGET_PORTABLE, portable, portable, portable, false, false);
+static const lk_kernels portable = LK_TABLE(LK_TARGET_PORTABLE, portable, portable, portable, portable, false, false);
 #if defined(__x86_64__)
-static const lk_kernels avx2 = LK_TABLE(LK_TARGET_AVX2, avx2, avx2, avx2, false, true);
-static const lk_kernels avx512 = LK_TABLE(LK_TARGET_AVX512, avx512, avx512, avx2, false, true);
-static const lk_kernels avx512vnni = LK_TABLE(LK_TARGET_AVX512VNNI, avx512vnni, avx512, avx512vnni, true, true);
+static const lk_kernels avx2 = LK_TABLE(LK_TARGET_AVX2, avx2, avx2, avx2, avx2, false, true);
+static const lk_kernels avx512 = LK_TABLE(LK_TARGET_AVX512, avx512, avx512, avx2, avx2, false, true);
+static const lk_kernels avx512vnni =
+    LK_TABLE(LK_TARGET_AVX512VNNI, avx512vnni, avx512, avx512vnni, avx512vnni, true, true);
+static const lk_kernels amx = LK_TABLE(LK_TARGET_AMX, amx, avx512, avx512vnni, amx, true, true);
 #elif defined(__aarch64__)
-static const lk_kernels neon = LK_TABLE(LK_TARGET_NEON, neon, neon, neon, false, false);
-static const lk_kernels neondotprod = LK_TABLE(LK_TARGET_NEONDOTPROD, neondotprod, neon, neondotprod, true, true);
+static const lk_kernels neon = LK_TABLE(LK_TARGET_NEON, neon, neon, neon, neon, false, false);
+static const lk_kernels neondotprod =
+    LK_TABLE(LK_TARGET_NEONDOTPROD, neondotprod, neon, neondotprod, neondotprod, true, true);
 #endif
 
 #if defined(__x86_64__)
 static bool has_avx512(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+static bool has_avx512vnni(void) { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
+
+// Whether the CPU has tiles and their int8 products, and the system lets this process use them.
+static bool has_amx(void) {
+#if defined(__linux__)
+    // Leaf 7 of cpuid, and ARCH_REQ_XCOMP_PERM with XFEATURE_XTILEDATA of Linux's documentation of x86, xstate.rst.
+    enum { AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & AMX_TILE) && (edx & AMX_INT8) &&
+           syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+#else
+    return false;
+#endif
 }
 #elif defined(__aarch64__)
 // The instructions sdot and udot, optional in Arm v8.2 and part of v8.4.
@@ -47,9 +74,8 @@ const lk_kernels *lk_kernels_for(lk_simd_target target) {
         __builtin_cpu_init();
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;
     case LK_TARGET_AVX512: __builtin_cpu_init(); return has_avx512() ? &avx512 : NULL;
-    case LK_TARGET_AVX512VNNI:
-        __builtin_cpu_init();
-        return has_avx512() && __builtin_cpu_supports("avx512vnni") ? &avx512vnni : NULL;
+    case LK_TARGET_AVX512VNNI: __builtin_cpu_init(); return has_avx512vnni() ? &avx512vnni : NULL;
+    case LK_TARGET_AMX: __builtin_cpu_init(); return has_avx512vnni() && has_amx() ? &amx : NULL;
 #elif defined(__aarch64__)
     case LK_TARGET_NEON: return &neon;
     case LK_TARGET_NEONDOTPROD: return has_dot_product() ? &neondotprod : NULL;
@@ -61,7 +87,9 @@ const lk_kernels *lk_kernels_for(lk_simd_target target) {
 static const lk_kernels *choose(void) {
     const char *wanted = getenv("LOOKALIKE_SIMD");
     const lk_kernels *best = &portable;
-    for (lk_simd_target target = LK_TARGET_PORTABLE; target <= LK_TARGET_AVX512VNNI; target++) {
+    for (lk_simd_target target = LK_TARGET_PORTABLE; target <= LK_TARGET_AMX; target++) {
+        // Its speed has not been measured, so it is used on request alone.
+        if (target == LK_TARGET_AMX && !(wanted && strcmp(wanted, "amx") == 0)) continue;
         const lk_kernels *kernels = lk_kernels_for(target);
         if (!kernels) continue;
         best = kernels;

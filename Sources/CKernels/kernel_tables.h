@@ -39,19 +39,22 @@
     void lk_best_two_##suffix(const int32_t *, int32_t, const float *, size_t, lk_best_two *);                         \
     size_t lk_hamming_within_##suffix(uint64_t, const uint64_t *, size_t, uint32_t, lk_hamming *);
 
+#define LK_DECLARE_QUANTIZED_CONVOLUTION(suffix)                                                                       \
+    void lk_convolve_quantized_##suffix(const lk_quantized_convolution *, int32_t, int32_t, int32_t, int32_t);
+
 #define LK_DECLARE_QUANTIZED(suffix)                                                                                   \
-    void lk_convolve_quantized_##suffix(const lk_quantized_convolution *, int32_t, int32_t, int32_t, int32_t);         \
+    LK_DECLARE_QUANTIZED_CONVOLUTION(suffix)                                                                           \
     void lk_quantized_dot_products_##suffix(const int8_t *, const uint8_t *, ptrdiff_t, size_t, size_t, int32_t *);    \
     void lk_pack_quantized_rows_##suffix(const uint8_t *, ptrdiff_t, size_t, size_t, uint8_t *);                       \
     void lk_quantized_products_##suffix(const int8_t *, size_t, const uint8_t *, size_t, size_t, int32_t *);           \
     size_t lk_select_candidates_##suffix(const lk_distance_bound *, const int32_t *, const float *, const float *,     \
                                          const float *, size_t, float, uint32_t *);
 
-// Some targets have their own float32 kernels, some their own int8 kernels.
-#define LK_TABLE(target_value, target_name, floats, quantized, fast_dot_product, fast_scan)                            \
+// Some targets have their own float32 kernels, some their own int8 kernels, one an int8 convolution alone.
+#define LK_TABLE(target_value, target_name, floats, quantized, convolution, fast_dot_product, fast_scan)               \
     {                                                                                                                  \
         target_value, #target_name, fast_dot_product, fast_scan, lk_convolve_##floats, lk_winograd_input_##floats,     \
-            lk_winograd_output_##floats, lk_convolve_quantized_##quantized, lk_convolve_depthwise_##floats,            \
+            lk_winograd_output_##floats, lk_convolve_quantized_##convolution, lk_convolve_depthwise_##floats,          \
             lk_pool_##floats, lk_activate_##floats, lk_combine_##floats, lk_quantize_##floats, lk_dequantize_##floats, \
             lk_generalized_mean_##floats, lk_quantized_dot_products_##quantized, lk_pack_quantized_rows_##quantized,   \
             lk_quantized_products_##quantized, lk_select_candidates_##quantized, lk_squared_distances_##floats,        \
@@ -69,6 +72,7 @@ LK_DECLARE_FLOAT(avx2)
 LK_DECLARE_QUANTIZED(avx2)
 LK_DECLARE_FLOAT(avx512)
 LK_DECLARE_QUANTIZED(avx512vnni)
+LK_DECLARE_QUANTIZED_CONVOLUTION(amx)
 #elif defined(__aarch64__)
 LK_DECLARE_FLOAT(neon)
 LK_DECLARE_QUANTIZED(neon)

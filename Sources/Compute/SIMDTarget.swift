@@ -18,7 +18,7 @@ package struct SIMDTarget: @unchecked Sendable {
     package var hasFastInt8Scan: Bool { table.has_fast_int8_scan }
 
     /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names (`portable`,
-    /// `neon`, `neondotprod`, `avx2`, `avx512`, `avx512vnni`) if the CPU supports it.
+    /// `neon`, `neondotprod`, `avx2`, `avx512`, `avx512vnni`, `amx`) if the CPU supports it. `amx` has to be named.
     package static let selected: SIMDTarget = {
         guard let table = lk_kernels_selected() else { preconditionFailure("every CPU supports the portable target") }
         return SIMDTarget(table: table.pointee)
@@ -28,7 +28,7 @@ package struct SIMDTarget: @unchecked Sendable {
     package static let available: [SIMDTarget] =
         [
             LK_TARGET_PORTABLE, LK_TARGET_NEON, LK_TARGET_NEONDOTPROD, LK_TARGET_AVX2, LK_TARGET_AVX512,
-            LK_TARGET_AVX512VNNI,
+            LK_TARGET_AVX512VNNI, LK_TARGET_AMX,
         ]
         .compactMap { lk_kernels_for($0) }.map { SIMDTarget(table: $0.pointee) }
 }

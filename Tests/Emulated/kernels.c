@@ -9,8 +9,13 @@
 #include <string.h>
 
 #include "CKernels.h"
+#if defined(HAS_EMULATED_TILES) && defined(__x86_64__)
+// Built with tiles.h: the target for AMX on a CPU without it.
+void lk_convolve_quantized_amx(const lk_quantized_convolution *, int32_t, int32_t, int32_t, int32_t);
+static lk_kernels with_tiles;
+#endif
 
-enum { BLOCK = LK_CHANNEL_BLOCK, MOST = 1 << 16, ROUNDS = 6 };
+enum { BLOCK = LK_CHANNEL_BLOCK, MOST = 1 << 17, ROUNDS = 6, SHAPES = 6 };
 
 // The vector targets approximate the arc tangent, to a thousandth of a bin of 256 samples.
 static const float tolerance = 1e-4f, angle_tolerance = 5e-3f;
@@ -82,6 +87,20 @@ static void begin(void) {
     }
 }
 
+static const lk_kernels *kernels_for(lk_simd_target target) {
+    const lk_kernels *kernels = lk_kernels_for(target);
+#if defined(HAS_EMULATED_TILES) && defined(__x86_64__)
+    const lk_kernels *others = lk_kernels_for(LK_TARGET_AVX512VNNI);
+    if (target == LK_TARGET_AMX && !kernels && others) {
+        with_tiles = *others;
+        with_tiles.name = "amx, emulated";
+        with_tiles.convolve_quantized = lk_convolve_quantized_amx;
+        return &with_tiles;
+    }
+#endif
+    return kernels;
+}
+
 static const lk_kernels *side(int which) { return which == 0 ? portable : tested; }
 
 static void distances(int round) {
@@ -116,8 +135,9 @@ static void distances(int round) {
 }
 
 static void convolutions(int round) {
-    const int kernel = (int[]){1, 3, 5}[between(0, 2)], step = between(1, 8), width = between(1, 9);
-    const int height = between(1, 3), inputs = between(1, 2), outputs = between(1, 2);
+    const int kernel = (int[]){1, 3, 5}[between(0, 2)], step = between(0, 2) ? between(1, 2) : between(3, 8);
+    const int width = between(1, step > 2 ? 9 : 40), height = between(1, 3);
+    const int inputs = between(1, 4), outputs = between(1, 3);
     const int columns = (width - 1) * step + kernel, rows = (height - 1) * step + kernel;
     const size_t count = (size_t)(outputs * width * height * BLOCK);
     for (int i = 0; i < 2; i++) {
@@ -165,6 +185,7 @@ static void convolutions(int round) {
                                                       .kernel_width = kernel,
                                                       .relu = true};
         side(i)->convolve_quantized(&convolution, 0, outputs, 0, height);
+        side(i)->convolve_quantized(&convolution, outputs - 1, outputs, height - 1, height);
     }
     same("convolve_quantized to int8", round, byte_results[0], byte_results[1], count + 1);
     same("convolve_quantized", round, results[0], results[1], (count + 1) * sizeof(float));
@@ -226,6 +247,7 @@ static void convolutions(int round) {
     close_to("pool_quantized", round, expected, found, pooled);
     for (int i = 0; i < 2; i++) side(i)->quantize(floats[0], 90, 117, count - 3, byte_results[i]);
     same("quantize", round, byte_results[0], byte_results[1], count);
+    memcpy(results[1], results[0], sizeof results[0]);
     for (int i = 0; i < 2; i++) side(i)->dequantize(bytes[0], 0.03f, 117, count - 3, results[i]);
     same("dequantize", round, results[0], results[1], count * sizeof(float));
     for (int kind = LK_CLAMP; kind <= LK_RECIPROCAL; kind++) {
@@ -337,16 +359,18 @@ static void features(int round) {
 int main(void) {
     int targets = 0;
     portable = lk_kernels_for(LK_TARGET_PORTABLE);
-    for (lk_simd_target target = LK_TARGET_NEON; target <= LK_TARGET_AVX512VNNI; target++) {
-        tested = lk_kernels_for(target);
+    for (lk_simd_target target = LK_TARGET_NEON; target <= LK_TARGET_AMX; target++) {
+        tested = kernels_for(target);
         if (!tested) continue;
         targets++;
         for (int round = 0; round < ROUNDS; round++) {
             state = (uint64_t)round * 1000 + 5;
             begin();
             distances(round);
-            begin();
-            convolutions(round);
+            for (int shape = 0; shape < SHAPES; shape++) {
+                begin();
+                convolutions(round);
+            }
             begin();
             resizing(round);
             begin();

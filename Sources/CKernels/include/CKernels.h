@@ -25,6 +25,7 @@ typedef enum {
     LK_TARGET_AVX2 = 3,
     LK_TARGET_AVX512 = 4,
     LK_TARGET_AVX512VNNI = 5,
+    LK_TARGET_AMX = 6,
 } lk_simd_target;
 
 // A dense convolution over channel blocks, bias, residual and ReLU fused.
