@@ -97,10 +97,10 @@ final class ComputeThreads: @unchecked Sendable {
     }
 
     private func run(named name: String) {
-        // A name that is set before the thread runs is lost.
-        Thread.current.name = name
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
         condition.lock()
+        // A name that is set before `Thread.start()` has returned is lost; whoever starts threads holds the lock.
+        Thread.current.name = name
         while true {
             if let next = jobs.popFirst() {
                 waitingCount.wrappingSubtract(1, ordering: .relaxed)

@@ -114,6 +114,15 @@ struct ConcurrentSearchTests {
 }
 
 struct ComputeExecutorTests {
+    /// A new thread may run before the one that starts it goes on.
+    @Test func everyThreadHasAName() async throws {
+        @Sendable func nameOfThisThread() -> String? { Thread.current.name }
+        for _ in 0..<2000 {
+            let executor = ComputeExecutor(threads: 1)
+            #expect(try await executor.compute { _ in nameOfThisThread() } == "lookalike-1")
+        }
+    }
+
     @Test func noMoreJobsRunAtOnceThanThereAreThreads() async throws {
         let executor = ComputeExecutor(threads: 3)
         let running = Running()
