@@ -54,6 +54,7 @@ class Contest:
     # The check of the results, before the measurement.
     agreement: str = ""
     seconds: float = 8
+    least_rounds: int = 5
     # Images or queries in one run.
     count: int = 1
 
@@ -66,7 +67,7 @@ class Contest:
         start = time.perf_counter()
         rounds = 0
         # Alternately: on a shared machine both are slowed alike.
-        while rounds < 5 or (time.perf_counter() - start < self.seconds and rounds < 60):
+        while rounds < self.least_rounds or (time.perf_counter() - start < self.seconds and rounds < 60):
             for name, work in everyone.items():
                 rest(self.threads)
                 times[name].append(work() / self.count)

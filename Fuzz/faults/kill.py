@@ -24,34 +24,39 @@ def main():
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-kill-"))
     commands = writes(lookalike, scratch)
     folder, longest = scratch / "run", {}
-    killed, findings = 0, 0
-    for number in range(options.count):
-        write = commands[number % len(commands)]
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        write.prepare(folder)
-        if write.name not in longest:
-            start = time.monotonic()
-            lookalike.run(*write.arguments(folder))
-            longest[write.name] = time.monotonic() - start
-            shutil.rmtree(folder)
+    killed, done, findings = 0, 0, 0
+    try:
+        for number in range(options.count):
+            write = commands[number % len(commands)]
+            shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             write.prepare(folder)
-        process = subprocess.Popen(
-            [lookalike.program, *write.arguments(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        time.sleep(choice.uniform(0, longest[write.name]))
-        process.kill()
-        status = process.wait()
-        killed += status < 0
-        problem = check(lookalike, write, folder, status == 0)
-        if problem:
-            findings += 1
-            print(f"{write.name}, kill {number}: {problem}", flush=True)
+            if write.name not in longest:
+                start = time.monotonic()
+                lookalike.run(*write.arguments(folder))
+                longest[write.name] = time.monotonic() - start
+                shutil.rmtree(folder)
+                folder.mkdir()
+                write.prepare(folder)
+            process = subprocess.Popen(
+                [lookalike.program, *write.arguments(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            time.sleep(choice.uniform(0, longest[write.name]))
+            process.kill()
+            status = process.wait()
+            problem = check(lookalike, write, folder, status == 0)
+            killed += status < 0
+            done += 1
+            if problem:
+                findings += 1
+                print(f"{write.name}, kill {number}: {problem}", flush=True)
+    except KeyboardInterrupt:
+        # Long runs may be cut short, and still say what they did.
+        pass
     shutil.rmtree(scratch)
-    print(f"{killed} of {options.count} commands killed, {findings} findings (seed {options.seed})")
+    print(f"{killed} of {done} commands killed, {findings} findings (seed {options.seed})")
     # A test whose commands are all done before they are killed shows nothing.
-    sys.exit(findings > 0 or killed < options.count / 4)
+    sys.exit(findings > 0 or killed < done / 4)
 
 
 if __name__ == "__main__":
