@@ -31,8 +31,9 @@ final class ComputeThreads: @unchecked Sendable {
         jobs.append(JobQueue.Entry(job: job, executor: executor))
         waitingCount.wrappingAdd(1, ordering: .relaxed)
         startThreads()
-        condition.unlock()
+        // Not after the lock is given up: the job may then be done already, and its executor, and this object, gone.
         condition.signal()
+        condition.unlock()
     }
 
     /// Lets the threads end once the queue is empty.

@@ -114,7 +114,7 @@ struct ConcurrentSearchTests {
 }
 
 struct ComputeExecutorTests {
-    /// A new thread may run before the one that starts it goes on.
+    /// A new thread may run before the one that starts it goes on, and be done with the executor before it, too.
     @Test func everyThreadHasAName() async throws {
         @Sendable func nameOfThisThread() -> String? { Thread.current.name }
         for _ in 0..<2000 {
