@@ -66,6 +66,12 @@ class Write:
     before: list
     after: list
 
+    def begin(self, folder):
+        """Makes the folder anew, as it is before the command."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        self.prepare(folder)
+
 
 def _copy(folder, names):
     images = folder / "images"

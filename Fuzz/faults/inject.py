@@ -27,9 +27,7 @@ def main():
     folder = scratch / "run"
 
     def run(write, fault):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        write.prepare(folder)
+        write.begin(folder)
         environment = fault.environment(library, folder / "catalog", count)
         return lookalike.run(*write.arguments(folder), environment=environment)
 

@@ -28,16 +28,12 @@ def main():
     try:
         for number in range(options.count):
             write = commands[number % len(commands)]
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            write.prepare(folder)
+            write.begin(folder)
             if write.name not in longest:
                 start = time.monotonic()
                 lookalike.run(*write.arguments(folder))
                 longest[write.name] = time.monotonic() - start
-                shutil.rmtree(folder)
-                folder.mkdir()
-                write.prepare(folder)
+                write.begin(folder)
             process = subprocess.Popen(
                 [lookalike.program, *write.arguments(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
