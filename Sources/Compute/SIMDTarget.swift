@@ -18,7 +18,10 @@ package struct SIMDTarget: @unchecked Sendable {
     package var hasFastInt8Scan: Bool { table.has_fast_int8_scan }
 
     /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names (`portable`,
-    /// `neon`, `neondotprod`, `avx2`, `avx512`, `avx512vnni`, `amx`) if the CPU supports it. `amx` has to be named.
+    /// `neon`, `neondotprod`, `avx2`, `avx512`, `avx512vnni`, `amx`) if the CPU supports it.
+    ///
+    /// Unless `amx` is named, its int8 convolution first has to give the same codes as that of `avx512vnni` in a trial
+    /// of a few milliseconds, and in less time.
     package static let selected: SIMDTarget = {
         guard let table = lk_kernels_selected() else { preconditionFailure("every CPU supports the portable target") }
         return SIMDTarget(table: table.pointee)

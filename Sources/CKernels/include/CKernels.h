@@ -443,11 +443,16 @@ typedef struct {
 } lk_kernels;
 
 // The best SIMD target that this CPU has, or the one named by the environment variable
-// LOOKALIKE_SIMD (portable, neon, avx2, avx512, avx512vnni) if the CPU has that. Chosen once.
+// LOOKALIKE_SIMD (portable, neon, neondotprod, avx2, avx512, avx512vnni, amx) if the CPU has that. Chosen once. Unless
+// it is named, amx has to give the same codes as avx512vnni in a trial of a few milliseconds, in less time.
 const lk_kernels *lk_kernels_selected(void);
 
 // The table of a SIMD target; NULL if the CPU or the build lacks it.
 const lk_kernels *lk_kernels_for(lk_simd_target target);
+
+// Whether the int8 convolutions of two tables give the same codes on three layers. `relative_time` is the candidate's
+// time divided by the other's. False, too, if there is no memory for the layers.
+bool lk_try_quantized_convolution(const lk_kernels *candidate, const lk_kernels *trusted, double *relative_time);
 
 // Pooling of uint8 codes, one block of 16 channels: the largest as codes, the mean in float32.
 void lk_pool_quantized(const lk_pooling *pooling, int32_t row_begin, int32_t row_end);

@@ -1,0 +1,31 @@
+import CKernels
+import Compute
+import Testing
+
+/// The trial in which an int8 convolution has to prove itself before it is used.
+struct QuantizedConvolutionTrialTests {
+    @Test func everyTargetGivesTheSameCodes() throws {
+        let portable = try #require(lk_kernels_for(LK_TARGET_PORTABLE))
+        for target in SIMDTarget.available {
+            var table = target.table
+            var relativeTime = 0.0
+            #expect(lk_try_quantized_convolution(&table, portable, &relativeTime), "\(target.name)")
+            #expect(relativeTime > 0)
+        }
+    }
+
+    @Test func aConvolutionWithOneWrongCodeIsRefused() throws {
+        let portable = try #require(lk_kernels_for(LK_TARGET_PORTABLE))
+        var table = portable.pointee
+        table.convolve_quantized = { convolution, blockBegin, blockEnd, rowBegin, rowEnd in
+            guard let convolution, let portable = lk_kernels_for(LK_TARGET_PORTABLE) else { return }
+            portable.pointee.convolve_quantized(convolution, blockBegin, blockEnd, rowBegin, rowEnd)
+            // Of a narrow map with many channels: the last pixel of the last block.
+            let layer = convolution.pointee
+            guard layer.output_width == 7 else { return }
+            layer.quantized_output[Int(blockEnd) * layer.output_block_stride - 1] ^= 1
+        }
+        var relativeTime = 0.0
+        #expect(!lk_try_quantized_convolution(&table, portable, &relativeTime))
+    }
+}
