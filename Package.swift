@@ -22,7 +22,7 @@ let package = Package(
             name: "DefaultModel",
             description: "Links the default model's weights (15 MB): catalogs without a model of their own use it."),
         .trait(name: "WebP", description: "Reads WebP files with libwebp."),
-        .trait(name: "HEIF", description: "Reads HEIC and AVIF files with libheif."),
+        .trait(name: "HEIF", description: "Reads HEIC and AVIF files with libheif, libde265 and dav1d."),
         .trait(name: "GIF", description: "Reads the first frame of GIF files with giflib."),
         .trait(name: "TIFF", description: "Reads the first page of TIFF files with libtiff."),
         .trait(
@@ -49,7 +49,7 @@ let package = Package(
             providers: [.apt(["libwebp-dev"])]),
         .systemLibrary(
             name: "CHEIF", path: "Sources/SystemLibraries/CHEIF", pkgConfig: "libheif",
-            providers: [.apt(["libheif-dev"])]),
+            providers: [.apt(["libheif-dev", "libde265-dev", "libdav1d-dev"])]),
         // giflib comes without a file for pkg-config.
         .systemLibrary(name: "CGIF", path: "Sources/SystemLibraries/CGIF", providers: [.apt(["libgif-dev"])]),
         .systemLibrary(
@@ -73,6 +73,7 @@ let package = Package(
             linkerSettings: [
                 .linkedLibrary("png16"), .linkedLibrary("jpeg"), .linkedLibrary("z"),
                 .linkedLibrary("webp", .when(traits: ["WebP"])), .linkedLibrary("heif", .when(traits: ["HEIF"])),
+                .linkedLibrary("de265", .when(traits: ["HEIF"])), .linkedLibrary("dav1d", .when(traits: ["HEIF"])),
                 .linkedLibrary("gif", .when(traits: ["GIF"])), .linkedLibrary("tiff", .when(traits: ["TIFF"])),
                 .linkedLibrary("lcms2", .when(traits: ["ColorManagement"])),
             ]),

@@ -206,12 +206,91 @@ def heif():
     for value in (2, 6, 7):
         save(f"orientation{value}.avif", art, quality=95, subsampling="4:4:4", exif=oriented(value))
     save("adobe-rgb.avif", art, profile=ADOBE_PROFILE, quality=95, subsampling="4:4:4")
+    gradient = Image.new("RGB", (80, 70))
+    gradient.putdata([(60 + x * 2, 200 - y * 2, 80 + x + y) for y in range(70) for x in range(80)])
+    write("grid.heic", grid_of_tiles(gradient, 2, 2, 64))
     # Sides that are multiples of 64 are not cropped.
     large = Image.new("RGB", (256, 128), (200, 30, 40))
     heic = pillow_heif.from_pillow(large)
     heic.save(OUT / "thumbnail.heic", quality=50, thumbnails=[128])
     with Image.open(OUT / "thumbnail.heic") as again:
         assert again.info["thumbnails"] == [128]
+
+
+def box(kind, *bodies):
+    body = b"".join(bodies)
+    return struct.pack(">I", len(body) + 8) + kind + body
+
+
+def full_box(kind, *bodies, version=0):
+    return box(kind, struct.pack(">I", version << 24), *bodies)
+
+
+def found_box(file, kind):
+    start = file.index(kind) - 4
+    return file[start : start + struct.unpack(">I", file[start : start + 4])[0]]
+
+
+def grid_of_tiles(image, columns, rows, side):
+    """A HEIC file like those of phones: an image of tiles (ISO/IEC 23008-12, section 6.6.2.3.2)."""
+    tiles = []
+    for row in range(rows):
+        for column in range(columns):
+            tile = Image.new("RGB", (side, side))
+            tile.paste(image, (-column * side, -row * side))
+            data = io.BytesIO()
+            pillow_heif.from_pillow(tile).save(data, quality=95, chroma="444")
+            tiles.append(data.getvalue())
+    # The same encoder and size, so the same parameter sets.
+    configuration, colors = found_box(tiles[0], b"hvcC"), found_box(tiles[0], b"colr")
+    assert all(found_box(tile, b"hvcC") == configuration for tile in tiles)
+    grid = struct.pack(">BBBBHH", 0, 0, rows - 1, columns - 1, *image.size)
+    payloads = [grid, *(found_box(tile, b"mdat")[8:] for tile in tiles)]
+    count = len(payloads)
+    items = [struct.pack(">HH4sx", number + 1, 0, b"hvc1" if number else b"grid") for number in range(count)]
+    properties = [
+        full_box(b"ispe", struct.pack(">II", *image.size)),
+        full_box(b"ispe", struct.pack(">II", side, side)),
+        configuration,
+        colors,
+    ]
+    # Of each item, the numbers of its properties; decoders have to understand the configuration (0x80).
+    uses = [(2, 0x83, 4) if number else (1, 4) for number in range(count)]
+    associations = [struct.pack(">HB", i + 1, len(use)) + bytes(use) for i, use in enumerate(uses)]
+    parts = struct.pack(">HH", 1, count - 1) + b"".join(struct.pack(">H", i) for i in range(2, count + 1))
+
+    def meta(offset):
+        places = b""
+        for number, payload in enumerate(payloads):
+            places += struct.pack(">HHHII", number + 1, 0, 1, offset, len(payload))
+            offset += len(payload)
+        return full_box(
+            b"meta",
+            full_box(b"hdlr", b"\0\0\0\0pict", bytes(13)),
+            full_box(b"pitm", struct.pack(">H", 1)),
+            full_box(b"iloc", b"\x44\0", struct.pack(">H", count), places),
+            full_box(b"iinf", struct.pack(">H", count), *(full_box(b"infe", item, version=2) for item in items)),
+            full_box(b"iref", box(b"dimg", parts)),
+            box(b"iprp", box(b"ipco", *properties), full_box(b"ipma", struct.pack(">I", count), *associations)),
+        )
+
+    start = box(b"ftyp", b"heic\0\0\0\0mif1heic")
+    return start + meta(len(start) + len(meta(0)) + 8) + box(b"mdat", *payloads)
+
+
+def larger_than_their_headers():
+    """2048 x 2048 pixels behind a header of 64 x 64."""
+    large = Image.new("RGB", (2048, 2048), (90, 90, 90))
+    for kind in ("heic", "avif"):
+        data = io.BytesIO()
+        if kind == "heic":
+            pillow_heif.from_pillow(large).save(data, quality=10)
+        else:
+            large.save(data, "AVIF", quality=10)
+        file, size = data.getvalue(), struct.pack(">II", 2048, 2048)
+        assert file.count(b"ispe\0\0\0\0" + size) == 1
+        file = file.replace(b"ispe\0\0\0\0" + size, b"ispe\0\0\0\0" + struct.pack(">II", 64, 64))
+        (OUT.parent / f"larger-than-its-header.{kind}").write_bytes(file)
 
 
 def gif():
@@ -342,6 +421,6 @@ def png():
 
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
-    for make in (webp, heif, gif, tiff, jpeg, png):
+    for make in (webp, heif, larger_than_their_headers, gif, tiff, jpeg, png):
         make()
     (OUT / "expected.json").write_text(json.dumps(expected, indent=0, sort_keys=True) + "\n")

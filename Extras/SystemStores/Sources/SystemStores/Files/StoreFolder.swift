@@ -38,7 +38,8 @@ struct StoreFolder {
                 throw StoreProblem(
                     origin: file.path, reason: "has \(size) bytes; the largest that is read has \(largestFile)")
             }
-            return try Data(contentsOf: file)
+            // Foundation 6.3 leaks a page whenever it reads an empty file.
+            return size == 0 ? Data() : try Data(contentsOf: file)
         } catch let problem as StoreProblem {
             throw problem
         } catch {

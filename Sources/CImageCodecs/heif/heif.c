@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "CImageCodecs.h"
+#include "decoders.h"
 
 struct lk_heif_reader {
     struct heif_context *context;
@@ -21,7 +22,11 @@ struct lk_heif_reader {
 
 static bool is_fine(struct heif_error error, char *message) {
     if (error.code == heif_error_Ok) return true;
-    snprintf(message, LK_CODEC_MESSAGE_LENGTH, "%s", error.message ? error.message : "libheif gave no reason");
+    // libheif's own text would repeat that of our decoder behind “Security limit exceeded”.
+    const bool is_too_large =
+        error.code == heif_error_Decoder_plugin_error && error.subcode == heif_suberror_Security_limit_exceeded;
+    const char *reason = is_too_large ? lk_heif_size_error().message : error.message;
+    snprintf(message, LK_CODEC_MESSAGE_LENGTH, "%s", reason ? reason : "libheif gave no reason");
     return false;
 }
 
@@ -78,6 +83,11 @@ static void choose_thumbnail(lk_heif_reader *reader, uint32_t needed_width, uint
     reader->handle = best;
 }
 
+// A side of the image as it is stored, up to a multiple of `unit`.
+static uint64_t stored_side(int side, uint64_t unit) {
+    return side > 0 ? ((uint64_t)side + unit - 1) / unit * unit : unit;
+}
+
 lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed_width, uint32_t needed_height,
                              lk_image_header *header, uint32_t *full_width, uint32_t *full_height, char *message) {
     lk_heif_reader *reader = calloc(1, sizeof *reader);
@@ -108,9 +118,10 @@ lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed
     // libheif has applied the file's rotation; the EXIF block repeats it.
     header->orientation = 1;
     header->scans = 1;
-    // Luma and chroma at full resolution, and libheif's own RGB.
+    // Luma and chroma at full resolution, and libheif's own RGB, before anything is cropped.
     uint64_t depth = heif_image_handle_get_luma_bits_per_pixel(reader->handle) > 8 ? 2 : 1;
-    header->working_bytes = 2 * depth * header->channels * header->width * header->height;
+    header->working_bytes = 2 * depth * header->channels * stored_side(heif_image_handle_get_ispe_width(reader->handle), 1) *
+                            stored_side(heif_image_handle_get_ispe_height(reader->handle), 1);
     return reader;
 }
 
@@ -138,9 +149,17 @@ bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message) {
     }
     options->convert_hdr_to_8bit = 1;
     options->strict_decoding = 1;
+    options->decoder_id = LK_HEIF_DECODERS;
     struct heif_image *image = NULL;
     enum heif_chroma chroma = reader->channels == 4 ? heif_chroma_interleaved_RGBA : heif_chroma_interleaved_RGB;
+    // Coded images may be a little larger than what is shown of them, and tiles larger than a small image.
+    enum { LARGEST_TILE_SIDE = 1024 };
+    lk_heif_call call = {
+        .most_pixels = stored_side(heif_image_handle_get_ispe_width(reader->handle), LARGEST_TILE_SIDE) *
+                       stored_side(heif_image_handle_get_ispe_height(reader->handle), LARGEST_TILE_SIDE)};
+    lk_heif_begin_call(&call);
     bool is_decoded = is_fine(heif_decode_image(reader->handle, &image, heif_colorspace_RGB, chroma, options), message);
+    lk_heif_end_call(&call);
     heif_decoding_options_free(options);
     if (!is_decoded) return false;
     bool is_copied = copy_pixels(reader, image, pixels);
