@@ -116,7 +116,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["Imaging"], path: "Tests/TestSupport"),
         .testTarget(name: "KernelTests", dependencies: ["CKernels", "Compute", "TestSupport"]),
         .testTarget(
-            name: "ImagingTests", dependencies: ["Compute", "Imaging", "TestSupport"],
+            name: "ImagingTests", dependencies: ["CImageCodecs", "Compute", "Imaging", "TestSupport"],
             exclude: ["make_fixtures.py", "make_format_fixtures.py"], resources: [.copy("Fixtures")]),
         .testTarget(name: "VectorSearchTests", dependencies: ["Compute", "TestSupport", "VectorSearch"]),
         .testTarget(name: "InferenceTests", dependencies: ["Inference"]),

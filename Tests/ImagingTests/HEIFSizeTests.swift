@@ -35,7 +35,8 @@
             try #require(file.range(of: Data("clap".utf8)) != nil)
             let size = try #require(file.range(of: Data("ispe".utf8)))
             // 30,000 × 30,000 pixels, of which 24 × 16 are shown.
-            file.replaceSubrange(size.upperBound + 4..<size.upperBound + 12, with: [0, 0, 0x75, 0x30, 0, 0, 0x75, 0x30])
+            file.replaceSubrange(
+                size.upperBound + 4..<size.upperBound + 12, with: [0, 0, 0x75, 0x30, 0, 0, 0x75, 0x30])
             guard case .tooMuchMemory = FormatTests.reason(file) else {
                 Issue.record("\(String(describing: FormatTests.reason(file)))")
                 return

@@ -4,8 +4,8 @@ import Foundation
 enum HTTPConnection {
     /// Sends bytes, ends the sending side, and reads to the end.
     ///
-    /// - Returns: the status of the first answer; nil if there is none.
-    static func status(ofAnswerTo request: Data, port: Int) -> Int? {
+    /// - Returns: the status of the first answer, or why there is none.
+    static func answer(to request: Data, port: Int) -> HTTPAnswer {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { fatalError("no socket: \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
@@ -15,13 +15,14 @@ enum HTTPConnection {
             while sent < bytes.count {
                 let count = send(
                     descriptor, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                if count < 0 && errno == EINTR { continue }
                 // The service may answer, and close, before it has read all.
                 if count <= 0 { break }
                 sent += count
             }
         }
         shutdown(descriptor, Int32(SHUT_WR))
-        return status(of: answer(on: descriptor))
+        return answer(on: descriptor)
     }
 
     private static func connect(_ descriptor: Int32, to port: Int) {
@@ -38,19 +39,33 @@ enum HTTPConnection {
     }
 
     /// The first bytes of what comes; the rest is read and dropped.
-    private static func answer(on descriptor: Int32) -> [UInt8] {
+    private static func answer(on descriptor: Int32) -> HTTPAnswer {
         var first: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            if count <= 0 { return first }
+            // libFuzzer's clock is a signal.
+            if count < 0 && errno == EINTR { continue }
+            if count <= 0 {
+                return HTTPAnswer(first, end: count == 0 ? "the end" : String(cString: strerror(errno)))
+            }
             if first.count < 16 { first += buffer.prefix(count) }
         }
     }
+}
 
-    /// The number after `HTTP/1.1`.
-    private static func status(of answer: [UInt8]) -> Int? {
-        let words = String(decoding: answer.prefix(16), as: UTF8.self).split(separator: " ")
-        return words.count > 1 ? Int(words[1].prefix(3)) : nil
+enum HTTPAnswer {
+    case status(Int)
+    case none(reason: String)
+
+    /// - Parameter end: what came after the bytes.
+    fileprivate init(_ bytes: [UInt8], end: String) {
+        // The number after “HTTP/1.1”.
+        let words = String(decoding: bytes.prefix(16), as: UTF8.self).split(separator: " ")
+        if words.count > 1, let status = Int(words[1].prefix(3)) {
+            self = .status(status)
+        } else {
+            self = .none(reason: "no answer but \(bytes.prefix(16)) and \(end)")
+        }
     }
 }

@@ -5,28 +5,29 @@ import FuzzSupport
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRequests(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
     guard let (part, text) = FuzzInput(bytes, count).choice(of: RequestPart.allCases) else { return -1 }
-    let port = ServedCatalogs.shared.port
     let catalog = "/v1/catalogs/\(ServedCatalogs.name)"
-    let status: Int?
+    let answer: HTTPAnswer
     switch part {
-    case .connection: status = HTTPConnection.status(ofAnswerTo: text, port: port)
-    case .path: status = answer(to: "GET /v1/" + target(text))
-    case .searchFields: status = answer(to: "POST \(catalog)/search?" + target(text), "image/png", FuzzedImage.png)
-    case .searchJSON: status = answer(to: "POST \(catalog)/search", "application/json", text)
-    case .searchForm: status = answer(to: "POST \(catalog)/search", "multipart/form-data; boundary=x", text)
-    case .contentType: status = answer(to: "POST \(catalog)/search", header(text), FuzzedImage.form)
-    case .entityFields: status = answer(to: "PUT \(catalog)/entities/" + target(text), "image/png", FuzzedImage.png)
-    case .entityJSON: status = answer(to: "PUT \(catalog)/entities/a", "application/json", text)
-    case .patch: status = answer(to: "PATCH \(catalog)/entities/a", "application/json", text)
-    case .batch: status = answer(to: "POST \(catalog)/entities:batch", "application/x-ndjson", text)
-    case .prints: status = answer(to: "POST /v1/prints", "application/json", text)
-    case .snapshot: status = answer(to: "POST \(catalog)-restored/restore", "application/octet-stream", text)
+    case .connection: answer = HTTPConnection.answer(to: text, port: ServedCatalogs.shared.port)
+    case .path: answer = send("GET /v1/" + target(text))
+    case .searchFields: answer = send("POST \(catalog)/search?" + target(text), "image/png", FuzzedImage.png)
+    case .searchJSON: answer = send("POST \(catalog)/search", "application/json", text)
+    case .searchForm: answer = send("POST \(catalog)/search", "multipart/form-data; boundary=x", text)
+    case .contentType: answer = send("POST \(catalog)/search", header(text), FuzzedImage.form)
+    case .entityFields: answer = send("PUT \(catalog)/entities/" + target(text), "image/png", FuzzedImage.png)
+    case .entityJSON: answer = send("PUT \(catalog)/entities/a", "application/json", text)
+    case .patch: answer = send("PATCH \(catalog)/entities/a", "application/json", text)
+    case .batch: answer = send("POST \(catalog)/entities:batch", "application/x-ndjson", text)
+    case .prints: answer = send("POST /v1/prints", "application/json", text)
+    case .snapshot: answer = send("POST \(catalog)-restored/restore", "application/octet-stream", text)
     }
     // Whatever is sent, the service has not failed, and goes on.
-    guard status.map({ (200..<500).contains($0) }) ?? (part == .connection) else {
-        fatalError("\(part): \(status.map { "status \($0)" } ?? "no answer")")
+    switch answer {
+    case .status(200..<500): return 0
+    case .none where part == .connection: return 0
+    case .status(let status): fatalError("\(part): status \(status)")
+    case .none(let reason): fatalError("\(part): \(reason)")
     }
-    return 0
 }
 
 /// What the input is; the rest of the request is valid.
@@ -35,11 +36,11 @@ private enum RequestPart: CaseIterable {
     case entityFields, entityJSON, patch, batch, prints, snapshot
 }
 
-private func answer(to line: String, _ type: String? = nil, _ body: Data = Data()) -> Int? {
+private func send(_ line: String, _ type: String? = nil, _ body: Data = Data()) -> HTTPAnswer {
     var head = "\(line) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: \(body.count)\r\n"
     if let type { head += "Content-Type: \(type)\r\n" }
-    return HTTPConnection.status(
-        ofAnswerTo: Data((head + "Connection: close\r\n\r\n").utf8) + body, port: ServedCatalogs.shared.port)
+    return HTTPConnection.answer(
+        to: Data((head + "Connection: close\r\n\r\n").utf8) + body, port: ServedCatalogs.shared.port)
 }
 
 /// Bytes as a part of a request's target, which has no spaces and no control characters.

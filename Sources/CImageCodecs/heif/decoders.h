@@ -1,5 +1,5 @@
-// Decoders of coded images for libheif. Its own ones (1.15) allocate what a file's bitstream asks for, however small the
-// image is by the file's header, and leak decoded images that they cannot describe.
+// Decoders of coded images for libheif. Its own ones (1.15) allocate what a file's bitstream asks for, however small
+// the image is by the file's header, and leak decoded images that they cannot describe.
 
 #ifndef LOOKALIKE_HEIF_DECODERS_H
 #define LOOKALIKE_HEIF_DECODERS_H
@@ -51,9 +51,5 @@ extern const struct heif_error lk_heif_success;
 
 extern const struct heif_decoder_plugin lk_heif_av1_decoder;
 extern const struct heif_decoder_plugin lk_heif_hevc_decoder;
-
-// The size of the pictures that a NAL unit allows, if it is a sequence parameter set; otherwise none. False if it is one
-// that ends too early.
-bool lk_hevc_picture_size(const uint8_t *unit, size_t count, uint64_t *pixels);
 
 #endif

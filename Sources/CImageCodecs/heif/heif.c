@@ -120,7 +120,8 @@ lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed
     header->scans = 1;
     // Luma and chroma at full resolution, and libheif's own RGB, before anything is cropped.
     uint64_t depth = heif_image_handle_get_luma_bits_per_pixel(reader->handle) > 8 ? 2 : 1;
-    header->working_bytes = 2 * depth * header->channels * stored_side(heif_image_handle_get_ispe_width(reader->handle), 1) *
+    header->working_bytes = 2 * depth * header->channels *
+                            stored_side(heif_image_handle_get_ispe_width(reader->handle), 1) *
                             stored_side(heif_image_handle_get_ispe_height(reader->handle), 1);
     return reader;
 }
@@ -154,9 +155,9 @@ bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message) {
     enum heif_chroma chroma = reader->channels == 4 ? heif_chroma_interleaved_RGBA : heif_chroma_interleaved_RGB;
     // Coded images may be a little larger than what is shown of them, and tiles larger than a small image.
     enum { LARGEST_TILE_SIDE = 1024 };
-    lk_heif_call call = {
-        .most_pixels = stored_side(heif_image_handle_get_ispe_width(reader->handle), LARGEST_TILE_SIDE) *
-                       stored_side(heif_image_handle_get_ispe_height(reader->handle), LARGEST_TILE_SIDE)};
+    lk_heif_call call = {.most_pixels =
+                             stored_side(heif_image_handle_get_ispe_width(reader->handle), LARGEST_TILE_SIDE) *
+                             stored_side(heif_image_handle_get_ispe_height(reader->handle), LARGEST_TILE_SIDE)};
     lk_heif_begin_call(&call);
     bool is_decoded = is_fine(heif_decode_image(reader->handle, &image, heif_colorspace_RGB, chroma, options), message);
     lk_heif_end_call(&call);

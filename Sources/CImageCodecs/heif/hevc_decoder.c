@@ -5,6 +5,7 @@
 #include <libde265/de265.h>
 #include <limits.h>
 
+#include "CImageCodecs.h"
 #include "decoders.h"
 
 static const char *name(void) { return "Lookalike: HEVC"; }

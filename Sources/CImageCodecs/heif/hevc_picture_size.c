@@ -2,7 +2,7 @@
 
 #ifdef LK_HEIF
 
-#include "decoders.h"
+#include "CImageCodecs.h"
 
 // Bits of a NAL unit, without the bytes that keep start codes out of it.
 typedef struct {

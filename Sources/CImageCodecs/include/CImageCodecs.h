@@ -80,6 +80,10 @@ bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message);
 void lk_heif_decoded_size(const lk_heif_reader *reader, uint32_t *width, uint32_t *height);
 void lk_heif_close(lk_heif_reader *reader);
 
+// The pixels of the pictures that a NAL unit of HEVC announces, 0 unless it is a sequence parameter set. False if it is
+// one that ends too early.
+bool lk_hevc_picture_size(const uint8_t *unit, size_t count, uint64_t *pixels);
+
 typedef struct lk_gif_reader lk_gif_reader;
 
 // The first frame on its canvas.
