@@ -38,23 +38,28 @@ def main():
             assert done.status == 0, (write.name, kind.call, done.errors)
             found += [(write, fault) for fault in kind.each(count)]
     trials = drawn(found, options.sample, options.seed)
-    findings, unreached, failed = 0, 0, 0
-    for write, fault in trials:
-        done = run(write, fault)
-        # Threads share out the work, so the number of calls differs a little from run to run.
-        unreached += done.status >= 0 and count.exists() and int(count.read_text()) < fault.number
-        failed += done.status != 0
-        problem = check(lookalike, write, folder, done.status == 0)
-        if done.status < 0 and fault.call != "malloc":
-            problem = f"ended by signal {-done.status}: {done.errors}; {problem}"
-        if done.status > 0 and not done.errors.strip():
-            problem = f"failed without a message; {problem}"
-        if problem:
-            findings += 1
-            print(f"{write.name}, {fault}: {problem}", flush=True)
+    tried, findings, unreached, failed = 0, 0, 0, 0
+    try:
+        for write, fault in trials:
+            done = run(write, fault)
+            # Threads share out the work, so the number of calls differs a little from run to run.
+            unreached += done.status >= 0 and count.exists() and int(count.read_text()) < fault.number
+            failed += done.status != 0
+            problem = check(lookalike, write, folder, done.status == 0)
+            tried += 1
+            if done.status < 0 and fault.call != "malloc":
+                problem = f"ended by signal {-done.status}: {done.errors}; {problem}"
+            if done.status > 0 and not done.errors.strip():
+                problem = f"failed without a message; {problem}"
+            if problem:
+                findings += 1
+                print(f"{write.name}, {fault}: {problem}", flush=True)
+    except KeyboardInterrupt:
+        # Long runs may be cut short, and still say what they did.
+        pass
     shutil.rmtree(scratch)
     print(
-        f"{len(trials)} of {len(found)} faults: {failed} commands failed, {unreached} faults not reached,"
+        f"{tried} of {len(found)} faults: {failed} commands failed, {unreached} faults not reached,"
         f" {findings} findings (seed {options.seed})"
     )
     sys.exit(findings > 0)

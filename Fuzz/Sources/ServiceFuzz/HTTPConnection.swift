@@ -30,12 +30,16 @@ enum HTTPConnection {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        var result: Int32
+        repeat {
+            result = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
             }
-        }
-        guard result == 0 else { fatalError("cannot connect: \(String(cString: strerror(errno)))") }
+            // libFuzzer's clock is a signal. The connection is made all the same.
+        } while result != 0 && errno == EINTR
+        guard result == 0 || errno == EISCONN else { fatalError("cannot connect: \(String(cString: strerror(errno)))") }
     }
 
     /// The first bytes of what comes; the rest is read and dropped.
@@ -44,7 +48,6 @@ enum HTTPConnection {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            // libFuzzer's clock is a signal.
             if count < 0 && errno == EINTR { continue }
             if count <= 0 {
                 return HTTPAnswer(first, end: count == 0 ? "the end" : String(cString: strerror(errno)))

@@ -1,4 +1,4 @@
-// AV1 with dav1d, which refuses a frame above its limit before it allocates it.
+// AV1 with dav1d. It refuses a frame above its limit before it allocates it, and asks here for the memory of each.
 
 #ifdef LK_HEIF
 
@@ -13,23 +13,68 @@ typedef struct {
     Dav1dContext *context;
     // What dav1d has not consumed yet.
     Dav1dData data;
+    // The bytes that further pictures may take. Memory that is given back does not count: hidden frames cost time, too.
+    uint64_t budget;
+    bool is_over_budget;
+    bool is_strict;
 } av1_decoder;
+
+// The picture, one of fewer layers before it, and one with film grain.
+enum { MOST_PICTURES = 3, SIDE_UNIT = 128 };
 
 static const char *name(void) { return "Lookalike: AV1"; }
 
 static int priority(enum heif_compression_format format) {
-    // The lowest: it is chosen where it is asked for.
-    return format == heif_compression_AV1 ? 1 : 0;
+    return format == heif_compression_AV1 ? lk_heif_priority() : 0;
+}
+
+static uint64_t whole_units(int side) { return ((uint64_t)side + SIDE_UNIT - 1) / SIDE_UNIT * SIDE_UNIT; }
+
+// What dav1d asks for is in its picture.h: sides in whole units, addresses and strides that are aligned, and padding.
+static int allocate(Dav1dPicture *picture, void *cookie) {
+    av1_decoder *av1 = cookie;
+    const enum Dav1dPixelLayout layout = picture->p.layout;
+    const int sample = picture->p.bpc > 8 ? 2 : 1;
+    const bool has_chroma = layout != DAV1D_PIXEL_LAYOUT_I400;
+    // Strides of powers of two would put rows into the same places of the cache.
+    const uint64_t width = whole_units(picture->p.w) * sample, height = whole_units(picture->p.h);
+    const uint64_t stride = width + DAV1D_PICTURE_ALIGNMENT;
+    const uint64_t chroma_stride = layout == DAV1D_PIXEL_LAYOUT_I444 ? stride : width / 2 + DAV1D_PICTURE_ALIGNMENT;
+    const uint64_t luma = stride * height;
+    const uint64_t chroma = has_chroma ? chroma_stride * (layout == DAV1D_PIXEL_LAYOUT_I420 ? height / 2 : height) : 0;
+    const uint64_t bytes = luma + 2 * chroma + DAV1D_PICTURE_ALIGNMENT;
+    if (bytes > av1->budget) {
+        av1->is_over_budget = true;
+        return DAV1D_ERR(ENOMEM);
+    }
+    av1->budget -= bytes;
+    uint8_t *memory = aligned_alloc(DAV1D_PICTURE_ALIGNMENT, bytes);
+    if (!memory) return DAV1D_ERR(ENOMEM);
+    picture->allocator_data = memory;
+    picture->stride[0] = (ptrdiff_t)stride;
+    picture->stride[1] = has_chroma ? (ptrdiff_t)chroma_stride : 0;
+    picture->data[0] = memory;
+    picture->data[1] = has_chroma ? memory + luma : NULL;
+    picture->data[2] = has_chroma ? memory + luma + chroma : NULL;
+    return 0;
+}
+
+static void release(Dav1dPicture *picture, void *cookie) {
+    (void)cookie;
+    free(picture->allocator_data);
 }
 
 static struct heif_error open_decoder(void **decoder) {
     av1_decoder *av1 = calloc(1, sizeof *av1);
     if (!av1) return lk_heif_decoder_error("out of memory");
+    const uint64_t most_bytes = lk_heif_most_bytes();
+    av1->budget = MOST_PICTURES * most_bytes;
     Dav1dSettings settings;
     dav1d_default_settings(&settings);
-    const uint64_t limit = lk_heif_most_pixels();
-    // To dav1d, 0 is no limit.
-    settings.frame_size_limit = limit == 0 ? 1 : limit > UINT_MAX ? UINT_MAX : (unsigned)limit;
+    settings.allocator = (Dav1dPicAllocator){av1, allocate, release};
+    // Of pixels, which have three samples at most. To dav1d, 0 is no limit.
+    const uint64_t most_pixels = most_bytes / 3;
+    settings.frame_size_limit = most_pixels == 0 ? 1 : most_pixels > UINT_MAX ? UINT_MAX : (unsigned)most_pixels;
     settings.all_layers = 0;
     // A file has one frame.
     settings.max_frame_delay = 1;
@@ -79,7 +124,7 @@ static struct heif_error decode(void *decoder, struct heif_image **image) {
     Dav1dPicture picture;
     memset(&picture, 0, sizeof picture);
     const int result = decode_picture(av1, &picture);
-    if (result == DAV1D_ERR(ERANGE)) return lk_heif_size_error();
+    if (result == DAV1D_ERR(ERANGE) || (result < 0 && av1->is_over_budget)) return lk_heif_size_error();
     if (result < 0) return lk_heif_decoder_error("its AV1 data is damaged");
     static const enum heif_chroma chromas[] = {[DAV1D_PIXEL_LAYOUT_I400] = heif_chroma_monochrome,
                                                [DAV1D_PIXEL_LAYOUT_I420] = heif_chroma_420,
@@ -98,16 +143,12 @@ static struct heif_error decode(void *decoder, struct heif_image **image) {
         coded.planes[i] = picture.data[i];
         coded.strides[i] = picture.stride[i > 0];
     }
-    const struct heif_error error = lk_heif_copy_image(&coded, image);
+    const struct heif_error error = lk_heif_copy_image(&coded, av1->is_strict, image);
     dav1d_picture_unref(&picture);
     return error;
 }
 
-static void set_strict(void *decoder, int is_strict) {
-    // Always.
-    (void)decoder;
-    (void)is_strict;
-}
+static void set_strict(void *decoder, int is_strict) { ((av1_decoder *)decoder)->is_strict = is_strict; }
 
 const struct heif_decoder_plugin lk_heif_av1_decoder = {.plugin_api_version = 3,
                                                         .get_plugin_name = name,

@@ -13,19 +13,22 @@
 // The name by which decoding options ask for them.
 #define LK_HEIF_DECODERS "lookalike"
 
-// A call that decodes a file, and the most pixels that each of its coded images may have.
+// A call that decodes a file, and the most bytes that a picture of each of its coded images may take.
 typedef struct lk_heif_call {
-    uint64_t most_pixels;
+    uint64_t most_bytes;
     struct lk_heif_call *next;
+    struct lk_heif_call *outer;
 } lk_heif_call;
 
-// Registers the decoders when they are first needed.
+// Makes libheif use the decoders for a file. False if it does not know decoders of their kind.
+bool lk_heif_use_decoders(struct heif_context *context);
+
 void lk_heif_begin_call(lk_heif_call *call);
 void lk_heif_end_call(lk_heif_call *call);
 
-// The limit of a coded image, on any thread: libheif decodes tiles on threads of its own, which know nothing of the
-// call. The largest of the calls under way.
-uint64_t lk_heif_most_pixels(void);
+// The limit of a coded image: that of the call on this thread. libheif decodes tiles on threads of its own, which know
+// nothing of the call; they get the largest limit of the calls under way.
+uint64_t lk_heif_most_bytes(void);
 
 // What a decoder found. Planes that are missing have no address; samples of more than 8 bits take two bytes.
 typedef struct {
@@ -42,8 +45,8 @@ typedef struct {
     bool is_full_range;
 } lk_coded_image;
 
-// A copy for libheif, or an error and no image.
-struct heif_error lk_heif_copy_image(const lk_coded_image *coded, struct heif_image **image);
+// A copy for libheif, or an error and no image. Code points that libheif does not know are an error if `is_strict`.
+struct heif_error lk_heif_copy_image(const lk_coded_image *coded, bool is_strict, struct heif_image **image);
 
 struct heif_error lk_heif_decoder_error(const char *reason);
 struct heif_error lk_heif_size_error(void);
@@ -51,5 +54,8 @@ extern const struct heif_error lk_heif_success;
 
 extern const struct heif_decoder_plugin lk_heif_av1_decoder;
 extern const struct heif_decoder_plugin lk_heif_hevc_decoder;
+
+// The priority of both. libheif's own decoders have 200 at most.
+int lk_heif_priority(void);
 
 #endif

@@ -113,6 +113,12 @@ lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed
     height = heif_image_handle_get_height(reader->handle);
     header->width = reader->width = width > 0 ? (uint32_t)width : 0;
     header->height = reader->height = height > 0 ? (uint32_t)height : 0;
+    // A canvas of tiles may have another size than its image; with one of libheif's default, row offsets are an int's.
+    const int sides[] = {heif_image_handle_get_ispe_width(reader->handle),
+                         heif_image_handle_get_ispe_height(reader->handle)};
+    const int longest = sides[0] > sides[1] ? sides[0] : sides[1];
+    enum { DEFAULT_LIMIT = 32768 };
+    heif_context_set_maximum_image_size_limit(reader->context, longest < DEFAULT_LIMIT ? longest + 1 : DEFAULT_LIMIT);
     header->channels = reader->channels = heif_image_handle_has_alpha_channel(reader->handle) ? 4 : 3;
     header->is_premultiplied = heif_image_handle_is_premultiplied_alpha(reader->handle);
     // libheif has applied the file's rotation; the EXIF block repeats it.
@@ -126,19 +132,60 @@ lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed
     return reader;
 }
 
+// A plane of samples of 8 bits, or of more in two bytes.
+typedef struct {
+    const uint8_t *samples;
+    int stride;
+    int width;
+    int height;
+    int depth;
+} plane;
+
+static plane plane_of(const struct heif_image *image, enum heif_channel channel) {
+    plane found = {.width = heif_image_get_width(image, channel),
+                   .height = heif_image_get_height(image, channel),
+                   .depth = heif_image_get_bits_per_pixel_range(image, channel)};
+    found.samples = heif_image_get_plane_readonly(image, channel, &found.stride);
+    return found;
+}
+
+// Samples side by side, `step` apart, of a row as long as `width`; a plane of another size is stretched.
+static void copy_row(const plane *from, uint32_t y, uint32_t width, uint32_t height, uint8_t *to, uint32_t step) {
+    const uint8_t *row = from->samples + (ptrdiff_t)((uint64_t)y * (uint32_t)from->height / height) * from->stride;
+    const bool is_stretched = (uint32_t)from->width != width;
+    for (uint32_t x = 0; x < width; x++) {
+        const size_t at = is_stretched ? (size_t)((uint64_t)x * (uint32_t)from->width / width) : x;
+        if (from->depth <= 8) {
+            to[x * step] = row[at];
+        } else {
+            uint16_t sample;
+            memcpy(&sample, row + 2 * at, sizeof sample);
+            to[x * step] = (uint8_t)(sample >> (from->depth - 8));
+        }
+    }
+}
+
+// Side by side, with alpha if the reader has it. libheif would do it, but reads an alpha channel that is smaller than
+// the colors beyond its end.
 static bool copy_pixels(lk_heif_reader *reader, const struct heif_image *image, uint8_t *pixels) {
-    int stride = 0;
-    const uint8_t *from = heif_image_get_plane_readonly(image, heif_channel_interleaved, &stride);
-    uint32_t width = (uint32_t)heif_image_get_width(image, heif_channel_interleaved);
-    uint32_t height = (uint32_t)heif_image_get_height(image, heif_channel_interleaved);
+    const enum heif_channel channels[] = {heif_channel_R, heif_channel_G, heif_channel_B, heif_channel_Alpha};
+    plane planes[4];
+    for (uint32_t i = 0; i < reader->channels; i++) planes[i] = plane_of(image, channels[i]);
+    const uint32_t width = (uint32_t)planes[0].width, height = (uint32_t)planes[0].height;
     bool is_same = width == reader->width && height == reader->height;
     // The size of the header is wrong where a quarter turn comes first in the list of properties.
     bool is_turned = width == reader->height && height == reader->width;
-    if (!from || !(is_same || is_turned)) return false;
+    if (!(is_same || is_turned)) return false;
+    for (uint32_t i = 0; i < reader->channels; i++) {
+        if (!planes[i].samples || planes[i].width <= 0 || planes[i].height <= 0) return false;
+        if (i < 3 && (planes[i].width != planes[0].width || planes[i].height != planes[0].height)) return false;
+    }
     reader->width = width;
     reader->height = height;
-    size_t row = (size_t)width * reader->channels;
-    for (uint32_t y = 0; y < height; y++) memcpy(pixels + y * row, from + (size_t)y * (size_t)stride, row);
+    const uint32_t step = reader->channels;
+    for (uint32_t y = 0; y < height; y++)
+        for (uint32_t i = 0; i < step; i++)
+            copy_row(&planes[i], y, width, height, pixels + (size_t)y * width * step + i, step);
     return true;
 }
 
@@ -148,18 +195,19 @@ bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message) {
         snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
         return false;
     }
-    options->convert_hdr_to_8bit = 1;
     options->strict_decoding = 1;
-    options->decoder_id = LK_HEIF_DECODERS;
-    struct heif_image *image = NULL;
-    enum heif_chroma chroma = reader->channels == 4 ? heif_chroma_interleaved_RGBA : heif_chroma_interleaved_RGB;
+    if (lk_heif_use_decoders(reader->context)) options->decoder_id = LK_HEIF_DECODERS;
     // Coded images may be a little larger than what is shown of them, and tiles larger than a small image.
-    enum { LARGEST_TILE_SIDE = 1024 };
-    lk_heif_call call = {.most_pixels =
-                             stored_side(heif_image_handle_get_ispe_width(reader->handle), LARGEST_TILE_SIDE) *
-                             stored_side(heif_image_handle_get_ispe_height(reader->handle), LARGEST_TILE_SIDE)};
+    enum { LARGEST_TILE_SIDE = 1024, CHANNELS = 3 };
+    const int width = heif_image_handle_get_ispe_width(reader->handle);
+    const int height = heif_image_handle_get_ispe_height(reader->handle);
+    const uint64_t depth = heif_image_handle_get_luma_bits_per_pixel(reader->handle) > 8 ? 2 : 1;
+    lk_heif_call call = {.most_bytes = stored_side(width, LARGEST_TILE_SIDE) * stored_side(height, LARGEST_TILE_SIDE) *
+                                       CHANNELS * depth};
+    struct heif_image *image = NULL;
     lk_heif_begin_call(&call);
-    bool is_decoded = is_fine(heif_decode_image(reader->handle, &image, heif_colorspace_RGB, chroma, options), message);
+    bool is_decoded =
+        is_fine(heif_decode_image(reader->handle, &image, heif_colorspace_RGB, heif_chroma_444, options), message);
     lk_heif_end_call(&call);
     heif_decoding_options_free(options);
     if (!is_decoded) return false;

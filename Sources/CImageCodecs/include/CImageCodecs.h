@@ -80,9 +80,9 @@ bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message);
 void lk_heif_decoded_size(const lk_heif_reader *reader, uint32_t *width, uint32_t *height);
 void lk_heif_close(lk_heif_reader *reader);
 
-// The pixels of the pictures that a NAL unit of HEVC announces, 0 unless it is a sequence parameter set. False if it is
-// one that ends too early.
-bool lk_hevc_picture_size(const uint8_t *unit, size_t count, uint64_t *pixels);
+// The bytes of a picture that a NAL unit of HEVC announces, with samples of two bytes if they have more than 8 bits; 0
+// unless the unit is a sequence parameter set. False if it is one that ends too early or is out of range.
+bool lk_hevc_picture_bytes(const uint8_t *unit, size_t count, uint64_t *bytes);
 
 typedef struct lk_gif_reader lk_gif_reader;
 

@@ -1,31 +1,122 @@
-/// How many tiles the images of a HEIF file are made of.
+/// The tiles of which the images of a HEIF file are made, and the canvases on which they are put together.
 ///
 /// A few bytes make a tile out of one that is there already, and a grid may have grids for tiles, so that the time to
-/// decode a file is not bounded by its size or its pixels.
+/// decode a file is not bounded by its size or its pixels. The size of a canvas is in the data of its item, which
+/// libheif does not compare with the size of the image. What is malformed is left to libheif, which reads the first box
+/// of each type, too.
 struct HEIFTiles {
     /// Grids in grids; deeper ones are refused, before they take the stack.
     private static let maximumDepth = 8
 
     /// Items that an item is derived from, tiles of a grid for instance; one for each time that they are named.
     private var parts: [UInt32: [UInt32]] = [:]
+    /// Items that another one belongs to as an alpha channel, a depth map or the like.
+    private var mainImages: Set<UInt32> = []
+    /// The types of the items that are put together from others.
+    private var derivedTypes: [UInt32: String] = [:]
 
-    /// Reads the item references (`iref`; ISO/IEC 14496-12, section 8.11.12). What is malformed is left to libheif.
+    /// Whether a reader may choose one of several `meta` boxes.
+    private(set) var areAmbiguous = false
+    /// The canvas with the most pixels of all grids and overlays of the file.
+    private(set) var largestCanvas = (width: 0, height: 0)
+
     init(_ bytes: UnsafeRawBufferPointer) {
         let file = bytes[...]
-        guard let meta = Self.box("meta", in: file), meta.count > 4,
-            let references = Self.box("iref", in: meta.dropFirst(4)), references.count > 4
-        else { return }
-        let idSize = references[references.startIndex] == 0 ? 2 : 4
-        Self.forEachBox(in: references.dropFirst(4)) { type, body in
-            guard type == "dimg", body.count >= idSize + 2 else { return }
-            let from = Self.number(body, at: body.startIndex, size: idSize)
-            let count = Int(Self.number(body, at: body.startIndex + idSize, size: 2))
-            let first = body.startIndex + idSize + 2
-            guard first + count * idSize <= body.endIndex else { return }
-            parts[from, default: []] += (0..<count).map {
-                Self.number(body, at: first + $0 * idSize, size: idSize)
-            }
+        var count = 0
+        Self.forEachBox(in: file) { type, _ in count += type == "meta" ? 1 : 0 }
+        areAmbiguous = count > 1
+        guard let meta = Self.box("meta", in: file)?.dropFirst(4) else { return }
+        if let references = Self.box("iref", in: meta) { readReferences(references) }
+        if let items = Self.box("iinf", in: meta) { readTypes(items) }
+        if let places = Self.box("iloc", in: meta) {
+            readCanvases(places, file: file, itemData: Self.box("idat", in: meta) ?? file.prefix(0))
         }
+    }
+
+    /// ISO/IEC 14496-12, section 8.11.12.
+    private mutating func readReferences(_ box: Slice<UnsafeRawBufferPointer>) {
+        guard let version = box.first, box.count > 4 else { return }
+        let idSize = version == 0 ? 2 : 4
+        Self.forEachBox(in: box.dropFirst(4)) { type, body in
+            guard type == "dimg" || type == "auxl" else { return }
+            var fields = FieldReader(body)
+            let from = fields.id(idSize), count = fields.number(2)
+            guard fields.rest.count >= Int(count) * idSize else { return }
+            let items = (0..<count).map { _ in fields.id(idSize) }
+            if type == "dimg" { parts[from, default: []] += items } else { mainImages.formUnion(items) }
+        }
+    }
+
+    /// ISO/IEC 14496-12, section 8.11.6.
+    private mutating func readTypes(_ box: Slice<UnsafeRawBufferPointer>) {
+        var fields = FieldReader(box)
+        let version = fields.number(4) >> 24
+        _ = fields.number(version == 0 ? 2 : 4)
+        Self.forEachBox(in: fields.rest) { type, body in
+            guard type == "infe" else { return }
+            var fields = FieldReader(body)
+            let version = fields.number(4) >> 24
+            let id = fields.id(version == 3 ? 4 : 2)
+            _ = fields.number(2)
+            let kind = String(decoding: fields.rest.prefix(4), as: UTF8.self)
+            if version >= 2, kind == "grid" || kind == "iovl" { derivedTypes[id] = kind }
+        }
+    }
+
+    /// ISO/IEC 14496-12, section 8.11.3; ISO/IEC 23008-12, sections 6.6.2.2 and 6.6.2.3.
+    private mutating func readCanvases(
+        _ box: Slice<UnsafeRawBufferPointer>, file: Slice<UnsafeRawBufferPointer>,
+        itemData: Slice<UnsafeRawBufferPointer>
+    ) {
+        var fields = FieldReader(box)
+        let version = fields.number(4) >> 24
+        let sizes = fields.number(2)
+        let (offsetSize, lengthSize, baseSize) = (Int(sizes >> 12), Int(sizes >> 8 & 15), Int(sizes >> 4 & 15))
+        let indexSize = version == 0 ? 0 : Int(sizes & 15)
+        var count = fields.number(version < 2 ? 2 : 4)
+        while count > 0, !fields.isOver {
+            count -= 1
+            let id = fields.id(version < 2 ? 2 : 4)
+            let source = version > 0 && fields.number(2) & 15 == 1 ? itemData : file
+            _ = fields.number(2)
+            let base = fields.number(baseSize)
+            var extents = fields.number(2)
+            // Those without fields are all the same.
+            if indexSize + offsetSize + lengthSize == 0 { extents = min(extents, 1) }
+            var data: [UInt8] = []
+            while extents > 0, !fields.isOver {
+                extents -= 1
+                _ = fields.number(indexSize)
+                let (offset, length) = (fields.number(offsetSize), fields.number(lengthSize))
+                let (start, overflow) = base.addingReportingOverflow(offset)
+                // Only the beginning of the data matters.
+                guard data.count < Self.canvasHeader, !overflow, start < UInt64(source.count) else { continue }
+                data += source.dropFirst(Int(start)).prefix(Int(min(length, UInt64(Self.canvasHeader))))
+            }
+            if let type = derivedTypes[id] { noteCanvas(of: type, data) }
+        }
+    }
+
+    /// Version, flags, what the type adds, and two sides.
+    private static let canvasHeader = 18
+
+    private mutating func noteCanvas(of type: String, _ data: [UInt8]) {
+        data.withUnsafeBytes { bytes in
+            var fields = FieldReader(bytes[...])
+            let flags = fields.number(2)
+            // The rows and columns of a grid; the background of an overlay.
+            _ = fields.number(type == "grid" ? 2 : 8)
+            let side = flags & 1 == 0 ? 2 : 4
+            // Their product fits an Int.
+            let (width, height) = (Int(fields.number(side) & 0x7FFF_FFFF), Int(fields.number(side) & 0x7FFF_FFFF))
+            guard !fields.isOver, width * height > largestCanvas.width * largestCanvas.height else { return }
+            largestCanvas = (width, height)
+        }
+    }
+
+    /// Whether a tile has an alpha channel of its own. libheif reads one that is smaller than the tile beyond its end.
+    var haveAlpha: Bool {
+        parts.contains { item, tiles in derivedTypes[item] == "grid" && !mainImages.isDisjoint(with: tiles) }
     }
 
     /// The largest number of tiles of an image, those of nested grids counted as often as they are decoded; at most one
@@ -72,5 +163,24 @@ struct HEIFTiles {
 
     private static func number(_ bytes: Slice<UnsafeRawBufferPointer>, at: Int, size: Int) -> UInt32 {
         bytes[at..<(at + size)].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// Numbers that follow each other, most significant byte first; zeros beyond the end.
+    private struct FieldReader {
+        private(set) var rest: Slice<UnsafeRawBufferPointer>
+        private(set) var isOver = false
+
+        init(_ bytes: Slice<UnsafeRawBufferPointer>) { rest = bytes }
+
+        mutating func number(_ size: Int) -> UInt64 {
+            guard rest.count >= size else {
+                (isOver, rest) = (true, rest.prefix(0))
+                return 0
+            }
+            defer { rest = rest.dropFirst(size) }
+            return rest.prefix(size).reduce(0) { $0 << 8 | UInt64($1) }
+        }
+
+        mutating func id(_ size: Int) -> UInt32 { UInt32(truncatingIfNeeded: number(size)) }
     }
 }

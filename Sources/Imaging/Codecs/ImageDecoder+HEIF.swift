@@ -6,19 +6,27 @@ extension ImageDecoder {
         _ bytes: UnsafeRawBufferPointer, named name: String, options: DecodingOptions
     ) throws(ImageError.Reason) -> PixelBuffer {
         #if HEIF
-            guard HEIFTiles(bytes).count(upTo: options.maximumTileCount) <= options.maximumTileCount else {
+            let tiles = HEIFTiles(bytes)
+            guard !tiles.areAmbiguous else { throw .damaged("it has several meta boxes") }
+            guard !tiles.haveAlpha else { throw .damaged("its tiles have alpha channels") }
+            guard tiles.count(upTo: options.maximumTileCount) <= options.maximumTileCount else {
                 throw .tooManyTiles(limit: options.maximumTileCount)
+            }
+            let canvas = tiles.largestCanvas
+            guard canvas.width * canvas.height <= options.maximumPixelCount else {
+                throw .tooManyPixels(width: canvas.width, height: canvas.height, limit: options.maximumPixelCount)
             }
             let long = options.neededLongSide ?? 0
             let needed = (
                 width: max(options.neededSize?.width ?? 0, long), height: max(options.neededSize?.height ?? 0, long)
             )
             do throws(ImageError.Reason) {
-                return try heif(bytes, neededWidth: needed.width, neededHeight: needed.height, options: options)
+                return try heif(
+                    bytes, canvas: canvas, neededWidth: needed.width, neededHeight: needed.height, options: options)
             } catch {
                 // The thumbnail may be damaged or have another size than it says, as those of some cameras.
                 guard needed.width > 0, case .damaged = error else { throw error }
-                return try heif(bytes, neededWidth: 0, neededHeight: 0, options: options)
+                return try heif(bytes, canvas: canvas, neededWidth: 0, neededHeight: 0, options: options)
             }
         #else
             throw .decoderMissing(format: name, library: "libheif", trait: "HEIF")
@@ -28,7 +36,8 @@ extension ImageDecoder {
     #if HEIF
         /// - Parameter neededWidth: 0 for the whole image; else a thumbnail that is large enough may be read.
         private static func heif(
-            _ bytes: UnsafeRawBufferPointer, neededWidth: Int, neededHeight: Int, options: DecodingOptions
+            _ bytes: UnsafeRawBufferPointer, canvas: (width: Int, height: Int), neededWidth: Int, neededHeight: Int,
+            options: DecodingOptions
         ) throws(ImageError.Reason) -> PixelBuffer {
             let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
             var header = lk_image_header()
@@ -41,6 +50,8 @@ extension ImageDecoder {
                 return reader != nil
             }
             defer { lk_heif_close(reader) }
+            // A canvas of three colors, and a copy that is turned or cropped.
+            header.working_bytes = max(header.working_bytes, UInt64(canvas.width * canvas.height) * 6)
             return try image(
                 of: header, colors: header.colors, size: (Int(full.width), Int(full.height)), options: options
             ) { pixels, _, message in

@@ -60,9 +60,11 @@ static void skip_profiles(bit_reader *reader, uint32_t sub_layers) {
         read_bits(reader, has_profile[i] * PROFILE_BITS + has_level[i] * LEVEL_BITS);
 }
 
-bool lk_hevc_picture_size(const uint8_t *unit, size_t count, uint64_t *pixels) {
-    enum { SEQUENCE_PARAMETER_SET = 33, SEPARATE_PLANES = 3 };
-    *pixels = 0;
+bool lk_hevc_picture_bytes(const uint8_t *unit, size_t count, uint64_t *bytes) {
+    enum { SEQUENCE_PARAMETER_SET = 33, SEPARATE_PLANES = 3, FORMATS = 4, MOST_EXTRA_BITS = 8 };
+    // Halves of samples per pixel: gray, 4:2:0, 4:2:2, 4:4:4.
+    static const uint64_t samples[FORMATS] = {2, 3, 4, 6};
+    *bytes = 0;
     bit_reader reader = {.bytes = unit, .count = count};
     read_bit(&reader);
     const uint32_t type = read_bits(&reader, 6), layer = read_bits(&reader, 6);
@@ -74,11 +76,18 @@ bool lk_hevc_picture_size(const uint8_t *unit, size_t count, uint64_t *pixels) {
     read_bit(&reader);
     skip_profiles(&reader, sub_layers);
     read_code(&reader);
-    if (read_code(&reader) == SEPARATE_PLANES) read_bit(&reader);
+    const uint64_t format = read_code(&reader);
+    if (format == SEPARATE_PLANES) read_bit(&reader);
     const uint64_t width = read_code(&reader), height = read_code(&reader);
-    // Both below 2^33.
-    *pixels = width > UINT32_MAX || height > UINT32_MAX ? UINT64_MAX : width * height;
-    return !reader.is_over;
+    // The conformance window.
+    if (read_bit(&reader))
+        for (int i = 0; i < 4; i++) read_code(&reader);
+    const uint64_t luma = read_code(&reader), chroma = read_code(&reader);
+    if (reader.is_over || format >= FORMATS || luma > MOST_EXTRA_BITS || chroma > MOST_EXTRA_BITS) return false;
+    const uint64_t most = UINT64_MAX / samples[SEPARATE_PLANES];
+    if (width > UINT32_MAX || height > UINT32_MAX || (width > 0 && height > most / width)) *bytes = UINT64_MAX;
+    else *bytes = width * height * samples[format] / 2 * (luma > 0 || chroma > 0 ? 2 : 1);
+    return true;
 }
 
 #endif

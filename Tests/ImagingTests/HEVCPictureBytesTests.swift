@@ -4,7 +4,7 @@
     import Testing
 
     /// Sequence parameter sets written here, bit by bit; ITU-T H.265, section 7.3.2.2.
-    struct HEVCPictureSizeTests {
+    struct HEVCPictureBytesTests {
         private struct BitWriter {
             private(set) var bits: [Bool] = []
 
@@ -34,7 +34,8 @@
         }
 
         private static func parameterSet(
-            width: UInt64, height: UInt64, type: UInt64 = 33, layer: UInt64 = 0, using random: inout SeededGenerator
+            width: UInt64, height: UInt64, chroma: UInt64 = 1, depth: UInt64 = 8, type: UInt64 = 33, layer: UInt64 = 0,
+            using random: inout SeededGenerator
         ) -> [UInt8] {
             var writer = BitWriter()
             writer.write(type, 7)
@@ -58,49 +59,65 @@
             if subLayers > 0 { writer.write(0, 2 * Int(8 - subLayers)) }
             for layer in has { writeProfile(bits: (layer.profile ? 88 : 0) + (layer.level ? 8 : 0)) }
             writer.writeCode(.random(in: 0...15, using: &random))
-            let chroma = UInt64.random(in: 0...3, using: &random)
             writer.writeCode(chroma)
             if chroma == 3 { writer.write(.random(in: 0...1, using: &random), 1) }
             writer.writeCode(width)
             writer.writeCode(height)
+            let isCropped = Bool.random(using: &random)
+            writer.write(isCropped ? 1 : 0, 1)
+            for _ in 0..<(isCropped ? 4 : 0) { writer.writeCode(.random(in: 0...9, using: &random)) }
+            writer.writeCode(depth - 8)
+            writer.writeCode(depth - 8)
             writer.write(.random(in: 0...255, using: &random), 9)
             return writer.unit
         }
 
         /// Small ones as often as large ones.
         private static func side(using random: inout SeededGenerator) -> UInt64 {
-            UInt64.random(in: 0...UInt64.max, using: &random) >> UInt64.random(in: 33...63, using: &random)
+            UInt64.random(in: 0...UInt64.max, using: &random) >> UInt64.random(in: 35...63, using: &random)
         }
 
-        private static func pixels(_ unit: [UInt8]) -> UInt64? {
-            var pixels: UInt64 = .max
-            return lk_hevc_picture_size(unit, unit.count, &pixels) ? pixels : nil
+        private static func bytes(_ unit: [UInt8]) -> UInt64? {
+            var bytes: UInt64 = .max
+            return lk_hevc_picture_bytes(unit, unit.count, &bytes) ? bytes : nil
         }
 
         @Test func sizesAreRead() {
             var random = SeededGenerator(seed: 71)
             for _ in 0..<500 {
-                let width = Self.side(using: &random)
-                let height = Self.side(using: &random)
-                let unit = Self.parameterSet(width: width, height: height, using: &random)
-                #expect(Self.pixels(unit) == width * height, "\(unit)")
+                let (width, height) = (2 * Self.side(using: &random), 2 * Self.side(using: &random))
+                let chroma = UInt64.random(in: 0...3, using: &random)
+                let depth = UInt64.random(in: 8...16, using: &random)
+                let unit = Self.parameterSet(
+                    width: width, height: height, chroma: chroma, depth: depth, using: &random)
+                let luma = width * height
+                let samples = luma + [0, luma / 2, luma, 2 * luma][Int(chroma)]
+                #expect(Self.bytes(unit) == samples * (depth > 8 ? 2 : 1), "\(unit)")
             }
         }
 
-        /// All are too short: the size is at the end, before two bytes at most.
+        /// The size is at the end, with at most a window, two depths and padding behind it.
         @Test func whatEndsTooEarlyIsRefused() {
             var random = SeededGenerator(seed: 72)
             for _ in 0..<50 {
                 let unit = Self.parameterSet(width: 1 << 20, height: 1 << 20, using: &random)
-                for count in 2..<unit.count - 4 { #expect(Self.pixels(Array(unit.prefix(count))) == nil) }
+                for count in 2..<unit.count - 2 { #expect(Self.bytes(Array(unit.prefix(count))) == nil) }
             }
+        }
+
+        @Test func whatIsOutOfRangeIsRefusedOrHasNoLimit() {
+            var random = SeededGenerator(seed: 74)
+            #expect(Self.bytes(Self.parameterSet(width: 9, height: 9, chroma: 4, using: &random)) == nil)
+            #expect(Self.bytes(Self.parameterSet(width: 9, height: 9, depth: 17, using: &random)) == nil)
+            let largest = UInt64(UInt32.max)
+            #expect(Self.bytes(Self.parameterSet(width: largest, height: largest, using: &random)) == .max)
         }
 
         @Test func otherUnitsAndLayersHaveNoSize() {
             var random = SeededGenerator(seed: 73)
-            #expect(Self.pixels(Self.parameterSet(width: 99, height: 99, type: 32, using: &random)) == 0)
-            #expect(Self.pixels(Self.parameterSet(width: 99, height: 99, layer: 1, using: &random)) == 0)
-            #expect(Self.pixels([]) == 0)
+            #expect(Self.bytes(Self.parameterSet(width: 99, height: 99, type: 32, using: &random)) == 0)
+            #expect(Self.bytes(Self.parameterSet(width: 99, height: 99, layer: 1, using: &random)) == 0)
+            #expect(Self.bytes([]) == 0)
         }
     }
 #endif
