@@ -46,6 +46,25 @@
             #expect(Self.reason((1...20).map { ($0, [$0 + 1, $0 + 1]) }) == .tooManyTiles(limit: 100))
         }
 
+        @Test func tilesWithAnAlphaChannelAreRefused() {
+            func reason(kind: String, mainImage: Int) -> ImageError.Reason? {
+                let links =
+                    Self.box("dimg", Self.big(1, 2) + Self.big(2, 2) + Self.big(2, 2) + Self.big(3, 2))
+                    + Self.box("auxl", Self.big(4, 2) + Self.big(1, 2) + Self.big(mainImage, 2))
+                let item = Self.box(
+                    "infe", Data([2, 0, 0, 0]) + Self.big(1, 2) + Self.big(0, 2) + Data("\(kind)\0".utf8))
+                let meta =
+                    Self.box("iinf", Data(count: 4) + Self.big(1, 2) + item) + Self.box("iref", Data(count: 4) + links)
+                return FormatTests.reason(
+                    Self.box("ftyp", Data("heic\0\0\0\0mif1heic".utf8)) + Self.box("meta", Data(count: 4) + meta))
+            }
+            let refused = ImageError.Reason.damaged("its tiles have alpha channels")
+            #expect(reason(kind: "grid", mainImage: 2) == refused)
+            // The depth map of the whole image; the gain map of one that is a part of another.
+            #expect(reason(kind: "grid", mainImage: 1) != refused)
+            #expect(reason(kind: "tmap", mainImage: 2) != refused)
+        }
+
         @Test func photographsAreWithinTheLimit() throws {
             #expect(FormatTests.reason(try FormatTests.data("full-chroma.heic")) == nil)
         }

@@ -231,55 +231,74 @@ def found_box(file, kind):
     return file[start : start + struct.unpack(">I", file[start : start + 4])[0]]
 
 
-def grid_of_tiles(image, columns, rows, side):
-    """A HEIC file like those of phones: an image of tiles (ISO/IEC 23008-12, section 6.6.2.3.2)."""
-    tiles = []
-    for row in range(rows):
-        for column in range(columns):
-            tile = Image.new("RGB", (side, side))
-            tile.paste(image, (-column * side, -row * side))
-            data = io.BytesIO()
-            pillow_heif.from_pillow(tile).save(data, quality=95, chroma="444")
-            tiles.append(data.getvalue())
-    # The same encoder and size, so the same parameter sets.
-    configuration, colors = found_box(tiles[0], b"hvcC"), found_box(tiles[0], b"colr")
-    assert all(found_box(tile, b"hvcC") == configuration for tile in tiles)
-    grid = struct.pack(">BBBBHH", 0, 0, rows - 1, columns - 1, *image.size)
-    payloads = [grid, *(found_box(tile, b"mdat")[8:] for tile in tiles)]
-    count = len(payloads)
-    items = [struct.pack(">HH4sx", number + 1, 0, b"hvc1" if number else b"grid") for number in range(count)]
-    properties = [
-        full_box(b"ispe", struct.pack(">II", *image.size)),
-        full_box(b"ispe", struct.pack(">II", side, side)),
-        configuration,
-        colors,
-    ]
-    # Of each item, the numbers of its properties; decoders have to understand the configuration (0x80).
-    uses = [(2, 0x83, 4) if number else (1, 4) for number in range(count)]
-    associations = [struct.pack(">HB", i + 1, len(use)) + bytes(use) for i, use in enumerate(uses)]
-    parts = struct.pack(">HH", 1, count - 1) + b"".join(struct.pack(">H", i) for i in range(2, count + 1))
+def heif_file(items, references):
+    """A HEIC file of items, the first of which is shown: type, data, and properties. References: type, from, to."""
+    count, properties, associations = len(items), [], b""
+    for number, (_, _, own) in enumerate(items):
+        associations += struct.pack(">HB", number + 1, len(own))
+        for each in own:
+            properties.append(each)
+            # Decoders have to understand a configuration.
+            associations += bytes([len(properties) | (0x80 if each[4:8] == b"hvcC" else 0)])
+    entries = [struct.pack(">HH4sx", number + 1, 0, kind) for number, (kind, _, _) in enumerate(items)]
 
     def meta(offset):
         places = b""
-        for number, payload in enumerate(payloads):
-            places += struct.pack(">HHHII", number + 1, 0, 1, offset, len(payload))
-            offset += len(payload)
+        for number, (_, data, _) in enumerate(items):
+            places += struct.pack(">HHHII", number + 1, 0, 1, offset, len(data))
+            offset += len(data)
+        links = [box(kind, struct.pack(f">HH{len(to)}H", start, len(to), *to)) for kind, start, to in references]
         return full_box(
             b"meta",
             full_box(b"hdlr", b"\0\0\0\0pict", bytes(13)),
             full_box(b"pitm", struct.pack(">H", 1)),
             full_box(b"iloc", b"\x44\0", struct.pack(">H", count), places),
-            full_box(b"iinf", struct.pack(">H", count), *(full_box(b"infe", item, version=2) for item in items)),
-            full_box(b"iref", box(b"dimg", parts)),
-            box(b"iprp", box(b"ipco", *properties), full_box(b"ipma", struct.pack(">I", count), *associations)),
+            full_box(b"iinf", struct.pack(">H", count), *(full_box(b"infe", entry, version=2) for entry in entries)),
+            full_box(b"iref", *links),
+            box(b"iprp", box(b"ipco", *properties), full_box(b"ipma", struct.pack(">I", count), associations)),
         )
 
     start = box(b"ftyp", b"heic\0\0\0\0mif1heic")
-    return start + meta(len(start) + len(meta(0)) + 8) + box(b"mdat", *payloads)
+    return start + meta(len(start) + len(meta(0)) + 8) + box(b"mdat", *(data for _, data, _ in items))
 
 
-def larger_than_their_headers():
-    """2048 x 2048 pixels behind a header of 64 x 64."""
+def coded_item(image, size=None, *properties, chroma="444", quality=95):
+    """An item of HEVC data, and the size that its header says."""
+    data = io.BytesIO()
+    pillow_heif.from_pillow(image).save(data, quality=quality, chroma=chroma)
+    file = data.getvalue()
+    extent = full_box(b"ispe", struct.pack(">II", *(size or image.size)))
+    return b"hvc1", found_box(file, b"mdat")[8:], [extent, found_box(file, b"hvcC"), *properties]
+
+
+def grid_item(size, columns, rows):
+    """ISO/IEC 23008-12, section 6.6.2.3.2."""
+    return (
+        b"grid",
+        struct.pack(">BBBBHH", 0, 0, rows - 1, columns - 1, *size),
+        [full_box(b"ispe", struct.pack(">II", *size))],
+    )
+
+
+def grid_of_tiles(image, columns, rows, side):
+    """A file like those of phones."""
+    items = [grid_item(image.size, columns, rows)]
+    for row in range(rows):
+        for column in range(columns):
+            tile = Image.new("RGB", (side, side))
+            tile.paste(image, (-column * side, -row * side))
+            items.append(coded_item(tile))
+    return heif_file(items, [(b"dimg", 1, range(2, len(items) + 1))])
+
+
+def with_alpha(colors, alpha, alpha_size=None):
+    kind = full_box(b"auxC", b"urn:mpeg:hevc:2015:auxid:1\0")
+    items = [coded_item(colors), coded_item(alpha, alpha_size, kind, chroma="420")]
+    return heif_file(items, [(b"auxl", 2, [1])])
+
+
+def other_sizes_than_in_their_headers():
+    """2048 x 2048 pixels behind a header of 64 x 64, and an alpha channel that is smaller."""
     large = Image.new("RGB", (2048, 2048), (90, 90, 90))
     for kind in ("heic", "avif"):
         data = io.BytesIO()
@@ -291,6 +310,15 @@ def larger_than_their_headers():
         assert file.count(b"ispe\0\0\0\0" + size) == 1
         file = file.replace(b"ispe\0\0\0\0" + size, b"ispe\0\0\0\0" + struct.pack(">II", 64, 64))
         (OUT.parent / f"larger-than-its-header.{kind}").write_bytes(file)
+    tiles = [grid_item((64, 64), 1, 1), coded_item(large, (64, 64), quality=10)]
+    (OUT.parent / "tile-larger-than-its-header.heic").write_bytes(heif_file(tiles, [(b"dimg", 1, [2])]))
+    small = large.crop((0, 0, 64, 64))
+    (OUT.parent / "alpha-larger-than-its-header.heic").write_bytes(with_alpha(small, large.convert("L"), (64, 64)))
+    # Its left half is clear, and its sides are half of what its header says.
+    half = Image.new("L", (64, 64))
+    half.paste(255, (32, 0, 64, 64))
+    colors = Image.new("RGB", (128, 128), (200, 30, 40))
+    (OUT.parent / "alpha-smaller-than-its-header.heic").write_bytes(with_alpha(colors, half, (128, 128)))
 
 
 def gif():
@@ -421,6 +449,6 @@ def png():
 
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
-    for make in (webp, heif, larger_than_their_headers, gif, tiff, jpeg, png):
+    for make in (webp, heif, other_sizes_than_in_their_headers, gif, tiff, jpeg, png):
         make()
     (OUT / "expected.json").write_text(json.dumps(expected, indent=0, sort_keys=True) + "\n")
