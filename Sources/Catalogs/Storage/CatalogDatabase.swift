@@ -7,12 +7,19 @@ import GRDBSQLite
 /// The catalog's SQLite file: entities, their prints, and the model of the prints.
 struct CatalogDatabase: Sendable {
     let folder: CatalogFolder
-    let reader: any DatabaseReader
+    let reader: CatalogReader
+
+    init(folder: CatalogFolder, reader: any DatabaseReader) {
+        self.folder = folder
+        self.reader = CatalogReader(connection: reader)
+    }
 
     /// Opens the file for reading.
     static func reading(_ folder: CatalogFolder) throws(CatalogError) -> CatalogDatabase {
         guard FileManager.default.fileExists(atPath: folder.database.path) else { throw folder.error(.missing) }
-        let reader = try folder.mappingErrors { try openReader(folder) }
+        let reader = try folder.mappingErrors {
+            try CatalogReader.waitingForRecovery { try openReader(folder) }
+        }
         return try checked(CatalogDatabase(folder: folder, reader: reader))
     }
 

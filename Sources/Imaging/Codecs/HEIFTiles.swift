@@ -107,8 +107,9 @@ struct HEIFTiles {
             // The rows and columns of a grid; the background of an overlay.
             _ = fields.number(type == "grid" ? 2 : 8)
             let side = flags & 1 == 0 ? 2 : 4
-            // Their product fits an Int.
-            let (width, height) = (Int(fields.number(side) & 0x7FFF_FFFF), Int(fields.number(side) & 0x7FFF_FFFF))
+            // Six times their product fits an Int.
+            let largest: UInt64 = 1 << 30 - 1
+            let (width, height) = (Int(min(fields.number(side), largest)), Int(min(fields.number(side), largest)))
             guard !fields.isOver, width * height > largestCanvas.width * largestCanvas.height else { return }
             largestCanvas = (width, height)
         }

@@ -13,9 +13,6 @@ extension ImageDecoder {
                 throw .tooManyTiles(limit: options.maximumTileCount)
             }
             let canvas = tiles.largestCanvas
-            guard canvas.width * canvas.height <= options.maximumPixelCount else {
-                throw .tooManyPixels(width: canvas.width, height: canvas.height, limit: options.maximumPixelCount)
-            }
             let long = options.neededLongSide ?? 0
             let needed = (
                 width: max(options.neededSize?.width ?? 0, long), height: max(options.neededSize?.height ?? 0, long)
@@ -50,8 +47,15 @@ extension ImageDecoder {
                 return reader != nil
             }
             defer { lk_heif_close(reader) }
-            // A canvas of three colors, and a copy that is turned or cropped.
-            header.working_bytes = max(header.working_bytes, UInt64(canvas.width * canvas.height) * 6)
+            // A thumbnail needs no canvas of the file's other images.
+            if header.width == full.width, header.height == full.height {
+                let count = canvas.width * canvas.height
+                guard count <= options.maximumPixelCount else {
+                    throw .tooManyPixels(width: canvas.width, height: canvas.height, limit: options.maximumPixelCount)
+                }
+                // Three colors, and a copy that is turned or cropped.
+                header.working_bytes = max(header.working_bytes, UInt64(count) * 6)
+            }
             return try image(
                 of: header, colors: header.colors, size: (Int(full.width), Int(full.height)), options: options
             ) { pixels, _, message in
