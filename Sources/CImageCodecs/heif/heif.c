@@ -114,9 +114,9 @@ lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed
     header->width = reader->width = width > 0 ? (uint32_t)width : 0;
     header->height = reader->height = height > 0 ? (uint32_t)height : 0;
     // A canvas of tiles may have another size than its image; with one of libheif's default, row offsets are an int's.
-    const int sides[] = {heif_image_handle_get_ispe_width(reader->handle),
-                         heif_image_handle_get_ispe_height(reader->handle)};
-    const int longest = sides[0] > sides[1] ? sides[0] : sides[1];
+    const int stored_width = heif_image_handle_get_ispe_width(reader->handle);
+    const int stored_height = heif_image_handle_get_ispe_height(reader->handle);
+    const int longest = stored_width > stored_height ? stored_width : stored_height;
     enum { DEFAULT_LIMIT = 32768 };
     heif_context_set_maximum_image_size_limit(reader->context, longest < DEFAULT_LIMIT ? longest + 1 : DEFAULT_LIMIT);
     header->channels = reader->channels = heif_image_handle_has_alpha_channel(reader->handle) ? 4 : 3;
@@ -126,9 +126,7 @@ lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed
     header->scans = 1;
     // Luma and chroma at full resolution, and libheif's own RGB, before anything is cropped.
     uint64_t depth = heif_image_handle_get_luma_bits_per_pixel(reader->handle) > 8 ? 2 : 1;
-    header->working_bytes = 2 * depth * header->channels *
-                            stored_side(heif_image_handle_get_ispe_width(reader->handle), 1) *
-                            stored_side(heif_image_handle_get_ispe_height(reader->handle), 1);
+    header->working_bytes = 2 * depth * header->channels * stored_side(stored_width, 1) * stored_side(stored_height, 1);
     return reader;
 }
 
@@ -201,7 +199,8 @@ bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message) {
     enum { LARGEST_TILE_SIDE = 1024, CHANNELS = 3 };
     const int width = heif_image_handle_get_ispe_width(reader->handle);
     const int height = heif_image_handle_get_ispe_height(reader->handle);
-    const uint64_t depth = heif_image_handle_get_luma_bits_per_pixel(reader->handle) > 8 ? 2 : 1;
+    // Of an image of tiles it may be unknown.
+    const uint64_t depth = heif_image_handle_get_luma_bits_per_pixel(reader->handle) == 8 ? 1 : 2;
     lk_heif_call call = {.most_bytes = stored_side(width, LARGEST_TILE_SIDE) * stored_side(height, LARGEST_TILE_SIDE) *
                                        CHANNELS * depth};
     struct heif_image *image = NULL;
