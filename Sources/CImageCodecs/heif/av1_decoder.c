@@ -28,8 +28,6 @@ static int priority(enum heif_compression_format format) {
     return format == heif_compression_AV1 ? lk_heif_priority() : 0;
 }
 
-static uint64_t whole_units(int side) { return ((uint64_t)side + SIDE_UNIT - 1) / SIDE_UNIT * SIDE_UNIT; }
-
 // What dav1d asks for is in its picture.h: sides in whole units, addresses and strides that are aligned, and padding.
 static int allocate(Dav1dPicture *picture, void *cookie) {
     av1_decoder *av1 = cookie;
@@ -37,7 +35,8 @@ static int allocate(Dav1dPicture *picture, void *cookie) {
     const int sample = picture->p.bpc > 8 ? 2 : 1;
     const bool has_chroma = layout != DAV1D_PIXEL_LAYOUT_I400;
     // Strides of powers of two would put rows into the same places of the cache.
-    const uint64_t width = whole_units(picture->p.w) * sample, height = whole_units(picture->p.h);
+    const uint64_t width = lk_heif_whole_side(picture->p.w, SIDE_UNIT) * sample;
+    const uint64_t height = lk_heif_whole_side(picture->p.h, SIDE_UNIT);
     const uint64_t stride = width + DAV1D_PICTURE_ALIGNMENT;
     const uint64_t chroma_stride = layout == DAV1D_PIXEL_LAYOUT_I444 ? stride : width / 2 + DAV1D_PICTURE_ALIGNMENT;
     const uint64_t luma = stride * height;

@@ -20,6 +20,11 @@ typedef struct lk_heif_call {
     struct lk_heif_call *outer;
 } lk_heif_call;
 
+// A side up to a multiple of `unit`; at least one unit.
+static inline uint64_t lk_heif_whole_side(int side, uint64_t unit) {
+    return side > 0 ? ((uint64_t)side + unit - 1) / unit * unit : unit;
+}
+
 // Makes libheif use the decoders for a file. False if it does not know decoders of their kind.
 bool lk_heif_use_decoders(struct heif_context *context);
 

@@ -83,11 +83,6 @@ static void choose_thumbnail(lk_heif_reader *reader, uint32_t needed_width, uint
     reader->handle = best;
 }
 
-// A side of the image as it is stored, up to a multiple of `unit`.
-static uint64_t stored_side(int side, uint64_t unit) {
-    return side > 0 ? ((uint64_t)side + unit - 1) / unit * unit : unit;
-}
-
 lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed_width, uint32_t needed_height,
                              lk_image_header *header, uint32_t *full_width, uint32_t *full_height, char *message) {
     lk_heif_reader *reader = calloc(1, sizeof *reader);
@@ -126,7 +121,8 @@ lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed
     header->scans = 1;
     // Luma and chroma at full resolution, and libheif's own RGB, before anything is cropped.
     uint64_t depth = heif_image_handle_get_luma_bits_per_pixel(reader->handle) > 8 ? 2 : 1;
-    header->working_bytes = 2 * depth * header->channels * stored_side(stored_width, 1) * stored_side(stored_height, 1);
+    header->working_bytes =
+        2 * depth * header->channels * lk_heif_whole_side(stored_width, 1) * lk_heif_whole_side(stored_height, 1);
     return reader;
 }
 
@@ -201,8 +197,8 @@ bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message) {
     const int height = heif_image_handle_get_ispe_height(reader->handle);
     // Of an image of tiles it may be unknown.
     const uint64_t depth = heif_image_handle_get_luma_bits_per_pixel(reader->handle) == 8 ? 1 : 2;
-    lk_heif_call call = {.most_bytes = stored_side(width, LARGEST_TILE_SIDE) * stored_side(height, LARGEST_TILE_SIDE) *
-                                       CHANNELS * depth};
+    lk_heif_call call = {.most_bytes = lk_heif_whole_side(width, LARGEST_TILE_SIDE) *
+                                       lk_heif_whole_side(height, LARGEST_TILE_SIDE) * CHANNELS * depth};
     struct heif_image *image = NULL;
     lk_heif_begin_call(&call);
     bool is_decoded =

@@ -22,10 +22,10 @@ struct HEIFTiles {
 
     init(_ bytes: UnsafeRawBufferPointer) {
         let file = bytes[...]
-        var count = 0
-        Self.forEachBox(in: file) { type, _ in count += type == "meta" ? 1 : 0 }
-        areAmbiguous = count > 1
-        guard let meta = Self.box("meta", in: file)?.dropFirst(4) else { return }
+        var metas: [Slice<UnsafeRawBufferPointer>] = []
+        Self.forEachBox(in: file) { type, body in if type == "meta" { metas.append(body) } }
+        areAmbiguous = metas.count > 1
+        guard let meta = metas.first?.dropFirst(4) else { return }
         if let references = Self.box("iref", in: meta) { readReferences(references) }
         if let items = Self.box("iinf", in: meta) { readTypes(items) }
         if let places = Self.box("iloc", in: meta) {
@@ -148,22 +148,19 @@ struct HEIFTiles {
     private static func forEachBox(
         in bytes: Slice<UnsafeRawBufferPointer>, _ body: (String, Slice<UnsafeRawBufferPointer>) -> Void
     ) {
-        var at = bytes.startIndex
-        while at + 8 <= bytes.endIndex {
-            var size = Int(number(bytes, at: at, size: 4))
-            var header = 8
-            if size == 0 { size = bytes.endIndex - at }
-            if size == 1, at + 16 <= bytes.endIndex, number(bytes, at: at + 8, size: 4) == 0 {
-                (size, header) = (Int(number(bytes, at: at + 12, size: 4)), 16)
-            }
-            guard size >= header, size <= bytes.endIndex - at else { return }
-            body(String(decoding: bytes[(at + 4)..<(at + 8)], as: UTF8.self), bytes[(at + header)..<(at + size)])
-            at += size
+        var rest = bytes
+        while rest.count >= 8 {
+            var fields = FieldReader(rest)
+            var size = fields.number(4)
+            let type = String(decoding: fields.rest.prefix(4), as: UTF8.self)
+            _ = fields.number(4)
+            if size == 0 { size = UInt64(rest.count) }
+            if size == 1 { size = fields.number(8) }
+            let header = rest.count - fields.rest.count
+            guard !fields.isOver, size >= header, size <= rest.count else { return }
+            body(type, rest.prefix(Int(size)).dropFirst(header))
+            rest = rest.dropFirst(Int(size))
         }
-    }
-
-    private static func number(_ bytes: Slice<UnsafeRawBufferPointer>, at: Int, size: Int) -> UInt32 {
-        bytes[at..<(at + size)].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// Numbers that follow each other, most significant byte first; zeros beyond the end.
