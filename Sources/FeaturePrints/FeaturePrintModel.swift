@@ -41,13 +41,8 @@ public final class FeaturePrintModel: Sendable {
     }
 
     package convenience init(contentsOf url: URL, precision: Precision? = nil, simd: SIMDTarget) throws(ModelError) {
-        let data: Data
-        do {
-            data = try Data(contentsOf: url)
-        } catch {
-            throw ModelError(source: url.path, reason: .unreadable((error as NSError).localizedDescription))
-        }
-        try self.init(data, named: url.path, precision: precision, simd: simd)
+        try self.init(
+            contents(ofModelFile: url), named: url.path, precision: precision, simd: simd)
     }
 
     /// Reads a model from the bytes of its file.
@@ -68,22 +63,26 @@ public final class FeaturePrintModel: Sendable {
             let chosen = precision ?? (quantization != nil && simd.hasFastInt8DotProduct ? .int8 : .float32)
             self.precision = chosen
             let background = try ScoreNormalization.Description(of: file.tensors)
-            // Packing the weights takes about as long as hashing the file.
-            let (packed, identity) = concurrently {
+            // Packing the weights takes about as long as the rest.
+            let (packed, rest) = concurrently {
                 Result { () throws(ModelError.Reason) in
                     try Network(
                         graph: file.graph, file: file.tensors, quantization: chosen == .int8 ? quantization : nil)
                 }
             } and: {
-                file.identity(excluding: background?.tensor)
+                Result { () throws(ModelError.Reason) in
+                    (
+                        identity: file.identity(excluding: background?.tensor),
+                        scoreNormalization: try background.map { description throws(ModelError.Reason) in
+                            try ScoreNormalization(description, of: file.tensors, simd: simd)
+                        }
+                    )
+                }
             }
             let network = try packed.get()
             self.network = network
-            self.identity = identity
-            scoreNormalization = try background.map { description throws(ModelError.Reason) in
-                try ScoreNormalization(
-                    description, of: file.tensors, dimension: network.outputDimension, simd: simd)
-            }
+            (identity, scoreNormalization) = try rest.get()
+            try scoreNormalization?.check(dimension: network.outputDimension)
             matchThreshold = file.matchThreshold
             usesLocalFeatures = file.usesLocalFeatures
             writtenBy = file.tensors.metadata[ModelFile.versionKey]

@@ -40,20 +40,23 @@ struct ScoreNormalization: Sendable {
     private let nearest: Int
     private let weight: Double
     private let typicalDistance: Double
+    private let tensor: String
 
     var count: Int { search.matrix.rowCount }
 
-    /// - Throws: `malformed` if a value of the description is out of range; `unusableTensor` if the prints are not unit
-    ///   vectors of the network's output dimension.
-    init(
-        _ description: Description, of file: SafeTensorsFile, dimension: Int, simd: SIMDTarget
-    ) throws(ModelError.Reason) {
+    /// ``check(dimension:)`` has to follow.
+    ///
+    /// - Throws: `malformed` if a value of the description is out of range; `unusableTensor` if there are no prints.
+    init(_ description: Description, of file: SafeTensorsFile, simd: SIMDTarget) throws(ModelError.Reason) {
         let tensor = description.tensor
         guard let shape = file.shape(of: tensor) else {
             throw .unusableTensor(name: tensor, "is named by “\(Self.metadataKey)”, but missing from the file")
         }
-        let count = shape.first ?? 0
-        guard count > 0 else { throw .unusableTensor(name: tensor, "has no prints") }
+        guard shape.first != 0 else { throw .unusableTensor(name: tensor, "has no prints") }
+        guard shape.count == 2, shape[1] > 0 else {
+            throw .unusableTensor(name: tensor, "has the shape \(shape), which is not that of prints")
+        }
+        let (count, dimension) = (shape[0], shape[1])
         guard (1...count).contains(description.nearest), (0...1).contains(description.weight),
             (0...2).contains(description.typical_distance)
         else {
@@ -64,13 +67,23 @@ struct ScoreNormalization: Sendable {
             )
         }
         let values = try file.floats(tensor, shape: [count, dimension])
-        let matrix = PrintMatrix(values, dimension: dimension)
+        self.tensor = tensor
+        search = ExactSearch(PrintMatrix(values, dimension: dimension), simd: simd)
+        (nearest, weight, typicalDistance) = (description.nearest, description.weight, description.typical_distance)
+    }
+
+    /// - Throws: `unusableTensor` if the prints are not unit vectors of the network's output dimension.
+    func check(dimension: Int) throws(ModelError.Reason) {
+        let matrix = search.matrix
+        guard matrix.dimension == dimension else {
+            throw .unusableTensor(
+                name: tensor,
+                "has the shape [\(count), \(matrix.dimension)], but the graph needs [\(count), \(dimension)]")
+        }
         // Half-precision components leave a norm of 1 to within a thousandth.
-        if let row = (0..<count).first(where: { abs(PrintMatrix.squaredNorm(matrix.row($0)) - 1) > 0.01 }) {
+        if let row = (0..<count).first(where: { abs(matrix.squaredNorm(ofRow: $0) - 1) > 0.01 }) {
             throw .unusableTensor(name: tensor, "has a print whose norm is not 1, in row \(row)")
         }
-        search = ExactSearch(matrix, simd: simd)
-        (nearest, weight, typicalDistance) = (description.nearest, description.weight, description.typical_distance)
     }
 
     /// The offset of the threshold for a query with these prints. O(prints · background set · dimension).

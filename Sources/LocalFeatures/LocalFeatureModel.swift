@@ -39,12 +39,7 @@ public final class LocalFeatureModel: Sendable {
     }
 
     package init(contentsOf url: URL, simd: SIMDTarget) throws(ModelError) {
-        let data: Data
-        do {
-            data = try Data(contentsOf: url)
-        } catch {
-            throw ModelError(source: url.path, reason: .unreadable((error as NSError).localizedDescription))
-        }
+        let data = try contents(ofModelFile: url)
         do throws(ModelError.Reason) {
             let file = try SafeTensorsFile(data)
             let description = try Self.description(of: file)

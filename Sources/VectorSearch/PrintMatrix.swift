@@ -61,6 +61,9 @@ public struct PrintMatrix: @unchecked Sendable {
         return UnsafeBufferPointer(start: rows + index * dimension, count: dimension)
     }
 
+    /// The squared norm of a row, summed in double precision. O(1).
+    package func squaredNorm(ofRow index: Int) -> Float { squaredNorms[index] }
+
     /// The squared norm of a row, summed in double precision.
     public static func squaredNorm(_ row: UnsafeBufferPointer<Float>) -> Float {
         Float(row.reduce(0.0) { $0 + Double($1) * Double($1) })

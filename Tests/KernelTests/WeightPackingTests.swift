@@ -15,7 +15,8 @@ struct WeightPackingTests {
         Shape(outputs: 17, inputs: 2, taps: Int(LK_MOST_TAPS)),
     ]
 
-    @Test(arguments: shapes) func agreesWithTheDefinition(shape: Shape) {
+    @Test(arguments: shapes, [LK_FLOAT32, LK_FLOAT16, LK_BFLOAT16, LK_UINT8])
+    func agreesWithTheDefinition(shape: Shape, format: lk_number_format) {
         var random = SeededGenerator(seed: 83)
         let block = Int(LK_CHANNEL_BLOCK)
         var weights = random.floats(shape.outputs * shape.inputs * shape.taps)
@@ -24,19 +25,28 @@ struct WeightPackingTests {
         for index in 0..<length { weights[index] = 0 }
         for index in length..<(2 * length) { weights[index] = Float(index % 255 - 127) / 2 }
         weights[length] = -127
+        let stored = StoredFormat(format).bytes(of: &weights)
+        let rowBytes = length * Int(lk_number_size(format))
 
         let inputBlocks = (shape.inputs + block - 1) / block
         let perBlock = inputBlocks * shape.taps * block * block
         for outputBlock in 0..<((shape.outputs + block - 1) / block) {
             var steps = [Float](repeating: .nan, count: block)
             var packed = [Int8](repeating: 99, count: perBlock)
-            lk_pack_quantized_weights(
-                weights, shape.outputs, shape.inputs, shape.taps, outputBlock, &steps, &packed)
+            var sums = [Int32](repeating: 99, count: block)
+            let outputs = min(shape.outputs - outputBlock * block, block)
+            // One byte further on, so that nothing is aligned.
+            let bytes = [0] + stored[(outputBlock * block * rowBytes)...].prefix(outputs * rowBytes)
+            bytes.withUnsafeBytes {
+                lk_pack_quantized_weights(
+                    $0.baseAddress.map { $0 + 1 }, format, outputs, shape.inputs, shape.taps, &steps, &sums, &packed)
+            }
             for lane in 0..<block {
                 let output = outputBlock * block + lane
                 let row = output < shape.outputs ? weights[(output * length)..<((output + 1) * length)] : []
                 let largest = row.map(abs).max() ?? 0
                 #expect(steps[lane] == (largest > 0 ? largest / 127 : 1))
+                #expect(sums[lane] == row.reduce(0) { $0 + Int32(($1 / steps[lane]).rounded()) })
                 for input in 0..<(inputBlocks * block) {
                     for tap in 0..<shape.taps {
                         let isThere = output < shape.outputs && input < shape.inputs

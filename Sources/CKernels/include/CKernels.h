@@ -457,11 +457,24 @@ bool lk_try_quantized_convolution(const lk_kernels *candidate, const lk_kernels 
 // Pooling of uint8 codes, one block of 16 channels: the largest as codes, the mean in float32.
 void lk_pool_quantized(const lk_pooling *pooling, int32_t row_begin, int32_t row_end);
 
-// Quantizes the float32 weights [output][input][tap] of one block of 16 outputs to int8, each output with the scale
+// The formats of numbers in files, little-endian.
+typedef enum { LK_FLOAT32, LK_FLOAT16, LK_BFLOAT16, LK_UINT8 } lk_number_format;
+
+// The bytes of a number.
+size_t lk_number_size(lk_number_format format);
+
+// Converts numbers, which need not be aligned, to float32; exact.
+void lk_widen(const void *numbers, lk_number_format format, size_t count, float *out);
+
+// Whether all numbers are finite.
+bool lk_are_finite(const void *numbers, lk_number_format format, size_t count);
+
+// Quantizes the weights [output][input][tap] of one block of up to 16 outputs to int8, each output with the scale
 // `steps`, its largest magnitude / 127. `packed` is [input block][tap][4 quads of inputs][16 outputs][4 inputs];
-// outputs and inputs that pad a block are 0. At most LK_MOST_TAPS taps.
-void lk_pack_quantized_weights(const float *weights, size_t outputs, size_t inputs, size_t taps, size_t output_block,
-                               float *steps, int8_t *packed);
+// outputs and inputs that pad a block are 0. `sums` are those of each output's codes. `steps` and `sums` have 16
+// places. At most LK_MOST_TAPS taps.
+void lk_pack_quantized_weights(const void *weights, lk_number_format format, size_t outputs, size_t inputs, size_t taps,
+                               float *steps, int32_t *sums, int8_t *packed);
 
 // The rows that are near any of sixteen queries: `products` has sixteen numbers per row, and a row counts if one of
 // them plus the row's squared norm is at most the query's limit, or not a number. Returns how many were found.

@@ -1,33 +1,60 @@
 // int8 weights in the order in which convolve_quantized reads them. One version for all targets: a model's weights are
 // packed once.
 
-#include <string.h>
-
-#include "CKernels.h"
+#include "../stored_numbers/stored_numbers.h"
 
 enum { BLOCK = LK_CHANNEL_BLOCK, QUAD = 4, LARGEST_CODE = 127, MOST_TAPS = LK_MOST_TAPS };
 
-// The largest magnitude, by comparing bits, which order as the magnitudes do and which a compiler compares in vectors.
-static float largest_magnitude(const float *weights, size_t count) {
+// Magnitudes are compared as bits, which order as they do and which a compiler compares in vectors.
+static int32_t largest_bits(const uint8_t *weights, size_t count) {
     int32_t largest = 0;
     for (size_t i = 0; i < count; i++) {
         int32_t bits;
-        memcpy(&bits, weights + i, sizeof bits);
+        memcpy(&bits, weights + i * sizeof bits, sizeof bits);
         bits &= 0x7FFFFFFF;
         largest = bits > largest ? bits : largest;
     }
-    float result;
-    memcpy(&result, &largest, sizeof result);
-    return result;
+    return largest;
+}
+
+static int16_t largest_half_bits(const uint8_t *weights, size_t count) {
+    int16_t largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        int16_t bits;
+        memcpy(&bits, weights + i * sizeof bits, sizeof bits);
+        bits &= 0x7FFF;
+        largest = bits > largest ? bits : largest;
+    }
+    return largest;
+}
+
+static uint8_t largest_byte(const uint8_t *weights, size_t count) {
+    uint8_t largest = 0;
+    for (size_t i = 0; i < count; i++) largest = weights[i] > largest ? weights[i] : largest;
+    return largest;
+}
+
+static float largest_magnitude(const uint8_t *weights, lk_number_format format, size_t count) {
+    switch (format) {
+    case LK_FLOAT32: return lk_float_of_bits((uint32_t)largest_bits(weights, count));
+    case LK_FLOAT16: return lk_float_of_half((uint16_t)largest_half_bits(weights, count));
+    case LK_BFLOAT16: return lk_float_of_bfloat((uint16_t)largest_half_bits(weights, count));
+    case LK_UINT8: return largest_byte(weights, count);
+    }
+    return 0;
 }
 
 // Rounds to nearest, halves away from zero: adds the largest float below a half, with the sign of the value, and
-// truncates. Exact for the magnitudes up to 127 that occur.
-static void quantize(const float *weights, size_t count, float step, int8_t *codes) {
+// truncates. Exact for the magnitudes up to 127 that occur. Returns the sum of the codes.
+static int32_t quantize(const float *weights, size_t count, float step, int8_t *codes) {
+    int32_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         const float value = weights[i] / step;
-        codes[i] = (int8_t)(int32_t)(value + __builtin_copysignf(0x1.fffffep-2f, value));
+        const int32_t code = (int32_t)(value + __builtin_copysignf(0x1.fffffep-2f, value));
+        codes[i] = (int8_t)code;
+        sum += code;
     }
+    return sum;
 }
 
 // codes[output][input][tap] to packed[tap][quad][output][input in quad].
@@ -42,20 +69,24 @@ static void interleave(const int8_t *codes, size_t taps, int8_t *packed) {
             }
 }
 
-void lk_pack_quantized_weights(const float *weights, size_t outputs, size_t inputs, size_t taps, size_t output_block,
-                               float *steps, int8_t *packed) {
-    const size_t first = output_block * BLOCK, rows = outputs - first < BLOCK ? outputs - first : BLOCK;
-    const float *block = weights + first * inputs * taps;
+void lk_pack_quantized_weights(const void *weights, lk_number_format format, size_t outputs, size_t inputs, size_t taps,
+                               float *steps, int32_t *sums, int8_t *packed) {
+    const size_t size = lk_number_size(format), row_bytes = inputs * taps * size;
+    const uint8_t *bytes = weights;
     for (size_t row = 0; row < BLOCK; row++) {
-        const float largest = row < rows ? largest_magnitude(block + row * inputs * taps, inputs * taps) : 0;
+        const float largest = row < outputs ? largest_magnitude(bytes + row * row_bytes, format, inputs * taps) : 0;
         steps[row] = largest > 0 ? largest / LARGEST_CODE : 1;
+        sums[row] = 0;
     }
+    float numbers[BLOCK * MOST_TAPS];
     int8_t codes[BLOCK * BLOCK * MOST_TAPS];
     for (size_t input = 0; input < inputs; input += BLOCK) {
-        const size_t count = inputs - input < BLOCK ? inputs - input : BLOCK;
-        if (count < BLOCK || rows < BLOCK) memset(codes, 0, BLOCK * BLOCK * taps);
-        for (size_t row = 0; row < rows; row++)
-            quantize(block + (row * inputs + input) * taps, count * taps, steps[row], codes + row * BLOCK * taps);
+        const size_t count = (inputs - input < BLOCK ? inputs - input : BLOCK) * taps;
+        if (count < BLOCK * taps || outputs < BLOCK) memset(codes, 0, BLOCK * BLOCK * taps);
+        for (size_t row = 0; row < outputs; row++) {
+            lk_widen(bytes + row * row_bytes + input * taps * size, format, count, numbers);
+            sums[row] += quantize(numbers, count, steps[row], codes + row * BLOCK * taps);
+        }
         interleave(codes, taps, packed);
         packed += BLOCK * BLOCK * taps;
     }

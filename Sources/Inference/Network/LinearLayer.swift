@@ -30,16 +30,17 @@ struct LinearLayer: Layer {
         let shape = Array(extents.dropLast()) + [outputs]
         _ = try description.elementCount(shape)
         outputShape = TensorShape(extents: shape)
-        let flat = try description.file.floats(linear.weight, shape: [outputs, length])
+        let stored = try description.file.numbers(linear.weight, shape: [outputs, length])
         let biases = try description.file.floats(linear.bias, shape: [outputs])
         let block = TensorShape.channelBlock
         if rows == 1, let parameters = description.quantization?.vector {
             quantized = QuantizedLinear(
-                inputs: length, outputs: outputs, weights: flat, bias: biases, input: parameters)
+                inputs: length, outputs: outputs, weights: stored, bias: biases, input: parameters)
             (weights, bias) = (AlignedFloats(count: 0), AlignedFloats(count: 0))
             return
         }
         quantized = nil
+        let flat = stored.floats
         weights =
             rows == 1
             ? AlignedFloats(padding: flat, to: flat.count)

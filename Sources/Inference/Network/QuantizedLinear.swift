@@ -19,7 +19,7 @@ struct QuantizedLinear: Sendable {
     /// - Parameters:
     ///   - flat: [output][input]
     ///   - input: what the codes of the vector stand for.
-    init(inputs: Int, outputs: Int, weights flat: [Float], bias: [Float], input: QuantizationParameters) {
+    init(inputs: Int, outputs: Int, weights flat: StoredNumbers, bias: [Float], input: QuantizationParameters) {
         (self.inputs, self.outputs, self.input) = (inputs, outputs, input)
         let block = TensorShape.channelBlock
         let blocks = stride(from: 0, to: outputs, by: block).map { first in

@@ -16,7 +16,7 @@ package struct SafeTensorsFile {
     /// The position of the first tensor byte in `data`.
     package let base: Int
     private let tensors: [String: Tensor]
-    private let elements: [String: TensorElement]
+    private let formats: [String: NumberFormat]
 
     /// The largest header that the format allows.
     private static let longestHeader = 100_000_000
@@ -39,7 +39,7 @@ package struct SafeTensorsFile {
         metadata = header.metadata
         tensors = header.tensors
         self.data = data
-        elements = try Self.checked(header.tensors, byteCount: data.count - base)
+        formats = try Self.checked(header.tensors, byteCount: data.count - base)
     }
 
     package func shape(of name: String) -> [Int]? { tensors[name]?.shape }
@@ -53,26 +53,22 @@ package struct SafeTensorsFile {
     ///
     /// - Throws: `unusableTensor` if it is missing, has another shape, or has a value that is not finite.
     package func floats(_ name: String, shape: [Int]) throws(ModelError.Reason) -> [Float] {
-        guard let tensor = tensors[name], let element = elements[name], let range = range(of: name) else {
+        try numbers(name, shape: shape).floats
+    }
+
+    /// The same, not converted yet.
+    func numbers(_ name: String, shape: [Int]) throws(ModelError.Reason) -> StoredNumbers {
+        guard let tensor = tensors[name], let format = formats[name], let range = range(of: name) else {
             throw .unusableTensor(name: name, "is named by the graph, but missing from the file")
         }
         guard tensor.shape == shape else {
             throw .unusableTensor(name: name, "has the shape \(tensor.shape), but the graph needs \(shape)")
         }
-        let floats = data.withUnsafeBytes { element.floats(from: UnsafeRawBufferPointer(rebasing: $0[range])) }
-        if !Self.areFinite(floats), let index = floats.firstIndex(where: { !$0.isFinite }) {
-            throw .unusableTensor(name: name, "has the value \(floats[index]) at position \(index)")
+        let numbers = StoredNumbers(data[range], format: format)
+        if !numbers.areFinite, let (index, value) = numbers.floats.enumerated().first(where: { !$1.isFinite }) {
+            throw .unusableTensor(name: name, "has the value \(value) at position \(index)")
         }
-        return floats
-    }
-
-    /// Whether no exponent has all bits set, which one more would carry into the sign. Vectorized, unlike a search.
-    private static func areFinite(_ floats: [Float]) -> Bool {
-        floats.withUnsafeBufferPointer { floats in
-            var carries: UInt32 = 0
-            for value in floats { carries |= (value.bitPattern & 0x7F80_0000) &+ 0x0080_0000 }
-            return carries & 0x8000_0000 == 0
-        }
+        return numbers
     }
 
     /// The numbers of a tensor of type U8, in row-major order.
@@ -82,7 +78,7 @@ package struct SafeTensorsFile {
         guard let tensor = tensors[name], let range = range(of: name) else {
             throw .unusableTensor(name: name, "is missing from the file")
         }
-        guard elements[name] == .uint8, tensor.shape == shape else {
+        guard formats[name] == .uint8, tensor.shape == shape else {
             throw .unusableTensor(name: name, "is \(tensor.dtype) \(tensor.shape) and not U8 \(shape)")
         }
         return Array(data[range])
@@ -90,14 +86,14 @@ package struct SafeTensorsFile {
 
     private static func checked(
         _ tensors: [String: Tensor], byteCount: Int
-    ) throws(ModelError.Reason) -> [String: TensorElement] {
-        var elements: [String: TensorElement] = [:]
+    ) throws(ModelError.Reason) -> [String: NumberFormat] {
+        var formats: [String: NumberFormat] = [:]
         var ranges: [(range: Range<Int>, name: String)] = []
         for (name, tensor) in tensors.sorted(by: { $0.key < $1.key }) {
-            guard let element = TensorElement(rawValue: tensor.dtype) else {
+            guard let format = NumberFormat(rawValue: tensor.dtype) else {
                 throw .unusableTensor(name: name, "is of type \(tensor.dtype); F32, F16, BF16 and U8 are supported")
             }
-            var size = element.byteCount
+            var size = format.byteCount
             for extent in tensor.shape {
                 let (product, overflow) = size.multipliedReportingOverflow(by: extent)
                 guard extent >= 0, !overflow else {
@@ -114,14 +110,14 @@ package struct SafeTensorsFile {
                 throw .unusableTensor(
                     name: name, "has \(offsets[1] - offsets[0]) bytes, but its shape \(tensor.shape) needs \(size)")
             }
-            elements[name] = element
+            formats[name] = format
             if size > 0 { ranges.append((offsets[0]..<offsets[1], name)) }
         }
         ranges.sort { $0.range.lowerBound < $1.range.lowerBound }
         for (one, next) in zip(ranges, ranges.dropFirst()) where one.range.upperBound > next.range.lowerBound {
             throw .unusableTensor(name: next.name, "overlaps tensor “\(one.name)”")
         }
-        return elements
+        return formats
     }
 }
 

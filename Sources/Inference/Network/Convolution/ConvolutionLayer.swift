@@ -57,26 +57,26 @@ struct ConvolutionLayer: Layer {
             height: window.outputs.height, kernel: convolution.kernel, stride: convolution.stride,
             padding: convolution.padding, dilation: convolution.dilation, groups: groups, relu: relu, isStaged: isStaged
         )
-        let weights = try description.file.floats(
+        let weights = try description.file.numbers(
             convolution.weight,
             shape: [outputs, input.channels / groups, convolution.kernel.height, convolution.kernel.width])
         let bias = try description.file.floats(convolution.bias, shape: [outputs])
         let written = isStaged ? nil : codes?.output
         method =
             if isDepthwise {
-                DepthwiseConvolution(geometry, weights: weights, bias: bias, hasInt8Input: codes?.input != nil)
+                DepthwiseConvolution(geometry, weights: weights.floats, bias: bias, hasInt8Input: codes?.input != nil)
             } else if let parameters = codes?.input {
                 QuantizedConvolution(
                     geometry, weights: weights, bias: bias, input: parameters, residual: codes?.residual,
                     output: written)
             } else if readsImage, let codes {
-                ImageConvolution(geometry, weights: weights, bias: bias, image: codes.image, output: written)
+                ImageConvolution(geometry, weights: weights.floats, bias: bias, image: codes.image, output: written)
             } else if groups > 1 {
-                GroupedConvolution(geometry, weights: weights, bias: bias)
+                GroupedConvolution(geometry, weights: weights.floats, bias: bias)
             } else if codes?.output == nil, WinogradConvolution.isFaster(for: geometry) {
-                WinogradConvolution(geometry, weights: weights, bias: bias)
+                WinogradConvolution(geometry, weights: weights.floats, bias: bias)
             } else {
-                DirectConvolution(geometry, weights: weights, bias: bias, output: written)
+                DirectConvolution(geometry, weights: weights.floats, bias: bias, output: written)
             }
         if isStaged, let parameters = codes?.output {
             staging = StagedOutput(parameters, activation: activation, width: window.outputs.width)

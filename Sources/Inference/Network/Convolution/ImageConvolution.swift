@@ -49,7 +49,7 @@ struct ImageConvolution: ConvolutionMethod {
                     }
                 }
             }
-            return QuantizedWeights.Block(weights: grouped[...], inputs: block)
+            return QuantizedWeights.Block(weights: StoredNumbers(grouped), inputs: block)
         }
         weights = QuantizedWeights(blocks, taps: taps, bias: bias, input: image, residual: nil, output: output)
         hasInt8Output = output != nil

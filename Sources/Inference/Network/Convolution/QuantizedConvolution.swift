@@ -17,7 +17,7 @@ struct QuantizedConvolution: ConvolutionMethod {
     ///   - residual: the same of the residual; nil for a float32 residual, or none.
     ///   - output: the same of the output; nil for float32.
     init(
-        _ geometry: ConvolutionGeometry, weights flat: [Float], bias: [Float], input: QuantizationParameters,
+        _ geometry: ConvolutionGeometry, weights flat: StoredNumbers, bias: [Float], input: QuantizationParameters,
         residual: QuantizationParameters?, output: QuantizationParameters?
     ) {
         self.geometry = geometry
@@ -32,7 +32,10 @@ struct QuantizedConvolution: ConvolutionMethod {
             }
         } else {
             let spans = (0..<geometry.outputBlocks).map { GroupSpan(ofBlock: $0, geometry) }
-            blocks = spans.map { .init(weights: $0.denseWeights(of: flat, geometry)[...], inputs: $0.channels) }
+            let floats = flat.floats
+            blocks = spans.map {
+                .init(weights: StoredNumbers($0.denseWeights(of: floats, geometry)), inputs: $0.channels)
+            }
             self.spans = spans
         }
         weights = QuantizedWeights(

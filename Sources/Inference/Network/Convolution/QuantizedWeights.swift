@@ -11,7 +11,7 @@ struct QuantizedWeights: Sendable {
     /// What a block of outputs reads.
     struct Block: Sendable {
         /// [output][input][tap]
-        let weights: ArraySlice<Float>
+        let weights: StoredNumbers
         let inputs: Int
 
         fileprivate var inputBlocks: Int { (inputs + TensorShape.channelBlock - 1) / TensorShape.channelBlock }
@@ -47,16 +47,11 @@ struct QuantizedWeights: Sendable {
         let (starts, unit) = (offsets, output?.scale ?? 1)
         let sums = concurrentMap(blocks.count, threads: availableThreadCount) { index in
             let each = blocks[index]
-            let start = packed.pointer + starts[index]
-            each.weights.withUnsafeBufferPointer {
+            var sums = [Int32](repeating: 0, count: block)
+            each.weights.withKernelArguments { numbers, format in
                 lk_pack_quantized_weights(
-                    $0.baseAddress, $0.count / (each.inputs * taps), each.inputs, taps, 0,
-                    steps.pointer + index * block, start)
-            }
-            var sums = [Int](repeating: 0, count: block)
-            guard input.zeroPoint > 0 else { return sums }
-            for quad in 0..<(each.inputBlocks * taps * block / 4) {
-                for lane in 0..<(4 * block) { sums[lane / 4] += Int(start[quad * 4 * block + lane]) }
+                    numbers, format, each.weights.count / (each.inputs * taps), each.inputs, taps,
+                    steps.pointer + index * block, &sums, packed.pointer + starts[index])
             }
             return sums
         }
@@ -68,7 +63,8 @@ struct QuantizedWeights: Sendable {
             let scale = steps.pointer[channel] * input.scale / unit
             scales.pointer[channel] = scale
             bias.pointer[channel] =
-                floats[channel] / unit - scale * Float(Int(input.zeroPoint) * sums[channel / block][channel % block])
+                floats[channel] / unit - scale
+                * Float(Int(input.zeroPoint) * Int(sums[channel / block][channel % block]))
                 + zeros
         }
         self.offsets = offsets
