@@ -57,6 +57,43 @@ struct EntityCatalogTests {
         #expect(try await fixture.albums.search(matching: SemanticContentDescriptor(labels: ["…", ""])).isEmpty)
     }
 
+    /// More prints than are scanned at once, and more pages than there are threads: their scans are joined.
+    @Test func manyPagesAtOnceAreThoseOfEachAlone() async throws {
+        let folder = try TemporaryFolder()
+        let indexer = try CatalogIndexer(at: folder.url, thumbnailSide: nil)
+        let model = indexer.model
+        var random = SeededGenerator(seed: 21)
+        func print() -> FeaturePrint {
+            let values = random.floats(model.dimension).map { $0 - 0.5 }
+            let norm = values.reduce(0) { $0 + $1 * $1 }.squareRoot()
+            return FeaturePrint(vector: values.map { $0 / norm }, model: model.identity)
+        }
+        let items = (0..<((1 << 22) / model.dimension + 5)).map {
+            IndexItem(
+                CatalogEntity(id: "a\($0)", type: "album", title: "Album", attributes: ["year": "2001"]),
+                image: .print(print()))
+        }
+        _ = try await indexer.run(over: items).report()
+        let albums = EntityCatalog<Album>(try Catalog(at: folder.url), type: "album")
+        let queries = (0..<40).map { index in
+            SearchQuery(prints: (0...(index % 4)).map { _ in print() }, maxDistance: .unlimited)
+        }
+        func pages(of query: SearchQuery) async throws -> [[String]] {
+            let first = try await albums.page(of: query, count: 4)
+            return try await [first.entities, albums.page(of: query, count: 4, after: first.next).entities]
+                .map { $0.map(\.id) }
+        }
+        var alone: [[[String]]] = []
+        for query in queries { alone.append(try await pages(of: query)) }
+        let together = try await withThrowingTaskGroup(of: (Int, [[String]]).self) { group in
+            for (index, query) in queries.enumerated() { group.addTask { (index, try await pages(of: query)) } }
+            return try await group.reduce(into: [Int: [[String]]]()) { $0[$1.0] = $1.1 }
+        }
+        for index in queries.indices {
+            #expect(together[index] == alone[index] && Set(alone[index].joined()).count == 8, "query \(index)")
+        }
+    }
+
     @Test func aQueryTakesTheDistanceThatTheModelRecommendsForIt() async throws {
         let fixture = try EntityFixture([EntityFixture.row(0)])
         let model = fixture.catalog.model

@@ -52,7 +52,7 @@ struct VerifiedQueryTests {
             let query = try await fixture.albums.query(
                 for: SemanticContentDescriptor(labels: labels, pixelBuffer: SampleImage.blocks(seed: seed)),
                 maxDistance: .atMost(maxDistance))
-            let all = try query.ranking(in: fixture.catalog, filter: filter, limit: 50, after: nil)
+            let all = try await query.ranking(in: fixture.catalog, filter: filter, limit: 50, after: nil)
             #expect(!all.isEmpty && all.map(\.cursor.sortKey) == all.map(\.cursor.sortKey).sorted())
             for cursor in [nil] + all.map({ Optional($0.cursor) }) {
                 let expected =
@@ -60,7 +60,7 @@ struct VerifiedQueryTests {
                         all.suffix(from: all.firstIndex { $0.cursor == cursor }! + 1)
                     } ?? all[...]
                 for (limit, fewMatches) in [(50, 1000), (50, 1), (3, 1), (1, 1)] {
-                    let found = try query.ranking(
+                    let found = try await query.ranking(
                         in: fixture.catalog, filter: filter, limit: limit, after: cursor, fewMatches: fewMatches)
                     #expect(found == Array(expected.prefix(limit)), "\(labels), \(limit), \(fewMatches)")
                 }

@@ -30,7 +30,7 @@ extension Catalog {
     }
 
     /// The same on the catalog's executor, and in one pass over the prints with other searches where that is faster.
-    func joinedRanking(
+    package func joinedRanking(
         of query: CatalogQuery, limit: Int, bounds: MatchBounds, filter: CatalogFilter, after cursor: SearchCursor?,
         excluding excluded: Set<Int64> = []
     ) async throws -> [RankedEntity] {

@@ -28,6 +28,7 @@ extension Catalog {
             }
         }
         filtered.withLock { $0 = current }
-        return current.rows
+        // Of all rows a search needs no list, and may be joined with others.
+        return current.rows == [0..<matrix.rowCount] ? nil : current.rows
     }
 }

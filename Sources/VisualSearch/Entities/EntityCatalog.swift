@@ -126,12 +126,10 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try Task.checkCancellation()
         let filter = ownFilter.and(filter)
         // One more than the page, to know whether there is another.
-        let (ranked, stored) = try await catalog.reading {
-            let ranked = try query.ranking(in: catalog, filter: filter, limit: max(0, count) + 1, after: cursor)
-            try Task.checkCancellation()
-            return (ranked, try catalog.records(for: ranked.prefix(max(0, count)).map(\.key), withThumbnails: true))
-        }
+        let ranked = try await query.ranking(in: catalog, filter: filter, limit: max(0, count) + 1, after: cursor)
+        try Task.checkCancellation()
         let shown = ranked.prefix(max(0, count))
+        let stored = try await catalog.reading { try catalog.records(for: shown.map(\.key), withThumbnails: true) }
         let results = shown.compactMap { place in
             stored[place.key].flatMap { entity($0) }.map { SearchPage<Entity>.Result(entity: $0, place: place) }
         }
@@ -146,12 +144,10 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         of query: SearchQuery, by keys: [FacetKey], filter: CatalogFilter = CatalogFilter()
     ) async throws -> [Facet] {
         let filter = ownFilter.and(filter)
-        return try await catalog.reading {
-            // All results: none is farther down than there are entities.
-            let ranked = try query.ranking(in: catalog, filter: filter, limit: max(1, catalog.count), after: nil)
-            try Task.checkCancellation()
-            return try catalog.facets(of: ranked.map(\.key), by: keys)
-        }
+        // All results: none is farther down than there are entities.
+        let ranked = try await query.ranking(in: catalog, filter: filter, limit: max(1, catalog.count), after: nil)
+        try Task.checkCancellation()
+        return try await catalog.reading { try catalog.facets(of: ranked.map(\.key), by: keys) }
     }
 
     // MARK: By ids and text

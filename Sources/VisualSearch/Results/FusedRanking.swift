@@ -24,7 +24,10 @@ struct FusedRanking {
     func first(_ count: Int) throws -> [RankedKey] {
         let near =
             try query.prints.isEmpty
-            ? [] : query.found(in: catalog, filter: filter, limit: fewMatches, after: nil)
+            ? []
+            : query.withinLimit(
+                catalog.ranking(
+                    of: query.catalogQuery(in: catalog), limit: fewMatches, bounds: .none, filter: filter, after: nil))
         try Task.checkCancellation()
         let ranking = try near.count < fewMatches ? merged(near, count) : streamed(count)
         return Array(ranking.sorted { $0.isBefore($1) }.filter { isAfterCursor($0) }.prefix(count))
@@ -88,7 +91,7 @@ struct FusedRanking {
         guard !query.verified.isEmpty else { return [] }
         let keys = Set(query.verified.map(\.key))
         let labelCounts = labeled.filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.count }
-        return try within(
+        return try query.withinLimit(
             catalog.ranking(
                 of: query.catalogQuery(in: catalog), limit: keys.count, bounds: .none, filter: filter, after: nil,
                 among: .only(keys.sorted()))
@@ -103,7 +106,7 @@ struct FusedRanking {
                 - query.score(
                     distance: pixels.effectiveDistance(squaredDistance: squaredDistance), labelCount: labelCount)
         }
-        return try within(
+        return try query.withinLimit(
             catalog.ranking(
                 of: pixels, limit: count, bounds: .none, filter: filter, after: start(sortKey), among: keys)
         ).map { ranked($0.key, $0, labelCount: labelCount) }
@@ -135,7 +138,7 @@ struct FusedRanking {
         while found.count < count, start < rest.count {
             try Task.checkCancellation()
             let part = rest[start..<min(rest.count, start + length)]
-            let near = try within(
+            let near = try query.withinLimit(
                 catalog.ranking(
                     of: pixels, limit: part.count, bounds: .none, filter: filter, after: nil,
                     among: .only(part.map(\.key).sorted())))
@@ -145,9 +148,5 @@ struct FusedRanking {
             (start, length) = (part.endIndex, length * 4)
         }
         return found
-    }
-
-    private func within(_ places: [RankedEntity]) -> [RankedEntity] {
-        Array(places.prefix { $0.effectiveDistance <= query.limit })
     }
 }

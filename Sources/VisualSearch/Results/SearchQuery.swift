@@ -79,30 +79,34 @@ public struct SearchQuery: Sendable, Hashable {
         return 1 - (1 - pixels) * (1 - words / 2)
     }
 
-    /// The first `count` entities of the ranking, or of what follows `cursor` in it.
+    /// The first `count` entities of the ranking, or of what follows `cursor` in it; by pixels alone in one pass over
+    /// the prints with other searches where that is faster.
     ///
     /// - Parameter fewMatches: with fewer pixel matches than this, labels are looked up for all of them; the ranking is
     ///   the same for any number.
     package func ranking(
         in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?,
         fewMatches: Int = 1000
-    ) throws -> [RankedKey] {
+    ) async throws -> [RankedKey] {
         guard !isEmpty, count > 0 else { return [] }
-        let query = resolved(in: catalog)
-        return labels.isEmpty
-            ? try query.pixelRanking(in: catalog, filter: filter, limit: count, after: cursor)
-            : try FusedRanking(
-                query: query, catalog: catalog, filter: filter, cursor: cursor, fewMatches: fewMatches
-            ).first(count)
-    }
-
-    /// Without labels the order is that of the distances, however many there are.
-    private func pixelRanking(
-        in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
-    ) throws -> [RankedKey] {
-        try found(in: catalog, filter: filter, limit: count, after: cursor).map { place in
+        guard labels.isEmpty else {
+            return try await catalog.reading {
+                try FusedRanking(
+                    query: resolved(in: catalog), catalog: catalog, filter: filter, cursor: cursor,
+                    fewMatches: fewMatches
+                ).first(count)
+            }
+        }
+        let (query, pixels) = try await catalog.reading {
+            let query = resolved(in: catalog)
+            return (query, try query.catalogQuery(in: catalog))
+        }
+        // Without labels the order is that of the distances, however many there are.
+        return try await query.withinLimit(
+            catalog.joinedRanking(of: pixels, limit: count, bounds: .none, filter: filter, after: cursor)
+        ).map { place in
             RankedKey(
-                score: score(distance: place.effectiveDistance, labelCount: 0),
+                score: query.score(distance: place.effectiveDistance, labelCount: 0),
                 distance: Double(place.squaredDistance.squareRoot()),
                 cursor: SearchCursor(sortKey: place.sortKey, key: place.key))
         }
@@ -118,13 +122,9 @@ public struct SearchQuery: Sendable, Hashable {
             verified: verified ?? self.verified, isVerified: isVerified, candidates: [])
     }
 
-    /// The entities that the pixels found within the limit, surest first.
-    func found(
-        in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?
-    ) throws -> [RankedEntity] {
-        let ranked = try catalog.ranking(
-            of: catalogQuery(in: catalog), limit: count, bounds: .none, filter: filter, after: cursor)
-        return Array(ranked.prefix { $0.effectiveDistance <= limit })
+    /// The entities of a ranking, surest first, that are within the maximum distance.
+    func withinLimit(_ ranked: [RankedEntity]) -> [RankedEntity] {
+        Array(ranked.prefix { $0.effectiveDistance <= limit })
     }
 }
 
