@@ -78,6 +78,7 @@ let package = Package(
                 .linkedLibrary("lcms2", .when(traits: ["ColorManagement"])),
             ]),
         .target(name: "CKernels"),
+        .target(name: "CMappedFiles"),
         .target(name: "Compute", dependencies: ["CKernels", "COpenSSL"]),
         .target(name: "Imaging", dependencies: ["CImageCodecs", "CKernels", "Compute"]),
         .target(name: "VectorSearch", dependencies: ["CKernels", "Compute"]),
@@ -94,8 +95,9 @@ let package = Package(
         .target(
             name: "Catalogs",
             dependencies: [
-                "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures", "VectorSearch",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "CMappedFiles", "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures",
+                "VectorSearch", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .target(name: "VisualSearch", dependencies: ["Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging"]),
         .target(

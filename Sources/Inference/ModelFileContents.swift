@@ -17,11 +17,13 @@ package func contents(ofModelFile url: URL) throws(ModelError) -> Data {
 private func dataOnHugePages(_ url: URL) -> Data? {
     #if os(Linux)
         let hugePage = 2 << 20
+        var status = stat()
+        // Opening a pipe, to see that it is one, would disturb who writes to it.
+        guard stat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > hugePage,
+        guard fstat(descriptor, &status) == 0, (hugePage...largestFile).contains(status.st_size),
             let memory = aligned_alloc(hugePage, (status.st_size + hugePage - 1) / hugePage * hugePage)
         else { return nil }
         // Failing to get them is harmless.
@@ -42,3 +44,6 @@ private func dataOnHugePages(_ url: URL) -> Data? {
         nil
     #endif
 }
+
+/// Sparse files may say that they have any size.
+private let largestFile = 1 << 40

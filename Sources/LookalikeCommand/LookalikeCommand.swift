@@ -1,6 +1,7 @@
 import ArgumentParser
 import Compute
 import Foundation
+import Lookalike
 
 @main
 struct LookalikeCommand: AsyncParsableCommand {
@@ -27,6 +28,7 @@ struct LookalikeCommand: AsyncParsableCommand {
 
     static func main() async {
         StandardStreams.prepare()
+        Catalog.handleShortenedFiles()
         AddressSpace.check()
         if let argument = RawArguments.firstInvalid {
             exit(withError: ValidationError("“\(argument)” is not UTF-8. Rename the file or folder."))

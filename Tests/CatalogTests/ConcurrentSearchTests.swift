@@ -13,18 +13,32 @@ struct ConcurrentSearchTests {
     private final class GatedExecutor: TaskExecutor {
         private let queue = DispatchQueue(label: "gated")
         private let key = DispatchSpecificKey<Bool>()
+        private let enqueued = Atomic(0)
+        private let begun = Atomic(0)
+        private let isOpen = Atomic(false)
+        private let beforeJob: @Sendable (Int) -> Void
 
-        init() {
+        var jobCount: Int { enqueued.load(ordering: .relaxed) }
+
+        /// - Parameter beforeJob: gets the number of the job, from 1 on.
+        init(beforeJob: @escaping @Sendable (Int) -> Void = { _ in }) {
+            self.beforeJob = beforeJob
             queue.setSpecific(key: key, value: true)
             queue.suspend()
         }
 
-        func open() { queue.resume() }
+        func open() { if !isOpen.exchange(true, ordering: .relaxed) { queue.resume() } }
+        // A suspended queue must not be released.
+        deinit { open() }
         var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
         func enqueue(_ job: consuming ExecutorJob) {
             let job = UnownedJob(job)
-            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+            enqueued.add(1, ordering: .relaxed)
+            queue.async {
+                self.beforeJob(self.begun.add(1, ordering: .relaxed).newValue)
+                job.runSynchronously(on: self.asUnownedTaskExecutor())
+            }
         }
     }
 
@@ -60,23 +74,71 @@ struct ConcurrentSearchTests {
         #expect(timings.stages.isEmpty)
     }
 
+    private static func print(of model: FeaturePrintModel, _ random: inout SeededGenerator) -> FeaturePrint {
+        let values = random.floats(model.dimension).map { $0 - 0.5 }
+        let norm = values.reduce(0) { $0 + $1 * $1 }.squareRoot()
+        return FeaturePrint(vector: values.map { $0 / norm }, model: model.identity)
+    }
+
+    /// A catalog of more prints than are scanned at once.
+    private static func indexPrints(in folder: URL, _ random: inout SeededGenerator) async throws -> FeaturePrintModel {
+        let indexer = try CatalogIndexer(at: folder, thumbnailSide: nil)
+        let items = (0..<((1 << 22) / indexer.model.dimension + 10)).map {
+            IndexItem(CatalogEntity(id: "e\($0)"), image: .print(print(of: indexer.model, &random)))
+        }
+        _ = try await indexer.run(over: items).report()
+        return indexer.model
+    }
+
+    /// Searches that have begun when another program cuts a file throw; the others find what they found before.
+    @Test(arguments: ["prints.matrix", "features.lists"])
+    func aFileThatIsCutDuringSearchesIsAnError(name: String) async throws {
+        #expect(Catalog.handleShortenedFiles() && Catalog.handleShortenedFiles())
+        let folder = try TemporaryFolder()
+        var random = SeededGenerator(seed: 31)
+        _ = try await Self.indexPrints(in: folder.url, &random)
+        let images = (0..<(availableProcessorCount + 2)).map { CoverFixture.cover($0) }
+        for (index, image) in images.enumerated() {
+            let item = IndexItem(CatalogEntity(id: "cover \(index)"), image: .pixels(image))
+            try await CatalogIndexer(at: folder.url).upsert(item)
+        }
+        func search(_ catalog: Catalog, _ image: PixelBuffer) async throws -> [CatalogMatch] {
+            try await catalog.search(matching: image, limit: 3, bounds: .none, crops: .whole)
+        }
+        var expected: [[CatalogMatch]] = []
+        let first = try Catalog(at: folder.url)
+        for image in images { expected.append(try await search(first, image)) }
+        #expect(expected.enumerated().allSatisfy { $1.first?.id == "cover \($0)" && $1.first?.outline != nil })
+        let file = folder.file(name).path
+        var failures = 0
+        // Each search is a job until its scan, the scans are joined in one that follows, and a job for each goes on.
+        for job in (images.count - 1)...(images.count + 3) {
+            let executor = GatedExecutor { if $0 == job { truncate(file, 4096) } }
+            let catalog = try Catalog(at: folder.url, executor: executor)
+            let searches = images.map { image in Task { try await search(catalog, image) } }
+            while executor.jobCount < images.count { await Task.yield() }
+            executor.open()
+            for (task, expected) in zip(searches, expected) {
+                do {
+                    #expect(try await task.value == expected, "cut before job \(job)")
+                } catch let error as CatalogError {
+                    failures += 1
+                    #expect("\(error)".contains("\(name) was changed by another program"), "\(error)")
+                }
+            }
+            for (image, expected) in zip(images, expected) { #expect(try await search(catalog, image) == expected) }
+        }
+        #expect(failures > 0)
+    }
+
     /// More entities than are scanned at once, and more searches than there are threads: their scans are joined.
     @Test func manySearchesAtOnceFindWhatEachFindsAlone() async throws {
         let folder = try TemporaryFolder()
-        let indexer = try CatalogIndexer(at: folder.url, thumbnailSide: nil)
-        let model = indexer.model
         var random = SeededGenerator(seed: 12)
-        func print() -> FeaturePrint {
-            let values = random.floats(model.dimension).map { $0 - 0.5 }
-            let norm = values.reduce(0) { $0 + $1 * $1 }.squareRoot()
-            return FeaturePrint(vector: values.map { $0 / norm }, model: model.identity)
-        }
-        let count = (1 << 22) / model.dimension + 10
-        let items = (0..<count).map { IndexItem(CatalogEntity(id: "e\($0)"), image: .print(print())) }
-        _ = try await indexer.run(over: items).report()
+        let model = try await Self.indexPrints(in: folder.url, &random)
         let catalog = try Catalog(at: folder.url)
         let queries = try (0..<40).map { index in
-            try catalog.query(for: (0...(index % 5)).map { _ in print() })
+            try catalog.query(for: (0...(index % 5)).map { _ in Self.print(of: model, &random) })
         }
         var alone: [[CatalogMatch]] = []
         for query in queries { alone.append(try await catalog.search(query, limit: 7, bounds: .none)) }

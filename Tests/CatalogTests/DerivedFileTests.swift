@@ -107,6 +107,24 @@ struct DerivedFileTests {
         #expect(catalog.count == 4)
     }
 
+    @Test func pagesThatAFileHasLostAreZerosAndNeverBelievedAgain() throws {
+        #expect(Catalog.handleShortenedFiles())
+        let folder = try TemporaryFolder()
+        let url = try folder.write(Data(repeating: 7, count: 100_000), to: "file")
+        var file = MappedFile(url)
+        let bytes = try #require(file?.bytes)
+        #expect(bytes.allSatisfy { $0 == 7 } && file?.isUnchanged == true)
+        #expect(truncate(url.path, 50_000) == 0)
+        #expect(file?.isUnchanged == false)
+        // The rest of its last page is zeros anyway.
+        #expect(bytes.prefix(50_000).allSatisfy { $0 == 7 } && bytes.dropFirst(50_000).allSatisfy { $0 == 0 })
+        // As large as before, but what was read was not what is there.
+        try FileHandle(forWritingTo: url).write(contentsOf: Data(repeating: 7, count: 100_000))
+        #expect(file?.isUnchanged == false)
+        file = nil
+        #expect(MappedFile(url)?.isUnchanged == true)
+    }
+
     /// What is taken over from an earlier file and what is added give the same bytes as a file made from the database.
     @Test func filesAreTheSameHoweverTheyCameAbout() async throws {
         let fixture = try CoverFixture(count: 5)

@@ -20,11 +20,13 @@ struct WeightPackingTests {
         var random = SeededGenerator(seed: 83)
         let block = Int(LK_CHANNEL_BLOCK)
         var weights = random.floats(shape.outputs * shape.inputs * shape.taps)
-        // An output without weights, one whose largest is negative, and halves, which are rounded away from zero.
+        // An output without weights, one whose largest is negative, with halves, which are rounded away from zero, and
+        // one whose step would be subnormal.
         let length = shape.inputs * shape.taps
         for index in 0..<length { weights[index] = 0 }
         for index in length..<(2 * length) { weights[index] = Float(index % 255 - 127) / 2 }
         weights[length] = -127
+        for index in (2 * length)..<(3 * length) { weights[index] = 100 * .leastNormalMagnitude }
         let stored = StoredFormat(format).bytes(of: &weights)
         let rowBytes = length * Int(lk_number_size(format))
 
@@ -33,7 +35,7 @@ struct WeightPackingTests {
         for outputBlock in 0..<((shape.outputs + block - 1) / block) {
             var steps = [Float](repeating: .nan, count: block)
             var packed = [Int8](repeating: 99, count: perBlock)
-            var sums = [Int32](repeating: 99, count: block)
+            var sums = [Int64](repeating: 99, count: block)
             let outputs = min(shape.outputs - outputBlock * block, block)
             // One byte further on, so that nothing is aligned.
             let bytes = [0] + stored[(outputBlock * block * rowBytes)...].prefix(outputs * rowBytes)
@@ -45,8 +47,8 @@ struct WeightPackingTests {
                 let output = outputBlock * block + lane
                 let row = output < shape.outputs ? weights[(output * length)..<((output + 1) * length)] : []
                 let largest = row.map(abs).max() ?? 0
-                #expect(steps[lane] == (largest > 0 ? largest / 127 : 1))
-                #expect(sums[lane] == row.reduce(0) { $0 + Int32(($1 / steps[lane]).rounded()) })
+                #expect(steps[lane] == (largest >= 127 * .leastNormalMagnitude ? largest / 127 : 1))
+                #expect(sums[lane] == row.reduce(0) { $0 + Int64(($1 / steps[lane]).rounded()) })
                 for input in 0..<(inputBlocks * block) {
                     for tap in 0..<shape.taps {
                         let isThere = output < shape.outputs && input < shape.inputs

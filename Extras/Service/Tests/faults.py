@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails system calls of the service while a client changes a catalog, one at a time, and checks what is left.
 
-    faults.py .build/release/lookalike-serve --library .build-fuzz/faults.so [--sample 40]
+    faults.py .build/release/lookalike-serve --library .build-fuzz/faults.so [--sample 40] [--jobs 2]
 
 A change may be answered with an error, and must not end the service (malloc excepted: without memory Swift ends the
 process). When a single call fails, later changes succeed again without a restart. After a restart all that was answered
@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from running_service import CATALOG, COVERS, ROOT, Service
@@ -120,33 +122,36 @@ def main():
     parser.add_argument("--library", type=Path, required=True)
     parser.add_argument("--sample", type=int, help="this many faults in all")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="services that run at once")
     options = parser.parse_args()
     options.library = options.library.resolve()
     options.command = options.command or options.program.parent / "lookalike"
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-service-faults-"))
-    base, folder, count = scratch / "base", scratch / "catalogs", scratch / "count"
+    base = scratch / "base"
     service = Service(options.program, base)
     assert service.send("PUT", CATALOG)[0] == 201 and change(service, BEFORE, {}) == 0
     service.end(15)
 
     def trial(fault):
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(base, folder)
-        return problem(options, folder, fault, count)
+        """What problem() returns, and the file with the number of calls."""
+        place = scratch / str(threading.get_ident())
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(base, place / "catalogs")
+        return *problem(options, place / "catalogs", fault, place / "count"), place / "count"
 
     faults = []
     for kind in FAULTS:
-        found, failed = trial(kind)
+        found, failed, count = trial(kind)
         assert found is None and not failed, (kind.call, found)
         faults += kind.each(count)
     trials = drawn(faults, options.sample, options.seed)
     findings, failures = 0, 0
-    for fault in trials:
-        found, failed = trial(fault)
-        failures += failed
-        if found:
-            findings += 1
-            print(f"{fault}: {found}", flush=True)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for fault, (found, failed, _) in zip(trials, pool.map(trial, trials), strict=True):
+            failures += failed
+            if found:
+                findings += 1
+                print(f"{fault}: {found}", flush=True)
     shutil.rmtree(scratch)
     print(
         f"{len(trials)} of {len(faults)} faults of the service: {failures} made a change or the start fail,"

@@ -474,7 +474,7 @@ bool lk_are_finite(const void *numbers, lk_number_format format, size_t count);
 // outputs and inputs that pad a block are 0. `sums` are those of each output's codes. `steps` and `sums` have 16
 // places. At most LK_MOST_TAPS taps.
 void lk_pack_quantized_weights(const void *weights, lk_number_format format, size_t outputs, size_t inputs, size_t taps,
-                               float *steps, int32_t *sums, int8_t *packed);
+                               float *steps, int64_t *sums, int8_t *packed);
 
 // The rows that are near any of sixteen queries: `products` has sixteen numbers per row, and a row counts if one of
 // them plus the row's squared norm is at most the query's limit, or not a number. Returns how many were found.

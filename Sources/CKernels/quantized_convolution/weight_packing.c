@@ -1,6 +1,8 @@
 // int8 weights in the order in which convolve_quantized reads them. One version for all targets: a model's weights are
 // packed once.
 
+#include <float.h>
+
 #include "../stored_numbers/stored_numbers.h"
 
 enum { BLOCK = LK_CHANNEL_BLOCK, QUAD = 4, LARGEST_CODE = 127, MOST_TAPS = LK_MOST_TAPS };
@@ -70,12 +72,13 @@ static void interleave(const int8_t *codes, size_t taps, int8_t *packed) {
 }
 
 void lk_pack_quantized_weights(const void *weights, lk_number_format format, size_t outputs, size_t inputs, size_t taps,
-                               float *steps, int32_t *sums, int8_t *packed) {
+                               float *steps, int64_t *sums, int8_t *packed) {
     const size_t size = lk_number_size(format), row_bytes = inputs * taps * size;
     const uint8_t *bytes = weights;
     for (size_t row = 0; row < BLOCK; row++) {
         const float largest = row < outputs ? largest_magnitude(bytes + row * row_bytes, format, inputs * taps) : 0;
-        steps[row] = largest > 0 ? largest / LARGEST_CODE : 1;
+        // Smaller weights, which do nothing, have codes of 0: their step would be subnormal, or 0.
+        steps[row] = largest >= LARGEST_CODE * FLT_MIN ? largest / LARGEST_CODE : 1;
         sums[row] = 0;
     }
     float numbers[BLOCK * MOST_TAPS];

@@ -5,6 +5,7 @@
 // A loop per format, so that each is vectorized: a network has millions of numbers.
 void lk_widen(const void *numbers, lk_number_format format, size_t count, float *out) {
     const uint8_t *bytes = numbers;
+    if (count == 0) return;
     switch (format) {
     case LK_FLOAT32: memcpy(out, bytes, count * sizeof *out); break;
     case LK_FLOAT16:

@@ -104,6 +104,8 @@ extension Catalog {
         try cancellation.check()
         let compared = try search.compareRectified(
             verified.values.sorted { $0.key < $1.key }, in: analyzed.image, timings: timings)
+        try matrix.checkIsUnchanged(in: folder)
+        try lists.checkIsUnchanged(in: folder)
         return CatalogQuery(
             prints: embedded.prints, matchThreshold: embedded.matchThreshold, verified: compared, isVerified: true,
             candidates: candidates, scan: scan)

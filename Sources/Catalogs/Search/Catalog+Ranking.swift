@@ -26,7 +26,7 @@ extension Catalog {
                 toAnyOf: query.prints.map(\.vector), k: plan.k, among: plan.allowed, after: plan.last,
                 cancellation: cancellation)
         try cancellation.check()
-        return plan.ranking(with: found, bounds: bounds)
+        return try plan.ranking(with: found, bounds: bounds, in: folder)
     }
 
     /// The same on the catalog's executor, and in one pass over the prints with other searches where that is faster.
@@ -40,11 +40,11 @@ extension Catalog {
                     let plan = try rankingPlan(
                         of: query, limit: limit, filter: filter, after: cursor, excluding: excluded)
                 else { return [] }
-                if let known = plan.known { return plan.ranking(with: known, bounds: bounds) }
+                if let known = plan.known { return try plan.ranking(with: known, bounds: bounds, in: folder) }
                 let found = try await nearest(
                     toAnyOf: query.prints, k: plan.k, in: plan.matrix, among: plan.allowed, after: plan.last,
                     cancellation: cancellation)
-                return plan.ranking(with: found, bounds: bounds)
+                return try plan.ranking(with: found, bounds: bounds, in: folder)
             }
         }
     }
@@ -128,12 +128,15 @@ private struct RankingPlan {
     /// The rows to find, if the query's first stage found them already.
     var known: [Neighbor]? { last == nil ? scan?.nearest(k, in: matrix, among: allowed) : nil }
 
-    func ranking(with found: [Neighbor], bounds: MatchBounds) -> [RankedEntity] {
+    func ranking(
+        with found: [Neighbor], bounds: MatchBounds, in folder: CatalogFolder
+    ) throws(CatalogError) -> [RankedEntity] {
         let verifiedKeys = Set(verified.map(\.key))
         var ranked = verified.filter { !excluded.contains($0.key) }
         ranked += found.map { confidence.place(key: matrix.key($0.row), squaredDistance: $0.squaredDistance) }
             .filter { !verifiedKeys.contains($0.key) && !excluded.contains($0.key) }
         ranked.sort { ($0.sortKey, $0.key) < ($1.sortKey, $1.key) }
+        try matrix.checkIsUnchanged(in: folder)
         if let cursor { ranked.removeAll { ($0.sortKey, $0.key) <= (cursor.sortKey, cursor.key) } }
         // Of a ranking that mixes verified entities with others, those within a distance are not the first.
         return Array(ranked.lazy.filter { bounds.contains($0, threshold: threshold) }.prefix(limit))

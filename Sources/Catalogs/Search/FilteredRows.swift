@@ -27,6 +27,7 @@ extension Catalog {
                     filter: filter, revision: matrix.header.revision, metadataRevision: metadataRevision, rows: rows)
             }
         }
+        try matrix.checkIsUnchanged(in: folder)
         filtered.withLock { $0 = current }
         // Of all rows a search needs no list, and may be joined with others.
         return current.rows == [0..<matrix.rowCount] ? nil : current.rows

@@ -30,6 +30,14 @@ protocol DerivedFile: Sendable {
 extension DerivedFile {
     var header: DerivedFileHeader { contents.header }
 
+    /// - Throws: ``CatalogError`` if another program changed the file, or its disk failed: what was read may be zeros.
+    func checkIsUnchanged(in folder: CatalogFolder) throws(CatalogError) {
+        guard contents.file.isUnchanged else {
+            throw folder.error(
+                .damaged("\(Self.format.name) was changed by another program while it was read, or its disk failed"))
+        }
+    }
+
     /// Maps a file; nil if it is missing, or its header or its size is invalid.
     init?(_ url: URL) {
         guard let file = MappedFile(url), let contents = DerivedContents(file, as: Self.format) else { return nil }

@@ -99,20 +99,27 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
     private func replace(reusing earlier: File?) throws(CatalogError) {
         removeLeftovers()
         // Damage is not taken over.
-        let earlier = earlier.flatMap { $0.contents.file.isWhole && $0.contents.isIntact ? $0 : nil }
+        let earlier = earlier.flatMap { $0.contents.file.isUnchanged && $0.contents.isIntact ? $0 : nil }
         let suffix = "\(getpid())-\(UInt32.random(in: 0 ... .max)).part"
         let temporary = folder.url.appendingPathComponent("\(File.format.name).\(suffix)")
+        var isUsable = true
         do {
             try folder.mappingErrors {
                 var output = try DerivedOutput.file(temporary, folder: folder)
                 try database.reader.read { db in try write(db, reusing: earlier, to: &output) }
-                guard rename(temporary.path, url.path) == 0 else {
+                // What was taken over may be zeros then.
+                isUsable = earlier?.contents.file.isUnchanged ?? true
+                guard !isUsable || rename(temporary.path, url.path) == 0 else {
                     throw folder.error(.unwritable(String(cString: strerror(errno))))
                 }
             }
         } catch {
             unlink(temporary.path)
             throw error
+        }
+        guard isUsable else {
+            unlink(temporary.path)
+            return try replace(reusing: nil)
         }
     }
 

@@ -18,6 +18,10 @@ struct FileStamp: Equatable, Sendable {
     init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init(_ status: stat) {
         size = Int64(status.st_size)
         #if canImport(Darwin)
             let time = status.st_mtimespec

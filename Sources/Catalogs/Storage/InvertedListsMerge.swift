@@ -42,7 +42,10 @@ struct InvertedListsMerge {
         for word in 0..<(builder.offsets.count - 1) {
             var next = Int(builder.offsets[word])
             let end = Int(builder.offsets[word + 1])
-            for index in Int(earlier.offsets[word])..<Int(earlier.offsets[word + 1]) {
+            let (first, last) = (earlier.offsets[word], earlier.offsets[word + 1])
+            // Of a file that another program changes, offsets may be anything; the result is then not used.
+            let known = first <= last && last <= earlier.entities.count ? Int(first)..<Int(last) : 0..<0
+            for index in known {
                 let entity = Int(earlier.entities[index])
                 guard entity < earlier.moved.count, earlier.moved[entity] >= 0 else { continue }
                 let position = earlier.moved[entity]

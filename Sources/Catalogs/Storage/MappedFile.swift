@@ -1,19 +1,23 @@
+import CMappedFiles
 import Compute
 import Foundation
 
 /// The bytes of a derived file: mapped into memory, or private to this process where no file can be written.
 ///
 /// Unchecked: the bytes are never written once the object exists. The package replaces files by renaming and never
-/// changes or shortens one in place. Another program that shortens the file makes ``isWhole`` false.
-final class MappedFile: @unchecked Sendable {
-    let bytes: UnsafeRawBufferPointer
+/// changes or shortens one in place. Where another program does, ``isUnchanged`` is false.
+package final class MappedFile: @unchecked Sendable {
+    package let bytes: UnsafeRawBufferPointer
     /// Open as long as the file is mapped; nil for private memory.
     private let descriptor: Int32?
+    /// By which the handler of ``Catalog/handleShortenedFiles()`` knows the mapping; -1 for private memory.
+    private let mapping: Int32
+    private let stamp: FileStamp
     /// Which file it is; nil for private memory.
     let identity: FileIdentity?
 
     /// Nil if the file is missing or empty. O(1): pages are read on demand.
-    init?(_ url: URL) {
+    package init?(_ url: URL) {
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         var status = stat()
@@ -25,26 +29,29 @@ final class MappedFile: @unchecked Sendable {
         }
         bytes = UnsafeRawBufferPointer(start: base, count: count)
         identity = FileIdentity(status)
+        stamp = FileStamp(status)
         self.descriptor = descriptor
+        mapping = lk_add_mapping(base, count)
     }
 
     init(_ memory: PrivateMemory) {
         bytes = memory.release()
-        (descriptor, identity) = (nil, nil)
+        (descriptor, identity, mapping, stamp) = (nil, nil, -1, .inMemory)
     }
 
     deinit {
         guard let descriptor else { return free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
+        lk_remove_mapping(mapping)
         munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
         close(descriptor)
     }
 
-    /// Whether the file still has all bytes that are mapped: reading beyond the end of a file that another program
-    /// shortened raises SIGBUS.
-    var isWhole: Bool {
+    /// Whether the file is as it was when it was mapped, and no page was missing when it was read. Beyond the end of a
+    /// file that another program shortened there are zeros, or SIGBUS (``Catalog/handleShortenedFiles()``).
+    package var isUnchanged: Bool {
         guard let descriptor else { return true }
         var status = stat()
-        return fstat(descriptor, &status) == 0 && status.st_size >= off_t(bytes.count)
+        return !lk_has_missing_pages(mapping) && fstat(descriptor, &status) == 0 && FileStamp(status) == stamp
     }
 
     /// The elements in a range of bytes.

@@ -16,10 +16,10 @@ final class OpenDerivedFile<File: DerivedFile>: Sendable {
         state = Mutex(State(file: try store.open()))
     }
 
-    /// The newest file, whole at this moment.
+    /// The newest file, unchanged at this moment.
     ///
-    /// Call it before each scan. Another program that shortens the file during a scan still ends the process with
-    /// SIGBUS; the package itself never does so.
+    /// Call it before each scan, and ``DerivedFile/checkIsUnchanged(in:)`` afterwards: another program may change the
+    /// file meanwhile.
     func current() throws(CatalogError) -> File {
         let result: Result<File, CatalogError> = state.withLock { state in
             Result { () throws(CatalogError) -> File in
@@ -32,7 +32,7 @@ final class OpenDerivedFile<File: DerivedFile>: Sendable {
                         state.rejected = found
                     }
                 }
-                if !state.file.contents.file.isWhole { state = State(file: try store.open()) }
+                if !state.file.contents.file.isUnchanged { state = State(file: try store.open()) }
                 return state.file
             }
         }

@@ -21,13 +21,14 @@ public struct InvertedLists: @unchecked Sendable {
 
     /// Wraps memory that `owner` keeps and nobody writes.
     ///
-    /// - Precondition: offsets ascend from 0 to the number of signatures, of which there are as many as of `images`.
+    /// - Precondition: there are as many signatures as `images`, and at least one offset. Offsets ascend from 0 to that
+    ///   number; where they do not, the result is arbitrary.
     public init(
         offsets: UnsafeBufferPointer<UInt64>, signatures: UnsafeBufferPointer<UInt64>,
         images: UnsafeBufferPointer<UInt32>,
         featureCounts: UnsafeBufferPointer<UInt16>, owner: AnyObject
     ) {
-        precondition(signatures.count == images.count && offsets.last.map(Int.init) == signatures.count)
+        precondition(signatures.count == images.count && !offsets.isEmpty)
         self.offsets = offsets
         self.signatures = signatures
         self.images = images
@@ -94,8 +95,10 @@ public struct InvertedLists: @unchecked Sendable {
         let kernels = query.kernels.table
         var found: [lk_hamming] = []
         for entry in query.entries {
-            let list = Int(offsets[Int(entry.word)])..<Int(offsets[Int(entry.word) + 1])
-            guard !list.isEmpty else { continue }
+            let (start, end) = (offsets[Int(entry.word)], offsets[Int(entry.word) + 1])
+            // Of a file that another program changed since it was opened, offsets may be anything.
+            guard start < end, end <= signatures.count else { continue }
+            let list = Int(start)..<Int(end)
             if found.count < list.count { found = Array(repeating: lk_hamming(), count: list.count) }
             let count = kernels.hamming_within(
                 entry.signature, signatures.baseAddress.map { $0 + list.lowerBound }, list.count,

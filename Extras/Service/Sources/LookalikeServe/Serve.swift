@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Lookalike
 import LookalikeService
 import Metrics
 import PrometheusMetrics
@@ -89,6 +90,7 @@ struct Serve: AsyncParsableCommand {
     var logLevel: String?
 
     func run() async throws {
+        Catalog.handleShortenedFiles()
         let (configuration, level) = try await configuration()
         LoggingSystem.bootstrap { label in
             var handler = StreamLogHandler.standardError(label: label)

@@ -47,7 +47,7 @@ struct QuantizedWeights: Sendable {
         let (starts, unit) = (offsets, output?.scale ?? 1)
         let sums = concurrentMap(blocks.count, threads: availableThreadCount) { index in
             let each = blocks[index]
-            var sums = [Int32](repeating: 0, count: block)
+            var sums = [Int64](repeating: 0, count: block)
             each.weights.withKernelArguments { numbers, format in
                 lk_pack_quantized_weights(
                     numbers, format, each.weights.count / (each.inputs * taps), each.inputs, taps,
