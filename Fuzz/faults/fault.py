@@ -13,6 +13,8 @@ class Fault:
     is_lasting: bool
     # Which call fails, from 1 on; for 0 none does, and they are counted.
     number: int = 0
+    # How many calls fail unless all later ones do.
+    length: int = 1
 
     def environment(self, library, folder, count):
         """The variables that faults.c reads. `count` gets the number of calls on the files of `folder`."""
@@ -26,6 +28,8 @@ class Fault:
         }
         if self.is_lasting:
             values["FAULT_ALL"] = "1"
+        elif self.length > 1:
+            values["FAULT_LENGTH"] = str(self.length)
         if self.call == "malloc":
             # Swift ends the process, as expected; its report of that takes seconds.
             values["SWIFT_BACKTRACE"] = "enable=no"
@@ -36,7 +40,7 @@ class Fault:
         return [replace(self, number=number) for number in range(1, int(count.read_text()) + 1)]
 
     def __str__(self):
-        lasting = " and all later ones" if self.is_lasting else ""
+        lasting = " and all later ones" if self.is_lasting else f" and {self.length - 1} more" * (self.length > 1)
         return f"{self.call} {self.number}{lasting}, {errno.errorcode[self.code]}"
 
 

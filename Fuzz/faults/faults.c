@@ -3,6 +3,7 @@
 //     FAULT_FOLDER   the folder, an absolute path
 //     FAULT_CALL     write, fsync, rename, truncate, unlink, open, mmap or malloc
 //     FAULT_NUMBER   which call of it fails, from 1 on; later ones fail too if FAULT_ALL is set
+//     FAULT_LENGTH   how many calls fail from there on, 1 without it
 //     FAULT_ERROR    the errno to fail with
 //     FAULT_COUNT    a file that gets the number of calls when the process ends
 //     FAULT_RECORD   a file that gets every change of the folder, for power_loss.py
@@ -30,7 +31,7 @@
 enum { DESCRIPTORS = 1024, LARGE = 4096 };
 
 static const char *folder, *call, *count_file;
-static long wanted;
+static long wanted, length;
 static int code, all, record = -1;
 static atomic_long calls;
 static atomic_bool watched[DESCRIPTORS];
@@ -51,6 +52,7 @@ __attribute__((constructor)) static void begin(void) {
     call = getenv("FAULT_CALL");
     count_file = getenv("FAULT_COUNT");
     wanted = getenv("FAULT_NUMBER") ? atol(getenv("FAULT_NUMBER")) : 0;
+    length = getenv("FAULT_LENGTH") ? atol(getenv("FAULT_LENGTH")) : 1;
     code = getenv("FAULT_ERROR") ? atoi(getenv("FAULT_ERROR")) : EIO;
     all = getenv("FAULT_ALL") != NULL;
     const char *path = getenv("FAULT_RECORD");
@@ -71,11 +73,11 @@ static bool is_watched(int descriptor) {
     return descriptor >= 0 && descriptor < DESCRIPTORS && atomic_load(&watched[descriptor]);
 }
 
-// Whether this call is the one to fail.
+// Whether this call is one to fail.
 static bool fails(const char *name) {
     if (!call || strcmp(call, name) != 0) return false;
     const long number = atomic_fetch_add(&calls, 1) + 1;
-    return wanted > 0 && (number == wanted || (all && number > wanted));
+    return wanted > 0 && number >= wanted && (all || number < wanted + length);
 }
 
 // One record: the operation, the length of the path, of a second path or of data, an offset, and both.

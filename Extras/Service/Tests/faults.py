@@ -4,11 +4,12 @@
     faults.py .build/release/lookalike-serve --library .build-fuzz/faults.so [--sample 40] [--jobs 2]
 
 A change may be answered with an error, and must not end the service (malloc excepted: without memory Swift ends the
-process). When a single call fails, later changes succeed again without a restart. After a restart all that was answered
+process). When the calls have failed, later changes succeed again without a restart. After a restart all that was answered
 is there, nothing is there in part, and the catalog is intact. The library is Fuzz/faults/faults.c, built.
 """
 
 import argparse
+import errno
 import http.client
 import json
 import shutil
@@ -22,7 +23,7 @@ from pathlib import Path
 from running_service import CATALOG, COVERS, ROOT, Service
 
 sys.path.insert(0, str(ROOT / "Fuzz/faults"))
-from fault import FAULTS, drawn  # noqa: E402
+from fault import FAULTS, Fault, drawn  # noqa: E402
 
 JSON = "application/json"
 
@@ -52,6 +53,8 @@ CHANGES = [
     put("c", "c1", 6),
 ]
 LAST = put("z", "z1", 7)
+# A disk that has space again after a while.
+FULL_FOR_A_WHILE = Fault("write", errno.ENOSPC, False, length=40)
 
 
 def change(service, changes, allowed):
@@ -82,7 +85,8 @@ def problem(options, folder, fault, count):
     try:
         if service.port:
             errors = change(service, CHANGES, allowed)
-            if change(service, [LAST], allowed) and not fault.is_lasting:
+            # Each attempt takes some of the calls that fail.
+            if not fault.is_lasting and all(change(service, [LAST], allowed) for _ in range(fault.length)):
                 service.end(9)
                 return "a change failed long after the call", True
     except (OSError, http.client.HTTPException, AssertionError) as error:
@@ -140,21 +144,26 @@ def main():
         return *problem(options, place / "catalogs", fault, place / "count"), place / "count"
 
     faults = []
-    for kind in FAULTS:
+    for kind in [*FAULTS, FULL_FOR_A_WHILE]:
         found, failed, count = trial(kind)
         assert found is None and not failed, (kind.call, found)
         faults += kind.each(count)
     trials = drawn(faults, options.sample, options.seed)
-    findings, failures = 0, 0
+    tried, findings, failures = 0, 0, 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        for fault, (found, failed, _) in zip(trials, pool.map(trial, trials), strict=True):
-            failures += failed
-            if found:
-                findings += 1
-                print(f"{fault}: {found}", flush=True)
+        try:
+            for fault, (found, failed, _) in zip(trials, pool.map(trial, trials), strict=True):
+                tried += 1
+                failures += failed
+                if found:
+                    findings += 1
+                    print(f"{fault}: {found}", flush=True)
+        except KeyboardInterrupt:
+            # Long runs may be cut short, and still say what they did.
+            pool.shutdown(cancel_futures=True)
     shutil.rmtree(scratch)
     print(
-        f"{len(trials)} of {len(faults)} faults of the service: {failures} made a change or the start fail,"
+        f"{tried} of {len(faults)} faults of the service: {failures} made a change or the start fail,"
         f" {findings} findings (seed {options.seed})"
     )
     sys.exit(findings > 0)

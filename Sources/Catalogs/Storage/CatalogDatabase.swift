@@ -40,9 +40,15 @@ struct CatalogDatabase: Sendable {
             (url.scheme, url.path, url.query) = ("file", folder.database.path, query)
             return url.string ?? folder.database.path
         }
+        func shared() throws -> any DatabaseReader {
+            try probed(DatabasePool(path: folder.database.path, configuration: readOnly))
+        }
         do {
-            return try probed(DatabasePool(path: folder.database.path, configuration: readOnly))
+            return try shared()
         } catch let error as DatabaseError where error.isOfUnwritableLog {
+            // Connections of a process share the log's index. One that only reads it would keep the process from
+            // writing, so a failure that has passed by now must not lead to one.
+            if let reader = try? shared() { return reader }
             if let reader = try? probed(DatabasePool(path: address("readonly_shm=1"), configuration: readOnly)) {
                 return reader
             }

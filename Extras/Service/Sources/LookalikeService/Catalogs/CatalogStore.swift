@@ -116,8 +116,12 @@ final class CatalogStore: Sendable {
 
     private func open(_ name: CatalogName, indexer: CatalogIndexer? = nil) async throws -> ServedCatalog {
         let url = url(of: name)
-        let served = ServedCatalog(
-            name: name, catalog: try await Self.migrated(url), writer: CatalogWriter(url: url, indexer: indexer))
+        // A catalog that was opened where its log could not be written stays one that only reads: the next request opens
+        // it again, since the disk may have space by then.
+        let writer = CatalogWriter(url: url, indexer: indexer) { [weak self] in
+            self?.served.withLock { $0[name] = nil }
+        }
+        let served = ServedCatalog(name: name, catalog: try await Self.migrated(url), writer: writer)
         self.served.withLock { $0[name] = served }
         return served
     }

@@ -20,6 +20,8 @@ actor CatalogWriter {
     }
 
     private let url: URL
+    /// Called when the catalog cannot be opened for writing, as on a full disk.
+    private let onUnwritable: @Sendable () -> Void
     private var indexer: CatalogIndexer?
     private var waiting: [Change] = []
     private var isWriting = false
@@ -31,9 +33,10 @@ actor CatalogWriter {
     /// No more puts are added to a commit that has as many entities.
     private static let largestBatch = 512
 
-    init(url: URL, indexer: CatalogIndexer? = nil) {
+    init(url: URL, indexer: CatalogIndexer? = nil, onUnwritable: @escaping @Sendable () -> Void) {
         self.url = url
         self.indexer = indexer
+        self.onUnwritable = onUnwritable
     }
 
     /// Adds an entity, or replaces it. It is durable and searchable when this returns.
@@ -145,11 +148,20 @@ actor CatalogWriter {
     private func openIndexer() async throws -> CatalogIndexer {
         if let indexer { return indexer }
         let url = url
-        let hasLocalFeatures = try await computing { try Catalog(at: url).hasLocalFeatures }
-        let opened = try await computing { try CatalogIndexer(at: url, localFeatures: hasLocalFeatures) }
-        indexer = opened
-        return opened
+        do {
+            let hasLocalFeatures = try await computing { try Catalog(at: url).hasLocalFeatures }
+            let opened = try await computing { try CatalogIndexer(at: url, localFeatures: hasLocalFeatures) }
+            indexer = opened
+            return opened
+        } catch let error as CatalogError {
+            if error.isUnwritable { onUnwritable() }
+            throw error
+        }
     }
+}
+
+extension CatalogError {
+    fileprivate var isUnwritable: Bool { if case .unwritable = reason { true } else { false } }
 }
 
 extension Result where Failure == any Error {
