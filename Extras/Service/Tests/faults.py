@@ -85,8 +85,8 @@ def problem(options, folder, fault, count):
     try:
         if service.port:
             errors = change(service, CHANGES, allowed)
-            # Each attempt takes some of the calls that fail.
-            if not fault.is_lasting and all(change(service, [LAST], allowed) for _ in range(fault.length)):
+            # The first attempt may be what fails, and each takes some of the calls that do.
+            if not fault.is_lasting and all(change(service, [LAST], allowed) for _ in range(fault.length + 1)):
                 service.end(9)
                 return "a change failed long after the call", True
     except (OSError, http.client.HTTPException, AssertionError) as error:
