@@ -26,6 +26,11 @@ struct IndexCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The long side of the thumbnails in the catalog; 0 for none.", valueName: "pixels"))
     var thumbnails = CatalogIndexer.defaultThumbnailSide
 
+    @Option(
+        help: ArgumentHelp(
+            "Refuse images with more megapixels; 268 by default. Decoding may take 4 MB for each.", valueName: "count"))
+    var maxMegapixels: Double?
+
     @OptionGroup var jobs: JobsOption
 
     @Flag(help: "Remove entities whose image no longer exists.")
@@ -48,6 +53,9 @@ struct IndexCommand: ParsableCommand {
 
     func validate() throws {
         if !(0...4096).contains(thumbnails) { throw ValidationError("--thumbnails must be between 0 and 4096.") }
+        if let maxMegapixels, !(0...4294).contains(maxMegapixels) {
+            throw ValidationError("--max-megapixels must be between 0 and 4294.")
+        }
     }
 
     func run() throws {
@@ -57,7 +65,8 @@ struct IndexCommand: ParsableCommand {
             throw NoImages(input: input)
         }
         let indexer = try model.openIndexer(
-            at: catalog.url, thumbnailSide: thumbnails == 0 ? nil : thumbnails, localFeatures: localFeatures)
+            at: catalog.url, thumbnailSide: thumbnails == 0 ? nil : thumbnails, localFeatures: localFeatures,
+            limits: maxMegapixels.map { DecodingOptions(maximumMegapixels: $0) } ?? DecodingOptions())
         if localFeatures == nil, !indexer.extractsLocalFeatures, !indexer.model.usesLocalFeatures {
             StandardError.print(
                 "note: no local features, because the model “\(indexer.model.identity.name.escaped)” is imported: "

@@ -83,11 +83,12 @@ struct ModelOptions: ParsableArguments {
     }
 
     func openIndexer(
-        at url: URL, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide, localFeatures: Bool? = nil
+        at url: URL, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide, localFeatures: Bool? = nil,
+        limits: DecodingOptions = DecodingOptions()
     ) throws -> CatalogIndexer {
         try CatalogIndexer(
             at: url, model: loadIfNamed(), precision: precision.choice, thumbnailSide: thumbnailSide,
-            localFeatures: localFeatures)
+            localFeatures: localFeatures, limits: limits)
     }
 }
 

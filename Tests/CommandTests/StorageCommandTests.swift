@@ -42,6 +42,19 @@ struct StorageCommandTests {
 
     private static func lines(_ result: Command.Result) -> [Substring] { result.output.split(separator: "\n") }
 
+    @Test func imagesWithMoreMegapixelsAreRefusedAndTheOthersIndexed() throws {
+        let folder = try TemporaryFolder()
+        let images = try Self.images(2, in: folder)
+        try folder.write(SampleImage.blocks(seed: 9, width: 20, height: 20).pngData(), to: "images/small.png")
+        let index = ["index", images, "--catalog", folder.file("catalog").path]
+        let result = try Command.run(index + ["--max-megapixels", "0.03"])
+        #expect(result.status == 3 && result.output.contains("1 added"), "\(result)")
+        #expect(result.errors.contains("i1.png: has 200×160 pixels, more than the limit of 30000"), "\(result)")
+        #expect(try Command.run(index + ["--max-megapixels", "0.04"]).output.contains("2 added"))
+        let wrong = try Command.run(index + ["--max-megapixels", "5000"])
+        #expect(wrong.status == 64 && wrong.errors.contains("--max-megapixels must be between 0 and 4294."))
+    }
+
     @Test(.enabled(if: canRunUnprivileged)) func aReaderWithoutWriteAccess() throws {
         let folder = try TemporaryFolder()
         chmod(folder.url.path, 0o755)

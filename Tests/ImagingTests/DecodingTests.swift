@@ -118,6 +118,17 @@ struct DecodingTests {
         #expect(refused?.reason == .tooManyPixels(width: 65_500, height: 65_500, limit: 1 << 28))
     }
 
+    @Test func limitsInMegapixelsLeaveRoomForThem() {
+        let defaults = DecodingOptions()
+        let more = DecodingOptions(maximumMegapixels: 600)
+        #expect(more.maximumPixelCount == 600_000_000)
+        #expect(more.maximumMemory == 2_400_000_000 && more.maximumByteCount == 2_400_000_000)
+        #expect(more.maximumSide == defaults.maximumSide && more.maximumScanCount == defaults.maximumScanCount)
+        let fewer = DecodingOptions(maximumMegapixels: 0.01)
+        #expect(fewer.maximumPixelCount == 10_000)
+        #expect(fewer.maximumMemory == defaults.maximumMemory && fewer.maximumByteCount == defaults.maximumByteCount)
+    }
+
     private static func reason(_ data: Data, _ options: DecodingOptions = DecodingOptions()) -> ImageError.Reason? {
         do { _ = try PixelBuffer(decoding: data, options: options) } catch { return error.reason }
         return nil

@@ -4,8 +4,8 @@
     faults.py .build/release/lookalike-serve --library .build-fuzz/faults.so [--sample 40] [--jobs 2]
 
 A change may be answered with an error, and must not end the service (malloc excepted: without memory Swift ends the
-process). When the calls have failed, later changes succeed again without a restart. After a restart all that was answered
-is there, nothing is there in part, and the catalog is intact. The library is Fuzz/faults/faults.c, built.
+process). Once no call fails any more, changes succeed again without a restart. After a restart all that was answered is
+there, nothing is there in part, and the catalog is intact. The library is Fuzz/faults/faults.c, built.
 """
 
 import argparse

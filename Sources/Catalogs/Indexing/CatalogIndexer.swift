@@ -44,12 +44,13 @@ public final class CatalogIndexer: Sendable {
     ///   - localFeatures: whether to extract local features, which verify matches. Indexing is faster without them, and
     ///     the images that are indexed then are found by their prints alone. By default they are extracted if the
     ///     model uses them (``FeaturePrintModel/usesLocalFeatures``) or the catalog has some already.
+    ///   - limits: which images are refused as too large; its needed sizes are the indexer's.
     ///   - executor: where asynchronous methods compute; `ComputeExecutor.shared` by default.
     /// - Throws: ``CatalogError``.
     public init(
         at url: URL, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
         thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide,
-        localFeatures: Bool? = nil, executor: (any TaskExecutor)? = nil
+        localFeatures: Bool? = nil, limits: DecodingOptions = DecodingOptions(), executor: (any TaskExecutor)? = nil
     ) throws {
         self.executor = executor ?? ComputeExecutor.shared
         let folder = CatalogFolder(url: url)
@@ -78,7 +79,8 @@ public final class CatalogIndexer: Sendable {
             try wantsLocalFeatures
             ? Self.localFeatureModel(of: database, writer).map { LocalFeatureExtractor($0) } : nil
         extractsLocalFeatures = extractor != nil
-        reader = ItemReader(model: self.model, thumbnailSide: thumbnailSide.map { max(1, $0) }, extractor: extractor)
+        reader = ItemReader(
+            model: self.model, thumbnailSide: thumbnailSide.map { max(1, $0) }, limits: limits, extractor: extractor)
         self.folder = folder
         self.database = database
         self.writer = writer

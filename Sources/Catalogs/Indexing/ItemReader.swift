@@ -9,6 +9,8 @@ struct ItemReader: Sendable {
     let model: FeaturePrintModel
     /// The long side of thumbnails in pixels; nil for none.
     let thumbnailSide: Int?
+    /// What is decoded at most.
+    let limits: DecodingOptions
     /// Nil where no local features are wanted.
     let extractor: LocalFeatureExtractor?
 
@@ -137,7 +139,8 @@ struct ItemReader: Sendable {
 
     /// Decodes no more of a large JPEG file than the print, the thumbnail and the local features need.
     private var decodingOptions: DecodingOptions {
-        var options = model.decodingOptions
+        var options = limits
+        options.neededSize = model.decodingOptions.neededSize
         options.neededLongSide = thumbnailSide
         if extractor != nil, let needed = options.neededSize {
             // Features are detected in larger images than this; 1.5 times as many pixels are decoded anyway.

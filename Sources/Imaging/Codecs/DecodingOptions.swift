@@ -57,6 +57,18 @@ public struct DecodingOptions: Sendable {
         self.neededLongSide = neededLongSide
     }
 
+    /// Options that admit larger images than the defaults do, such as scans of paintings, or refuse more of them.
+    ///
+    /// Files and memory may have four bytes for each of the pixels, if that is more than the defaults.
+    ///
+    /// - Parameter maximumMegapixels: millions of pixels, 0...4,294, as many as two sides of 65,535 have.
+    public init(maximumMegapixels: Double) {
+        precondition((0...4294).contains(maximumMegapixels), "\(maximumMegapixels) is not in 0...4294")
+        self.init(maximumPixelCount: Int(maximumMegapixels * 1e6))
+        maximumMemory = max(maximumMemory, 4 * maximumPixelCount)
+        maximumByteCount = max(maximumByteCount, 4 * maximumPixelCount)
+    }
+
     /// The eighths to decode at. Powers of two alone: libjpeg-turbo has SIMD code for those.
     func eighths(width: Int, height: Int) -> UInt32 {
         guard neededSize != nil || neededLongSide != nil else { return 8 }

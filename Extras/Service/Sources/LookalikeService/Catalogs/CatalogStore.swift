@@ -116,8 +116,8 @@ final class CatalogStore: Sendable {
 
     private func open(_ name: CatalogName, indexer: CatalogIndexer? = nil) async throws -> ServedCatalog {
         let url = url(of: name)
-        // A catalog that was opened where its log could not be written stays one that only reads: the next request opens
-        // it again, since the disk may have space by then.
+        // A catalog that was opened where its log could not be written stays one that only reads. The next request
+        // opens it again, since the disk may have space by then.
         let writer = CatalogWriter(url: url, indexer: indexer) { [weak self] in
             self?.served.withLock { $0[name] = nil }
         }
