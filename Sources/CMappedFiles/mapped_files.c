@@ -12,8 +12,8 @@
 
 enum { MOST_MAPPINGS = 4096 };
 
-// The handler may read a place while another thread changes it; it takes no lock, and sees by the version that what it
-// read is of no use: it is odd during a change.
+// A seqlock: the version is odd while the place changes. The handler takes no lock, and skips a place whose version is
+// odd or has changed.
 typedef struct {
     atomic_uint version;
     // 0 if the place is free.
@@ -64,7 +64,7 @@ static bool map_zeros(uintptr_t start, size_t length) {
 #endif
 }
 
-// The thread that reads a mapping keeps it, so that it is there while this runs.
+// The thread that reads holds the mapping, so it cannot be unmapped meanwhile.
 static bool fill(uintptr_t address) {
     for (int i = 0; i < MOST_MAPPINGS; i++) {
         place *place = &places[i];
@@ -85,9 +85,10 @@ static void pass_on(int number, siginfo_t *info, void *context, bool is_fault) {
     if (previous.sa_flags & SA_SIGINFO) {
         previous.sa_sigaction(number, info, context);
     } else if (previous.sa_handler == SIG_DFL || (previous.sa_handler == SIG_IGN && is_fault)) {
-        // Ends the process when this returns: the signal is blocked until then. A fault cannot be ignored.
+        // A fault cannot be ignored: its instruction runs again and ends the process. A signal that was sent is sent
+        // again, and arrives when this returns.
         signal(number, SIG_DFL);
-        raise(number);
+        if (!is_fault) raise(number);
     } else if (previous.sa_handler != SIG_IGN) {
         previous.sa_handler(number);
     }
@@ -95,11 +96,13 @@ static void pass_on(int number, siginfo_t *info, void *context, bool is_fault) {
 
 static void handle(int number, siginfo_t *info, void *context) {
     const int error = errno;
-    bool is_missing_page = info->si_code == BUS_ADRERR;
-#ifdef BUS_MCEERR_AR
+    bool is_missing_page = info->si_code == BUS_ADRERR, is_fault = info->si_code > 0;
+#ifdef __linux__
     is_missing_page |= info->si_code == BUS_MCEERR_AR;
+    // A memory error that no instruction has met yet.
+    is_fault &= info->si_code != BUS_MCEERR_AO;
 #endif
-    if (!is_missing_page || !fill((uintptr_t)info->si_addr)) pass_on(number, info, context, is_missing_page);
+    if (!is_missing_page || !fill((uintptr_t)info->si_addr)) pass_on(number, info, context, is_fault);
     errno = error;
 }
 

@@ -12,13 +12,13 @@ package func contents(ofModelFile url: URL) throws(ModelError) -> Data {
     }
 }
 
-/// A large file in memory that has a page per 2 MB, where the kernel has such: it takes half the time to read, most of
-/// which goes into the first access to each page. Nil if that is impossible or the file is not a large one.
+/// Reads a large file into memory of 2 MB pages, where the kernel has them: most of the time goes into page faults. Nil
+/// if that is not possible, or the file is small.
 private func dataOnHugePages(_ url: URL) -> Data? {
     #if os(Linux)
         let hugePage = 2 << 20
         var status = stat()
-        // Opening a pipe, to see that it is one, would disturb who writes to it.
+        // Before it is opened: opening a FIFO would disturb its writer.
         guard stat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

@@ -28,7 +28,8 @@ struct IndexCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse images with more megapixels; 268 by default. Decoding may take 4 MB for each.", valueName: "count"))
+            "Refuse images of more than this many megapixels; 268 by default. Decoding may take 12 MB per megapixel.",
+            valueName: "megapixels"))
     var maxMegapixels: Double?
 
     @OptionGroup var jobs: JobsOption
@@ -53,8 +54,8 @@ struct IndexCommand: ParsableCommand {
 
     func validate() throws {
         if !(0...4096).contains(thumbnails) { throw ValidationError("--thumbnails must be between 0 and 4096.") }
-        if let maxMegapixels, !(0...4294).contains(maxMegapixels) {
-            throw ValidationError("--max-megapixels must be between 0 and 4294.")
+        if let maxMegapixels, !(maxMegapixels > 0 && maxMegapixels <= 4294) {
+            throw ValidationError("--max-megapixels must be above 0, and at most 4294.")
         }
     }
 

@@ -28,7 +28,7 @@ struct LookalikeCommand: AsyncParsableCommand {
 
     static func main() async {
         StandardStreams.prepare()
-        Catalog.handleShortenedFiles()
+        Catalog.handleTruncatedFiles()
         AddressSpace.check()
         if let argument = RawArguments.firstInvalid {
             exit(withError: ValidationError("“\(argument)” is not UTF-8. Rename the file or folder."))

@@ -90,10 +90,10 @@ struct ConcurrentSearchTests {
         return indexer.model
     }
 
-    /// Searches that have begun when another program cuts a file throw; the others find what they found before.
+    /// Searches that have begun when another program truncates a file throw; the others find what they found before.
     @Test(arguments: ["prints.matrix", "features.lists"])
-    func aFileThatIsCutDuringSearchesIsAnError(name: String) async throws {
-        #expect(Catalog.handleShortenedFiles() && Catalog.handleShortenedFiles())
+    func searchesThrowWhenAFileIsTruncatedMeanwhile(name: String) async throws {
+        #expect(Catalog.handleTruncatedFiles() && Catalog.handleTruncatedFiles())
         let folder = try TemporaryFolder()
         var random = SeededGenerator(seed: 31)
         _ = try await Self.indexPrints(in: folder.url, &random)
@@ -120,7 +120,7 @@ struct ConcurrentSearchTests {
             executor.open()
             for (task, expected) in zip(searches, expected) {
                 do {
-                    #expect(try await task.value == expected, "cut before job \(job)")
+                    #expect(try await task.value == expected, "truncated before job \(job)")
                 } catch let error as CatalogError {
                     failures += 1
                     #expect("\(error)".contains("\(name) was changed by another program"), "\(error)")

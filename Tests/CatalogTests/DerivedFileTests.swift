@@ -107,8 +107,8 @@ struct DerivedFileTests {
         #expect(catalog.count == 4)
     }
 
-    @Test func pagesThatAFileHasLostAreZerosAndNeverBelievedAgain() throws {
-        #expect(Catalog.handleShortenedFiles())
+    @Test func truncatedPagesReadAsZerosAndTheFileStaysChanged() throws {
+        #expect(Catalog.handleTruncatedFiles())
         let folder = try TemporaryFolder()
         let url = try folder.write(Data(repeating: 7, count: 100_000), to: "file")
         var file = MappedFile(url)

@@ -118,14 +118,16 @@ struct DecodingTests {
         #expect(refused?.reason == .tooManyPixels(width: 65_500, height: 65_500, limit: 1 << 28))
     }
 
-    @Test func limitsInMegapixelsLeaveRoomForThem() {
+    @Test func aLimitInMegapixelsRaisesTheByteLimits() {
         let defaults = DecodingOptions()
         let more = DecodingOptions(maximumMegapixels: 600)
         #expect(more.maximumPixelCount == 600_000_000)
-        #expect(more.maximumMemory == 2_400_000_000 && more.maximumByteCount == 2_400_000_000)
+        #expect(more.maximumMemory == 7_200_000_000 && more.maximumByteCount == 4_800_000_000)
         #expect(more.maximumSide == defaults.maximumSide && more.maximumScanCount == defaults.maximumScanCount)
         let fewer = DecodingOptions(maximumMegapixels: 0.01)
-        #expect(fewer.maximumPixelCount == 10_000)
+        #expect(
+            fewer.maximumPixelCount == 10_000 && DecodingOptions(maximumMegapixels: 2.01).maximumPixelCount == 2_010_000
+        )
         #expect(fewer.maximumMemory == defaults.maximumMemory && fewer.maximumByteCount == defaults.maximumByteCount)
     }
 

@@ -27,7 +27,7 @@ struct StoredNumberTests {
         #expect(floats[count] == 7)
     }
 
-    @Test func everyHalfAndBfloatIsFiniteOrNot() {
+    @Test func nonFiniteHalvesAndBfloatsAreFound() {
         for code in 0...UInt16.max {
             var codes = [UInt16](repeating: 0x7BFF, count: 33)
             codes[Int(code) % codes.count] = code
@@ -39,7 +39,7 @@ struct StoredNumberTests {
     }
 
     @Test(arguments: [Float.infinity, -.infinity, .nan, .greatestFiniteMagnitude, -.leastNonzeroMagnitude])
-    func anyFloatIsFiniteOrNot(value: Float) {
+    func nonFiniteFloatsAreFound(value: Float) {
         for place in 0..<33 {
             var floats = [Float](repeating: -.greatestFiniteMagnitude, count: 33)
             floats[place] = value

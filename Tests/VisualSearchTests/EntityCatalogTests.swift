@@ -58,7 +58,7 @@ struct EntityCatalogTests {
     }
 
     /// More prints than are scanned at once, and more pages than there are threads: their scans are joined.
-    @Test func manyPagesAtOnceAreThoseOfEachAlone() async throws {
+    @Test func concurrentPagesEqualPagesFetchedAlone() async throws {
         let folder = try TemporaryFolder()
         let indexer = try CatalogIndexer(at: folder.url, thumbnailSide: nil)
         let model = indexer.model

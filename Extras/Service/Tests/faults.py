@@ -85,7 +85,7 @@ def problem(options, folder, fault, count):
     try:
         if service.port:
             errors = change(service, CHANGES, allowed)
-            # The first attempt may be what fails, and each takes some of the calls that do.
+            # The first attempt may hit the failing call. In a longer run of failures each uses up at least one.
             if not fault.is_lasting and all(change(service, [LAST], allowed) for _ in range(fault.length + 1)):
                 service.end(9)
                 return "a change failed long after the call", True
@@ -141,7 +141,12 @@ def main():
         place = scratch / str(threading.get_ident())
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(base, place / "catalogs")
-        return *problem(options, place / "catalogs", fault, place / "count"), place / "count"
+        count = place / "count"
+        try:
+            return *problem(options, place / "catalogs", fault, count), count
+        # Such as a service that cannot be started again.
+        except (OSError, http.client.HTTPException, AssertionError) as error:
+            return f"{type(error).__name__} {error}", True, count
 
     faults = []
     for kind in [*FAULTS, FULL_FOR_A_WHILE]:
@@ -159,7 +164,7 @@ def main():
                     findings += 1
                     print(f"{fault}: {found}", flush=True)
         except KeyboardInterrupt:
-            # Long runs may be cut short, and still say what they did.
+            # Long runs may be interrupted, and still say what they did.
             pool.shutdown(cancel_futures=True)
     shutil.rmtree(scratch)
     print(

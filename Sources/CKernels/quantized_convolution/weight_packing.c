@@ -7,7 +7,7 @@
 
 enum { BLOCK = LK_CHANNEL_BLOCK, QUAD = 4, LARGEST_CODE = 127, MOST_TAPS = LK_MOST_TAPS };
 
-// Magnitudes are compared as bits, which order as they do and which a compiler compares in vectors.
+// Compares magnitudes as integer bit patterns: the order is the same, and the loop is vectorized.
 static int32_t largest_bits(const uint8_t *weights, size_t count) {
     int32_t largest = 0;
     for (size_t i = 0; i < count; i++) {
@@ -77,7 +77,7 @@ void lk_pack_quantized_weights(const void *weights, lk_number_format format, siz
     const uint8_t *bytes = weights;
     for (size_t row = 0; row < BLOCK; row++) {
         const float largest = row < outputs ? largest_magnitude(bytes + row * row_bytes, format, inputs * taps) : 0;
-        // Smaller weights, which do nothing, have codes of 0: their step would be subnormal, or 0.
+        // Weights this small get codes of 0: their step would be subnormal, or 0.
         steps[row] = largest >= LARGEST_CODE * FLT_MIN ? largest / LARGEST_CODE : 1;
         sums[row] = 0;
     }

@@ -14,8 +14,7 @@ static inline float lk_float_of_bits(uint32_t bits) {
 }
 
 // IEEE 754 binary16, by hand, since not every CPU has an instruction. The exponent has another bias; infinity and NaN
-// get the largest one. The fraction of a subnormal number is that of one above 2^-14, which is then subtracted: many
-// CPUs are slow to multiply subnormal floats.
+// get the largest one. Subnormals: puts the fraction on top of 2^-14, then subtracts 2^-14.
 static inline float lk_float_of_half(uint16_t half) {
     const uint32_t bits = (uint32_t)(half & 0x7FFF) << 13, smallest_normal = 113u << 23;
     const float difference = lk_float_of_bits(bits + smallest_normal) - lk_float_of_bits(smallest_normal);

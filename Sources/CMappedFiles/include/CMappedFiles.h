@@ -1,4 +1,4 @@
-// Mapped files that another program shortens. Reading beyond the new end raises SIGBUS, which ends a process that does
+// Mapped files that another program truncates. Reading beyond the new end raises SIGBUS, which ends a process that does
 // not handle it.
 
 #ifndef LOOKALIKE_CMAPPEDFILES_H

@@ -44,7 +44,8 @@ public final class CatalogIndexer: Sendable {
     ///   - localFeatures: whether to extract local features, which verify matches. Indexing is faster without them, and
     ///     the images that are indexed then are found by their prints alone. By default they are extracted if the
     ///     model uses them (``FeaturePrintModel/usesLocalFeatures``) or the catalog has some already.
-    ///   - limits: which images are refused as too large; its needed sizes are the indexer's.
+    ///   - limits: the largest images that are decoded; `neededSize` and `neededLongSide` are ignored. Thumbnails that
+    ///     are larger than the stored ones are decoded with the default limits later.
     ///   - executor: where asynchronous methods compute; `ComputeExecutor.shared` by default.
     /// - Throws: ``CatalogError``.
     public init(

@@ -29,7 +29,7 @@ extension Catalog {
         }
         try matrix.checkIsUnchanged(in: folder)
         filtered.withLock { $0 = current }
-        // Of all rows a search needs no list, and may be joined with others.
+        // If every row passes, no list is needed, and the search can share a scan with others.
         return current.rows == [0..<matrix.rowCount] ? nil : current.rows
     }
 }

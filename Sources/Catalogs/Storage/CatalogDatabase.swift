@@ -45,10 +45,12 @@ struct CatalogDatabase: Sendable {
         }
         do {
             return try shared()
+        } catch let error as DatabaseError where error.isOfUnwritableLog {}
+        // Again: connections of a process share the log's index, and one that opens it read-only keeps the process from
+        // writing. A failure that has passed by now must not lead to that.
+        do {
+            return try shared()
         } catch let error as DatabaseError where error.isOfUnwritableLog {
-            // Connections of a process share the log's index. One that only reads it would keep the process from
-            // writing, so a failure that has passed by now must not lead to one.
-            if let reader = try? shared() { return reader }
             if let reader = try? probed(DatabasePool(path: address("readonly_shm=1"), configuration: readOnly)) {
                 return reader
             }

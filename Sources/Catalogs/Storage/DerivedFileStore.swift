@@ -107,7 +107,7 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
             try folder.mappingErrors {
                 var output = try DerivedOutput.file(temporary, folder: folder)
                 try database.reader.read { db in try write(db, reusing: earlier, to: &output) }
-                // What was taken over may be zeros then.
+                // If another program truncated the earlier file, what was copied may be zeros.
                 isUsable = earlier?.contents.file.isUnchanged ?? true
                 guard !isUsable || rename(temporary.path, url.path) == 0 else {
                     throw folder.error(.unwritable(String(cString: strerror(errno))))

@@ -43,7 +43,7 @@ struct InvertedListsMerge {
             var next = Int(builder.offsets[word])
             let end = Int(builder.offsets[word + 1])
             let (first, last) = (earlier.offsets[word], earlier.offsets[word + 1])
-            // Of a file that another program changes, offsets may be anything; the result is then not used.
+            // Offsets cannot be trusted if another program changes the file; the result is not used then.
             let known = first <= last && last <= earlier.entities.count ? Int(first)..<Int(last) : 0..<0
             for index in known {
                 let entity = Int(earlier.entities[index])

@@ -5,12 +5,12 @@ import Foundation
 /// The bytes of a derived file: mapped into memory, or private to this process where no file can be written.
 ///
 /// Unchecked: the bytes are never written once the object exists. The package replaces files by renaming and never
-/// changes or shortens one in place. Where another program does, ``isUnchanged`` is false.
+/// changes or truncates one in place. Where another program does, ``isUnchanged`` is false.
 package final class MappedFile: @unchecked Sendable {
     package let bytes: UnsafeRawBufferPointer
     /// Open as long as the file is mapped; nil for private memory.
     private let descriptor: Int32?
-    /// By which the handler of ``Catalog/handleShortenedFiles()`` knows the mapping; -1 for private memory.
+    /// By which the handler of ``Catalog/handleTruncatedFiles()`` knows the mapping; -1 for private memory.
     private let mapping: Int32
     private let stamp: FileStamp
     /// Which file it is; nil for private memory.
@@ -47,7 +47,7 @@ package final class MappedFile: @unchecked Sendable {
     }
 
     /// Whether the file is as it was when it was mapped, and no page was missing when it was read. Beyond the end of a
-    /// file that another program shortened there are zeros, or SIGBUS (``Catalog/handleShortenedFiles()``).
+    /// file that another program truncated there are zeros, or SIGBUS (``Catalog/handleTruncatedFiles()``).
     package var isUnchanged: Bool {
         guard let descriptor else { return true }
         var status = stat()

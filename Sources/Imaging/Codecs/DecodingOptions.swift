@@ -57,16 +57,18 @@ public struct DecodingOptions: Sendable {
         self.neededLongSide = neededLongSide
     }
 
-    /// Options that admit larger images than the defaults do, such as scans of paintings, or refuse more of them.
+    /// Options with another size limit: higher for large scans, or lower to refuse more images.
     ///
-    /// Files and memory may have four bytes for each of the pixels, if that is more than the defaults.
+    /// The limits on memory and file size grow with it, to 12 and 8 bytes per pixel, and are never below the defaults.
     ///
-    /// - Parameter maximumMegapixels: millions of pixels, 0...4,294, as many as two sides of 65,535 have.
+    /// - Parameter maximumMegapixels: millions of pixels, above 0 and up to 4,294, which are 65,535 × 65,535 pixels.
     public init(maximumMegapixels: Double) {
-        precondition((0...4294).contains(maximumMegapixels), "\(maximumMegapixels) is not in 0...4294")
-        self.init(maximumPixelCount: Int(maximumMegapixels * 1e6))
-        maximumMemory = max(maximumMemory, 4 * maximumPixelCount)
-        maximumByteCount = max(maximumByteCount, 4 * maximumPixelCount)
+        precondition(maximumMegapixels > 0 && maximumMegapixels <= 4294, "\(maximumMegapixels) is not in 0...4294")
+        self.init(maximumPixelCount: Int((maximumMegapixels * 1e6).rounded()))
+        // Pixels and coefficients of a progressive JPEG file, or a TIFF file of a single strip.
+        maximumMemory = max(maximumMemory, 12 * maximumPixelCount)
+        // Four channels of 16 bits.
+        maximumByteCount = max(maximumByteCount, 8 * maximumPixelCount)
     }
 
     /// The eighths to decode at. Powers of two alone: libjpeg-turbo has SIMD code for those.

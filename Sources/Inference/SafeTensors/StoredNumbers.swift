@@ -37,7 +37,7 @@ struct StoredNumbers: Sendable {
         }
     }
 
-    /// What kernels take that read numbers in any format.
+    /// Calls `body` with the address and the format that kernels take.
     func withKernelArguments<Result>(_ body: (UnsafeRawPointer?, lk_number_format) -> Result) -> Result {
         bytes.withUnsafeBytes { body($0.baseAddress, format.kernelFormat) }
     }

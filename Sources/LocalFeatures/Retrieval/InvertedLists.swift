@@ -96,7 +96,7 @@ public struct InvertedLists: @unchecked Sendable {
         var found: [lk_hamming] = []
         for entry in query.entries {
             let (start, end) = (offsets[Int(entry.word)], offsets[Int(entry.word) + 1])
-            // Of a file that another program changed since it was opened, offsets may be anything.
+            // Offsets cannot be trusted if another program changed the file.
             guard start < end, end <= signatures.count else { continue }
             let list = Int(start)..<Int(end)
             if found.count < list.count { found = Array(repeating: lk_hamming(), count: list.count) }

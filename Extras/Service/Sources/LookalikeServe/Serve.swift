@@ -90,7 +90,7 @@ struct Serve: AsyncParsableCommand {
     var logLevel: String?
 
     func run() async throws {
-        Catalog.handleShortenedFiles()
+        Catalog.handleTruncatedFiles()
         let (configuration, level) = try await configuration()
         LoggingSystem.bootstrap { label in
             var handler = StreamLogHandler.standardError(label: label)

@@ -20,8 +20,10 @@ actor CatalogWriter {
     }
 
     private let url: URL
-    /// Called when the catalog cannot be opened for writing, as on a full disk.
-    private let onUnwritable: @Sendable () -> Void
+    /// Called when SQLite refuses to write, as after this process opened the index of the log read-only.
+    private let onReadOnly: @Sendable (CatalogWriter) -> Void
+    /// Why all further changes are refused.
+    private var failure: CatalogError?
     private var indexer: CatalogIndexer?
     private var waiting: [Change] = []
     private var isWriting = false
@@ -33,10 +35,10 @@ actor CatalogWriter {
     /// No more puts are added to a commit that has as many entities.
     private static let largestBatch = 512
 
-    init(url: URL, indexer: CatalogIndexer? = nil, onUnwritable: @escaping @Sendable () -> Void) {
+    init(url: URL, indexer: CatalogIndexer? = nil, onReadOnly: @escaping @Sendable (CatalogWriter) -> Void) {
         self.url = url
         self.indexer = indexer
-        self.onUnwritable = onUnwritable
+        self.onReadOnly = onReadOnly
     }
 
     /// Adds an entity, or replaces it. It is durable and searchable when this returns.
@@ -85,6 +87,7 @@ actor CatalogWriter {
     private func enqueue<Answer>(
         _ change: (CheckedContinuation<Answer, any Error>) -> Change
     ) async throws -> Answer {
+        if let failure { throw failure }
         guard !isClosed else { throw Problem(.unknownCatalog, "The catalog has been removed or replaced.") }
         return try await withCheckedThrowingContinuation { continuation in
             waiting.append(change(continuation))
@@ -147,6 +150,7 @@ actor CatalogWriter {
 
     private func openIndexer() async throws -> CatalogIndexer {
         if let indexer { return indexer }
+        if let failure { throw failure }
         let url = url
         do {
             let hasLocalFeatures = try await computing { try Catalog(at: url).hasLocalFeatures }
@@ -154,14 +158,13 @@ actor CatalogWriter {
             indexer = opened
             return opened
         } catch let error as CatalogError {
-            if error.isUnwritable { onUnwritable() }
+            if case .unwritable = error.reason {
+                failure = error
+                onReadOnly(self)
+            }
             throw error
         }
     }
-}
-
-extension CatalogError {
-    fileprivate var isUnwritable: Bool { if case .unwritable = reason { true } else { false } }
 }
 
 extension Result where Failure == any Error {
