@@ -71,8 +71,18 @@ struct QuantizedNetworkTests {
             add(name, "rearrange", input, ",\"shape\":[1,\(channels)],\"strides\":[0,\(pixels)],\"offset\":0")
         }
 
-        mutating func multiply(_ name: String, _ input: String, inputs: Int, outputs: Int) {
-            file.add("\(name).weight", random.floats(outputs * inputs), shape: [outputs, inputs])
+        /// `count` copies of a vector, one after another.
+        mutating func repeatVector(_ name: String, _ input: String, length: Int, count: Int) {
+            add("\(name).rows", "rearrange", input, ",\"shape\":[\(count),\(length)],\"strides\":[0,1],\"offset\":0")
+            flatten(name, "\(name).rows", channels: count * length, pixels: 1)
+        }
+
+        /// - Parameter weight: of all inputs of an output; random numbers if nil.
+        mutating func multiply(_ name: String, _ input: String, inputs: Int, outputs: Int, weight: Float? = nil) {
+            let count = outputs * inputs
+            file.add(
+                "\(name).weight", weight.map { .init(repeating: $0, count: count) } ?? random.floats(count),
+                shape: [outputs, inputs])
             file.add("\(name).bias", random.floats(outputs), shape: [outputs])
             add(
                 name, "linear", input, ",\"weight\":\"\(name).weight\",\"bias\":\"\(name).bias\",\"outputs\":\(outputs)"
@@ -240,6 +250,38 @@ struct QuantizedNetworkTests {
         for (image, print) in zip(Self.images, together) {
             #expect(try int8.featurePrint(for: image).vector == print.vector)
         }
+    }
+
+    /// The sum of 320,000 products of the codes 255 and 127 would need 34 bits.
+    @Test func aLinearLayerWhoseSumMayOverflowStaysFloat32() throws {
+        let network = Case(testDescription: "320,000 inputs", int8Layers: 0) {
+            $0.isVector = true
+            $0.pool("brightest", "stem", kernel: 15, padding: 0)
+            $0.flatten("vector", "brightest", channels: 16, pixels: 1)
+            $0.repeatVector("long", "vector", length: 16, count: 20_000)
+            $0.multiply("sum", "long", inputs: 320_000, outputs: 2, weight: 1)
+            return "sum"
+        }
+        let (float32, int8) = try Self.models(network)
+        #expect(int8.summary.rows.filter { $0.kind.hasPrefix("linear") }.map(\.kind) == ["linear"])
+        for image in Self.images {
+            let (exact, near) = (try float32.featurePrint(for: image), try int8.featurePrint(for: image))
+            #expect(zip(exact.vector, near.vector).allSatisfy { abs($0 - $1) < 0.001 })
+        }
+    }
+
+    @Test func aConvolutionWhoseSumMayOverflowIsRefused() throws {
+        var builder = Builder()
+        builder.convolve("stem", "image", inputs: 3, outputs: 7_392)
+        builder.convolve("last", "stem", inputs: 7_392, outputs: 1, nil)
+        let data = try builder.data("last", ranges: ["stem": ActivationRange(upper: 2)])
+        let error = #expect(throws: ModelError.self) { try FeaturePrintModel(data, named: "n", precision: .int8) }
+        #expect(
+            error?.reason
+                == .unusableGraph(
+                    "layer “last” sums 66528 products for each output, of which int8 allows 66311: give “stem” the "
+                        + "range null, or load the model in float32"))
+        _ = try FeaturePrintModel(data, named: "n", precision: .float32)
     }
 
     @Test func aRangeForNoLayerIsRefused() throws {

@@ -11,7 +11,7 @@ struct LinearLayer: Layer {
     /// [outputs][inputs] for one row, and packed for the matrix kernel otherwise.
     private let weights: AlignedFloats
     private let bias: AlignedFloats
-    /// For one row, if its range is known.
+    /// For one row, if its range is known and its sums fit.
     private let quantized: QuantizedLinear?
 
     /// Blocks of sixteen outputs of a part: as many as a kernel's widest tile has.
@@ -33,7 +33,7 @@ struct LinearLayer: Layer {
         let stored = try description.file.numbers(linear.weight, shape: [outputs, length])
         let biases = try description.file.floats(linear.bias, shape: [outputs])
         let block = TensorShape.channelBlock
-        if rows == 1, let parameters = description.quantization?.vector {
+        if rows == 1, length <= QuantizedWeights.mostProducts, let parameters = description.quantization?.vector {
             quantized = QuantizedLinear(
                 inputs: length, outputs: outputs, weights: stored, bias: biases, input: parameters)
             (weights, bias) = (AlignedFloats(count: 0), AlignedFloats(count: 0))

@@ -57,6 +57,12 @@ struct ConvolutionLayer: Layer {
             height: window.outputs.height, kernel: convolution.kernel, stride: convolution.stride,
             padding: convolution.padding, dilation: convolution.dilation, groups: groups, relu: relu, isStaged: isStaged
         )
+        let products = geometry.inputsPerGroup * geometry.taps
+        guard codes?.input == nil || products <= QuantizedWeights.mostProducts else {
+            throw description.problem(
+                "sums \(products) products for each output, of which int8 allows \(QuantizedWeights.mostProducts): give "
+                    + "“\(node.input)” the range null, or load the model in float32")
+        }
         let weights = try description.file.numbers(
             convolution.weight,
             shape: [outputs, input.channels / groups, convolution.kernel.height, convolution.kernel.width])

@@ -17,6 +17,9 @@ struct QuantizedWeights: Sendable {
         fileprivate var inputBlocks: Int { (inputs + TensorShape.channelBlock - 1) / TensorShape.channelBlock }
     }
 
+    /// The most products of codes whose sum surely fits 32 bits.
+    static let mostProducts = Int(Int32.max) / (Int(UInt8.max) * Int(Int8.max))
+
     /// Of each block of outputs: [block of inputs][ky][kx][4 quads of inputs][16 outputs][4 inputs]
     private let codes: AlignedBytes
     /// The first code of each block of outputs.
