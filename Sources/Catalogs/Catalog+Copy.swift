@@ -29,7 +29,8 @@ extension Catalog {
             let outcome: Result<Void, any Error> = try copy.mappingErrors {
                 let queue = try DatabaseQueue(path: copy.unfinishedDatabase.path)
                 do {
-                    try database.reader.connection.backup(to: queue, pagesPerStep: 1024) { _ in try cancellation.check()
+                    try database.reader.withConnection { connection in
+                        try connection.backup(to: queue, pagesPerStep: 1024) { _ in try cancellation.check() }
                     }
                     try queue.close()
                     return .success(())

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from running_service import CATALOG, COVERS, ROOT, Service
@@ -53,6 +54,8 @@ CHANGES = [
     put("c", "c1", 6),
 ]
 LAST = put("z", "z1", 7)
+# How the service ended that made the catalog: in order, which leaves an empty log, or killed.
+ENDS = {"ended": 15, "killed": 9}
 # A disk that has space again after a while.
 FULL_FOR_A_WHILE = Fault("write", errno.ENOSPC, False, length=40)
 
@@ -131,16 +134,17 @@ def main():
     options.library = options.library.resolve()
     options.command = options.command or options.program.parent / "lookalike"
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-service-faults-"))
-    base = scratch / "base"
-    service = Service(options.program, base)
-    assert service.send("PUT", CATALOG)[0] == 201 and change(service, BEFORE, {}) == 0
-    service.end(15)
+    for end, signal in ENDS.items():
+        service = Service(options.program, scratch / end)
+        assert service.send("PUT", CATALOG)[0] == 201 and change(service, BEFORE, {}) == 0
+        service.end(signal)
 
-    def trial(fault):
+    def trial(case):
         """What problem() returns, and the file with the number of calls."""
+        end, fault = case
         place = scratch / str(threading.get_ident())
         shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(base, place / "catalogs")
+        shutil.copytree(scratch / end, place / "catalogs")
         count = place / "count"
         try:
             return *problem(options, place / "catalogs", fault, count), count
@@ -148,27 +152,29 @@ def main():
         except (OSError, http.client.HTTPException, AssertionError) as error:
             return f"{type(error).__name__} {error}", True, count
 
-    faults = []
-    for kind in [*FAULTS, FULL_FOR_A_WHILE]:
-        found, failed, count = trial(kind)
-        assert found is None and not failed, (kind.call, found)
-        faults += kind.each(count)
-    trials = drawn(faults, options.sample, options.seed)
+    cases = []
+    for end in ENDS:
+        for kind in [*FAULTS, FULL_FOR_A_WHILE]:
+            found, failed, count = trial((end, kind))
+            assert found is None and not failed, (end, kind.call, found)
+            cases += [(end, fault) for fault in kind.each(count)]
+    # The disk is full when the catalog is opened: readers must not keep the process from writing later.
+    trials = [(end, replace(FULL_FOR_A_WHILE, number=1)) for end in ENDS] + drawn(cases, options.sample, options.seed)
     tried, findings, failures = 0, 0, 0
     with ThreadPoolExecutor(options.jobs) as pool:
         try:
-            for fault, (found, failed, _) in zip(trials, pool.map(trial, trials), strict=True):
+            for (end, fault), (found, failed, _) in zip(trials, pool.map(trial, trials), strict=True):
                 tried += 1
                 failures += failed
                 if found:
                     findings += 1
-                    print(f"{fault}: {found}", flush=True)
+                    print(f"{end}, {fault}: {found}", flush=True)
         except KeyboardInterrupt:
             # Long runs may be interrupted, and still say what they did.
             pool.shutdown(cancel_futures=True)
     shutil.rmtree(scratch)
     print(
-        f"{tried} of {len(faults)} faults of the service: {failures} made a change or the start fail,"
+        f"{tried} of {len(cases)} faults of the service: {failures} made a change or the start fail,"
         f" {findings} findings (seed {options.seed})"
     )
     sys.exit(findings > 0)

@@ -44,8 +44,8 @@ public final class CatalogIndexer: Sendable {
     ///   - localFeatures: whether to extract local features, which verify matches. Indexing is faster without them, and
     ///     the images that are indexed then are found by their prints alone. By default they are extracted if the
     ///     model uses them (``FeaturePrintModel/usesLocalFeatures``) or the catalog has some already.
-    ///   - limits: the largest images that are decoded; `neededSize` and `neededLongSide` are ignored. Thumbnails that
-    ///     are larger than the stored ones are decoded with the default limits later.
+    ///   - limits: the largest images that are decoded; `neededSize` and `neededLongSide` are ignored. A thumbnail that
+    ///     is larger than the stored one is decoded from the image file when it is requested, with the default limits.
     ///   - executor: where asynchronous methods compute; `ComputeExecutor.shared` by default.
     /// - Throws: ``CatalogError``.
     public init(
@@ -65,7 +65,7 @@ public final class CatalogIndexer: Sendable {
             try CatalogDatabase.create(folder, model: try Self.chosenModel(model, precision: precision, for: folder))
         }
         let writer = try CatalogDatabase.makePool(folder)
-        let database = CatalogDatabase(folder: folder, reader: writer)
+        let database = CatalogDatabase(folder: folder, reader: CatalogReader(writer: writer))
         if let identity = try folder.mappingErrors({ try database.reader.read(CatalogDatabase.model) }) {
             self.model = try Catalog.model(of: folder, identity: identity, given: model, precision: precision)
         } else {

@@ -9,77 +9,53 @@ struct CatalogDatabase: Sendable {
     let folder: CatalogFolder
     let reader: CatalogReader
 
-    init(folder: CatalogFolder, reader: any DatabaseReader) {
-        self.folder = folder
-        self.reader = CatalogReader(connection: reader)
-    }
-
     /// Opens the file for reading.
     static func reading(_ folder: CatalogFolder) throws(CatalogError) -> CatalogDatabase {
         guard FileManager.default.fileExists(atPath: folder.database.path) else { throw folder.error(.missing) }
-        let reader = try folder.mappingErrors {
-            try CatalogReader.waitingForRecovery { try openReader(folder) }
-        }
+        let reader = try folder.mappingErrors { try CatalogReader(opening: folder) }
         return try checked(CatalogDatabase(folder: folder, reader: reader))
-    }
-
-    /// A connection for reading, which changes nothing: the last one to close leaves SQLite's log as it is.
-    ///
-    /// Readers see the database together with its log. Where the log's shared index cannot be written, SQLite reads it,
-    /// or makes its own in memory (https://www.sqlite.org/wal.html, section 5). Without a log, on a read-only disk, the
-    /// file is read alone; nobody changes it there.
-    private static func openReader(_ folder: CatalogFolder) throws -> any DatabaseReader {
-        var readOnly = configuration
-        readOnly.readonly = true
-        func probed(_ reader: any DatabaseReader) throws -> any DatabaseReader {
-            _ = try reader.read { try $0.tableExists("setting") }
-            return reader
-        }
-        func address(_ query: String) -> String {
-            var url = URLComponents()
-            (url.scheme, url.path, url.query) = ("file", folder.database.path, query)
-            return url.string ?? folder.database.path
-        }
-        func shared() throws -> any DatabaseReader {
-            try probed(DatabasePool(path: folder.database.path, configuration: readOnly))
-        }
-        do {
-            return try shared()
-        } catch let error as DatabaseError where error.isOfUnwritableLog {}
-        // Again: connections of a process share the log's index, and one that opens it read-only keeps the process from
-        // writing. A failure that has passed by now must not lead to that.
-        do {
-            return try shared()
-        } catch let error as DatabaseError where error.isOfUnwritableLog {
-            if let reader = try? probed(DatabasePool(path: address("readonly_shm=1"), configuration: readOnly)) {
-                return reader
-            }
-            guard folder.isLogEmpty else { throw error }
-            return try probed(DatabaseQueue(path: address("immutable=1"), configuration: readOnly))
-        }
     }
 
     /// Opens the file for writing, updates one of an earlier version, and records the version of this package.
     static func makePool(_ folder: CatalogFolder) throws(CatalogError) -> DatabasePool {
         let pool = try folder.mappingErrors {
-            var configuration = configuration
-            configuration.prepareDatabase { db in
-                guard !db.configuration.readonly else { return }
-                // What is committed is on the disk. By default SQLite syncs a log at checkpoints only.
-                try db.execute(sql: "PRAGMA synchronous = FULL")
-                // The log stays when the last writer closes, empty: readers without write access cannot make one.
-                var stays: CInt = 1
-                sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &stays)
-                try db.execute(sql: "PRAGMA journal_size_limit = 16777216")
+            let pool: DatabasePool
+            do {
+                pool = try writablePool(folder)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
+                guard OpenReaders.close(in: folder) else { throw error }
+                pool = try writablePool(folder)
             }
-            let pool = try DatabasePool(path: folder.database.path, configuration: configuration)
             try migrator.migrate(pool)
             return pool
         }
-        _ = try checked(CatalogDatabase(folder: folder, reader: pool))
+        _ = try checked(CatalogDatabase(folder: folder, reader: CatalogReader(writer: pool)))
         try folder.mappingErrors {
             guard try pool.read(Setting.writtenBy.read) != PackageVersion.current else { return }
             try pool.write { try Setting.writtenBy.write(PackageVersion.current, $0) }
+        }
+        return pool
+    }
+
+    private static func writablePool(_ folder: CatalogFolder) throws -> DatabasePool {
+        var configuration = configuration
+        configuration.prepareDatabase { db in
+            guard !db.configuration.readonly else { return }
+            // What is committed is on the disk. By default SQLite syncs a log at checkpoints only.
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            // The log stays when the last writer closes, empty: readers without write access cannot make one.
+            var stays: CInt = 1
+            sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &stays)
+            try db.execute(sql: "PRAGMA journal_size_limit = 16777216")
+        }
+        let pool = try DatabasePool(path: folder.database.path, configuration: configuration)
+        try pool.writeWithoutTransaction { db in
+            // SQLite opens a file for reading if it cannot open it for writing, as where too many files are open.
+            guard sqlite3_db_readonly(db.sqliteConnection, nil) == 0 else {
+                throw DatabaseError(resultCode: .SQLITE_READONLY)
+            }
+            // Opening writes nothing if there is a log. This takes the right to write, and gives it back.
+            try db.inTransaction(.immediate) { .rollback }
         }
         return pool
     }
@@ -127,7 +103,7 @@ struct CatalogDatabase: Sendable {
         return database
     }
 
-    private static var configuration: Configuration {
+    static var configuration: Configuration {
         var configuration = Configuration()
         // A reader waits at most for a writer's commit.
         configuration.busyMode = .timeout(10)
@@ -246,15 +222,5 @@ struct CatalogDatabase: Sendable {
             return nil
         }
         return ModelIdentity(name: name, digest: digest)
-    }
-}
-
-extension DatabaseError {
-    /// Whether SQLite wants to write to the log or its index, and cannot.
-    fileprivate var isOfUnwritableLog: Bool {
-        switch resultCode {
-        case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_PERM: true
-        default: false
-        }
     }
 }

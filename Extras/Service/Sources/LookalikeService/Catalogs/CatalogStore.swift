@@ -8,8 +8,6 @@ final class CatalogStore: Sendable {
     let root: URL
     private let logger: Logger
     private let served = Mutex<[CatalogName: ServedCatalog]>([:])
-    /// Catalogs that can only be read, which are served no longer.
-    private let retired = Mutex<[CatalogName: WeakReference]>([:])
     /// Opening, making and removing catalogs is done one at a time.
     private let turn = AsyncTurn()
 
@@ -118,35 +116,11 @@ final class CatalogStore: Sendable {
 
     private func open(_ name: CatalogName, indexer: CatalogIndexer? = nil) async throws -> ServedCatalog {
         let url = url(of: name)
-        await waitForRetired(name)
-        let writer = CatalogWriter(url: url, indexer: indexer) { [weak self] in self?.retire(name, with: $0) }
-        let served = ServedCatalog(name: name, catalog: try await Self.migrated(url), writer: writer)
+        let catalog = try await Self.migrated(url)
+        let writer = CatalogWriter(url: url, hasLocalFeatures: catalog.hasLocalFeatures, indexer: indexer)
+        let served = ServedCatalog(name: name, catalog: catalog, writer: writer)
         self.served.withLock { $0[name] = served }
         return served
-    }
-
-    /// Forgets a catalog that was opened while the index of its log could not be written: it stays read-only, and the
-    /// next request opens it again.
-    private func retire(_ name: CatalogName, with writer: CatalogWriter) {
-        let catalog = served.withLock { served -> ServedCatalog? in
-            guard let catalog = served[name], catalog.writer === writer else { return nil }
-            served[name] = nil
-            return catalog
-        }
-        if let catalog { retired.withLock { $0[name] = WeakReference(catalog: catalog) } }
-    }
-
-    /// Waits until no request uses a retired catalog, two seconds at most: as long as one does, SQLite keeps the index
-    /// of its log open, read-only, for all connections of the process.
-    private func waitForRetired(_ name: CatalogName) async {
-        for _ in 0..<200 where retired.withLock({ $0[name]?.catalog != nil }) {
-            try? await Task.sleep(for: .milliseconds(10))
-        }
-        retired.withLock { $0[name] = nil }
-    }
-
-    private struct WeakReference {
-        weak var catalog: ServedCatalog?
     }
 
     /// Opens a catalog, also one that an earlier version wrote.

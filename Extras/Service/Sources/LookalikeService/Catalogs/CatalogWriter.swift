@@ -20,10 +20,7 @@ actor CatalogWriter {
     }
 
     private let url: URL
-    /// Called when SQLite refuses to write, as after this process opened the index of the log read-only.
-    private let onReadOnly: @Sendable (CatalogWriter) -> Void
-    /// Why all further changes are refused.
-    private var failure: CatalogError?
+    private let hasLocalFeatures: Bool
     private var indexer: CatalogIndexer?
     private var waiting: [Change] = []
     private var isWriting = false
@@ -35,10 +32,10 @@ actor CatalogWriter {
     /// No more puts are added to a commit that has as many entities.
     private static let largestBatch = 512
 
-    init(url: URL, indexer: CatalogIndexer? = nil, onReadOnly: @escaping @Sendable (CatalogWriter) -> Void) {
+    init(url: URL, hasLocalFeatures: Bool, indexer: CatalogIndexer? = nil) {
         self.url = url
+        self.hasLocalFeatures = hasLocalFeatures
         self.indexer = indexer
-        self.onReadOnly = onReadOnly
     }
 
     /// Adds an entity, or replaces it. It is durable and searchable when this returns.
@@ -87,7 +84,6 @@ actor CatalogWriter {
     private func enqueue<Answer>(
         _ change: (CheckedContinuation<Answer, any Error>) -> Change
     ) async throws -> Answer {
-        if let failure { throw failure }
         guard !isClosed else { throw Problem(.unknownCatalog, "The catalog has been removed or replaced.") }
         return try await withCheckedThrowingContinuation { continuation in
             waiting.append(change(continuation))
@@ -150,20 +146,10 @@ actor CatalogWriter {
 
     private func openIndexer() async throws -> CatalogIndexer {
         if let indexer { return indexer }
-        if let failure { throw failure }
-        let url = url
-        do {
-            let hasLocalFeatures = try await computing { try Catalog(at: url).hasLocalFeatures }
-            let opened = try await computing { try CatalogIndexer(at: url, localFeatures: hasLocalFeatures) }
-            indexer = opened
-            return opened
-        } catch let error as CatalogError {
-            if case .unwritable = error.reason {
-                failure = error
-                onReadOnly(self)
-            }
-            throw error
-        }
+        let (url, hasLocalFeatures) = (url, hasLocalFeatures)
+        let opened = try await computing { try CatalogIndexer(at: url, localFeatures: hasLocalFeatures) }
+        indexer = opened
+        return opened
     }
 }
 
