@@ -139,7 +139,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "VisualSearchTests",
-            dependencies: ["Catalogs", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch"]),
+            dependencies: ["Catalogs", "Compute", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch"]),
         .testTarget(
             name: "CommandTests",
             dependencies: ["Compute", "DefaultModel", "Imaging", "LookalikeCommand", "TestSupport"]),

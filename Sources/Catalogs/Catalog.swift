@@ -76,6 +76,9 @@ public final class Catalog: Sendable {
         }
     }
 
+    /// Passes over the prints that served several searches so far.
+    package var sharedPassCount: Int { scans.sharedPassCount.load(ordering: .relaxed) }
+
     /// Computes, or reads the database, on the catalog's executor.
     package func reading<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
         try await executor.compute { _ in try body() }

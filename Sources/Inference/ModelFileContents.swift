@@ -12,8 +12,8 @@ package func contents(ofModelFile url: URL) throws(ModelError) -> Data {
     }
 }
 
-/// Reads a large file into memory of 2 MB pages, where the kernel has them: most of the time goes into page faults. Nil
-/// if that is not possible, or the file is small.
+/// Reads a large file into pages of 2 MiB, where the kernel has them: with pages of 4 KiB, most of the time goes into
+/// page faults. Nil if that is not possible, or the file is small.
 private func dataOnHugePages(_ url: URL) -> Data? {
     #if os(Linux)
         let hugePage = 2 << 20

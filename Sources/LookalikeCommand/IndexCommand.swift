@@ -28,8 +28,10 @@ struct IndexCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse images of more than this many megapixels; 268 by default. Decoding may take 12 MB per megapixel.",
-            valueName: "megapixels"))
+            """
+            Refuse images of more than this many megapixels; 268 by default. Above that, decoding an image may take 12 \
+            MB per megapixel.
+            """, valueName: "megapixels"))
     var maxMegapixels: Double?
 
     @OptionGroup var jobs: JobsOption

@@ -1,6 +1,5 @@
 import Catalogs
 import Compute
-import Dispatch
 import FeaturePrints
 import Foundation
 import Imaging
@@ -9,39 +8,6 @@ import TestSupport
 import Testing
 
 struct ConcurrentSearchTests {
-    /// Runs jobs on a queue of its own, once it is opened.
-    private final class GatedExecutor: TaskExecutor {
-        private let queue = DispatchQueue(label: "gated")
-        private let key = DispatchSpecificKey<Bool>()
-        private let enqueued = Atomic(0)
-        private let begun = Atomic(0)
-        private let isOpen = Atomic(false)
-        private let beforeJob: @Sendable (Int) -> Void
-
-        var jobCount: Int { enqueued.load(ordering: .relaxed) }
-
-        /// - Parameter beforeJob: gets the number of the job, from 1 on.
-        init(beforeJob: @escaping @Sendable (Int) -> Void = { _ in }) {
-            self.beforeJob = beforeJob
-            queue.setSpecific(key: key, value: true)
-            queue.suspend()
-        }
-
-        func open() { if !isOpen.exchange(true, ordering: .relaxed) { queue.resume() } }
-        // A suspended queue must not be released.
-        deinit { open() }
-        var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
-
-        func enqueue(_ job: consuming ExecutorJob) {
-            let job = UnownedJob(job)
-            enqueued.add(1, ordering: .relaxed)
-            queue.async {
-                self.beforeJob(self.begun.add(1, ordering: .relaxed).newValue)
-                job.runSynchronously(on: self.asUnownedTaskExecutor())
-            }
-        }
-    }
-
     @Test func catalogsComputeOnThreadsOfThePackage() async throws {
         let fixture = try CatalogFixture(count: 2)
         try fixture.index()

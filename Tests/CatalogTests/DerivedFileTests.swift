@@ -59,6 +59,15 @@ struct DerivedFileTests {
         #expect(try await catalog.verify().isEmpty)
     }
 
+    /// In nanoseconds since 1970, times after 2262 need more than 64 bits.
+    @Test func aMatrixMayBeFromTheFuture() async throws {
+        let fixture = try CatalogFixture(count: 1)
+        try fixture.index()
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 10_413_792_000)], ofItemAtPath: Self.matrix(fixture).path)
+        #expect(try await Self.nearest(Catalog(at: fixture.catalog), seed: 0)?.id == fixture.id(0))
+    }
+
     @Test func verifyComparesTheMatrixWithTheDatabase() async throws {
         let fixture = try CatalogFixture(count: 4)
         try fixture.index()

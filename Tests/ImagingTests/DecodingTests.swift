@@ -118,17 +118,18 @@ struct DecodingTests {
         #expect(refused?.reason == .tooManyPixels(width: 65_500, height: 65_500, limit: 1 << 28))
     }
 
-    @Test func aLimitInMegapixelsRaisesTheByteLimits() {
+    @Test func aLimitAboveTheDefaultNumberOfPixelsRaisesTheByteLimits() {
         let defaults = DecodingOptions()
         let more = DecodingOptions(maximumMegapixels: 600)
         #expect(more.maximumPixelCount == 600_000_000)
         #expect(more.maximumMemory == 7_200_000_000 && more.maximumByteCount == 4_800_000_000)
         #expect(more.maximumSide == defaults.maximumSide && more.maximumScanCount == defaults.maximumScanCount)
-        let fewer = DecodingOptions(maximumMegapixels: 0.01)
-        #expect(
-            fewer.maximumPixelCount == 10_000 && DecodingOptions(maximumMegapixels: 2.01).maximumPixelCount == 2_010_000
-        )
-        #expect(fewer.maximumMemory == defaults.maximumMemory && fewer.maximumByteCount == defaults.maximumByteCount)
+        for (megapixels, count) in [(0.01, 10_000), (2.01, 2_010_000), (100, 100_000_000), (268, 268_000_000)] {
+            let fewer = DecodingOptions(maximumMegapixels: megapixels)
+            #expect(fewer.maximumPixelCount == count)
+            #expect(
+                fewer.maximumMemory == defaults.maximumMemory && fewer.maximumByteCount == defaults.maximumByteCount)
+        }
     }
 
     private static func reason(_ data: Data, _ options: DecodingOptions = DecodingOptions()) -> ImageError.Reason? {

@@ -1,4 +1,5 @@
 import Catalogs
+import Compute
 import FeaturePrints
 import Foundation
 import Imaging
@@ -57,8 +58,8 @@ struct EntityCatalogTests {
         #expect(try await fixture.albums.search(matching: SemanticContentDescriptor(labels: ["…", ""])).isEmpty)
     }
 
-    /// More prints than are scanned at once, and more pages than there are threads: their scans are joined.
-    @Test func concurrentPagesEqualPagesFetchedAlone() async throws {
+    /// More prints than are scanned at once, and more pages than there are threads.
+    @Test func concurrentPagesSharePassesAndEqualPagesFetchedAlone() async throws {
         let folder = try TemporaryFolder()
         let indexer = try CatalogIndexer(at: folder.url, thumbnailSide: nil)
         let model = indexer.model
@@ -74,24 +75,32 @@ struct EntityCatalogTests {
                 image: .print(print()))
         }
         _ = try await indexer.run(over: items).report()
+        let executor = GatedExecutor()
+        let catalog = try Catalog(at: folder.url, executor: executor)
         let albums = EntityCatalog<Album>(try Catalog(at: folder.url), type: "album")
-        let queries = (0..<40).map { index in
+        let gated = EntityCatalog<Album>(catalog, type: "album")
+        let queries = (0..<(40 + availableProcessorCount)).map { index in
             SearchQuery(prints: (0...(index % 4)).map { _ in print() }, maxDistance: .unlimited)
         }
-        func pages(of query: SearchQuery) async throws -> [[String]] {
+        func pages(of query: SearchQuery, in albums: EntityCatalog<Album>) async throws -> [[String]] {
             let first = try await albums.page(of: query, count: 4)
             return try await [first.entities, albums.page(of: query, count: 4, after: first.next).entities]
                 .map { $0.map(\.id) }
         }
         var alone: [[[String]]] = []
-        for query in queries { alone.append(try await pages(of: query)) }
+        for query in queries { alone.append(try await pages(of: query, in: albums)) }
         let together = try await withThrowingTaskGroup(of: (Int, [[String]]).self) { group in
-            for (index, query) in queries.enumerated() { group.addTask { (index, try await pages(of: query)) } }
+            for (index, query) in queries.enumerated() {
+                group.addTask { (index, try await pages(of: query, in: gated)) }
+            }
+            while executor.jobCount < queries.count { await Task.yield() }
+            executor.open()
             return try await group.reduce(into: [Int: [[String]]]()) { $0[$1.0] = $1.1 }
         }
         for index in queries.indices {
             #expect(together[index] == alone[index] && Set(alone[index].joined()).count == 8, "query \(index)")
         }
+        #expect(catalog.sharedPassCount > 0)
     }
 
     @Test func aQueryTakesTheDistanceThatTheModelRecommendsForIt() async throws {

@@ -460,7 +460,7 @@ void lk_pool_quantized(const lk_pooling *pooling, int32_t row_begin, int32_t row
 // The formats of numbers in files, little-endian.
 typedef enum { LK_FLOAT32, LK_FLOAT16, LK_BFLOAT16, LK_UINT8 } lk_number_format;
 
-// The bytes of a number.
+// The size of a number in bytes.
 size_t lk_number_size(lk_number_format format);
 
 // Converts numbers, which need not be aligned, to float32; exact.
@@ -469,10 +469,10 @@ void lk_widen(const void *numbers, lk_number_format format, size_t count, float 
 // Whether all numbers are finite.
 bool lk_are_finite(const void *numbers, lk_number_format format, size_t count);
 
-// Quantizes the weights [output][input][tap] of one block of up to 16 outputs to int8, each output with the scale
-// `steps`, its largest magnitude / 127. `packed` is [input block][tap][4 quads of inputs][16 outputs][4 inputs];
-// outputs and inputs that pad a block are 0. `sums` are those of each output's codes. `steps` and `sums` have 16
-// places. At most LK_MOST_TAPS taps.
+// Quantizes the weights [output][input][tap] of one block of up to 16 outputs to int8. `packed` is
+// [input block][tap][4 quads of inputs][16 outputs][4 inputs]; outputs and inputs that pad a block are 0. `steps` gets
+// each output's scale: its largest magnitude / 127, or 1 if that would be 0 or subnormal, and its codes are 0 then.
+// `sums` gets the sum of each output's codes. Both have room for 16. At most LK_MOST_TAPS taps.
 void lk_pack_quantized_weights(const void *weights, lk_number_format format, size_t outputs, size_t inputs, size_t taps,
                                float *steps, int64_t *sums, int8_t *packed);
 

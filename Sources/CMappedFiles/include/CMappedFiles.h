@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Notes a mapping, so that the handler knows it. Returns its number, or -1 if there are too many; any thread may call.
+// Registers a mapping with the handler. Returns its number, or -1 if there are too many; any thread may call.
 int lk_add_mapping(const void *start, size_t length);
 
 // Forgets a mapping, before it is unmapped.
 void lk_remove_mapping(int number);
 
-// Whether pages of the mapping were missing when they were read, and read as zeros since.
+// Whether a page of the mapping was missing when it was read; such pages read as zeros from then on.
 bool lk_has_missing_pages(int number);
 
 // Handles SIGBUS in this process: where a page of a mapping is missing, that page and those behind it become zeros. All

@@ -29,6 +29,8 @@ final class JoinedScans: Sendable {
 
     private let state = Mutex(State())
     private let searchCount = Atomic<Int>(0)
+    /// Passes that served several searches.
+    let sharedPassCount = Atomic<Int>(0)
     private let executor: any TaskExecutor
 
     /// A matrix with fewer components is scanned in less time than a thread takes to change tasks a few times.
@@ -129,6 +131,7 @@ final class JoinedScans: Sendable {
             }
             return
         }
+        if requests.count > 1 { sharedPassCount.wrappingAdd(1, ordering: .relaxed) }
         let found = search.nearest(toEach: queries, k: requests.map(\.k).max() ?? 0)
         var start = 0
         for request in requests {

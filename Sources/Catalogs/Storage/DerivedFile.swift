@@ -34,7 +34,9 @@ extension DerivedFile {
     func checkIsUnchanged(in folder: CatalogFolder) throws(CatalogError) {
         guard contents.file.isUnchanged else {
             throw folder.error(
-                .damaged("\(Self.format.name) was changed by another program while it was read, or its disk failed"))
+                .damaged(
+                    "\(Self.format.name) was changed by another program while it was read, or its disk failed; "
+                        + "search again, which opens the file again or makes it again"))
         }
     }
 

@@ -28,7 +28,8 @@ struct FileStamp: Equatable, Sendable {
         #else
             let time = status.st_mtim
         #endif
-        modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        // Times after 2262 wrap around: they are only compared for equality.
+        modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
     /// Whether there is certainly no file at the path, in contrast to one that cannot be reached now.

@@ -59,16 +59,18 @@ public struct DecodingOptions: Sendable {
 
     /// Options with another size limit: higher for large scans, or lower to refuse more images.
     ///
-    /// The limits on memory and file size grow with it, to 12 and 8 bytes per pixel, and are never below the defaults.
+    /// Above the default number of pixels, the limits on memory and file size are 12 and 8 bytes per pixel. Otherwise
+    /// they keep their defaults.
     ///
     /// - Parameter maximumMegapixels: millions of pixels, above 0 and up to 4,294, which are 65,535 × 65,535 pixels.
     public init(maximumMegapixels: Double) {
         precondition(maximumMegapixels > 0 && maximumMegapixels <= 4294, "\(maximumMegapixels) is not in 0...4294")
         self.init(maximumPixelCount: Int((maximumMegapixels * 1e6).rounded()))
+        guard maximumPixelCount > DecodingOptions().maximumPixelCount else { return }
         // Pixels and coefficients of a progressive JPEG file, or a TIFF file of a single strip.
-        maximumMemory = max(maximumMemory, 12 * maximumPixelCount)
+        maximumMemory = 12 * maximumPixelCount
         // Four channels of 16 bits.
-        maximumByteCount = max(maximumByteCount, 8 * maximumPixelCount)
+        maximumByteCount = 8 * maximumPixelCount
     }
 
     /// The eighths to decode at. Powers of two alone: libjpeg-turbo has SIMD code for those.

@@ -78,13 +78,15 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
             ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance)
     }
 
-    /// The first page of a query's ranking. Only the entities of the page are read from the catalog.
+    /// The first page of a query's ranking. Only the entities of the page are read from the catalog. O(entities ·
+    /// dimension).
     ///
     /// - Parameters:
     ///   - query: from ``query(for:maxDistance:crops:timings:)``.
     ///   - count: the maximum number of entities.
     ///   - filter: applied before the page is selected, so that it is full as long as enough entities pass.
-    /// - Throws: `FeaturePrintError` for a query that was embedded with another model, and `CatalogError`.
+    /// - Throws: `FeaturePrintError` for a query that was embedded with another model, `CatalogError`, and
+    ///   `CancellationError`.
     public func page(
         of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter()
     ) async throws -> SearchPage<Entity> {
@@ -99,7 +101,8 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     ///   - filter: the filter of the previous page.
     ///   - cursor: the end of the previous page. Without one the previous page was the last, and this one is empty; the
     ///     first page has no `after`.
-    /// - Throws: `FeaturePrintError` for a query that was embedded with another model, and `CatalogError`.
+    /// - Throws: `FeaturePrintError` for a query that was embedded with another model, `CatalogError`, and
+    ///   `CancellationError`.
     public func page(
         of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor?
     ) async throws -> SearchPage<Entity> {
@@ -139,13 +142,17 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 
     /// The types, labels or attributes of a query's results, with counts.
     ///
-    /// - Throws: `CatalogError`, with the reason `unknownAttribute` if no entity has an attribute that is asked for.
+    /// O(entities · dimension + results).
+    ///
+    /// - Throws: `FeaturePrintError` for a query that was embedded with another model; `CatalogError`, with the reason
+    ///   `unknownAttribute` if no entity has an attribute that is asked for; and `CancellationError`.
     public func facets(
         of query: SearchQuery, by keys: [FacetKey], filter: CatalogFilter = CatalogFilter()
     ) async throws -> [Facet] {
         let filter = ownFilter.and(filter)
         // All results: none is farther down than there are entities.
-        let ranked = try await query.ranking(in: catalog, filter: filter, limit: max(1, catalog.count), after: nil)
+        let limit = try await catalog.reading { max(1, catalog.count) }
+        let ranked = try await query.ranking(in: catalog, filter: filter, limit: limit, after: nil)
         try Task.checkCancellation()
         return try await catalog.reading { try catalog.facets(of: ranked.map(\.key), by: keys) }
     }

@@ -79,8 +79,8 @@ public struct SearchQuery: Sendable, Hashable {
         return 1 - (1 - pixels) * (1 - words / 2)
     }
 
-    /// The first `count` entities of the ranking, or of what follows `cursor` in it; by pixels alone in one pass over
-    /// the prints with other searches where that is faster.
+    /// The first `count` entities of the ranking, or of what follows `cursor` in it. A query without labels may share a
+    /// pass over the prints with other searches.
     ///
     /// - Parameter fewMatches: with fewer pixel matches than this, labels are looked up for all of them; the ranking is
     ///   the same for any number.
