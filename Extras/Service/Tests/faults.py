@@ -54,7 +54,7 @@ CHANGES = [
     put("c", "c1", 6),
 ]
 LAST = put("z", "z1", 7)
-# How the service ended that made the catalog: in order, which leaves an empty log, or killed.
+# How the service that made the catalog ended: stopped, which leaves an empty log, or killed.
 ENDS = {"ended": 15, "killed": 9}
 # A disk that has space again after a while.
 FULL_FOR_A_WHILE = Fault("write", errno.ENOSPC, False, length=40)
@@ -159,7 +159,8 @@ def main():
             assert found is None and not failed, (end, kind.call, found)
             cases += [(end, fault) for fault in kind.each(count)]
     # The disk is full when the catalog is opened: readers must not keep the process from writing later.
-    trials = [(end, replace(FULL_FOR_A_WHILE, number=1)) for end in ENDS] + drawn(cases, options.sample, options.seed)
+    first = [(end, replace(FULL_FOR_A_WHILE, number=1)) for end in ENDS]
+    trials = list(dict.fromkeys(first + drawn(cases, options.sample, options.seed)))
     tried, findings, failures = 0, 0, 0
     with ThreadPoolExecutor(options.jobs) as pool:
         try:

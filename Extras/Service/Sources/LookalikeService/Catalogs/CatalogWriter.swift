@@ -20,7 +20,6 @@ actor CatalogWriter {
     }
 
     private let url: URL
-    private let hasLocalFeatures: Bool
     private var indexer: CatalogIndexer?
     private var waiting: [Change] = []
     private var isWriting = false
@@ -32,9 +31,8 @@ actor CatalogWriter {
     /// No more puts are added to a commit that has as many entities.
     private static let largestBatch = 512
 
-    init(url: URL, hasLocalFeatures: Bool, indexer: CatalogIndexer? = nil) {
+    init(url: URL, indexer: CatalogIndexer? = nil) {
         self.url = url
-        self.hasLocalFeatures = hasLocalFeatures
         self.indexer = indexer
     }
 
@@ -146,7 +144,9 @@ actor CatalogWriter {
 
     private func openIndexer() async throws -> CatalogIndexer {
         if let indexer { return indexer }
-        let (url, hasLocalFeatures) = (url, hasLocalFeatures)
+        let url = url
+        // Another process may have added local features since the catalog was opened here.
+        let hasLocalFeatures = try await computing { try Catalog(at: url).hasLocalFeatures }
         let opened = try await computing { try CatalogIndexer(at: url, localFeatures: hasLocalFeatures) }
         indexer = opened
         return opened
