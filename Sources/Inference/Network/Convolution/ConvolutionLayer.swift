@@ -57,11 +57,11 @@ struct ConvolutionLayer: Layer {
             height: window.outputs.height, kernel: convolution.kernel, stride: convolution.stride,
             padding: convolution.padding, dilation: convolution.dilation, groups: groups, relu: relu, isStaged: isStaged
         )
-        let products = geometry.inputsPerGroup * geometry.taps
-        guard codes?.input == nil || products <= QuantizedWeights.mostProducts else {
+        let (products, most) = (geometry.inputsPerGroup * geometry.taps, QuantizedWeights.mostProducts)
+        guard codes?.input == nil || products <= most else {
             throw description.problem(
-                "sums \(products) products for each output, of which int8 allows \(QuantizedWeights.mostProducts): give "
-                    + "“\(node.input)” the range null, or load the model in float32")
+                "sums \(products) products for each output, of which int8 allows \(most): give “\(node.input)” the "
+                    + "range null, or load the model in float32")
         }
         let weights = try description.file.numbers(
             convolution.weight,

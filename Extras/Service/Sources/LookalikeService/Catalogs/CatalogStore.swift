@@ -116,9 +116,8 @@ final class CatalogStore: Sendable {
 
     private func open(_ name: CatalogName, indexer: CatalogIndexer? = nil) async throws -> ServedCatalog {
         let url = url(of: name)
-        let catalog = try await Self.migrated(url)
-        let writer = CatalogWriter(url: url, indexer: indexer)
-        let served = ServedCatalog(name: name, catalog: catalog, writer: writer)
+        let served = ServedCatalog(
+            name: name, catalog: try await Self.migrated(url), writer: CatalogWriter(url: url, indexer: indexer))
         self.served.withLock { $0[name] = served }
         return served
     }
