@@ -6,7 +6,7 @@ extension Catalog {
     /// Catalogs map their derived files into memory. The package replaces these by renaming; another program might
     /// truncate one in place, as copying over it does. Reading what is missing raises SIGBUS, which ends the process.
     /// After this call the search throws ``CatalogError`` instead, and the next one opens the file again, makes it
-    /// again, or makes its contents in memory. So it is if the disk fails to read a page.
+    /// again, or makes its contents in memory. The same happens if the disk cannot read a page.
     ///
     /// ```swift
     /// Catalog.handleTruncatedFiles()

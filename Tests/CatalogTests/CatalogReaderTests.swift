@@ -1,6 +1,7 @@
 import Catalogs
 import Foundation
 import GRDB
+import Synchronization
 import TestSupport
 import Testing
 
@@ -47,39 +48,216 @@ struct CatalogReaderTests {
         fixture.catalog.appendingPathComponent("catalog.sqlite-shm")
     }
 
-    /// SQLite opens an index that it cannot write for reading, for all connections of the process. A folder in its
-    /// place is one that even the superuser cannot write.
-    @Test func aReaderThatCouldNotWriteTheIndexDoesNotKeepAWriterFromWriting() async throws {
+    /// A catalog whose index cannot be written, by the superuser either. SQLite then opens it for reading, for all
+    /// connections of the process.
+    private static func withReadOnlyIndex() throws -> CatalogFixture {
         let fixture = try CatalogFixture(count: 1)
         try fixture.index()
-        let index = Self.index(fixture)
-        try FileManager.default.removeItem(at: index)
-        try FileManager.default.createDirectory(at: index, withIntermediateDirectories: false)
+        try FileManager.default.removeItem(at: index(fixture))
+        try FileManager.default.createDirectory(at: index(fixture), withIntermediateDirectories: false)
+        return fixture
+    }
+
+    /// A catalog whose index cannot be opened: SQLite does not follow links to indexes. The file is read alone.
+    private static func withoutIndex() throws -> CatalogFixture {
+        let fixture = try CatalogFixture(count: 1)
+        try fixture.index()
+        try FileManager.default.removeItem(at: index(fixture))
+        try blockIndex(of: fixture)
+        return fixture
+    }
+
+    private static func blockIndex(of fixture: CatalogFixture) throws {
+        try FileManager.default.createSymbolicLink(atPath: index(fixture).path, withDestinationPath: "nowhere")
+    }
+
+    /// Sets the title of all entities of a catalog without an index, as another process does. Closes the database, so
+    /// that there is neither a log nor an index afterwards.
+    private static func changeTitles(of fixture: CatalogFixture, to title: String) throws {
+        try FileManager.default.removeItem(at: index(fixture))
+        let path = fixture.catalog.appendingPathComponent("catalog.sqlite").path
+        let writer = try DatabaseQueue(path: path)
+        try writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
+        try writer.write { try $0.execute(sql: "UPDATE entity SET title = ?", arguments: [title]) }
+        try writer.close()
+    }
+
+    private static func title(_ db: Database) throws -> String? {
+        try String.fetchOne(db, sql: "SELECT title FROM entity")
+    }
+
+    @Test func aReaderThatCouldNotWriteTheIndexDoesNotKeepAWriterFromWriting() async throws {
+        let fixture = try Self.withReadOnlyIndex()
         let readers = try (0..<2).map { _ in try Catalog(at: fixture.catalog) }
         #expect(throws: CatalogError.self) { try CatalogIndexer(at: fixture.catalog) }
-        try FileManager.default.removeItem(at: index)
+        // They have the index open again.
+        for reader in readers { #expect(try await reader.entities(for: ["new"]).isEmpty) }
+        try FileManager.default.removeItem(at: Self.index(fixture))
         try await CatalogIndexer(at: fixture.catalog).upsert(
             IndexItem(CatalogEntity(id: "new"), image: .pixels(SampleImage.shapes(seed: 1))))
         for reader in readers { #expect(try await reader.entities(for: ["new"]).count == 1) }
     }
 
-    /// Such a reader reads the database's file alone.
+    @Test func readsThatFollowOneAnotherDoNotKeepAWriterFromWriting() throws {
+        let fixture = try Self.withReadOnlyIndex()
+        let readers = try (0..<2).map { _ in try CatalogReader(opening: fixture.catalog) }
+        let start = DispatchSemaphore(value: 0)
+        let isDone = Atomic(false)
+        let failures = Mutex<[any Error]>([])
+        let group = DispatchGroup()
+        // Two threads for each reader: there is always a read under way.
+        for index in 0..<4 {
+            Thread.detach(in: group) {
+                var isFirst = true
+                while !isDone.load(ordering: .relaxed) {
+                    do {
+                        try readers[index / 2].read { db in
+                            if isFirst { start.signal() }
+                            isFirst = false
+                            for _ in 0..<100 { _ = try Self.title(db) }
+                        }
+                    } catch {
+                        failures.withLock { $0.append(error) }
+                    }
+                }
+            }
+        }
+        for _ in 0..<4 { start.wait() }
+        try FileManager.default.removeItem(at: Self.index(fixture))
+        #expect(throws: Never.self) { _ = try CatalogIndexer(at: fixture.catalog) }
+        isDone.store(true, ordering: .relaxed)
+        group.wait()
+        #expect(failures.withLock { $0 }.isEmpty)
+    }
+
     @Test func aReaderWithoutLogAndIndexSeesLaterChanges() async throws {
-        let fixture = try CatalogFixture(count: 1)
-        try fixture.index()
-        let index = Self.index(fixture)
-        try FileManager.default.removeItem(at: index)
-        // SQLite does not follow links to indexes.
-        try FileManager.default.createSymbolicLink(atPath: index.path, withDestinationPath: "nowhere")
+        let fixture = try Self.withoutIndex()
         let reader = try Catalog(at: fixture.catalog)
         #expect(try await reader.entities(for: ["new"]).isEmpty)
-        try FileManager.default.removeItem(at: index)
+        try FileManager.default.removeItem(at: Self.index(fixture))
         let indexer = try CatalogIndexer(at: fixture.catalog)
         for (seed, id) in ["new", "newer"].enumerated() {
             let image = SampleImage.shapes(seed: UInt64(seed))
             try await indexer.upsert(IndexItem(CatalogEntity(id: id), image: .pixels(image)))
             #expect(try await reader.entities(for: [id]).count == 1)
             #expect(try await reader.search(matching: image).map(\.id) == [id])
+        }
+    }
+
+    @Test func itSeesThemAlsoIfTheLogIsEmptyAgain() throws {
+        let fixture = try Self.withoutIndex()
+        let reader = try CatalogReader(opening: fixture.catalog)
+        try Self.changeTitles(of: fixture, to: "new")
+        #expect(try reader.read(Self.title) == "new")
+    }
+
+    /// The times of two changes may be the same.
+    @Test func itSeesAChangeThatFollowsAnotherAtOnce() throws {
+        let fixture = try Self.withoutIndex()
+        for change in 0..<20 {
+            let reader = try CatalogReader(opening: fixture.catalog)
+            try Self.changeTitles(of: fixture, to: "\(change)")
+            try Self.blockIndex(of: fixture)
+            #expect(try reader.read(Self.title) == "\(change)")
+        }
+    }
+
+    @Test func itSeesThemAlsoWhileAnEarlierReadIsUnderWay() throws {
+        let fixture = try Self.withoutIndex()
+        let reader = try CatalogReader(opening: fixture.catalog)
+        var titles: [String?] = []
+        try reader.withConnection { _ in
+            guard titles.isEmpty else { return }
+            try Self.changeTitles(of: fixture, to: "new")
+            titles.append(try reader.read(Self.title))
+        }
+        #expect(titles == ["new"])
+    }
+
+    @Test func aReadDuringAChangeIsRepeated() throws {
+        let fixture = try Self.withoutIndex()
+        let reader = try CatalogReader(opening: fixture.catalog)
+        var calls = 0
+        let title = try reader.read { db in
+            calls += 1
+            if calls == 1 { try Self.changeTitles(of: fixture, to: "new") }
+            return try Self.title(db)
+        }
+        #expect(title == "new")
+        #expect(calls == 2)
+    }
+
+    /// Pages of two states may look like a damaged database.
+    @Test func aReadThatFailsDuringAChangeIsRepeated() throws {
+        let fixture = try Self.withoutIndex()
+        let reader = try CatalogReader(opening: fixture.catalog)
+        var calls = 0
+        let title = try reader.read { db in
+            calls += 1
+            guard calls == 1 else { return try Self.title(db) }
+            try Self.changeTitles(of: fixture, to: "new")
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT)
+        }
+        #expect(title == "new")
+    }
+
+    @Test func aReadDuringOneChangeAfterAnotherFails() throws {
+        let fixture = try Self.withoutIndex()
+        let reader = try CatalogReader(opening: fixture.catalog)
+        var calls = 0
+        #expect(throws: CatalogError(folder: fixture.catalog.path, reason: .busy)) {
+            try reader.read { db in
+                calls += 1
+                try Self.changeTitles(of: fixture, to: "\(calls)")
+                try Self.blockIndex(of: fixture)
+            }
+        }
+        #expect(calls == 3)
+    }
+
+    /// Its body has an effect outside.
+    @Test func aStreamOfEntitiesDuringAChangeFails() async throws {
+        let fixture = try Self.withoutIndex()
+        let catalog = try Catalog(at: fixture.catalog)
+        let calls = Atomic(0)
+        await #expect(throws: CatalogError(folder: fixture.catalog.path, reason: .busy)) {
+            try await catalog.forEachEntity { _ in
+                calls.add(1, ordering: .relaxed)
+                try Self.changeTitles(of: fixture, to: "new")
+            }
+        }
+        #expect(calls.load(ordering: .relaxed) == 1)
+        #expect(try await catalog.entities(for: [fixture.id(0)]).map(\.title) == ["new"])
+    }
+
+    /// Without the check, the copy would be malformed: the backup takes some pages before the change, and some after.
+    @Test func aBackupDuringAChangeIsRepeated() throws {
+        let fixture = try Self.withoutIndex()
+        let reader = try CatalogReader(opening: fixture.catalog)
+        let copy = try DatabaseQueue()
+        var calls = 0
+        try reader.withConnection { connection in
+            calls += 1
+            var isChanged = calls > 1
+            try connection.backup(to: copy, pagesPerStep: 1) { _ in
+                guard !isChanged else { return }
+                isChanged = true
+                try Self.changeTitles(of: fixture, to: String(repeating: "new", count: 10_000))
+            }
+        }
+        #expect(calls == 2)
+        #expect(try copy.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
+        #expect(try copy.read(Self.title)?.count == 30_000)
+    }
+}
+
+extension Thread {
+    /// Runs `body` on a thread of its own. The group waits for it.
+    fileprivate static func detach(in group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
+        group.enter()
+        detachNewThread {
+            body()
+            group.leave()
         }
     }
 }

@@ -471,7 +471,7 @@ bool lk_are_finite(const void *numbers, lk_number_format format, size_t count);
 
 // Quantizes the weights [output][input][tap] of one block of up to 16 outputs to int8. `packed` is
 // [input block][tap][4 quads of inputs][16 outputs][4 inputs]; outputs and inputs that pad a block are 0. `steps` gets
-// each output's scale: its largest magnitude / 127, or 1 if that would be 0 or subnormal, and its codes are 0 then.
+// each output's scale: its largest magnitude / 127. Where that is 0 or subnormal, the scale is 1 and the codes are 0.
 // `sums` gets the sum of each output's codes. Both have room for 16. At most LK_MOST_TAPS taps.
 void lk_pack_quantized_weights(const void *weights, lk_number_format format, size_t outputs, size_t inputs, size_t taps,
                                float *steps, int64_t *sums, int8_t *packed);

@@ -18,46 +18,47 @@ extension Catalog {
 
     private func write(to url: URL) throws {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        let (prints, lines) = try folder.mappingErrors {
+        // One read, so that the files are of the same state.
+        let (prints, lines, features) = try folder.mappingErrors {
             try database.reader.read { db in
-                var prints: [[Float]] = []
-                var lines = Data()
-                let rows = try Row.fetchCursor(
-                    db, sql: "SELECT entity.*, print.vector FROM entity JOIN print USING (row) ORDER BY row")
-                while let row = try rows.next() {
-                    guard let vector = PrintBlob.vector(row["vector"], dimension: model.dimension) else {
-                        throw folder.error(
-                            .damaged("the print of “\(row["id"] as String)” is not \(model.dimension) finite floats"))
-                    }
-                    prints.append(vector)
-                    lines += Data((try JSONLine.text(EntityRecord(row: row).entity) + "\n").utf8)
-                }
-                return (prints, lines)
+                let (prints, lines) = try exportedEntities(db)
+                return (prints, lines, try exportedFeatures(db))
             }
         }
         try NumPyFile.data(prints, columns: model.dimension).write(
             to: url.appendingPathComponent("prints.npy"), options: .atomic)
         try lines.write(to: url.appendingPathComponent("entities.jsonl"), options: .atomic)
-        try exportedFeatures().write(to: url.appendingPathComponent("features.jsonl"), options: .atomic)
+        try features.write(to: url.appendingPathComponent("features.jsonl"), options: .atomic)
     }
 
-    private func exportedFeatures() throws -> Data {
-        try folder.mappingErrors {
-            try database.reader.read { db in
-                var lines = Data()
-                let rows = try Row.fetchCursor(
-                    db,
-                    sql: "SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) ORDER BY row")
-                while let row = try rows.next() {
-                    let (id, data): (String, Data) = (row[0], row[1])
-                    guard let features = LocalFeatures(encoded: data) else {
-                        throw folder.error(.damaged("the local features of “\(id)” cannot be read"))
-                    }
-                    lines += Data((try JSONLine.text(ExportedFeatures(id, features)) + "\n").utf8)
-                }
-                return lines
+    private func exportedEntities(_ db: Database) throws -> (prints: [[Float]], lines: Data) {
+        var prints: [[Float]] = []
+        var lines = Data()
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT entity.*, print.vector FROM entity JOIN print USING (row) ORDER BY row")
+        while let row = try rows.next() {
+            guard let vector = PrintBlob.vector(row["vector"], dimension: model.dimension) else {
+                throw folder.error(
+                    .damaged("the print of “\(row["id"] as String)” is not \(model.dimension) finite floats"))
             }
+            prints.append(vector)
+            lines += Data((try JSONLine.text(EntityRecord(row: row).entity) + "\n").utf8)
         }
+        return (prints, lines)
+    }
+
+    private func exportedFeatures(_ db: Database) throws -> Data {
+        var lines = Data()
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) ORDER BY row")
+        while let row = try rows.next() {
+            let (id, data): (String, Data) = (row[0], row[1])
+            guard let features = LocalFeatures(encoded: data) else {
+                throw folder.error(.damaged("the local features of “\(id)” cannot be read"))
+            }
+            lines += Data((try JSONLine.text(ExportedFeatures(id, features)) + "\n").utf8)
+        }
+        return lines
     }
 }
 

@@ -60,7 +60,9 @@ extension Catalog {
     ///   - initial: the result of no entities.
     ///   - body: adds an entity to the result. It runs on the catalog's executor, while the database is read.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, what `body` throws, and `CancellationError` if the
-    ///   task is cancelled meanwhile.
+    ///   task is cancelled meanwhile. ``CatalogError/Reason/busy`` if another process changes the catalog meanwhile
+    ///   and this one cannot share SQLite's index with it, as in a folder on a read-only disk: what `body` got may be
+    ///   of two states then.
     /// - Complexity: O(entities) time, O(1) memory besides the result.
     public func reduceEntities<Result: Sendable>(
         into initial: Result, _ body: @Sendable (inout Result, CatalogEntity) throws -> Void
@@ -68,7 +70,7 @@ extension Catalog {
         try await executor.compute { cancellation in
             // Errors of the body pass as they are; those of the database are mapped.
             let outcome: Swift.Result<Result, any Error> = try folder.mappingErrors {
-                try database.reader.read { db in
+                try database.reader.readOnce { db in
                     var result = initial
                     let records = try EntityRecord.order(Column("row")).fetchCursor(db)
                     while let record = try records.next() {

@@ -23,8 +23,10 @@ struct CatalogDatabase: Sendable {
             do {
                 pool = try writablePool(folder)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
-                guard OpenReaders.close(in: folder) else { throw error }
-                pool = try writablePool(folder)
+                guard let retried = try OpenReaders.whileClosed(in: folder, { try writablePool(folder) }) else {
+                    throw error
+                }
+                pool = retried
             }
             try migrator.migrate(pool)
             return pool

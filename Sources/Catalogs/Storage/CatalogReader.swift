@@ -8,16 +8,15 @@ import Synchronization
 /// which takes write access, and a writer is about to do so. SQLite calls that an attempt to write
 /// (`SQLITE_READONLY_RECOVERY`; https://www.sqlite.org/rescode.html). Such a read is tried again for a moment.
 ///
-/// A connection that was opened while the log could not be written, as on a full disk, is replaced when that matters:
-/// when it does not show all there is, and when it keeps the process from writing (``OpenReaders``).
+/// A connection that reads the file alone (``ReadConnection``) does not notice changes, and may mix old pages with new
+/// ones. So it is replaced before a read if the file has changed, and a read during which the file changed is repeated.
+/// A connection that keeps the process from writing is closed when a writer is opened (``OpenReaders``).
 package final class CatalogReader: Sendable {
     private struct State {
         /// Nil until the next read.
         var connection: ReadConnection?
-        /// Reads that are under way.
+        /// Reads of the connection that are under way.
         var readCount = 0
-        /// Whether the connection is replaced as soon as nothing uses it.
-        var isRetired = false
     }
 
     private let state: Mutex<State>
@@ -32,54 +31,91 @@ package final class CatalogReader: Sendable {
 
     /// Opens a folder's database.
     init(opening folder: CatalogFolder) throws {
-        state = Mutex(State(connection: try ReadConnection(opening: folder)))
+        state = Mutex(State())
         self.folder = folder
         OpenReaders.add(self, of: folder)
+        try withConnection { _ in }
     }
 
-    func read<Value>(_ value: (Database) throws -> Value) throws -> Value {
-        try withConnection { connection in try Self.waitingForRecovery { try connection.read(value) } }
+    /// Opens the database of a catalog's folder.
+    package convenience init(opening url: URL) throws { try self.init(opening: CatalogFolder(url: url)) }
+
+    /// Reads one state of the database.
+    ///
+    /// - Parameter value: called once more if the database changed meanwhile where that is not safe; what the earlier
+    ///   call made is dropped.
+    /// - Throws: ``CatalogError`` if the database changes again and again, and what `value` and the database throw.
+    package func read<Value>(_ value: (Database) throws -> Value) throws -> Value {
+        try withConnection { try Self.read(value, from: $0) }
     }
 
-    /// - Parameter body: gets the connection, and does not keep it.
-    func withConnection<Value>(_ body: (any DatabaseReader) throws -> Value) throws -> Value {
-        let reader = try state.withLock { state in
-            let connection = try current(&state)
-            state.readCount += 1
-            return connection.reader
+    /// Reads one state of the database, with a single call.
+    ///
+    /// - Throws: ``CatalogError`` if the database changed meanwhile where that is not safe, and what `value` and the
+    ///   database throw.
+    package func readOnce<Value>(_ value: (Database) throws -> Value) throws -> Value {
+        try withConnection(attempts: 1) { try Self.read(value, from: $0) }
+    }
+
+    /// - Parameters:
+    ///   - attempts: the largest number of calls.
+    ///   - body: gets the connection, and does not keep it. Called once more as that of ``read(_:)``.
+    package func withConnection<Value>(
+        attempts: Int = 3, _ body: (any DatabaseReader) throws -> Value
+    ) throws -> Value {
+        for _ in 0..<attempts {
+            let connection = try beginRead()
+            let result = Result { try body(connection.reader) }
+            endRead(of: connection)
+            guard let folder, connection.isOutdated(in: folder) else { return try result.get() }
         }
-        defer { state.withLock { $0.readCount -= 1 } }
-        return try body(reader)
+        guard let folder else { preconditionFailure("a writer's connection is never outdated") }
+        throw folder.error(.busy)
     }
 
-    /// Closes the connection, or has the next read do so that finds no other under way. Reads open another one.
+    /// Closes the connection if no read is under way. The next read opens another one.
     ///
     /// - Returns: whether it is closed.
     func close() -> Bool {
         state.withLock { state in
-            state.isRetired = true
-            if state.readCount == 0 { Self.close(&state) }
-            return state.connection == nil
+            guard state.readCount == 0 else { return false }
+            try? state.connection?.reader.close()
+            state.connection = nil
+            return true
         }
     }
 
-    private func current(_ state: inout State) throws -> ReadConnection {
-        if let connection = state.connection, let folder, state.readCount == 0,
-            state.isRetired || connection.isOutdated(in: folder)
-        {
-            Self.close(&state)
-        }
-        if let connection = state.connection { return connection }
-        guard let folder else { preconditionFailure("a writer's connection has been closed") }
-        let connection = try ReadConnection(opening: folder)
-        state.connection = connection
-        return connection
+    private static func read<Value>(
+        _ value: (Database) throws -> Value, from connection: any DatabaseReader
+    ) throws -> Value {
+        try waitingForRecovery { try connection.read(value) }
     }
 
-    private static func close(_ state: inout State) {
-        try? state.connection?.reader.close()
-        state.connection = nil
-        state.isRetired = false
+    private func beginRead() throws -> ReadConnection {
+        while true {
+            let connection: ReadConnection? = try state.withLock { state in
+                guard let folder else {
+                    state.readCount += 1
+                    return state.connection
+                }
+                // Asked while the lock is held: a read that begins now is seen by `close()`.
+                guard !OpenReaders.areClosing(in: folder) else { return nil }
+                if state.connection?.isOutdated(in: folder) ?? true {
+                    // The reads of an outdated one keep it.
+                    state = State(connection: try ReadConnection(opening: folder))
+                }
+                state.readCount += 1
+                return state.connection
+            }
+            if let connection { return connection }
+            Thread.sleep(forTimeInterval: 0.01)
+        }
+    }
+
+    private func endRead(of connection: ReadConnection) {
+        state.withLock { state in
+            if state.connection?.reader === connection.reader { state.readCount -= 1 }
+        }
     }
 
     /// Runs what only reads; again, up to `attempts` times in all, as long as it fails because it would have to write.

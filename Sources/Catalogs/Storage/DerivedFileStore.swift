@@ -86,9 +86,11 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
 
     private func makePrivate() throws(CatalogError) -> File {
         let memory = try folder.mappingErrors {
-            var output = try DerivedOutput.memory(folder: folder)
-            try database.reader.read { db in try write(db, reusing: nil, to: &output) }
-            return MappedFile(output.takeMemory())
+            try database.reader.read { db in
+                var output = try DerivedOutput.memory(folder: folder)
+                try write(db, reusing: nil, to: &output)
+                return MappedFile(output.takeMemory())
+            }
         }
         guard let contents = DerivedContents(memory, as: File.format), let file = File(contents) else {
             throw folder.error(.damaged("\(File.format.name) cannot be made from the database"))
@@ -105,8 +107,11 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
         var isUsable = true
         do {
             try folder.mappingErrors {
-                var output = try DerivedOutput.file(temporary, folder: folder)
-                try database.reader.read { db in try write(db, reusing: earlier, to: &output) }
+                try database.reader.read { db in
+                    unlink(temporary.path)
+                    var output = try DerivedOutput.file(temporary, folder: folder)
+                    try write(db, reusing: earlier, to: &output)
+                }
                 // If another program truncated the earlier file, what was copied may be zeros.
                 isUsable = earlier?.contents.file.isUnchanged ?? true
                 guard !isUsable || rename(temporary.path, url.path) == 0 else {

@@ -28,8 +28,24 @@ struct FileStamp: Equatable, Sendable {
         #else
             let time = status.st_mtim
         #endif
-        // Times after 2262 wrap around: they are only compared for equality.
-        modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+        modified = Self.nanoseconds(time)
+    }
+
+    /// Whether every change from now on gives the file another stamp. Linux takes the times of files from a clock that
+    /// stands still between two ticks, which are 1 to 10 ms apart.
+    var isOlderThanLaterChanges: Bool {
+        #if os(Linux)
+            let clock = CLOCK_REALTIME_COARSE
+        #else
+            let clock = CLOCK_REALTIME
+        #endif
+        var now = timespec()
+        return clock_gettime(clock, &now) == 0 && modified < Self.nanoseconds(now)
+    }
+
+    /// Times after 2262 wrap around, which matters little where they are compared for equality.
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
     /// Whether there is certainly no file at the path, in contrast to one that cannot be reached now.

@@ -11,28 +11,44 @@ enum OpenReaders {
         weak var reader: CatalogReader?
     }
 
-    private static let entries = Mutex<[Entry]>([])
+    private struct State {
+        var entries: [Entry] = []
+        /// Paths of the folders whose readers are kept closed.
+        var closing: Set<String> = []
+    }
+
+    private static let state = Mutex(State())
 
     static func add(_ reader: CatalogReader, of folder: CatalogFolder) {
-        entries.withLock { entries in
-            entries.removeAll { $0.reader == nil }
-            entries.append(Entry(path: path(of: folder), reader: reader))
+        let entry = Entry(path: path(of: folder), reader: reader)
+        state.withLock { state in
+            state.entries.removeAll { $0.reader == nil }
+            state.entries.append(entry)
         }
     }
 
-    /// Closes the connections of a folder's readers, so that the next ones open the index again. Waits two seconds at
-    /// most for reads that are under way.
+    /// Whether reads of a folder have to wait before they open or use a connection.
+    static func areClosing(in folder: CatalogFolder) -> Bool {
+        state.withLock { !$0.closing.isEmpty && $0.closing.contains(path(of: folder)) }
+    }
+
+    /// Runs `body` while all connections of a folder's readers are closed, so that it can open the index for writing.
+    /// Reads that begin meanwhile wait. Those that are under way have two seconds to end.
     ///
-    /// - Returns: whether all are closed.
-    static func close(in folder: CatalogFolder) -> Bool {
+    /// - Returns: what `body` returns; nil if reads are still under way then.
+    static func whileClosed<Value>(in folder: CatalogFolder, _ body: () throws -> Value) rethrows -> Value? {
         let path = path(of: folder)
-        var readers = entries.withLock { entries in entries.filter { $0.path == path }.compactMap(\.reader) }
+        let readers = state.withLock { state in
+            state.closing.insert(path)
+            return state.entries.filter { $0.path == path }.compactMap(\.reader)
+        }
+        defer { state.withLock { _ = $0.closing.remove(path) } }
         for attempt in 0..<200 {
             if attempt > 0 { Thread.sleep(forTimeInterval: 0.01) }
-            readers.removeAll { $0.close() }
-            if readers.isEmpty { return true }
+            // All are asked each time.
+            if readers.count(where: { !$0.close() }) == 0 { return try body() }
         }
-        return false
+        return nil
     }
 
     private static func path(of folder: CatalogFolder) -> String { folder.url.resolvingSymlinksInPath().path }

@@ -26,6 +26,16 @@ struct ReadConnection: Sendable {
         return !folder.isLogEmpty || FileStamp(path: folder.database.path) != stamp
     }
 
+    /// Waits for a moment if a change could leave the stamp as it is.
+    private static func stamp(of folder: CatalogFolder) -> FileStamp? {
+        for _ in 0..<10 {
+            let stamp = FileStamp(path: folder.database.path)
+            if stamp?.isOlderThanLaterChanges ?? true { return stamp }
+            Thread.sleep(forTimeInterval: 0.01)
+        }
+        return FileStamp(path: folder.database.path)
+    }
+
     private static func opened(_ folder: CatalogFolder) throws -> ReadConnection {
         var configuration = CatalogDatabase.configuration
         configuration.readonly = true
@@ -53,7 +63,7 @@ struct ReadConnection: Sendable {
             if let connection = try? probed(DatabasePool(path: path, configuration: configuration)) {
                 return connection
             }
-            let stamp = FileStamp(path: folder.database.path)
+            let stamp = stamp(of: folder)
             guard folder.isLogEmpty else { throw error }
             return try probed(DatabaseQueue(path: address("immutable=1"), configuration: configuration), stamp: stamp)
         }
