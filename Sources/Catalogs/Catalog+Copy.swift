@@ -27,19 +27,30 @@ extension Catalog {
             }
             // Errors of cancellation pass as they are.
             let outcome: Result<Void, any Error> = try copy.mappingErrors {
-                let queue = try DatabaseQueue(path: copy.unfinishedDatabase.path)
                 do {
-                    try database.reader.withConnection { connection in
-                        try connection.backup(to: queue, pagesPerStep: 1024) { _ in try cancellation.check() }
-                    }
-                    try queue.close()
-                    return .success(())
+                    return .success(try database.reader.copyDatabase(to: url) { try cancellation.check() })
                 } catch let error as CancellationError {
                     return .failure(error)
                 }
             }
             try outcome.get()
             try copy.publishDatabase()
+        }
+    }
+}
+
+extension CatalogReader {
+    /// Writes one state of the database to the unfinished database of a folder.
+    ///
+    /// - Parameter progress: called after each step. What it throws ends the copy.
+    package func copyDatabase(to url: URL, pagesPerStep: CInt = 1024, progress: @escaping () throws -> Void) throws {
+        let copy = CatalogFolder(url: url)
+        try withConnection { connection in
+            // A second backup to the same file would go through a log.
+            copy.removeUnfinishedDatabase()
+            let queue = try DatabaseQueue(path: copy.unfinishedDatabase.path)
+            try connection.backup(to: queue, pagesPerStep: pagesPerStep) { _ in try progress() }
+            try queue.close()
         }
     }
 }

@@ -18,7 +18,7 @@ extension Catalog {
 
     private func write(to url: URL) throws {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        // One read, so that the files are of the same state.
+        // One read, so that all files show the same state.
         let (prints, lines, features) = try folder.mappingErrors {
             try database.reader.read { db in
                 let (prints, lines) = try exportedEntities(db)

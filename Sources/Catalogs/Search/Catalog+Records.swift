@@ -61,30 +61,35 @@ extension Catalog {
     ///   - body: adds an entity to the result. It runs on the catalog's executor, while the database is read.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, what `body` throws, and `CancellationError` if the
     ///   task is cancelled meanwhile. ``CatalogError/Reason/busy`` if another process changes the catalog meanwhile
-    ///   and this one cannot share SQLite's index with it, as in a folder on a read-only disk: what `body` got may be
-    ///   of two states then.
+    ///   and this one cannot share SQLite's index with it, as in a folder without write access: `body` may then have
+    ///   received entities from two states.
     /// - Complexity: O(entities) time, O(1) memory besides the result.
     public func reduceEntities<Result: Sendable>(
         into initial: Result, _ body: @Sendable (inout Result, CatalogEntity) throws -> Void
     ) async throws -> Result {
         try await executor.compute { cancellation in
             // Errors of the body pass as they are; those of the database are mapped.
-            let outcome: Swift.Result<Result, any Error> = try folder.mappingErrors {
-                try database.reader.readOnce { db in
-                    var result = initial
-                    let records = try EntityRecord.order(Column("row")).fetchCursor(db)
-                    while let record = try records.next() {
-                        do {
-                            try cancellation.check()
-                            try body(&result, record.entity)
-                        } catch {
-                            return .failure(error)
+            var failure: (any Error)?
+            do {
+                return try folder.mappingErrors {
+                    try database.reader.read(attempts: 1) { db in
+                        var result = initial
+                        let records = try EntityRecord.order(Column("row")).fetchCursor(db)
+                        while let record = try records.next() {
+                            do {
+                                try cancellation.check()
+                                try body(&result, record.entity)
+                            } catch {
+                                failure = error
+                                throw error
+                            }
                         }
+                        return result
                     }
-                    return .success(result)
                 }
+            } catch {
+                throw failure ?? error
             }
-            return try outcome.get()
         }
     }
 }

@@ -66,10 +66,7 @@ struct CatalogDatabase: Sendable {
     ///
     /// - Parameter model: the model of its prints.
     static func create(_ folder: CatalogFolder, model: FeaturePrintModel) throws(CatalogError) {
-        func removeUnfinished() {
-            for suffix in ["", "-journal", "-wal", "-shm"] { unlink(folder.unfinishedDatabase.path + suffix) }
-        }
-        removeUnfinished()
+        folder.removeUnfinishedDatabase()
         do {
             try folder.mappingErrors {
                 // It is not read before it has its name, so it waits for the disk once, at the end.
@@ -84,7 +81,7 @@ struct CatalogDatabase: Sendable {
                 try folder.publishDatabase()
             }
         } catch {
-            removeUnfinished()
+            folder.removeUnfinishedDatabase()
             throw error
         }
     }

@@ -36,6 +36,10 @@ struct CatalogFolder: Sendable {
         }
     }
 
+    func removeUnfinishedDatabase() {
+        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(unfinishedDatabase.path + suffix) }
+    }
+
     /// Gives a complete ``unfinishedDatabase`` its name. A power loss leaves the whole database under it, or none.
     func publishDatabase() throws(CatalogError) {
         try synchronize(unfinishedDatabase.path)

@@ -12,6 +12,11 @@ import Synchronization
 /// ones. So it is replaced before a read if the file has changed, and a read during which the file changed is repeated.
 /// A connection that keeps the process from writing is closed when a writer is opened (``OpenReaders``).
 package final class CatalogReader: Sendable {
+    private enum Source {
+        case writer(any DatabaseReader)
+        case folder(CatalogFolder)
+    }
+
     private struct State {
         /// Nil until the next read.
         var connection: ReadConnection?
@@ -19,20 +24,16 @@ package final class CatalogReader: Sendable {
         var readCount = 0
     }
 
-    private let state: Mutex<State>
-    /// Nil for a writer's connection, which is not replaced.
-    private let folder: CatalogFolder?
+    private let source: Source
+    /// Of a folder's connection. That of a writer is never replaced.
+    private let state = Mutex(State())
 
     /// Reads through a writer.
-    init(writer: any DatabaseReader) {
-        state = Mutex(State(connection: ReadConnection(of: writer)))
-        folder = nil
-    }
+    init(writer: any DatabaseReader) { source = .writer(writer) }
 
     /// Opens a folder's database.
     init(opening folder: CatalogFolder) throws {
-        state = Mutex(State())
-        self.folder = folder
+        source = .folder(folder)
         OpenReaders.add(self, of: folder)
         try withConnection { _ in }
     }
@@ -42,66 +43,57 @@ package final class CatalogReader: Sendable {
 
     /// Reads one state of the database.
     ///
-    /// - Parameter value: called once more if the database changed meanwhile where that is not safe; what the earlier
-    ///   call made is dropped.
-    /// - Throws: ``CatalogError`` if the database changes again and again, and what `value` and the database throw.
-    package func read<Value>(_ value: (Database) throws -> Value) throws -> Value {
-        try withConnection { try Self.read(value, from: $0) }
-    }
-
-    /// Reads one state of the database, with a single call.
-    ///
-    /// - Throws: ``CatalogError`` if the database changed meanwhile where that is not safe, and what `value` and the
-    ///   database throw.
-    package func readOnce<Value>(_ value: (Database) throws -> Value) throws -> Value {
-        try withConnection(attempts: 1) { try Self.read(value, from: $0) }
+    /// - Parameters:
+    ///   - attempts: the largest number of calls of `value`.
+    ///   - value: called again if the file is read alone and changes during the call. Earlier results are dropped.
+    /// - Throws: ``CatalogError/Reason/busy`` if the file changes during every call; otherwise what `value` or the
+    ///   database throws.
+    package func read<Value>(attempts: Int = 3, _ value: (Database) throws -> Value) throws -> Value {
+        try withConnection(attempts: attempts) { connection in
+            try Self.waitingForRecovery { try connection.read(value) }
+        }
     }
 
     /// - Parameters:
-    ///   - attempts: the largest number of calls.
-    ///   - body: gets the connection, and does not keep it. Called once more as that of ``read(_:)``.
+    ///   - attempts: the largest number of calls of `body`.
+    ///   - body: receives the connection and must not keep it. Called again like the closure of ``read(attempts:_:)``.
     package func withConnection<Value>(
         attempts: Int = 3, _ body: (any DatabaseReader) throws -> Value
     ) throws -> Value {
-        for _ in 0..<attempts {
-            let connection = try beginRead()
-            let result = Result { try body(connection.reader) }
-            endRead(of: connection)
-            guard let folder, connection.isOutdated(in: folder) else { return try result.get() }
+        switch source {
+        case .writer(let writer): return try body(writer)
+        case .folder(let folder):
+            for _ in 0..<attempts {
+                let connection = try beginRead(of: folder)
+                let result = Result { try body(connection.reader) }
+                endRead(of: connection)
+                if case .failure(let error as CancellationError) = result { throw error }
+                if !connection.isOutdated(in: folder) { return try result.get() }
+            }
+            throw folder.error(.busy)
         }
-        guard let folder else { preconditionFailure("a writer's connection is never outdated") }
-        throw folder.error(.busy)
     }
 
     /// Closes the connection if no read is under way. The next read opens another one.
     ///
     /// - Returns: whether it is closed.
     func close() -> Bool {
-        state.withLock { state in
+        let isClosed = state.withLockIfAvailable { state in
             guard state.readCount == 0 else { return false }
             try? state.connection?.reader.close()
             state.connection = nil
             return true
         }
+        return isClosed ?? false
     }
 
-    private static func read<Value>(
-        _ value: (Database) throws -> Value, from connection: any DatabaseReader
-    ) throws -> Value {
-        try waitingForRecovery { try connection.read(value) }
-    }
-
-    private func beginRead() throws -> ReadConnection {
+    private func beginRead(of folder: CatalogFolder) throws -> ReadConnection {
         while true {
             let connection: ReadConnection? = try state.withLock { state in
-                guard let folder else {
-                    state.readCount += 1
-                    return state.connection
-                }
-                // Asked while the lock is held: a read that begins now is seen by `close()`.
+                // Checked under the lock, so that `close()` sees a read that begins now.
                 guard !OpenReaders.areClosing(in: folder) else { return nil }
                 if state.connection?.isOutdated(in: folder) ?? true {
-                    // The reads of an outdated one keep it.
+                    // Reads that still use the outdated connection keep it open.
                     state = State(connection: try ReadConnection(opening: folder))
                 }
                 state.readCount += 1

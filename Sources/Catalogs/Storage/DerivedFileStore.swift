@@ -49,8 +49,8 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
             do {
                 try refresh()
                 if let file = try usable()?.file { return file }
-            } catch  where error.isUnwritable {
-                // A full disk, for example. What is there serves.
+            } catch  where error.isUnwritable || error.reason == .busy {
+                // A full disk, for example, or a change by another process. What is there serves.
             }
         }
         if let found { return found.file }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Size and modification time: whether a file changed since it was indexed, without reading it.
-struct FileStamp: Equatable, Sendable {
+package struct FileStamp: Equatable, Sendable {
     let size: Int64
     /// Nanoseconds since 1970.
     let modified: Int64
@@ -15,7 +15,7 @@ struct FileStamp: Equatable, Sendable {
     }
 
     /// Nil if there is no such file.
-    init?(path: String) {
+    package init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
@@ -31,9 +31,9 @@ struct FileStamp: Equatable, Sendable {
         modified = Self.nanoseconds(time)
     }
 
-    /// Whether every change from now on gives the file another stamp. Linux takes the times of files from a clock that
-    /// stands still between two ticks, which are 1 to 10 ms apart.
-    var isOlderThanLaterChanges: Bool {
+    /// Whether any later change will give the file a different stamp. Linux before 6.13 takes the times of files from a
+    /// clock that stands still between two ticks, which are 1 to 10 ms apart.
+    package var isOlderThanLaterChanges: Bool {
         #if os(Linux)
             let clock = CLOCK_REALTIME_COARSE
         #else
@@ -43,7 +43,7 @@ struct FileStamp: Equatable, Sendable {
         return clock_gettime(clock, &now) == 0 && modified < Self.nanoseconds(now)
     }
 
-    /// Times after 2262 wrap around, which matters little where they are compared for equality.
+    /// Times after 2262 wrap around.
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }

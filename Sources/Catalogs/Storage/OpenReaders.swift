@@ -3,8 +3,8 @@ import Synchronization
 
 /// The readers of this process, by catalog.
 ///
-/// SQLite opens the index of a log once for all connections of a process, and read-only if it could not be opened
-/// otherwise at that moment. Nothing in the process can write to the database then before all of them are closed.
+/// SQLite opens the index of a log once for all connections of a process, and read-only if it cannot write to it at
+/// that moment. Until all these connections are closed, nothing in the process can write to the database.
 enum OpenReaders {
     private struct Entry {
         let path: String
@@ -35,7 +35,8 @@ enum OpenReaders {
     /// Runs `body` while all connections of a folder's readers are closed, so that it can open the index for writing.
     /// Reads that begin meanwhile wait. Those that are under way have two seconds to end.
     ///
-    /// - Returns: what `body` returns; nil if reads are still under way then.
+    /// - Precondition: the caller holds the folder's ``WriterLock``.
+    /// - Returns: what `body` returns, or nil if reads are still under way after that.
     static func whileClosed<Value>(in folder: CatalogFolder, _ body: () throws -> Value) rethrows -> Value? {
         let path = path(of: folder)
         let readers = state.withLock { state in
@@ -45,8 +46,7 @@ enum OpenReaders {
         defer { state.withLock { _ = $0.closing.remove(path) } }
         for attempt in 0..<200 {
             if attempt > 0 { Thread.sleep(forTimeInterval: 0.01) }
-            // All are asked each time.
-            if readers.count(where: { !$0.close() }) == 0 { return try body() }
+            if readers.allSatisfy({ $0.close() }) { return try body() }
         }
         return nil
     }

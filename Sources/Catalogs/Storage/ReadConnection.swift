@@ -7,11 +7,8 @@ import GRDB
 /// makes its own in memory (https://www.sqlite.org/wal.html, section 5). Without a log the file is read alone.
 struct ReadConnection: Sendable {
     let reader: any DatabaseReader
-    /// Of the file, if it is read alone: SQLite does not notice then that it changes.
+    /// The file's stamp if it is read alone, because SQLite then misses changes.
     private let stamp: FileStamp?
-
-    /// Of a writer.
-    init(of reader: any DatabaseReader) { (self.reader, stamp) = (reader, nil) }
 
     /// Opens a folder's database. If a writer has to recover its log first, waits for that.
     init(opening folder: CatalogFolder) throws {
@@ -26,7 +23,7 @@ struct ReadConnection: Sendable {
         return !folder.isLogEmpty || FileStamp(path: folder.database.path) != stamp
     }
 
-    /// Waits for a moment if a change could leave the stamp as it is.
+    /// The file's stamp. Waits briefly until any later change would alter it.
     private static func stamp(of folder: CatalogFolder) -> FileStamp? {
         for _ in 0..<10 {
             let stamp = FileStamp(path: folder.database.path)
@@ -63,8 +60,7 @@ struct ReadConnection: Sendable {
             if let connection = try? probed(DatabasePool(path: path, configuration: configuration)) {
                 return connection
             }
-            let stamp = stamp(of: folder)
-            guard folder.isLogEmpty else { throw error }
+            guard let stamp = stamp(of: folder), folder.isLogEmpty else { throw error }
             return try probed(DatabaseQueue(path: address("immutable=1"), configuration: configuration), stamp: stamp)
         }
     }
