@@ -15,6 +15,8 @@ let package = Package(
         .library(name: "Lookalike", targets: ["Lookalike"]),
         .library(name: "DefaultModel", targets: ["DefaultModel"]),
         .library(name: "VisualSearch", targets: ["VisualSearch"]),
+        // For the programs in Extras.
+        .library(name: "CommandProcess", targets: ["CommandProcess"]),
         .executable(name: "lookalike", targets: ["LookalikeCommand"]),
     ],
     traits: [
@@ -106,13 +108,15 @@ let package = Package(
                 "Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures",
                 "VectorSearch",
             ]),
+        .target(name: "CommandProcess"),
         .executableTarget(
             name: "LookalikeCommand",
             // All layers by name, not through Lookalike alone: an incremental build compiles a target
             // anew when a target it names has changed, and not when one behind a re-export has.
             dependencies: [
-                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "LocalFeatures",
-                "Lookalike", "VectorSearch", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Catalogs", "CommandProcess", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference",
+                "LocalFeatures", "Lookalike", "VectorSearch",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
         .target(name: "TestSupport", dependencies: ["Imaging"], path: "Tests/TestSupport"),

@@ -24,6 +24,7 @@ let package = Package(
             name: "LookalikeImport",
             dependencies: [
                 "ONNXImport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CommandProcess", package: "lookalike"),
             ]),
         .testTarget(
             name: "ONNXImportTests",

@@ -48,6 +48,7 @@ let package = Package(
             dependencies: [
                 "LookalikeService", "PrometheusMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CommandProcess", package: "lookalike"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Lookalike", package: "lookalike"),

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandProcess
 import Foundation
 import Lookalike
 

@@ -1,3 +1,4 @@
+import CommandProcess
 import Foundation
 import Lookalike
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandProcess
 import Compute
 import Foundation
 import Lookalike
@@ -27,12 +28,8 @@ struct LookalikeCommand: AsyncParsableCommand {
         ])
 
     static func main() async {
-        StandardStreams.prepare()
+        CommandProcess.prepare()
         Catalog.handleTruncatedFiles()
-        AddressSpace.check()
-        if let argument = RawArguments.firstInvalid {
-            exit(withError: ValidationError("“\(argument)” is not UTF-8. Rename the file or folder."))
-        }
         do {
             var command = try await asyncParseAsRoot()
             do {

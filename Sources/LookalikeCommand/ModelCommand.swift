@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandProcess
 import Compute
 import DefaultModel
 import Foundation

@@ -1,3 +1,4 @@
+import CommandProcess
 import Foundation
 
 /// The progress of a long job: a bar with rate and remaining time on a terminal, a line every few seconds elsewhere.

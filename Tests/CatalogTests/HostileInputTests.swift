@@ -30,6 +30,10 @@ struct HostileInputTests {
         #expect(items.map(\.entity.id) == ["good"])
         #expect(problems.map(\.reason) == Array(repeating: "contains a NUL character", count: 3))
         #expect(problems.first?.origin.hasSuffix("m.jsonl:1") == true)
+        let table = "id,image,title\na\0b,a.png,\nt,a.png,x\0y\ngood,a.png,\n"
+        let (rows, rowProblems) = try ImageSource.items(at: folder.write(table, to: "m.csv"))
+        #expect(rows.map(\.entity.id) == ["good"])
+        #expect(rowProblems.map(\.reason) == Array(repeating: "contains a NUL character", count: 2))
         // An app's own items too.
         let item = IndexItem(
             entity: CatalogEntity(id: "a\0b", image: folder.file("a.png").path), origin: "the app")

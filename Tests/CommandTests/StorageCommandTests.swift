@@ -127,6 +127,8 @@ struct StorageCommandTests {
                 let search = try Self.runUnprivileged(
                     ["search", "--catalog", catalog, images + "/i1.png", "--effort", "prints"], in: catalog)
                 #expect(search.status == 0, "\(search.errors)")
+                let verdict = try Self.runUnprivileged(["catalog", "verify", catalog], in: catalog)
+                #expect(verdict.status == 0, "\(verdict.output)\(verdict.errors)")
                 runs += 1
             }
             process.waitUntilExit()

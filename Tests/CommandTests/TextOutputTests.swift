@@ -8,10 +8,11 @@ struct TextOutputTests {
         try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "a.png")
         try folder.write("no image", to: "b\u{1B}[2J.png")
         let id = "x\u{1B}]0;owned\u{7}\n1  100 %  0.000  fake\u{202E}\u{9B}2J"
-        struct Line: Codable {
+        struct Line: Encodable {
             let id: String
             let image: String
             let title: String
+            let type = "t\u{1B}[2J"
         }
         let encoder = JSONEncoder()
         let lines = try [
@@ -27,6 +28,8 @@ struct TextOutputTests {
         let found = try Command.run(
             "search", "--catalog", catalog, "--max-distance", "2", folder.file("a.png").path)
         #expect(found.output.contains(visible) && !found.output.contains("\u{1B}"), "\(found.output)")
+        let info = try Command.run("catalog", "info", catalog)
+        #expect(info.output.contains(#"of type “t\u{1B}[2J”"#), "\(info.output)")
         let exact = try Command.run("catalog", "list", catalog, "--json").output
         struct Entity: Decodable { let id: String }
         #expect(try JSONDecoder().decode(Entity.self, from: Data(exact.utf8)).id == id)

@@ -43,6 +43,19 @@ struct EntityCatalogTests {
         #expect(try await fixture.albums.problems().map(\.id) == ["a1", "a2"])
     }
 
+    /// By default such rows are reported to standard error, which may be on a full disk.
+    @Test func aRowThatMakesNoEntityIsSkippedIfNothingCanBeReported() async throws {
+        let fixture = try EntityFixture([EntityFixture.row(0, rest: ""), EntityFixture.row(1)])
+        let full = open("/dev/full", O_WRONLY)
+        let before = dup(STDERR_FILENO)
+        dup2(full, STDERR_FILENO)
+        let found = await Result { try await EntityCatalog<Album>(fixture.catalog, type: "album").allEntities() }
+        dup2(before, STDERR_FILENO)
+        close(before)
+        close(full)
+        #expect(try found.get().map(\.id) == ["a1"])
+    }
+
     @Test func pixelsFindTheirEntityFirst() async throws {
         let fixture = try EntityFixture((0..<8).map { EntityFixture.row($0) })
         for index in [0, 5] {
@@ -347,5 +360,11 @@ struct RelatedEntitiesTests {
             })
         let found = try await fixture.albums.entities(relatedBy: "year", to: ["2002", "2000"], limit: 10)
         #expect(found.map(\.id) == ["a2", "a0", "a3"])
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

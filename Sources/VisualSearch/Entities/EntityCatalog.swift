@@ -23,7 +23,8 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     public init(_ catalog: Catalog, type: String? = nil, report: (@Sendable (EntityProblem) -> Void)? = nil) {
         self.catalog = catalog
         self.type = type
-        self.report = report ?? { FileHandle.standardError.write(Data("\($0)\n".utf8)) }
+        // `write(_:)` ends the process if standard error is closed or on a full disk.
+        self.report = report ?? { try? FileHandle.standardError.write(contentsOf: Data("\($0)\n".utf8)) }
     }
 
     /// The rows that cannot be decoded. O(rows); worth a call after indexing.

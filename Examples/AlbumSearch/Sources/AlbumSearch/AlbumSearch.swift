@@ -63,7 +63,9 @@ struct AlbumSearch: AsyncParsableCommand {
         let url = folder.appendingPathComponent("catalog")
         let (items, problems) = try ImageSource.items(at: URL(fileURLWithPath: covers))
         let report = try CatalogIndexer(at: url).index(items)
-        for problem in problems + report.problems { FileHandle.standardError.write(Data("\(problem)\n".utf8)) }
+        for problem in problems + report.problems {
+            try? FileHandle.standardError.write(contentsOf: Data("\(problem)\n".utf8))
+        }
         return try Catalog(at: url)
     }
 

@@ -17,7 +17,7 @@ actor UpcomingConcertManager {
 
     func fetchUpcomingConcerts() async throws {
         let found = try await calendar.upcoming(naming: artists, days: 90, from: today)
-        for problem in found.problems { FileHandle.standardError.write(Data("\(problem)\n".utf8)) }
+        for problem in found.problems { try? FileHandle.standardError.write(contentsOf: Data("\(problem)\n".utf8)) }
         upcomingConcerts = found.matches.map { ($0.event, $0.names) }
     }
 

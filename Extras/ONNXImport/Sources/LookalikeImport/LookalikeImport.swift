@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandProcess
 import Foundation
 import Lookalike
 import ONNXImport
@@ -60,6 +61,11 @@ struct LookalikeImport: ParsableCommand {
 
     @Option(help: ArgumentHelp("An image whose print to write, as JSON.", visibility: .hidden))
     var embed: [String] = []
+
+    static func main() {
+        CommandProcess.prepare()
+        main(nil)
+    }
 
     func run() throws {
         let source = URL(fileURLWithPath: network)
@@ -136,7 +142,7 @@ struct LookalikeImport: ParsableCommand {
         return calibration.modelFile
     }
 
-    private func report(_ problem: any Error) { FileHandle.standardError.write(Data("\(problem)\n".utf8)) }
+    private func report(_ problem: any Error) { StandardError.print("\(problem)") }
 }
 
 /// A number for red, green and blue.

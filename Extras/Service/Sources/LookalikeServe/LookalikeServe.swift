@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandProcess
 import Lookalike
 
 @main
@@ -8,4 +9,9 @@ struct LookalikeServe: AsyncParsableCommand {
         abstract: "Serves catalogs over HTTP, with a page to search them.",
         version: PackageVersion.current,
         subcommands: [Serve.self, MakeKey.self], defaultSubcommand: Serve.self)
+
+    static func main() async {
+        CommandProcess.prepare()
+        await main(nil)
+    }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import CommandProcess
 import LookalikeService
 
 struct MakeKey: ParsableCommand {
@@ -25,10 +25,11 @@ struct MakeKey: ParsableCommand {
         }
     }
 
-    func run() {
+    func run() throws {
         let (key, entry) = APIKey.make(scope: scope, name: name)
+        // First, so that no file gets the line of a key that nobody has seen.
+        try StandardError.printResult("The key, shown this once: \(key)")
         print(entry.line)
-        FileHandle.standardError.write(Data("The key, shown this once: \(key)\n".utf8))
     }
 }
 

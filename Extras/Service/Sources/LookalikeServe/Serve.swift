@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandProcess
 import Foundation
 import Logging
 import Lookalike
@@ -103,8 +104,11 @@ struct Serve: AsyncParsableCommand {
         let scheme = configuration.tls == nil ? "http" : "https"
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
         let service = try LookalikeService(configuration, registry: registry, logger: logger) { port in
-            // Unbuffered, since scripts wait for this line.
-            FileHandle.standardOutput.write(Data("\(scheme)://\(host):\(port)/\n".utf8))
+            do {
+                try StandardOutput.printUnbuffered("\(scheme)://\(host):\(port)/")
+            } catch {
+                logger.warning("\(error)", metadata: ["port": "\(port)"])
+            }
         }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

@@ -4,13 +4,15 @@ import Testing
 /// The program itself: signals, and what is left when it is killed.
 @Suite struct ProgramTests {
     private final class Program: @unchecked Sendable {
+        static let executable = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+            .deletingLastPathComponent().appendingPathComponent("lookalike-serve")
+
         let process = Process()
         let port: Int
 
         init(_ folder: URL) throws {
             let output = Pipe()
-            process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-                .deletingLastPathComponent().appendingPathComponent("lookalike-serve")
+            process.executableURL = Self.executable
             process.arguments = ["--catalogs", folder.path, "--port", "0", "--log-level", "critical"]
             process.standardOutput = output
             try process.run()
@@ -104,4 +106,61 @@ import Testing
             program.process.waitUntilExit()
         }
     }
+
+    /// The program, started by a shell that redirects; its standard error is a pipe, as its output is by default.
+    private static func redirected(_ redirection: String, _ arguments: [String]) -> (process: Process, errors: Pipe) {
+        let (process, errors) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "exec \"$0\" \"$@\" \(redirection)", Program.executable.path] + arguments
+        process.standardOutput = Pipe()
+        process.standardError = errors
+        return (process, errors)
+    }
+
+    @Test(arguments: [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+    func itServesEvenIfItsURLCannotBeWritten(redirection: String, reason: String) async throws {
+        try await withFolder { folder in
+            let (process, errors) = Self.redirected(redirection, ["--catalogs", folder.path, "--port", "0"])
+            try process.run()
+            var log = Data()
+            while !log.hasSuffix("cannot be written: \(reason)\n"),
+                let byte = try errors.fileHandleForReading.read(upToCount: 1)
+            {
+                log += byte
+            }
+            let text = String(decoding: log, as: UTF8.self)
+            let port = try #require(text.firstMatch(of: /port=(\d+) \[LookalikeServe\]/)?.output.1, "\(text)")
+            #expect(try await HTTPClient(port: try #require(Int(port))).send("GET", "/v1/catalogs").status == 200)
+            process.terminate()
+            process.waitUntilExit()
+            #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+        }
+    }
+
+    /// The key goes to standard error, and the line for the key file to standard output.
+    @Test(arguments: ["2>/dev/full", "2>&-", ">/dev/full", ">&-"])
+    func aKeyThatCannotBeWrittenIsAFailure(redirection: String) throws {
+        let (process, errors) = Self.redirected(redirection, ["make-key"])
+        let output = try #require(process.standardOutput as? Pipe)
+        try process.run()
+        // Nobody has seen the key.
+        if redirection.hasPrefix("2") { #expect(try output.fileHandleForReading.readToEnd() == nil) }
+        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        #expect(redirection.hasPrefix("2") || text.contains("standard output: cannot be written"), "\(text)")
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit && process.terminationStatus == 1)
+    }
+
+    @Test func tooLittleAddressSpaceIsAnError() throws {
+        let (process, errors) = Self.redirected("", ["make-key"])
+        process.arguments?[1] = "ulimit -v 300000; exec \"$0\" \"$@\""
+        try process.run()
+        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1 && text.contains("the address space is limited to 292 MiB"), "\(text)")
+    }
+}
+
+extension Data {
+    fileprivate func hasSuffix(_ text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
 }

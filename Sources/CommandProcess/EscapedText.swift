@@ -4,7 +4,7 @@ extension String {
     ///
     /// Ids and titles come from manifests and file names. Other characters stay as they are, the backslash too: text
     /// output is for reading, and JSON output is exact.
-    var escaped: String {
+    public var escaped: String {
         guard unicodeScalars.contains(where: { $0.isHazardous }) else { return self }
         var result = ""
         for scalar in unicodeScalars {

@@ -2,12 +2,12 @@ import Foundation
 
 /// The arguments as the system passes them. Swift repairs bytes that are not UTF-8; a path would name another file.
 enum RawArguments {
-    /// The first argument that is not UTF-8, repaired; nil if there is none.
-    static var firstInvalid: String? {
+    /// Ends the process if an argument is not UTF-8.
+    static func check() {
         for case let argument? in UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
         where String(validatingCString: argument) == nil {
-            return String(cString: argument)
+            StandardError.print("Error: “\(String(cString: argument))” is not UTF-8. Rename the file or folder.")
+            exit(EX_USAGE)
         }
-        return nil
     }
 }

@@ -1,0 +1,16 @@
+/// The process of a command, which may have been started with closed streams or with too little memory.
+public enum CommandProcess {
+    /// Makes the process safe to run in. Call this first.
+    ///
+    /// - Closed standard streams get a file that fails, so that no other file gets their numbers and their output.
+    /// - If standard output cannot be written, the process says so at its end, and its exit status is 1. A closed pipe
+    ///   is quiet.
+    /// - If the address space is too small for the libraries and a thread per core, the process ends with status 1.
+    /// - If an argument is not UTF-8, it ends with status 64. Swift would repair it, and a path would name another
+    ///   file.
+    public static func prepare() {
+        StandardStreams.prepare()
+        AddressSpace.check()
+        RawArguments.check()
+    }
+}
