@@ -4,8 +4,8 @@
     power_loss.py --program .build/release/lookalike --library .build-fuzz/faults.so [--sample 60]
 
 Three commands are recorded by faults.c. For a moment between two of their changes the folder is rebuilt as a disk may
-have it: all that was synchronized, and of each file's later writes none, all, or any of them, in any order; of the
-folder's later names the first so many. The catalog then opens and is intact, and has what finished commands made.
+have it: all that was synchronized, and of each file's later writes none, all, or any of them; of the folder's later
+names the first so many. The catalog then opens and is intact, has what finished commands made, and can be indexed.
 """
 
 import random
@@ -157,6 +157,11 @@ def main():
                 problem = f"has {ids}; {have} were there, and {next_} were to be"
         elif have:
             problem = "has no catalog"
+        if not problem:
+            indexed = lookalike.run("index", folder / "images", "--catalog", rebuilt)
+            missing = {image.stem for image in (folder / "images").iterdir()} - set(lookalike.ids(rebuilt))
+            if indexed.status != 0 or missing:
+                problem = f"index: {indexed.errors}; without {sorted(missing)}"
         if problem:
             findings += 1
             print(f"after change {moment} of {len(log)}, {keep} of the later writes: {problem}", flush=True)
