@@ -144,6 +144,7 @@ struct StorageCommandTests {
         func check(_ step: String) throws {
             for arguments in [
                 ["search", "--catalog", catalog, images + "/i3.png", "--effort", "prints"],
+                ["search", "--catalog", catalog, images + "/i3.png"],
                 ["catalog", "list", catalog],
             ] {
                 let result = try Self.runOnFullDisk(arguments)
@@ -153,6 +154,8 @@ struct StorageCommandTests {
         try check("as indexed")
         try FileManager.default.removeItem(at: folder.file("catalog/prints.matrix"))
         try check("without the matrix")
+        try FileManager.default.removeItem(at: folder.file("catalog/features.lists"))
+        try check("without the inverted lists")
         for name in ["catalog.sqlite-wal", "catalog.sqlite-shm"] {
             try FileManager.default.removeItem(at: folder.file("catalog/\(name)"))
         }
