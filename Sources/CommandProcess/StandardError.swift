@@ -11,14 +11,12 @@ public enum StandardError {
     public static func print(_ line: String) { writeAsIs(line.escaped + "\n") }
 
     /// Writes text as it is. Failures are ignored.
-    public static func writeAsIs(_ text: String) { _ = UnbufferedOutput.put(text, to: STDERR_FILENO) }
+    public static func writeAsIs(_ text: String) { try? UnbufferedOutput.put(text, to: STDERR_FILENO) }
 
     /// Writes a line that is a result, such as a secret that does not belong in a file.
     ///
     /// - Throws: ``StreamError``.
     public static func printResult(_ line: String) throws(StreamError) {
-        if let reason = UnbufferedOutput.put(line.escaped + "\n", to: STDERR_FILENO) {
-            throw StreamError(stream: "standard error", number: reason)
-        }
+        try UnbufferedOutput.put(line.escaped + "\n", to: STDERR_FILENO)
     }
 }

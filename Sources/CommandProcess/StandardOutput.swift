@@ -10,8 +10,6 @@ public enum StandardOutput {
     ///
     /// - Throws: ``StreamError``.
     public static func printUnbuffered(_ line: String) throws(StreamError) {
-        if let reason = UnbufferedOutput.put(line.escaped + "\n", to: STDOUT_FILENO) {
-            throw StreamError(stream: "standard output", number: reason)
-        }
+        try UnbufferedOutput.put(line.escaped + "\n", to: STDOUT_FILENO)
     }
 }

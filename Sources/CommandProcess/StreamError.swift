@@ -9,7 +9,8 @@ public struct StreamError: Error, CustomStringConvertible {
     public let description: String
 
     /// - Parameter number: the system's error number.
-    init(stream: String, number: CInt) {
+    init(descriptor: CInt, number: CInt) {
+        let stream = descriptor == STDOUT_FILENO ? "standard output" : "standard error"
         description = "\(stream): cannot be written: \(String(cString: strerror(number)))"
     }
 }

@@ -6,11 +6,9 @@
 
 /// Writes at once, not when a buffer is full.
 enum UnbufferedOutput {
-    /// Writes text to an open file.
-    ///
-    /// - Returns: the system's error number; nil if all was written.
-    static func put(_ text: String, to descriptor: CInt) -> CInt? {
-        withoutBrokenPipeSignal {
+    /// Writes text to standard output or standard error.
+    static func put(_ text: String, to descriptor: CInt) throws(StreamError) {
+        let failure = withoutBrokenPipeSignal { () -> CInt? in
             var bytes = Array(text.utf8)[...]
             while !bytes.isEmpty {
                 errno = 0
@@ -21,6 +19,7 @@ enum UnbufferedOutput {
             }
             return nil
         }
+        if let failure { throw StreamError(descriptor: descriptor, number: failure) }
     }
 
     /// A write to a pipe that nobody reads sends SIGPIPE to the thread, which would end the process.
