@@ -18,6 +18,7 @@ let package = Package(
         .package(name: "lookalike-service", path: "../Extras/Service", traits: []),
         .package(name: "lookalike-system-stores", path: "../Extras/SystemStores"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .target(name: "FuzzSupport", dependencies: [lookalike]),
@@ -25,8 +26,8 @@ let package = Package(
         harness("ModelFuzz", [lookalike]),
         harness("ImportFuzz", [lookalike, .product(name: "ONNXImport", package: "lookalike-onnx-import")]),
         harness("ManifestFuzz", [lookalike]),
-        harness("CodingFuzz", [lookalike]),
-        harness("CatalogFuzz", [lookalike]),
+        harness("CodingFuzz", [lookalike, .product(name: "VisualSearch", package: "lookalike")]),
+        harness("CatalogFuzz", [lookalike, .product(name: "GRDB", package: "GRDB.swift")]),
         harness(
             "ServiceFuzz",
             [

@@ -4,10 +4,14 @@
 Fuzz/seeds.py FOLDER
 """
 
+import base64
+import hashlib
+import io
 import json
 import math
 import struct
 import sys
+import tarfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,6 +64,8 @@ HEALTH = """<?xml version="1.0" encoding="UTF-8"?>
 SEARCH = {"text": "t", "limit": 2, "types": ["t"], "labels": ["l"], "attributes": {"year": ["1990"]}}
 ENTITY = {"title": "T", "subtitle": "S", "type": "t", "labels": ["l"], "attributes": {"year": "1990"}}
 VECTOR = {"vector": "AACAPwAAAAA=", "model": {"name": "m", "digest": "00ff"}}
+# Of the catalog's model, whose identity the harness inserts.
+PRINT = f'{{"vector": "{base64.b64encode(struct.pack("<19f", 1, *18 * [0])).decode()}", "model": MODEL}}'
 REGION = {"x": 0.1, "y": 0.2, "width": 0.5, "height": 0.4}
 FORM = """--x\r
 Content-Disposition: form-data; name="image"; filename="a.png"\r
@@ -90,7 +96,8 @@ REQUESTS = [
     (8, json.dumps({**ENTITY, "subtitle": None})),
     (9, json.dumps({"id": "b", "print": VECTOR}) + "\n" + json.dumps({"id": "d", "image": ""}) + "\n"),
     (10, json.dumps({"images": ["iVBORw0KGgo="]})),
-    (11, "lookalike"),
+    *((number, f'{{"print": {PRINT}}}') for number in (3, 7)),
+    (9, f'{{"id": "b", "print": {PRINT}}}\n{{"id": "b", "print": {PRINT}}}\n'),
 ]
 
 
@@ -141,6 +148,37 @@ def int8_model():
     return struct.pack("<Q", len(text)) + text + data
 
 
+def damaged_files():
+    """Changed bytes: in the header of a derived file, what the file is made with and how large its sections are."""
+    for kind in range(5):
+        for position in (0, 12, 16, 24, 192, 1000, 16384, 32768):
+            yield struct.pack(">BHB", kind, position, 4) + bytes([255, 0, 255, 1])
+        yield struct.pack(">BHB", kind, 65535, 1)
+    # The least that a header can say about its file: no entities, in as many bytes.
+    for kind in (3, 4):
+        yield struct.pack(">BHB", kind, 16, 16) + bytes(16)
+
+
+def damaged_rows():
+    """New values for the columns of RowEdit in CatalogDamage.swift, by their order."""
+    for column in range(28):
+        for kind in range(6):
+            yield bytes([5, column, column % 3, kind]) + bytes([0, 8, 3, 255, 127, 1, 65, 0])
+
+
+def snapshot():
+    """A snapshot whose catalog is no database."""
+    files = {"catalog.sqlite": b"SQLite format 3\0"}
+    sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files.items())
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, data in {**files, "SHA256SUMS": sums.encode()}.items():
+            header = tarfile.TarInfo(name)
+            header.size = len(data)
+            tar.addfile(header, io.BytesIO(data))
+    return archive.getvalue()
+
+
 def files(pattern):
     return [path.read_bytes() for path in sorted(ROOT.glob(pattern))]
 
@@ -159,9 +197,27 @@ def seeds():
         + [b'\0id,image,"ti,tle",labels\r\na,b.png,"x ""y""",k;l\r\n', b"\1" + json.dumps(line).encode() + b"\r\n{}\n"],
     )
     entity = {"id": "a", "image": "", "labels": ["l"], "attributes": {"year": "1990"}, "type": "t", "title": "T"}
-    yield "CodingFuzz", [json.dumps(entity).encode(), json.dumps(VECTOR).encode()]
-    yield "CatalogFuzz", [bytes([file, 0, place, 4, 255, 0, 255, 1]) for file in range(3) for place in (0, 1, 16, 128)]
-    yield "ServiceFuzz", [bytes([number]) + text.encode() for number, text in REQUESTS]
+    corner = {"x": 0.5, "y": 1}
+    outline = {name: corner for name in ("topLeft", "topRight", "bottomRight", "bottomLeft")}
+    verified = {"key": 1, "inlierCount": 9, "evidence": 5.5, "outline": outline, "squaredDistance": 0.5}
+    query = {"prints": [VECTOR["vector"]], "model": VECTOR["model"], "labels": ["l"], "maxDistance": "recommended"}
+    filter = {"types": ["t"], "labels": ["l"], "attributes": {"year": ["1990"]}}
+    bounds = {"minConfidence": 0.5, "maxDistance": 1.5}
+    facet = {"key": {"attribute": {"_0": "year"}}, "values": [{"value": "1990", "count": 2}]}
+    stored = [
+        (0, entity),
+        (1, VECTOR),
+        (2, {**query, "verified": [verified], "isVerified": True}),
+        (3, filter),
+        (4, bounds),
+        (4, {**bounds, "maxDistance": "unlimited"}),
+        (5, "3ff8000000000000-1f"),
+        (6, facet),
+    ]
+    yield "CodingFuzz", [bytes([number]) + json.dumps(value).encode() for number, value in stored]
+    yield "CatalogFuzz", [*damaged_files(), *damaged_rows()]
+    requests = [bytes([number]) + text.encode() for number, text in REQUESTS]
+    yield "ServiceFuzz", [*requests, bytes([11]) + snapshot()]
     yield (
         "StoreFuzz",
         [b"\0" + CALENDAR.encode(), *(b"\1" + card.encode() for card in CONTACTS), b"\2" + HEALTH.encode()],

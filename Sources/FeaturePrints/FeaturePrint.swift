@@ -19,10 +19,11 @@ public struct FeaturePrint: Sendable, Hashable {
 
     /// The Euclidean distance, 0...2 for unit vectors. O(dimension).
     ///
-    /// - Throws: ``FeaturePrintError`` if the prints were made with different models.
+    /// - Throws: ``FeaturePrintError`` if the prints were made with different models or have different dimensions.
     public func distance(to other: FeaturePrint) throws(FeaturePrintError) -> Double {
-        guard model == other.model, vector.count == other.vector.count else {
-            throw .differentModels(model, other.model)
+        guard model == other.model else { throw .differentModels(model, other.model) }
+        guard vector.count == other.vector.count else {
+            throw .wrongDimension(other.vector.count, expected: vector.count)
         }
         var sum = 0.0
         for (a, b) in zip(vector, other.vector) {

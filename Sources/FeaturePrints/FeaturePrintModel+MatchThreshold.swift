@@ -6,7 +6,7 @@ extension FeaturePrintModel {
     /// query that resembles many images, higher for one that resembles none. For no prints it is ``matchThreshold``.
     ///
     /// - Returns: a distance in 0...2; nil if the file has no threshold.
-    /// - Precondition: the prints were made with this model.
+    /// - Precondition: the prints were made with this model; see ``check(_:)``.
     /// - Complexity: O(prints · background set · dimension); 0.1 ms for four prints and the default model's 2,048.
     public func matchThreshold(for prints: [FeaturePrint]) -> Double? {
         precondition(prints.allSatisfy { $0.model == identity }, "the prints were made with another model")

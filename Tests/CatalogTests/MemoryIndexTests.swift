@@ -140,7 +140,13 @@ struct MemoryIndexTests {
         let foreign = await #expect(throws: IndexProblem.self) {
             try await indexer.upsert(IndexItem(Self.entity("a"), image: .print(other), origin: "line 7"))
         }
-        #expect(foreign?.description.hasPrefix("line 7: its print was made with model other") == true)
+        #expect(foreign?.description.hasPrefix("line 7: a print of model ") == true)
+        #expect(foreign?.description.contains("cannot be compared with one of model other") == true)
+        let long = FeaturePrint(vector: before.vector.map { $0 * 2 }, model: before.model)
+        let tooLong = await #expect(throws: IndexProblem.self) {
+            try await indexer.upsert(IndexItem(Self.entity("a"), image: .print(long)))
+        }
+        #expect(tooLong?.reason.hasPrefix("the print has the norm 2") == true)
         await #expect(throws: IndexProblem(origin: "entity “”", reason: "has no id")) {
             try await indexer.upsert(IndexItem(Self.entity(""), image: .print(before)))
         }

@@ -152,6 +152,24 @@ struct NetworkTests {
         #expect(error?.description.contains("odd") == true && error?.description.contains("wide") == true)
     }
 
+    @Test func aPrintFromOutsideIsChecked() throws {
+        let model = try Self.model("odd", .selected)
+        let print = try model.featurePrint(for: SampleImage.blocks(seed: 1))
+        func check(_ vector: [Float], digest: String? = nil) throws {
+            let identity = ModelIdentity(name: model.identity.name, digest: digest ?? model.identity.digest)
+            try model.check(FeaturePrint(vector: vector, model: identity))
+        }
+        try check(print.vector)
+        try check(print.vector.map { $0 * 0.9999 })
+        try check(print.vector.map { _ in 0 })
+        #expect(throws: FeaturePrintError.self) { try check(print.vector, digest: "00") }
+        #expect(throws: FeaturePrintError.wrongDimension(18, expected: 19)) { try check(print.vector.dropLast()) }
+        for factor: Float in [1.01, 1e20, 1e38] {
+            let long = [factor] + [Float](repeating: 0, count: 18)
+            #expect(throws: FeaturePrintError.notNormalized(norm: Double(factor))) { try check(long) }
+        }
+    }
+
     @Test func manyTasksShareAModel() async throws {
         let model = try Self.model("odd", .selected)
         let images = (0..<6).map { SampleImage.blocks(seed: $0) }

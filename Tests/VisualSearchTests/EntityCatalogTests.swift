@@ -341,6 +341,10 @@ struct SearchQueryTests {
             FeaturePrint(vector: query.prints[0].vector, model: ModelIdentity(name: "other", digest: "00"))
         ])
         await #expect(throws: FeaturePrintError.self) { try await fixture.albums.page(of: other) }
+        let short = SearchQuery(prints: [FeaturePrint(vector: [1], model: query.prints[0].model)])
+        await #expect(throws: FeaturePrintError.wrongDimension(1, expected: query.prints[0].vector.count)) {
+            try await fixture.albums.page(of: short)
+        }
     }
 }
 

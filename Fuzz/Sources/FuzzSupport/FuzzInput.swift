@@ -32,6 +32,10 @@ public enum FuzzFolder {
         return url
     }()
 
+    /// A network so small that the time goes to what is tried.
+    public static let smallModel = URL(fileURLWithPath: #filePath)
+        .appendingPathComponent("../../../../Tests/FeaturePrintTests/Fixtures/odd.safetensors").standardized
+
     /// Writes a file of the folder.
     public static func write(_ data: Data, to name: String) -> URL {
         let file = url.appendingPathComponent(name)

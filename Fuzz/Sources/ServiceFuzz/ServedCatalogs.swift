@@ -10,6 +10,8 @@ struct ServedCatalogs: Sendable {
     static let name = "c"
 
     let port: Int
+    /// The model of the catalog, as JSON.
+    private let identity: Data
 
     private init() {
         let folder = FuzzFolder.url.appendingPathComponent("catalogs")
@@ -22,7 +24,9 @@ struct ServedCatalogs: Sendable {
                         id: "\($0)", type: "t", title: "T\($0)", labels: ["l"], attributes: ["year": "199\($0)"]),
                     image: .data(FuzzedImage.png))
             }
-            _ = try CatalogIndexer(at: folder.appendingPathComponent(Self.name)).index(items)
+            let model = try FeaturePrintModel(contentsOf: FuzzFolder.smallModel)
+            _ = try CatalogIndexer(at: folder.appendingPathComponent(Self.name), model: model).index(items)
+            identity = try JSONEncoder().encode(model.identity)
             var configuration = ServiceConfiguration(catalogs: folder)
             configuration.port = 0
             // What cannot be answered at once, the harness waits for.
@@ -41,6 +45,13 @@ struct ServedCatalogs: Sendable {
         }
         ready.wait()
         port = found.port
+    }
+
+    /// JSON with the model of the catalog in each place that says MODEL.
+    static func withModel(_ json: Data) -> Data {
+        var json = json
+        while let place = json.range(of: Data("MODEL".utf8)) { json.replaceSubrange(place, with: shared.identity) }
+        return json
     }
 
     /// Written before the semaphore is signalled, and read after.

@@ -11,15 +11,17 @@ public func fuzzRequests(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
     case .connection: answer = HTTPConnection.answer(to: text, port: ServedCatalogs.shared.port)
     case .path: answer = send("GET /v1/" + target(text))
     case .searchFields: answer = send("POST \(catalog)/search?" + target(text), "image/png", FuzzedImage.png)
-    case .searchJSON: answer = send("POST \(catalog)/search", "application/json", text)
+    case .searchJSON: answer = send("POST \(catalog)/search", "application/json", ServedCatalogs.withModel(text))
     case .searchForm: answer = send("POST \(catalog)/search", "multipart/form-data; boundary=x", text)
     case .contentType: answer = send("POST \(catalog)/search", header(text), FuzzedImage.form)
     case .entityFields: answer = send("PUT \(catalog)/entities/" + target(text), "image/png", FuzzedImage.png)
-    case .entityJSON: answer = send("PUT \(catalog)/entities/a", "application/json", text)
+    case .entityJSON: answer = send("PUT \(catalog)/entities/a", "application/json", ServedCatalogs.withModel(text))
     case .patch: answer = send("PATCH \(catalog)/entities/a", "application/json", text)
-    case .batch: answer = send("POST \(catalog)/entities:batch", "application/x-ndjson", text)
+    case .batch:
+        answer = send("POST \(catalog)/entities:batch", "application/x-ndjson", ServedCatalogs.withModel(text))
     case .prints: answer = send("POST /v1/prints", "application/json", text)
-    case .snapshot: answer = send("POST \(catalog)-restored/restore", "application/octet-stream", text)
+    case .snapshot:
+        answer = send("POST \(catalog)-restored/restore", "application/x-tar", TarArchive.withChecksums(text))
     }
     // Whatever is sent, the service has not failed, and goes on.
     switch answer {

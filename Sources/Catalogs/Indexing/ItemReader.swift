@@ -66,8 +66,10 @@ struct ItemReader: Sendable {
                 try newImage(image, named: item.origin, timings: timings)
             }
         case .print(let print):
-            guard print.model == model.identity, print.vector.count == model.dimension else {
-                return .failed("its print was made with model \(print.model), not with \(model.identity)")
+            do {
+                try model.check(print)
+            } catch {
+                return .failed("\(error)")
             }
             // Without an image there is nothing to complete.
             let known = known.map { Known(record: $0.record, isComplete: true) }

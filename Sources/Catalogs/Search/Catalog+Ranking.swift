@@ -69,7 +69,7 @@ extension Catalog {
         of query: CatalogQuery, limit: Int, filter: CatalogFilter, after cursor: SearchCursor?,
         excluding excluded: Set<Int64>, among selection: KeySelection? = nil
     ) throws -> RankingPlan? {
-        try checkModel(of: query.prints)
+        for print in query.prints { try model.check(print) }
         guard limit > 0, !query.prints.isEmpty else { return nil }
         let matrix = try currentMatrix()
         var allowed = try rows(of: matrix, passing: filter)
@@ -80,12 +80,6 @@ extension Catalog {
             verified: verified(of: query, in: matrix, among: allowed, confidence),
             // Larger limits could overflow when they are added to.
             limit: min(limit, matrix.rowCount), cursor: cursor, excluded: excluded)
-    }
-
-    package func checkModel(of prints: [FeaturePrint]) throws(FeaturePrintError) {
-        for print in prints where print.model != model.identity {
-            throw .differentModels(model.identity, print.model)
-        }
     }
 
     /// The verified entities that the matrix still has and the filter passes.

@@ -1,5 +1,6 @@
 import Compute
 import FeaturePrints
+import Foundation
 import GRDB
 import Imaging
 import VectorSearch
@@ -63,17 +64,17 @@ extension Catalog {
     private func storedPrint(of id: String) async throws -> (key: Int64, print: FeaturePrint) {
         try await reading {
             let found = try folder.mappingErrors {
-                try database.reader.read { db in
+                try database.reader.read { db -> (key: Int64, print: Data)? in
                     let request: SQLRequest<Row> =
                         "SELECT print.row, print.vector FROM print JOIN entity USING (row) WHERE entity.id = \(id)"
-                    return try request.fetchOne(db)
+                    return try request.fetchOne(db).map { try ($0.decode(atIndex: 0), $0.decode(atIndex: 1)) }
                 }
             }
             guard let found else { throw folder.error(.unknownEntities([id])) }
-            guard let vector = PrintBlob.vector(found[1], dimension: model.dimension) else {
+            guard let vector = PrintBlob.vector(found.print, dimension: model.dimension) else {
                 throw folder.error(.damaged("the print of “\(id)” is not \(model.dimension) finite floats"))
             }
-            return (found[0], FeaturePrint(vector: vector, model: model.identity))
+            return (found.key, FeaturePrint(vector: vector, model: model.identity))
         }
     }
 
@@ -105,9 +106,9 @@ extension Catalog {
 
     /// A query of prints that were made before, for pages and facets.
     ///
-    /// - Throws: `FeaturePrintError` if a print was made with another model.
+    /// - Throws: `FeaturePrintError` if a print cannot be the catalog's model's: see `FeaturePrintModel.check(_:)`.
     public func query(for prints: [FeaturePrint]) throws(FeaturePrintError) -> CatalogQuery {
-        try checkModel(of: prints)
+        for print in prints { try model.check(print) }
         return CatalogQuery(prints: prints, matchThreshold: model.matchThreshold(for: prints))
     }
 

@@ -61,10 +61,9 @@ public struct SearchQuery: Sendable, Hashable {
     public var isEmpty: Bool { prints.isEmpty && labels.isEmpty }
 
     /// The same query with its maximum distance as a number.
-    private func resolved(in catalog: Catalog) -> SearchQuery {
-        guard maxDistance == .recommended, prints.allSatisfy({ $0.model == catalog.model.identity }) else {
-            return self
-        }
+    private func resolved(in catalog: Catalog) throws(FeaturePrintError) -> SearchQuery {
+        for print in prints { try catalog.model.check(print) }
+        guard maxDistance == .recommended else { return self }
         let distance = maxDistance.distance(threshold: catalog.model.matchThreshold(for: prints))
         return SearchQuery(
             prints: prints, labels: labels, maxDistance: .atMost(distance), verified: verified, isVerified: isVerified)
@@ -98,7 +97,7 @@ public struct SearchQuery: Sendable, Hashable {
             }
         }
         let (query, pixels) = try await catalog.reading {
-            let query = resolved(in: catalog)
+            let query = try resolved(in: catalog)
             return (query, try query.catalogQuery(in: catalog))
         }
         // Without labels the order is that of the distances, however many there are.
@@ -116,7 +115,7 @@ public struct SearchQuery: Sendable, Hashable {
     ///
     /// - Throws: `FeaturePrintError` if another model made the prints.
     func catalogQuery(in catalog: Catalog, verified: [VerifiedEntity]? = nil) throws -> CatalogQuery {
-        try catalog.checkModel(of: prints)
+        for print in prints { try catalog.model.check(print) }
         return CatalogQuery(
             prints: prints, matchThreshold: catalog.model.matchThreshold(for: prints),
             verified: verified ?? self.verified, isVerified: isVerified, candidates: [])

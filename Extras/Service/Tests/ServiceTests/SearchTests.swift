@@ -102,6 +102,21 @@ import Testing
         }
     }
 
+    /// It ended the service.
+    @Test func aPrintThatTheModelCannotHaveMade() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let made = try await server.send("POST", "/v1/prints", body: try DemoCovers.image("salt-signal"))
+            var print = try #require((try made.json["prints"] as? [[String: Any]])?.first)
+            for floats in [[1], [Float](repeating: 1e38, count: 256), [Float](repeating: 1, count: 256)] {
+                print["vector"] = floats.withUnsafeBytes { Data($0) }.base64EncodedString()
+                for (method, path) in [("POST", "search"), ("PUT", "entities/a")] {
+                    let refused = try await server.json(method, "/v1/catalogs/covers/\(path)", ["print": print])
+                    #expect(try (refused.status, refused.code) == (400, "invalid-request"), "\(floats[0]), \(path)")
+                }
+            }
+        }
+    }
+
     @Test(arguments: [
         ("limit=0", "invalid-request"), ("limit=x", "invalid-request"), ("limit=1&limit=2", "invalid-request"),
         ("max-distance=3", "invalid-request"), ("min-confidence=nan", "invalid-request"),

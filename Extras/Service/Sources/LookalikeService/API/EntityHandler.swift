@@ -107,11 +107,7 @@ extension ServiceState {
     func check(_ body: EntityBody, for served: ServedCatalog) async throws {
         switch body.source {
         case .image(let data): try await checkImage(data)
-        case .print(let print):
-            let model = served.catalog.model
-            guard print.model == model.identity, print.vector.count == model.dimension else {
-                throw Problem(.otherModel, "The print was made with another model than the catalog's.")
-            }
+        case .print(let print): try served.catalog.model.check(print)
         }
     }
 }

@@ -1,0 +1,62 @@
+import Foundation
+import FuzzSupport
+import Lookalike
+
+/// The files of an intact catalog of three entities, with local features and thumbnails.
+struct CatalogTemplate: Sendable {
+    static let shared = CatalogTemplate()
+
+    /// The image of an entity.
+    let image: PixelBuffer
+    private let files: [String: [UInt8]]
+
+    private init() {
+        let folder = FuzzFolder.url.appendingPathComponent("template")
+        do {
+            let images = try (1...3).map(Self.makeImage)
+            let items = images.enumerated().map { index, image in
+                IndexItem(
+                    CatalogEntity(
+                        id: "\(index)", type: "t", title: "T\(index)", labels: ["l"],
+                        attributes: ["year": "199\(index)"]
+                    ), image: .pixels(image))
+            }
+            let indexer = try CatalogIndexer(at: folder, model: FeaturePrintModel(contentsOf: FuzzFolder.smallModel))
+            _ = try indexer.index(items)
+            image = images[1]
+            var files: [String: [UInt8]] = [:]
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+                files[name] = Array(try Data(contentsOf: folder.appendingPathComponent(name)))
+            }
+            self.files = files
+        } catch {
+            fatalError("the intact catalog: \(error)")
+        }
+    }
+
+    /// Writes the files, one of them changed.
+    func write(to folder: URL, changing changed: String? = nil, by change: (inout [UInt8]) -> Void = { _ in }) {
+        try? FileManager.default.removeItem(at: folder)
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            for (name, contents) in files {
+                var contents = contents
+                if name == changed { change(&contents) }
+                try Data(contents).write(to: folder.appendingPathComponent(name))
+            }
+        } catch {
+            fatalError("\(folder.path): \(error)")
+        }
+    }
+
+    /// A pattern with keypoints.
+    private static func makeImage(seed: Int) throws -> PixelBuffer {
+        let side = 96
+        let pixels = (0..<(side * side)).flatMap { at -> [UInt8] in
+            let (x, y) = (at % side / 8, at / side / 8)
+            let value = (x * 37 + y * 91 + x * y * seed * 13 + seed * 7) & 255
+            return [UInt8(value), UInt8(value * 3 & 255), UInt8(255 - value)]
+        }
+        return try PixelBuffer(pixels, width: side, height: side, format: .rgb8)
+    }
+}

@@ -1,0 +1,19 @@
+extension FeaturePrintModel {
+    /// Checks a print that comes from outside, as from a file or a request, before it is compared with this model's.
+    ///
+    /// - Throws: ``FeaturePrintError`` if another model made it, if it has another number of components, or if it is
+    ///   longer than a unit vector by more than rounding explains.
+    /// - Complexity: O(dimension).
+    public func check(_ print: FeaturePrint) throws(FeaturePrintError) {
+        guard print.model == identity else { throw .differentModels(identity, print.model) }
+        guard print.vector.count == dimension else {
+            throw .wrongDimension(print.vector.count, expected: dimension)
+        }
+        // Distances of long vectors overflow. The print of a network that saw nothing may be shorter, or zero.
+        let norm = print.vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
+        guard norm <= 1 + Self.normTolerance else { throw .notNormalized(norm: norm) }
+    }
+
+    /// The rounding error of a norm that is computed from single precision, with a margin.
+    package static let normTolerance = 1e-3
+}
