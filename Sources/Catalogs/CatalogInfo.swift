@@ -42,7 +42,7 @@ extension Catalog {
                         db,
                         sql:
                             "SELECT COALESCE(type, '') AS type, COUNT(*) AS count FROM entity GROUP BY 1 ORDER BY 1"
-                    ).map { ($0["type"], $0["count"]) },
+                    ).map { try ($0.decode(atIndex: 0), $0.decode(atIndex: 1)) },
                     entitiesWithLocalFeatures: try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM localFeatures") ?? 0,
                     writtenBy: try Setting.writtenBy.read(db),
                     databaseBytes: FileStamp(path: folder.database.path)?.size ?? 0,

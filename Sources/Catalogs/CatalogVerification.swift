@@ -1,3 +1,4 @@
+import FeaturePrints
 import Foundation
 import GRDB
 import LocalFeatures
@@ -22,8 +23,17 @@ extension Catalog {
     private func databaseProblems() throws -> [String] {
         try database.reader.read { db in
             var problems = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
-            problems += try String.fetchAll(db, sql: "SELECT id FROM entity WHERE row NOT IN (SELECT row FROM print)")
-                .map { "entity “\($0)” has no print" }
+            problems += try DatabaseValue.fetchAll(
+                db, sql: "SELECT id FROM entity WHERE row NOT IN (SELECT row FROM print)"
+            ).map { "entity “\(String.fromDatabaseValue($0) ?? "?")” has no print" }
+            let entities = try Row.fetchCursor(db, sql: "SELECT * FROM entity ORDER BY row")
+            while let entity = try entities.next() {
+                do {
+                    _ = try EntityRecord(row: entity)
+                } catch let error as DatabaseError {
+                    problems.append(error.message ?? "\(error)")
+                }
+            }
             let prints = try Row.fetchCursor(
                 db,
                 sql: """
@@ -31,19 +41,20 @@ extension Catalog {
                     LEFT JOIN checksum USING (row) ORDER BY print.row
                     """)
             while let print = try prints.next() {
-                guard let id: String = print[0] else {
+                guard let id = String.fromDatabaseValue(print[0]) else {
                     problems.append("a print without an entity")
                     continue
                 }
                 let name = "entity “\(id)”"
-                guard let vector = PrintBlob.vector(print[1], dimension: model.dimension) else {
+                let blob = Data.fromDatabaseValue(print[1]) ?? Data()
+                guard let vector = PrintBlob.vector(blob, dimension: model.dimension) else {
                     problems.append("\(name): its print is not \(model.dimension) finite floats")
                     continue
                 }
                 let norm = vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
-                if abs(norm - 1) > 1e-3 {
+                if abs(norm - 1) > FeaturePrintModel.normTolerance {
                     problems.append("\(name): its print has the norm \(norm), not 1")
-                } else if print[2] != Checksum.digest(of: print[1], id: id) {
+                } else if Data.fromDatabaseValue(print[2]) != Checksum.digest(of: blob, id: id) {
                     problems.append("\(name): its print is damaged or another entity’s")
                 }
             }
@@ -57,14 +68,15 @@ extension Catalog {
                         ORDER BY entity.row
                         """)
                 while let blob = try blobs.next() {
-                    let id: String = blob[0]
-                    guard let data: Data = blob[1] else {
+                    // An id of another type has been reported above.
+                    guard let id = String.fromDatabaseValue(blob[0]) else { continue }
+                    guard let data = Data.fromDatabaseValue(blob[1]) else {
                         problems.append("entity “\(id)”: its \(name) missing")
                         continue
                     }
                     if table == "localFeatures", LocalFeatures(encoded: data) == nil {
                         problems.append("entity “\(id)”: its local features cannot be read")
-                    } else if blob[2] != Checksum.digest(of: data, id: id) {
+                    } else if Data.fromDatabaseValue(blob[2]) != Checksum.digest(of: data, id: id) {
                         problems.append("entity “\(id)”: its \(name) damaged or another entity’s")
                     }
                 }

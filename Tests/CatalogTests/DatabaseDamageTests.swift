@@ -1,6 +1,7 @@
 import Catalogs
 import Foundation
 import GRDB
+import Imaging
 import TestSupport
 import Testing
 
@@ -42,6 +43,92 @@ struct DatabaseDamageTests {
                 "entity “c3”: its local features are missing",
                 "entity “c0”: its thumbnail is damaged or another entity’s", "entity “c1”: its thumbnail is missing",
             ])
+    }
+
+    /// SQLite keeps a value of any type in any column, and JSON may hold values of any kind.
+    @Test(arguments: ["7", "x'ff00fe'", "'[1, null'", "'[7, null, {}]'", "1e300"])
+    func valuesOfAnotherTypeAreErrors(value: String) async throws {
+        let columns = [
+            "print.vector", "localFeatures.data", "thumbnail.data", "thumbnail.side", "setting.value", "revision.token",
+            "entity.id", "entity.type", "entity.title", "entity.subtitle", "entity.labels", "entity.attributes",
+            "entity.image", "entity.size", "entity.modified", "entity.contentHash", "checksum.revision",
+            "checksum.print", "checksum.localFeatures", "checksum.thumbnail",
+        ]
+        let fixture = try CoverFixture(count: 2)
+        let query = CoverFixture.cover(0)
+        for name in columns {
+            let parts = name.split(separator: ".")
+            let catalog = fixture.folder.file("damaged-\(name)")
+            try await Catalog(at: fixture.catalog).copy(to: catalog)
+            try Self.change(
+                catalog,
+                "UPDATE \(parts[0]) SET \(parts[1]) = \(value) WHERE rowid = (SELECT MAX(rowid) FROM \(parts[0]))")
+            await Self.expectErrorsOfTheCatalog(name) { try await Self.readEverything(catalog, query: query) }
+            await Self.expectErrorsOfTheCatalog(name) {
+                let indexer = try CatalogIndexer(at: catalog)
+                _ = try indexer.prune(evenIfAll: true)
+            }
+        }
+    }
+
+    @Test func verifyNamesValuesOfAnotherType() async throws {
+        let fixture = try CoverFixture(count: 4)
+        try Self.change(
+            fixture.catalog,
+            """
+            UPDATE print SET vector = 7 WHERE row = 1;
+            UPDATE entity SET labels = '{' WHERE row = 2;
+            UPDATE entity SET attributes = '[]' WHERE row = 3;
+            UPDATE localFeatures SET data = 7 WHERE row = 4;
+            """)
+        let catalog = try Catalog(at: fixture.catalog)
+        let problems = try await catalog.verify()
+        try #require(problems.count == 4, "\(problems)")
+        #expect(problems[0].hasPrefix("row 2 of its entities cannot be read: "))
+        #expect(problems[1].hasPrefix("row 3 of its entities cannot be read: "))
+        #expect(problems[2] == "entity “c0”: its print is not \(catalog.model.dimension) finite floats")
+        #expect(problems[3] == "entity “c3”: its local features are missing")
+        let error = await #expect(throws: CatalogError.self) { try await catalog.entities(for: ["c2"]) }
+        guard case .damaged(let reason) = error?.reason else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!reason.contains("SELECT"))
+    }
+
+    private static func expectErrorsOfTheCatalog(_ column: String, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch {
+            #expect(error is CatalogError || error is ImageError, "\(column): \(error)")
+        }
+    }
+
+    /// Every way to read a catalog; one error does not keep the others from being tried.
+    private static func readEverything(_ url: URL, query: PixelBuffer) async throws {
+        let catalog = try Catalog(at: url)
+        var failures: [any Error] = []
+        func attempt<Result>(_ body: () async throws -> Result) async {
+            do { _ = try await body() } catch { failures.append(error) }
+        }
+        await attempt { try await catalog.verify() }
+        await attempt { try await catalog.info }
+        await attempt { try await catalog.entities(for: ["c0", "c1"]) }
+        await attempt { try await catalog.reduceEntities(into: 0) { count, _ in count += 1 } }
+        for id in ["c0", "c1"] {
+            await attempt { try await catalog.search(similarTo: id) }
+            await attempt { try await catalog.thumbnail(for: id) }
+        }
+        await attempt { try await catalog.search(text: "l1") }
+        await attempt { try await catalog.suggestions(for: "l") }
+        await attempt { try await catalog.search(matching: query, bounds: .none) }
+        let print = try catalog.query(for: [catalog.model.featurePrint(for: query)])
+        for key in [FacetKey.type, .label, .attribute("year")] {
+            await attempt { try await catalog.facets(of: print, by: [key], bounds: .none) }
+        }
+        await attempt { try await catalog.export(to: url.appendingPathComponent("export")) }
+        for failure in failures { #expect(failure is CatalogError || failure is ImageError, "\(failure)") }
+        if let failure = failures.first { throw failure }
     }
 
     /// A catalog as the version before wrote it.

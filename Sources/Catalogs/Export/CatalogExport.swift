@@ -37,12 +37,12 @@ extension Catalog {
         let rows = try Row.fetchCursor(
             db, sql: "SELECT entity.*, print.vector FROM entity JOIN print USING (row) ORDER BY row")
         while let row = try rows.next() {
-            guard let vector = PrintBlob.vector(row["vector"], dimension: model.dimension) else {
-                throw folder.error(
-                    .damaged("the print of “\(row["id"] as String)” is not \(model.dimension) finite floats"))
+            let entity = try EntityRecord(row: row).entity
+            guard let vector = PrintBlob.vector(try row.decode(forColumn: "vector"), dimension: model.dimension) else {
+                throw folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
             }
             prints.append(vector)
-            lines += Data((try JSONLine.text(EntityRecord(row: row).entity) + "\n").utf8)
+            lines += Data((try JSONLine.text(entity) + "\n").utf8)
         }
         return (prints, lines)
     }
@@ -52,7 +52,7 @@ extension Catalog {
         let rows = try Row.fetchCursor(
             db, sql: "SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) ORDER BY row")
         while let row = try rows.next() {
-            let (id, data): (String, Data) = (row[0], row[1])
+            let (id, data): (String, Data) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
             guard let features = LocalFeatures(encoded: data) else {
                 throw folder.error(.damaged("the local features of “\(id)” cannot be read"))
             }

@@ -158,7 +158,7 @@ extension CatalogIndexer {
                     return try request.fetchAll(db).map { row in
                         ItemReader.Known(
                             record: try EntityRecord(row: row),
-                            isComplete: reader.extractor == nil || row["hasFeatures"])
+                            isComplete: try reader.extractor == nil || row.decode(forColumn: "hasFeatures"))
                     }
                 }
             }

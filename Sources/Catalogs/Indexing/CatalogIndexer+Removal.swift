@@ -29,7 +29,7 @@ extension CatalogIndexer {
                 let rows = try Row.fetchCursor(db, sql: "SELECT id, image FROM entity WHERE size >= 0 ORDER BY row")
                 while let row = try rows.next() {
                     count += 1
-                    if FileStamp.isMissing(row[1]) { gone.append(row[0]) }
+                    if FileStamp.isMissing(try row.decode(atIndex: 1)) { gone.append(try row.decode(atIndex: 0)) }
                 }
                 return (count, gone)
             }

@@ -162,7 +162,8 @@ struct CandidateSearch {
             try catalog.database.reader.read { db in
                 let request: SQLRequest<Row> = "SELECT row, data FROM localFeatures WHERE row IN \(keys)"
                 return try request.fetchAll(db).compactMap { row in
-                    LocalFeatures(encoded: row["data"]).map { (key: row["row"], features: $0) }
+                    let key: Int64 = try row.decode(forColumn: "row")
+                    return Data.fromDatabaseValue(row["data"]).flatMap(LocalFeatures.init(encoded:)).map { (key, $0) }
                 }
             }
         }

@@ -79,7 +79,7 @@ extension Catalog {
                                 WHERE entity.row IN \(part) AND one.key = \(name) GROUP BY 1
                                 """
                             }
-                        return try request.fetchAll(db).map { ($0[0], $0[1]) }
+                        return try request.fetchAll(db).map { try ($0.decode(atIndex: 0), $0.decode(atIndex: 1)) }
                     }
                     let sums = Dictionary(counted, uniquingKeysWith: +)
                     return Facet(

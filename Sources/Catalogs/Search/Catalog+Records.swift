@@ -28,7 +28,8 @@ extension Catalog {
                     "SELECT entity.*, \(thumbnail) AS thumbnail FROM entity WHERE \(condition)"
                 return try request.fetchAll(db).map { row in
                     StoredEntity(
-                        entity: try EntityRecord(row: row).entity, key: row["row"], thumbnail: row["thumbnail"])
+                        entity: try EntityRecord(row: row).entity, key: try row.decode(forColumn: "row"),
+                        thumbnail: try row.decode(forColumn: "thumbnail"))
                 }
             }
         }

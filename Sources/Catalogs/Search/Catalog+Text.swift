@@ -72,7 +72,9 @@ extension Catalog {
                     SELECT entity.row, COUNT(*) FROM (\(each)) AS found JOIN entity ON entity.row = found.row \
                     WHERE \(filter.condition)\(among) GROUP BY entity.row\(after) ORDER BY 2 DESC, 1 LIMIT \(limit)
                     """
-                return try request.fetchAll(db).map { PhraseMatch(key: $0[0], count: $0[1]) }
+                return try request.fetchAll(db).map { row in
+                    PhraseMatch(key: try row.decode(atIndex: 0), count: try row.decode(atIndex: 1))
+                }
             }
         }
     }

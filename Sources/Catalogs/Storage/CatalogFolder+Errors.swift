@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 extension CatalogFolder {
@@ -15,8 +16,18 @@ extension CatalogFolder {
             case .SQLITE_BUSY, .SQLITE_LOCKED: throw self.error(.busy)
             default: throw self.error(.failed(words))
             }
+        } catch let failure as RowDecodingError {
+            throw self.error(.damaged(failure.summary))
         } catch {
             throw self.error(.failed("\(error)"))
         }
+    }
+}
+
+extension RowDecodingError {
+    /// The value and its row, without the statement that read it.
+    var summary: String {
+        let description = "\(self)"
+        return String(description.prefix(upTo: description.range(of: ", sql: ")?.lowerBound ?? description.endIndex))
     }
 }

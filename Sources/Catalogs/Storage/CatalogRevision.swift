@@ -10,15 +10,21 @@ struct CatalogRevision: Hashable, Sendable {
     let token: UUID
 
     static func current(_ db: Database) throws -> CatalogRevision? {
-        try Row.fetchOne(db, sql: "SELECT number, token FROM revision ORDER BY number DESC LIMIT 1").flatMap { row in
-            UUID(uuidString: row[1]).map { CatalogRevision(number: row[0], token: $0) }
+        let sql = "SELECT number, token FROM revision ORDER BY number DESC LIMIT 1"
+        return try Row.fetchOne(db, sql: sql).flatMap { row in
+            let (number, token): (Int64, String) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
+            return UUID(uuidString: token).map { CatalogRevision(number: number, token: $0) }
         }
     }
 
     /// Begins the next state, in the transaction that makes it.
     @discardableResult
     static func advance(_ db: Database) throws -> CatalogRevision {
-        let next = CatalogRevision(number: try (current(db)?.number ?? 0) + 1, token: UUID())
+        let (number, isTooLarge) = (try current(db)?.number ?? 0).addingReportingOverflow(1)
+        guard !isTooLarge else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the number of its revision is too large")
+        }
+        let next = CatalogRevision(number: number, token: UUID())
         try db.execute(
             sql: "INSERT INTO revision (number, token) VALUES (?, ?)", arguments: [next.number, next.token.uuidString])
         return next

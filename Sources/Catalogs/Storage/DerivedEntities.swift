@@ -38,9 +38,10 @@ struct DerivedEntities {
                 WHERE checksum.revision > ? AND blobs.row = checksum.row ORDER BY checksum.row
                 """, arguments: [revision])
         while let row = try changed.next() {
-            let key: Int64 = row[0]
+            let key: Int64 = try row.decode(atIndex: 0)
             try takeOver(before: key)
-            try body(key, .blob(row[1]))
+            // A damaged database may have a number instead of a blob.
+            try body(key, .blob(Data.fromDatabaseValue(row[1]) ?? Data()))
         }
         try takeOver(before: .max)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Inference
 
 /// A row of the table of entities.
 struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
@@ -32,6 +33,23 @@ struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
         size = file.size
         modified = file.modified
         self.contentHash = contentHash
+    }
+
+    /// - Throws: `DatabaseError`, which names the row, for values of another type and for malformed JSON.
+    init(row: Row) throws {
+        do {
+            self = try FetchableRecordDecoder().decode(Self.self, from: row)
+        } catch let error as DecodingError {
+            throw Self.damage(row, describe(error))
+        } catch let error as RowDecodingError {
+            throw Self.damage(row, error.summary)
+        }
+    }
+
+    private static func damage(_ row: Row, _ reason: String) -> DatabaseError {
+        let number = Int64.fromDatabaseValue(row["row"]).map { "\($0)" } ?? "?"
+        return DatabaseError(
+            resultCode: .SQLITE_CORRUPT, message: "row \(number) of its entities cannot be read: \(reason)")
     }
 
     var entity: CatalogEntity {

@@ -21,5 +21,6 @@ enum Setting: String {
     /// A counter of changes; 0 before the first.
     func count(_ db: Database) throws -> Int64 { Int64(try read(db) ?? "") ?? 0 }
 
-    func raise(_ db: Database) throws { try write(String(try count(db) + 1), db) }
+    /// It need only differ from before.
+    func raise(_ db: Database) throws { try write(String(try count(db) &+ 1), db) }
 }

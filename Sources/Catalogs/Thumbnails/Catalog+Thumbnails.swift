@@ -16,21 +16,24 @@ extension Catalog {
 
     private func readThumbnail(for id: String, longSide: Int?) throws -> Data? {
         let found = try folder.mappingErrors {
-            try database.reader.read { db in
+            try database.reader.read { db -> (image: String, side: Int?, data: Data?, size: Int64)? in
                 let request: SQLRequest<Row> = """
                     SELECT entity.image, thumbnail.side, thumbnail.data, entity.size \
                     FROM entity LEFT JOIN thumbnail USING (row) WHERE id = \(id)
                     """
-                return try request.fetchOne(db)
+                return try request.fetchOne(db).map { row in
+                    try (
+                        row.decode(atIndex: 0), row.decode(atIndex: 1), row.decode(atIndex: 2), row.decode(atIndex: 3)
+                    )
+                }
             }
         }
         guard let found else { return nil }
-        if let stored: Data = found[2], longSide.map({ $0 <= (found[1] as Int) }) ?? true { return stored }
-        if (found[3] as Int64) == FileStamp.inMemory.size { return found[2] }
+        if let stored = found.data, longSide.map({ $0 <= found.side ?? 0 }) ?? true { return stored }
+        if found.size == FileStamp.inMemory.size { return found.data }
         let side = max(1, longSide ?? CatalogIndexer.defaultThumbnailSide)
-        let path: String = found[0]
         let image = try PixelBuffer(
-            contentsOf: URL(fileURLWithPath: path), options: DecodingOptions(neededLongSide: side))
-        return try Thumbnail.jpeg(of: image, longSide: side, named: path)
+            contentsOf: URL(fileURLWithPath: found.image), options: DecodingOptions(neededLongSide: side))
+        return try Thumbnail.jpeg(of: image, longSide: side, named: found.image)
     }
 }
