@@ -134,15 +134,40 @@ def int8_model():
             shapes[node["bias"]] = [16]
     image = {"width": 16, "height": 16, "mean": [0.5] * 3, "std": [0.25] * 3}
     ranges = {node["name"]: [-0.5, 2] for node in nodes if node["op"] in ("convolution", "combine", "generalized_mean")}
-    header, data = {}, b""
-    for name, shape in shapes.items():
-        count = math.prod(shape)
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * count]}
-        data += struct.pack(f"<{count}f", *(math.sin(len(data) + index) / 4 for index in range(count)))
-    header["__metadata__"] = {
+    tensors = {name: (shape, lambda index: math.sin(index) / 4) for name, shape in shapes.items()}
+    metadata = {
         "lookalike.graph": json.dumps({"version": 1, "name": "int8", "input": image, "nodes": nodes}),
         "lookalike.activation_ranges": json.dumps(ranges),
     }
+    return safetensors(tensors, {}, metadata)
+
+
+def local_feature_model():
+    """A file with the smallest vocabulary."""
+    floats = {
+        "mean": ([128], lambda index: 0.1),
+        "projection": ([64, 128], lambda index: math.sin(index) / 4),
+        "steps": ([64], lambda index: 0.05),
+    }
+    codes = {"coarse": [16, 16], "words": [256, 16]}
+    description = {"version": 1, "name": "l", "unit": 0.01, "zero": 128}
+    return safetensors(floats, codes, {"lookalike.local_features": json.dumps(description)})
+
+
+def safetensors(floats, codes, metadata):
+    """A file of float tensors, by shape and value at an index, and of byte tensors, by shape."""
+    header, data = {"__metadata__": metadata}, b""
+
+    def add(name, kind, shape, content):
+        nonlocal data
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+
+    for name, (shape, value) in floats.items():
+        count = math.prod(shape)
+        add(name, "F32", shape, struct.pack(f"<{count}f", *map(value, range(count))))
+    for name, shape in codes.items():
+        add(name, "U8", shape, bytes(index * 37 & 255 for index in range(math.prod(shape))))
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     return struct.pack("<Q", len(text)) + text + data
@@ -188,7 +213,8 @@ def seeds():
     images = [data for kind in kinds for data in files(f"Tests/ImagingTests/Fixtures/**/*.{kind}")]
     yield "ImageFuzz", [bytes([choice]) + data for data in images for choice in range(3)]
     models = [*files("Tests/FeaturePrintTests/Fixtures/*.safetensors"), int8_model()]
-    yield "ModelFuzz", [bytes([choice]) + data for data in models for choice in range(3)]
+    kinds = [bytes([kind]) + data for data in models for kind in range(3)]
+    yield "ModelFuzz", [*kinds, bytes([3]) + local_feature_model()]
     yield "ImportFuzz", files("Extras/ONNXImport/Tests/ONNXImportTests/Fixtures/*.onnx")
     line = {"id": "a", "image": "a.png", "title": "A", "labels": ["x", "y"], "year": 1990, "deep": {"a": [1, None]}}
     yield (

@@ -44,16 +44,31 @@ public final class LocalFeatureModel: Sendable {
             let file = try SafeTensorsFile(data)
             let description = try Self.description(of: file)
             let length = KeypointDescriber.length
+            let (symmetric, positive) = (-Self.largest...Self.largest, Self.smallest...Self.largest)
             projection = DescriptorProjection(
-                mean: try file.floats("mean", shape: [length]),
-                rows: try file.floats("projection", shape: [Self.dimension, length]), kernels: simd)
-            quantizer = DescriptorQuantizer(steps: try file.floats("steps", shape: [Self.dimension]))
+                mean: try Self.floats("mean", of: file, shape: [length], in: symmetric),
+                rows: try Self.floats("projection", of: file, shape: [Self.dimension, length], in: symmetric),
+                kernels: simd)
+            quantizer = DescriptorQuantizer(
+                steps: try Self.floats("steps", of: file, shape: [Self.dimension], in: positive))
             vocabulary = try Vocabulary(of: file, unit: description.unit, zero: description.zero, kernels: simd)
             name = description.name
             digest = SHA256.hash(data[file.base...]).map { String(format: "%02x", $0) }.joined()
         } catch {
             throw ModelError(source: url.path, reason: error)
         }
+    }
+
+    /// Components of descriptors are at most 1. With values in between, no product of them overflows or is lost.
+    private static let (smallest, largest): (Float, Float) = (1e-6, 1e6)
+
+    private static func floats(
+        _ name: String, of file: SafeTensorsFile, shape: [Int], in range: ClosedRange<Float>
+    ) throws(ModelError.Reason) -> [Float] {
+        let values = try file.floats(name, shape: shape)
+        guard let (index, value) = values.enumerated().first(where: { !range.contains($1) }) else { return values }
+        throw .unusableTensor(
+            name: name, "has the value \(value) at position \(index), not in \(range.lowerBound)…\(range.upperBound)")
     }
 
     private static func description(of file: SafeTensorsFile) throws(ModelError.Reason) -> Description {
@@ -70,7 +85,7 @@ public final class LocalFeatureModel: Sendable {
             throw .malformed(
                 "its local features have version \(description.version); this program reads version \(version)")
         }
-        guard description.unit.isFinite, description.unit > 0, (0...255).contains(description.zero) else {
+        guard (smallest...largest).contains(description.unit), (0...255).contains(description.zero) else {
             throw .malformed("its “\(metadataKey)” has an impossible unit or zero point")
         }
         return description

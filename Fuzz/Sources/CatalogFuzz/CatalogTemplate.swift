@@ -13,7 +13,7 @@ struct CatalogTemplate: Sendable {
     private init() {
         let folder = FuzzFolder.url.appendingPathComponent("template")
         do {
-            let images = try (1...3).map(Self.makeImage)
+            let images = (1...3).map(patternImage)
             let items = images.enumerated().map { index, image in
                 IndexItem(
                     CatalogEntity(
@@ -47,16 +47,5 @@ struct CatalogTemplate: Sendable {
         } catch {
             fatalError("\(folder.path): \(error)")
         }
-    }
-
-    /// A pattern with keypoints.
-    private static func makeImage(seed: Int) throws -> PixelBuffer {
-        let side = 96
-        let pixels = (0..<(side * side)).flatMap { at -> [UInt8] in
-            let (x, y) = (at % side / 8, at / side / 8)
-            let value = (x * 37 + y * 91 + x * y * seed * 13 + seed * 7) & 255
-            return [UInt8(value), UInt8(value * 3 & 255), UInt8(255 - value)]
-        }
-        return try PixelBuffer(pixels, width: side, height: side, format: .rgb8)
     }
 }

@@ -1,0 +1,42 @@
+import Foundation
+import Inference
+import LocalFeatures
+import TestSupport
+import Testing
+
+struct LocalFeatureModelFileTests {
+    /// The shipped model with another value at the beginning of a tensor.
+    private static func file(_ tensor: String, _ value: Float, in folder: TemporaryFolder) throws -> URL {
+        var data = try Data(contentsOf: FeatureFixture.file)
+        let length = data.prefix(8).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
+        let header = try #require(
+            try JSONSerialization.jsonObject(with: data.subdata(in: 8..<(8 + length))) as? [String: Any])
+        let entry = try #require(header[tensor] as? [String: Any])
+        let offsets = try #require(entry["data_offsets"] as? [Int])
+        let start = 8 + length + offsets[0]
+        data.replaceSubrange(start..<(start + 4), with: withUnsafeBytes(of: value.bitPattern.littleEndian) { Data($0) })
+        return try folder.write(data, to: "model.safetensors")
+    }
+
+    /// Descriptors with components that are no numbers ended the process.
+    @Test(arguments: [
+        ("steps", 0), ("steps", -0.1), ("steps", 1e-40), ("projection", 1e38), ("mean", -3e38), ("mean", Float.nan),
+    ])
+    func valuesThatNoDescriptorSurvivesAreRefused(tensor: String, value: Float) throws {
+        let folder = try TemporaryFolder()
+        let url = try Self.file(tensor, value, in: folder)
+        let error = #expect(throws: ModelError.self) { try LocalFeatureModel(contentsOf: url) }
+        guard case .unusableTensor(let name, let words) = error?.reason else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(name == tensor && words.contains("at position 0"))
+    }
+
+    @Test func otherValuesAreAnotherModel() throws {
+        let folder = try TemporaryFolder()
+        let model = try LocalFeatureModel(contentsOf: Self.file("steps", 0.05, in: folder))
+        #expect(try model.digest != FeatureFixture.model().digest)
+        #expect(LocalFeatureExtractor(model).features(of: FeatureFixture.image).count > 100)
+    }
+}
