@@ -1,4 +1,5 @@
 import Catalogs
+import FeaturePrints
 import Foundation
 import GRDB
 import Imaging
@@ -69,6 +70,22 @@ struct DatabaseDamageTests {
                 _ = try indexer.prune(evenIfAll: true)
             }
         }
+    }
+
+    /// Their distances are no numbers.
+    @Test func printsThatAreTooLongAreErrors() async throws {
+        let fixture = try CatalogFixture(count: 3)
+        try fixture.index()
+        let catalog = try Catalog(at: fixture.catalog)
+        let long = [Float](repeating: 1e30, count: catalog.model.dimension).withUnsafeBytes { Data($0) }
+        try Self.change(
+            fixture.catalog,
+            "UPDATE print SET vector = x'\(long.map { String(format: "%02x", $0) }.joined())' WHERE row = 2")
+        await #expect(throws: FeaturePrintError.self) { try await catalog.search(similarTo: fixture.id(2)) }
+        #expect(try await catalog.verify().first?.contains("its print has the norm") == true)
+        try FileManager.default.removeItem(at: fixture.catalog.appendingPathComponent("prints.matrix"))
+        let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
+        #expect(error?.reason == .damaged("the print of row 2 is longer than a unit vector"))
     }
 
     @Test func verifyNamesValuesOfAnotherType() async throws {

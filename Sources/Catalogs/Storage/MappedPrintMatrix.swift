@@ -109,6 +109,7 @@ final class MappedPrintMatrix: DerivedFile {
         func value(_ position: Int, _ section: Int) -> Float {
             earlier?.contents.section(section, of: Float.self)[position] ?? 0
         }
+        let largestSquaredNorm = Float((1 + FeaturePrintModel.normTolerance) * (1 + FeaturePrintModel.normTolerance))
         var keys: [Int64] = []
         var norms: [Float] = []
         try entities.forEach(db) { key, origin in
@@ -118,7 +119,12 @@ final class MappedPrintMatrix: DerivedFile {
                 try output.append(row(position, Section.rows, of: Float.self))
                 norms.append(value(position, Section.norms))
             case .blob(let blob):
-                norms.append(try vector(blob, key).withUnsafeBufferPointer(PrintMatrix.squaredNorm))
+                let squaredNorm = try vector(blob, key).withUnsafeBufferPointer(PrintMatrix.squaredNorm)
+                // Distances would overflow.
+                guard squaredNorm <= largestSquaredNorm else {
+                    throw folder.error(.damaged("the print of row \(key) is longer than a unit vector"))
+                }
+                norms.append(squaredNorm)
                 try output.append(blob)
             }
         }
