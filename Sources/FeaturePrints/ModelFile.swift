@@ -63,8 +63,8 @@ struct ModelFile {
 
     private static func distance(of file: SafeTensorsFile) throws(ModelError.Reason) -> Double? {
         guard let text = file.metadata[matchThresholdKey] else { return nil }
-        guard let distance = Double(text), distance.isFinite, distance >= 0 else {
-            throw .malformed("its “\(matchThresholdKey)” is “\(text)”, not a distance")
+        guard let distance = Double(text), (0...2).contains(distance) else {
+            throw .malformed("its “\(matchThresholdKey)” is “\(text)”, not a distance in 0…2")
         }
         return distance
     }

@@ -58,6 +58,8 @@ struct TextSearchTests {
         #expect(try await catalog.search(text: "ambient", limit: 1).count == 1)
         #expect(
             try await catalog.suggestions(for: "amb") == ["Poster of Ambient Works", "Ambient Works", "Slow Meridian"])
+        #expect(try await catalog.suggestions(for: "amb", limit: .max).count == 3)
+        for limit in [0, -1, .min] { #expect(try await catalog.suggestions(for: "amb", limit: limit).isEmpty) }
     }
 
     /// What SQLite's query language gives a meaning has none here.
@@ -278,6 +280,9 @@ struct ThumbnailTests {
         #expect(try await size(catalog.thumbnail(for: "small")) == [90, 60])
         #expect(try await size(catalog.thumbnail(for: "wide", longSide: 500)) == [500, 214])
         #expect(try await catalog.thumbnail(for: "nobody") == nil)
+        for id in ["wide", "small", "nobody"] {
+            #expect(try await catalog.storedThumbnail(for: id) == catalog.thumbnail(for: id))
+        }
         // Kept in the catalog: no image is needed for the stored size.
         try FileManager.default.removeItem(at: fixture.images)
         #expect(try await size(catalog.thumbnail(for: "wide")) == [256, 110])

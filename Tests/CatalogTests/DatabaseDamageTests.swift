@@ -88,6 +88,36 @@ struct DatabaseDamageTests {
         #expect(error?.reason == .damaged("the print of row 2 is longer than a unit vector"))
     }
 
+    /// A view may be endless.
+    @Test func aViewInThePlaceOfATableIsAnError() async throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        try Self.change(
+            fixture.catalog,
+            """
+            DROP TABLE setting;
+            CREATE VIEW setting AS WITH RECURSIVE endless (key, value) AS
+                (SELECT 'a', 'b' UNION ALL SELECT key, value FROM endless) SELECT * FROM endless;
+            """)
+        let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
+        #expect(error?.reason == .damaged("“setting” is not a table"))
+    }
+
+    @Test func aTableWithoutItsKeyIsAnError() async throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        try Self.change(
+            fixture.catalog,
+            """
+            CREATE TABLE other AS SELECT id, type, title, subtitle, '{' AS labels, attributes, image, size, modified,
+                contentHash FROM entity;
+            DROP TABLE entity;
+            ALTER TABLE other RENAME TO entity;
+            """)
+        let catalog = try Catalog(at: fixture.catalog)
+        await #expect(throws: CatalogError.self) { try await catalog.entities(for: [fixture.id(0)]) }
+    }
+
     @Test func verifyNamesValuesOfAnotherType() async throws {
         let fixture = try CoverFixture(count: 4)
         try Self.change(

@@ -242,6 +242,16 @@ struct ModelFileTests {
         Damage("a distance that is none", says: "not a distance") {
             $0.metadata["lookalike.recommended_max_distance"] = "far"
         },
+        Damage("a distance beyond all others", says: "not a distance in 0…2") {
+            $0.metadata["lookalike.recommended_max_distance"] = "1e308"
+        },
+        Damage("more layers than can be planned", says: "at most 16384") {
+            let layers = (0..<17_000).map {
+                #"{"name":"r\#($0)","op":"activation","input":"image","function":"hard_swish"},"#
+            }
+            $0.metadata["lookalike.graph"] = $0.metadata["lookalike.graph"]?.replacingOccurrences(
+                of: #""nodes":["#, with: #""nodes":["# + layers.joined())
+        },
     ]
 
     @Test(arguments: damages) func saysWhatIsWrong(damage: Damage) {

@@ -233,6 +233,8 @@ struct DecodingTests {
         #expect(try size(DecodingOptions(neededLongSide: 167)) == [500, 150])
         #expect(try size(DecodingOptions(neededSize: (40, 90), neededLongSide: 40)) == [500, 150])
         #expect(try size(DecodingOptions(neededSize: (40, 20), neededLongSide: 400)) == [1000, 300])
+        #expect(try size(DecodingOptions(neededLongSide: .max)) == [1000, 300])
+        #expect(try size(DecodingOptions(neededSize: (.max, 1))) == [1000, 300])
     }
 
     @Test func whatIsEncodedComesBack() throws {

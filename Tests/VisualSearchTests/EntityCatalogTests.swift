@@ -341,6 +341,9 @@ struct SearchQueryTests {
             FeaturePrint(vector: query.prints[0].vector, model: ModelIdentity(name: "other", digest: "00"))
         ])
         await #expect(throws: FeaturePrintError.self) { try await fixture.albums.page(of: other) }
+        let all = try await fixture.albums.page(of: query, count: .max)
+        #expect(all.results.count == Self.ids(all).count && all.next == nil)
+        #expect(try await fixture.albums.page(of: query, count: .min).results.isEmpty)
         let short = SearchQuery(prints: [FeaturePrint(vector: [1], model: query.prints[0].model)])
         await #expect(throws: FeaturePrintError.wrongDimension(1, expected: query.prints[0].vector.count)) {
             try await fixture.albums.page(of: short)

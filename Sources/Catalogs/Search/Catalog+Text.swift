@@ -27,14 +27,16 @@ extension Catalog {
 
     /// Distinct titles that complete the typed text, best first.
     ///
+    /// - Parameter limit: the maximum number of titles.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
     public func suggestions(
         for text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()
     ) async throws -> [String] {
         var seen: Set<String> = []
         // Several entities may have the same title.
-        let found = try await search(text: text, limit: limit * 4, filter: filter)
-        return Array(found.compactMap(\.title).filter { seen.insert($0).inserted }.prefix(limit))
+        let (several, isTooLarge) = limit.multipliedReportingOverflow(by: 4)
+        let found = try await search(text: text, limit: isTooLarge ? limit : several, filter: filter)
+        return Array(found.compactMap(\.title).filter { seen.insert($0).inserted }.prefix(max(0, limit)))
     }
 
     /// An entity with the number of phrases that its text contains.

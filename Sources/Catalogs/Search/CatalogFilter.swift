@@ -47,6 +47,13 @@ public struct CatalogFilter: Sendable, Hashable, Codable {
                 """
             )
         }
-        return parts.isEmpty ? "1" : parts.joined(separator: " AND ")
+        return parts.isEmpty ? "1" : Self.all(parts[...])
+    }
+
+    /// A balanced tree: SQLite refuses expressions deeper than 1,000.
+    private static func all(_ parts: ArraySlice<SQL>) -> SQL {
+        guard parts.count > 1 else { return parts[parts.startIndex] }
+        let middle = parts.startIndex + parts.count / 2
+        return "(\(all(parts[..<middle])) AND \(all(parts[middle...])))"
     }
 }

@@ -94,6 +94,18 @@ struct CatalogDatabase: Sendable {
 
     private static func checked(_ database: CatalogDatabase) throws(CatalogError) -> CatalogDatabase {
         let folder = database.folder
+        // A view in the place of a table may be endless.
+        let views = try folder.mappingErrors {
+            try database.reader.read { db in
+                try String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT name FROM sqlite_master WHERE type = 'view' AND lower(name) IN ('entity', 'print', \
+                        'setting', 'thumbnail', 'localfeatures', 'revision', 'checksum', 'grdb_migrations')
+                        """)
+            }
+        }
+        if let view = views.first { throw folder.error(.damaged("“\(view)” is not a table")) }
         let isLater = try folder.mappingErrors { try database.reader.read(migrator.hasBeenSuperseded) }
         if isLater { throw folder.error(.laterVersion) }
         let done = try folder.mappingErrors { try database.reader.read(migrator.completedMigrations) }

@@ -47,9 +47,9 @@ struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
     }
 
     private static func damage(_ row: Row, _ reason: String) -> DatabaseError {
-        let number = Int64.fromDatabaseValue(row["row"]).map { "\($0)" } ?? "?"
+        let number = row.hasColumn("row") ? Int64.fromDatabaseValue(row["row"]).map { "\($0)" } : nil
         return DatabaseError(
-            resultCode: .SQLITE_CORRUPT, message: "row \(number) of its entities cannot be read: \(reason)")
+            resultCode: .SQLITE_CORRUPT, message: "row \(number ?? "?") of its entities cannot be read: \(reason)")
     }
 
     var entity: CatalogEntity {

@@ -18,7 +18,8 @@ package final class MappedFile: @unchecked Sendable {
 
     /// Nil if the file is missing or empty. O(1): pages are read on demand.
     package init?(_ url: URL) {
-        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
+        // A named pipe in its place must not keep the caller waiting.
+        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_size > 0, let count = Int(exactly: status.st_size),

@@ -76,7 +76,10 @@ public struct DecodingOptions: Sendable {
     /// The eighths to decode at. Powers of two alone: libjpeg-turbo has SIMD code for those.
     func eighths(width: Int, height: Int) -> UInt32 {
         guard neededSize != nil || neededLongSide != nil else { return 8 }
-        func isEnough(_ side: Int, for needed: Int, at eighths: Int) -> Bool { side * eighths / 8 * 2 >= needed * 3 }
+        // No side of an image is as long as the largest integers, whose multiples would overflow.
+        func isEnough(_ side: Int, for needed: Int, at eighths: Int) -> Bool {
+            needed <= side && side * eighths / 8 * 2 >= needed * 3
+        }
         for eighths in [1, 2, 4]
         where isEnough(width, for: neededSize?.width ?? 0, at: eighths)
             && isEnough(height, for: neededSize?.height ?? 0, at: eighths)

@@ -32,6 +32,10 @@ package struct Network: Sendable {
 
     /// The largest input side; no size in this module overflows with it.
     private static let largestSide = 4096
+    /// More layers than any published network has. Planning the memory takes the square of their number.
+    private static let mostLayers = 1 << 14
+    /// Sums over the components of int8 prints fit 32 bits up to this dimension.
+    private static let largestOutput = 1 << 16
 
     /// Larger batches gain little and take memory.
     private static let largestPreferredBatch = 8
@@ -50,6 +54,9 @@ package struct Network: Sendable {
 
         var shapes: [String: TensorShape] = [Self.imageName: .image(width: input.width, height: input.height)]
         var layers: [any Layer] = []
+        guard graph.nodes.count <= Self.mostLayers else {
+            throw .unusableGraph("it has \(graph.nodes.count) layers; at most \(Self.mostLayers) can be planned")
+        }
         for node in graph.nodes {
             func shape(_ name: String) throws(ModelError.Reason) -> TensorShape {
                 guard let shape = shapes[name] else {
@@ -72,6 +79,10 @@ package struct Network: Sendable {
         }
         guard let last = layers.last, case .vector(let length) = last.outputShape else {
             throw .unusableGraph("its last layer has to give a vector")
+        }
+        guard length <= Self.largestOutput else {
+            throw .unusableGraph(
+                "its last layer gives \(length) numbers; at most \(Self.largestOutput) can be searched")
         }
         if let corners = graph.corners {
             guard shapes[corners] == .vector(length: 8), !layers.contains(where: { $0.inputs.contains(corners) }) else {

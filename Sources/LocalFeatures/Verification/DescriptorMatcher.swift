@@ -52,28 +52,42 @@ struct DescriptorMatcher {
             image.codes.withUnsafeBufferPointer { DescriptorQuantizer.unpack($0, into: rows) }
             let scales = inverseNorms(of: rows, count: image.count, padded: groups * 16)
             kernels.table.pack_quantized_rows(rows.baseAddress, dimension, image.count, dimension, packed.baseAddress)
-            return withUnsafeTemporaryAllocation(of: Int32.self, capacity: query.count * groups * 16) { dots in
-                kernels.table.quantized_products(
-                    codes, query.count, packed.baseAddress, groups, Self.quads, dots.baseAddress)
+            // One pass for any image of a catalog; a hostile one may claim 65,535 features.
+            let rowsAtOnce = max(1, min(query.count, Self.productsAtOnce / (groups * 16)))
+            return withUnsafeTemporaryAllocation(of: Int32.self, capacity: rowsAtOnce * groups * 16) { dots in
                 var found: [FeatureMatch] = []
-                for row in 0..<query.count {
-                    var two = lk_best_two()
-                    kernels.table.best_two(
-                        dots.baseAddress.map { $0 + row * groups * 16 }, offsets[row], scales, groups * 16, &two)
-                    // Squared distances of unit vectors from their dot products.
-                    let (nearest, second) = (2 - 2 * two.best * units[row], 2 - 2 * two.second * units[row])
-                    // The rows that pad the last group stand for no feature; what is nearest to one has no match.
-                    guard Int(two.row) < image.count, nearest < Self.largestRatio * Self.largestRatio * second else {
-                        continue
+                for start in stride(from: 0, to: query.count, by: rowsAtOnce) {
+                    let part = start..<min(start + rowsAtOnce, query.count)
+                    codes.withUnsafeBufferPointer { codes in
+                        kernels.table.quantized_products(
+                            codes.baseAddress.map { $0 + start * dimension }, part.count, packed.baseAddress, groups,
+                            Self.quads, dots.baseAddress)
                     }
-                    found.append(
-                        FeatureMatch(
-                            query: query.keypoints[row], queryIndex: row, catalog: image.keypoints[Int(two.row)],
-                            ratio: (max(nearest, 0) / second).squareRoot()))
+                    for row in part {
+                        let products = dots.baseAddress.map { $0 + (row - start) * groups * 16 }
+                        if let match = match(of: row, products, scales, with: image) { found.append(match) }
+                    }
                 }
                 return found.sorted { $0.ratio < $1.ratio }
             }
         }
+    }
+
+    private static let productsAtOnce = 1 << 20
+
+    /// The match of a query's feature, given its dot products with the features of an image, by the ratio test.
+    private func match(
+        of row: Int, _ products: UnsafeMutablePointer<Int32>?, _ scales: [Float], with image: LocalFeatures
+    ) -> FeatureMatch? {
+        var two = lk_best_two()
+        kernels.table.best_two(products, offsets[row], scales, scales.count, &two)
+        // Squared distances of unit vectors from their dot products.
+        let (nearest, second) = (2 - 2 * two.best * units[row], 2 - 2 * two.second * units[row])
+        // The rows that pad the last group stand for no feature; what is nearest to one has no match.
+        guard Int(two.row) < image.count, nearest < Self.largestRatio * Self.largestRatio * second else { return nil }
+        return FeatureMatch(
+            query: query.keypoints[row], queryIndex: row, catalog: image.keypoints[Int(two.row)],
+            ratio: (max(nearest, 0) / second).squareRoot())
     }
 
     /// Of the vectors that the codes stand for; 0 where there is no row.

@@ -129,10 +129,12 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     ) async throws -> SearchPage<Entity> {
         try Task.checkCancellation()
         let filter = ownFilter.and(filter)
+        // Sums and products of larger counts could overflow.
+        let count = min(max(0, count), 1 << 32)
         // One more than the page, to know whether there is another.
-        let ranked = try await query.ranking(in: catalog, filter: filter, limit: max(0, count) + 1, after: cursor)
+        let ranked = try await query.ranking(in: catalog, filter: filter, limit: count + 1, after: cursor)
         try Task.checkCancellation()
-        let shown = ranked.prefix(max(0, count))
+        let shown = ranked.prefix(count)
         let stored = try await catalog.reading { try catalog.records(for: shown.map(\.key), withThumbnails: true) }
         let results = shown.compactMap { place in
             stored[place.key].flatMap { entity($0) }.map { SearchPage<Entity>.Result(entity: $0, place: place) }
