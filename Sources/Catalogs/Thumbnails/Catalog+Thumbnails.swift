@@ -14,6 +14,23 @@ extension Catalog {
         try await reading { try readThumbnail(for: id, longSide: longSide) }
     }
 
+    /// The stored thumbnail of an entity, a JPEG file. No image file is read, as ``thumbnail(for:longSide:)`` may: the
+    /// paths of a catalog from elsewhere can be those of any file.
+    ///
+    /// - Returns: nil for an unknown id, and for an entity without a stored thumbnail.
+    /// - Throws: ``CatalogError``, and `CancellationError`.
+    public func storedThumbnail(for id: String) async throws -> Data? {
+        try await reading {
+            try folder.mappingErrors {
+                try database.reader.read { db in
+                    let request: SQLRequest<Data> =
+                        "SELECT thumbnail.data FROM thumbnail JOIN entity USING (row) WHERE entity.id = \(id)"
+                    return try request.fetchOne(db)
+                }
+            }
+        }
+    }
+
     private func readThumbnail(for id: String, longSide: Int?) throws -> Data? {
         let found = try folder.mappingErrors {
             try database.reader.read { db -> (image: String, side: Int?, data: Data?, size: Int64)? in

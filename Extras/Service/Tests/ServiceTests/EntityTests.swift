@@ -58,6 +58,30 @@ import Testing
         }
     }
 
+    @Test func metadataHasLimits() async throws {
+        try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
+            _ = try await server.send("PUT", "/v1/catalogs/shop")
+            let image = try DemoCovers.image("glass-orchard").base64EncodedString()
+            func put(labels: Int) async throws -> HTTPReply {
+                let body: [String: Any] = ["image": image, "labels": [String](repeating: "", count: labels)]
+                return try await server.json("PUT", "/v1/catalogs/shop/entities/a", body)
+            }
+            #expect(try await put(labels: 1000).status == 201)
+            let refused = try await put(labels: 1001)
+            #expect(try (refused.status, refused.code) == (400, "invalid-request"))
+            // Each is a condition.
+            let names = (0..<1000).map { ("\($0)", [String]()) }
+            let search: [String: Any] = [
+                "text": "t", "attributes": Dictionary(uniqueKeysWithValues: names.prefix(999)),
+            ]
+            #expect(try await server.json("POST", "/v1/catalogs/shop/search", search).status == 200)
+            let tooMany: [String: Any] = [
+                "text": "t", "attributes": Dictionary(uniqueKeysWithValues: names), "types": ["a"],
+            ]
+            #expect(try await server.json("POST", "/v1/catalogs/shop/search", tooMany).code == "invalid-request")
+        }
+    }
+
     @Test func aBatchAnswersALinePerEntity() async throws {
         try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
             _ = try await server.send("PUT", "/v1/catalogs/shop")

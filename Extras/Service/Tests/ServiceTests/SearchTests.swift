@@ -121,7 +121,9 @@ import Testing
         ("limit=0", "invalid-request"), ("limit=x", "invalid-request"), ("limit=1&limit=2", "invalid-request"),
         ("max-distance=3", "invalid-request"), ("min-confidence=nan", "invalid-request"),
         ("effort=best", "invalid-request"), ("region=0,0,2,1", "invalid-request"), ("region=0,0", "invalid-request"),
-        ("region=0,0,nan,1", "invalid-request"), ("cursor=x", "invalid-request"), ("limti=3", "invalid-request"),
+        ("region=0,0,nan,1", "invalid-request"), ("region=0,0,1e-300,1", "invalid-request"),
+        ("region=1,0,1e-7,1", "invalid-request"), ("region=1.0000005,0,1e-7,1", "invalid-request"),
+        ("facets=type,type", "invalid-request"), ("cursor=x", "invalid-request"), ("limti=3", "invalid-request"),
         ("facets=colour", "invalid-request"), ("types=%FF", "invalid-request"),
         ("facets=attribute.colour", "unknown-attribute"),
     ])

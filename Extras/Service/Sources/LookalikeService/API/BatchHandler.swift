@@ -73,7 +73,9 @@ struct BatchHandler: Sendable {
             if buffer.readableBytes > 0 { try await writer.write(buffer) }
         }
         var bytes = 0
+        let claim = try service.bodies.budget.claim(0)
         for try await buffer in body {
+            try claim.add(buffer.readableBytes)
             for line in buffer.withUnsafeReadableBytes({ lines.add($0) }) {
                 number += 1
                 if case .success(let data) = line, data.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) {
@@ -86,6 +88,7 @@ struct BatchHandler: Sendable {
                     bytes = 0
                 }
             }
+            claim.shrink(to: bytes + lines.waitingCount)
         }
         if let last = lines.end() { waiting.append((number + 1, last)) }
         try await flush(&writer)
@@ -156,6 +159,9 @@ struct LineReader {
     private var isTooLong = false
 
     init(limit: Int) { self.limit = limit }
+
+    /// The bytes of the line that has not ended.
+    var waitingCount: Int { line.count }
 
     /// The lines that end in these bytes, without their line breaks. One that is too long is a problem, and skipped.
     mutating func add(_ bytes: UnsafeRawBufferPointer) -> [Result<Data, Problem>] {

@@ -63,6 +63,8 @@ extension EntityBody {
         try checkText()
     }
 
+    private static let maximumValues = 1000
+
     private func checkText() throws(Problem) { try Self.checkText(of: entity) }
 
     /// - Throws: ``Problem`` for metadata that cannot be stored.
@@ -75,6 +77,9 @@ extension EntityBody {
         }
         guard texts.reduce(0, { $0 + $1.utf8.count }) <= 1 << 16 else {
             throw Problem(.invalidRequest, "The metadata has more than 65,536 bytes.")
+        }
+        guard entity.labels.count + entity.attributes.count <= maximumValues else {
+            throw Problem(.invalidRequest, "The metadata has more than \(maximumValues) labels and attributes.")
         }
     }
 

@@ -56,13 +56,10 @@ struct EntityHandler: Sendable {
     func thumbnail(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
         let (served, id) = try await target(context)
-        let fields = try RequestFields(query: request.uri.query)
-        try fields.check(["side"])
-        let side = try fields.integer("side")
-        if let side, !(1...2048).contains(side) { throw Problem(.invalidRequest, "“side” is not in 1…2048.") }
+        try RequestFields(query: request.uri.query).check([])
         _ = try await Self.entity(id, of: served)
-        guard let data = try await served.catalog.thumbnail(for: id, longSide: side) else {
-            throw Problem(.noThumbnail, "The entity was put without an image.")
+        guard let data = try await served.catalog.storedThumbnail(for: id) else {
+            throw Problem(.noThumbnail, "The catalog stores no thumbnail of the entity.")
         }
         return Response(TaggedBody(data), type: "image/jpeg", cacheControl: "private, no-cache", for: request)
     }

@@ -7,19 +7,23 @@ struct ImageRegion: Sendable, Hashable {
     let width: Double
     let height: Double
 
+    /// Less of a side than a pixel of any image.
+    private static let smallest = 1e-5
+
     /// - Throws: ``Problem`` unless the rectangle is inside the image and not empty.
     init(x: Double, y: Double, width: Double, height: Double) throws(Problem) {
         // Fractions that were computed may be a little outside.
         let slack = 1e-6
-        guard [x, y, width, height].allSatisfy(\.isFinite), x >= -slack, y >= -slack, width > 0, height > 0,
-            x + width <= 1 + slack, y + height <= 1 + slack
+        (self.x, self.y) = (max(0, x), max(0, y))
+        (self.width, self.height) = (min(width, 1 - self.x), min(height, 1 - self.y))
+        guard [x, y, width, height].allSatisfy(\.isFinite), x >= -slack, y >= -slack,
+            x + width <= 1 + slack, y + height <= 1 + slack,
+            self.width >= Self.smallest, self.height >= Self.smallest
         else {
             throw Problem(
                 .invalidRequest,
                 "A region is “x,y,width,height” in fractions of the image's sides: inside the image, and not empty.")
         }
-        (self.x, self.y) = (max(0, x), max(0, y))
-        (self.width, self.height) = (min(width, 1 - self.x), min(height, 1 - self.y))
     }
 
     /// Reads `x,y,width,height`.

@@ -55,10 +55,11 @@ struct SearchRequest: Sendable {
         if let minConfidence, !(0...1).contains(minConfidence) {
             throw Problem(.invalidRequest, "The minimum confidence is not in 0…1.")
         }
-        let values = types.count + labels.count + attributes.values.reduce(0) { $0 + $1.count } + facets.count
+        let values = types.count + labels.count + attributes.values.reduce(0) { $0 + 1 + $1.count } + facets.count
         guard values <= Self.maximumValues else {
             throw Problem(.invalidRequest, "The filters and facets have more than \(Self.maximumValues) values.")
         }
+        guard Set(facets).count == facets.count else { throw Problem(.invalidRequest, "A facet is named twice.") }
         let texts = types + labels + attributes.keys + attributes.values.joined()
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
             throw Problem(.invalidRequest, "A filter has a NUL character.")

@@ -55,7 +55,10 @@ struct SnapshotHandler: Sendable {
             try SnapshotArchive.extract(archive, to: folder)
             do {
                 // Makes the derived files, too.
-                _ = try Catalog(at: folder)
+                let work = try Catalog(at: folder).model.summary.rows.reduce(0) { $0 &+ $1.multiplyAdds }
+                guard (0...Self.mostMultiplyAdds).contains(work) else {
+                    throw Problem(.damagedSnapshot, "The snapshot's model takes too long for an image.")
+                }
             } catch let error as CatalogError {
                 if case .modelUnavailable = error.reason { throw error }
                 throw Problem(.damagedSnapshot, "The snapshot holds no catalog that can be opened.")
@@ -64,6 +67,9 @@ struct SnapshotHandler: Sendable {
         try await service.store.replace(name, with: folder)
         return try await CatalogHandler(service: service).get(request, context)
     }
+
+    /// Per image: some ten seconds of a core. A search cannot be stopped within a pass of the network.
+    private static let mostMultiplyAdds = 500_000_000_000
 
     private static func save(_ body: RequestBody, to url: URL) async throws {
         guard FileManager.default.createFile(atPath: url.path, contents: nil) else {

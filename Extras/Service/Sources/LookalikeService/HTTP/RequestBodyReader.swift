@@ -13,12 +13,12 @@ struct RequestBodyReader: Sendable {
     func read(_ request: Request) async throws -> HeldBody {
         let announced = request.headers[.contentLength].flatMap { Int($0) }
         if let announced, announced > limit { throw tooLarge }
-        let claim = try budget.claim(announced ?? 0)
+        // As bytes come: what a stalled client announced takes no memory, and must not keep others out.
+        let claim = try budget.claim(0)
         var data = Data()
-        data.reserveCapacity(announced ?? 0)
         for try await buffer in request.body {
             guard data.count + buffer.readableBytes <= limit else { throw tooLarge }
-            if data.count + buffer.readableBytes > claim.count { try claim.add(buffer.readableBytes) }
+            try claim.add(buffer.readableBytes)
             buffer.withUnsafeReadableBytes { data.append(contentsOf: $0) }
         }
         return HeldBody(data: data, claim: claim)

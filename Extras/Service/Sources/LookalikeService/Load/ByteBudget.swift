@@ -26,6 +26,15 @@ final class ByteBudget: Sendable {
             held.withLock { $0 += more }
         }
 
+        /// Gives back all that is more than `rest`.
+        func shrink(to rest: Int) {
+            let released = held.withLock { held in
+                defer { held = min(held, rest) }
+                return max(0, held - rest)
+            }
+            budget.used.withLock { $0 -= released }
+        }
+
         deinit {
             let count = count
             budget.used.withLock { $0 -= count }
