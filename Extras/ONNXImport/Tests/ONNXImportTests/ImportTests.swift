@@ -124,6 +124,12 @@ struct HostileFileTests {
         _ = try FeaturePrintModel(network.modelFile(), named: "x")
     }
 
+    /// It took the square of their number.
+    @Test func manyLayersOfOneName() throws {
+        let nodes = (0..<20_000).map { _ in ProtocolBuffer.node("Relu", ["image"], "a") }
+        _ = try? use(ProtocolBuffer.model(nodes + [.node("Flatten", ["a"], "out")]).data)
+    }
+
     @Test func truncatedFilesAreRefused() throws {
         let whole = try Data(contentsOf: fixtures.appendingPathComponent("channels-last.onnx"))
         for count in stride(from: 0, to: whole.count - 1, by: 97) {
@@ -190,6 +196,9 @@ struct HostileFileTests {
             description: "a shape with axes without end", says: "makes a constant of the shape",
             nodes: [.node("Expand", ["w", "s"], "v"), .node("Reshape", ["image", "v"], "out")],
             initializers: [.integers("w", [1]), .integers("s", [Int](repeating: 1, count: 200))]),
+        Bomb(
+            description: "a convolution with outputs without end", says: "has a weight of the shape",
+            nodes: [.node("Conv", ["image", "w"], "out")], initializers: [.empty("w", [1 << 29, 0, 1, 1])]),
         Bomb(
             description: "axes without end", says: "axis",
             nodes: [.node("ReduceSum", ["image", "a"], "out")], initializers: [.integers("a", [.min])]),

@@ -61,6 +61,11 @@ extension ProtocolBuffer {
         return node
     }
 
+    /// A tensor of floats without data, since one of its extents is 0.
+    static func empty(_ name: String, _ extents: [Int]) -> ProtocolBuffer {
+        extents.reduce(ProtocolBuffer()) { $0.adding(1, $1) }.adding(2, 1).adding(8, name)
+    }
+
     /// A tensor of 64-bit integers.
     static func integers(_ name: String, _ values: [Int]) -> ProtocolBuffer {
         var tensor = ProtocolBuffer().adding(1, values.count).adding(2, 7).adding(8, name)

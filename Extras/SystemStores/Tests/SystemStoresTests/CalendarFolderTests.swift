@@ -92,6 +92,37 @@ struct CalendarFolderTests {
         #expect(contents.problems.isEmpty)
     }
 
+    /// libical frees them by recursion, which ended the process.
+    @Test(arguments: ["BEGIN:VCALENDAR", "begin;x=1:VEVENT", "BE\r\n GIN:X-A"])
+    func nestingWithoutEndIsAProblem(begin: String) async throws {
+        let text = "BEGIN:VCALENDAR\r\n" + String(repeating: begin + "\r\n", count: 200_000)
+        let (starts, contents) = try await Self.starts(
+            text + "END:VCALENDAR\r\n", from: "2026-01-01 00:00", to: "2027-01-01 00:00")
+        #expect(starts.isEmpty && contents.problems.map(\.reason) == ["nests components more than 32 deep"])
+    }
+
+    @Test func manyEventsAreNotNested() async throws {
+        let events = (0..<200).map { Self.event("UID:\($0)", "DTSTART:20261201T180000Z", "SUMMARY:x") }
+        let text = events.reduce("") { $0 + Self.file($1) + "\r\n" }
+        let (starts, contents) = try await Self.starts(text, from: "2026-01-01 00:00", to: "2027-01-01 00:00")
+        #expect(starts.count == 200 && contents.problems.isEmpty)
+    }
+
+    /// libical follows such a rule second by second until the year 2582.
+    @Test(arguments: [
+        ("EXRULE:FREQ=SECONDLY", "repeats more than 24 times a day"), ("EXRULE:FREQ=DAILY", "101 single dates"),
+        ("SUMMARY:x", "10001 single dates"),
+    ])
+    func exclusionsWithoutEndAreProblems(line: String, reason: String) async throws {
+        let count = reason.hasPrefix("10001") ? 10_001 : 101
+        let dates = (0..<count).map { String(format: "RDATE:202311%02dT%06dZ", 1 + $0 % 14, $0 / 14) }
+        let text = Self.file(
+            Self.event("UID:1", "DTSTART:20231115T200000Z", line, dates.joined(separator: "\r\n")))
+        let (starts, contents) = try await Self.starts(text, from: "2023-01-01 00:00", to: "2024-01-01 00:00")
+        #expect(starts.isEmpty && contents.problems.count == 1)
+        #expect(contents.problems.first?.reason.contains(reason) == true, "\(contents.problems)")
+    }
+
     @Test func exceptionsMovedOccurrencesAndCancelledEvents() async throws {
         let text = Self.file(
             Self.event(

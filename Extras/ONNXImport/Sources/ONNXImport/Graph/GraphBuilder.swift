@@ -14,9 +14,9 @@ struct GraphBuilder {
     private(set) var weightCount = 0
     /// Sums of two maps of the same shape.
     var sumsOfEqualMaps: Set<String> = []
-    private var names: Set<String> = ["image"]
+    private var names = ["image": 2]
     /// The tensor names too are unique: a weight is named after its layer.
-    private var weightNames: Set<String> = []
+    private var weightNames: [String: Int] = [:]
 
     /// Adds a layer; its name is `name` or one made of it.
     mutating func add(_ name: String, input: String, _ operation: NetworkGraph.Operation) -> String {
@@ -33,13 +33,17 @@ struct GraphBuilder {
         return name
     }
 
-    private static func unique(_ name: String, in names: inout Set<String>) -> String {
+    /// - Parameter names: those that are taken, each with the number to try next.
+    private static func unique(_ name: String, in names: inout [String: Int]) -> String {
         var candidate = name
-        var number = 2
-        while !names.insert(candidate).inserted {
+        // Where the last search ended, since a file may repeat a name any number of times.
+        var number = names[name] ?? 2
+        while names[candidate] != nil {
             candidate = "\(name).\(number)"
             number += 1
         }
+        names[name] = number
+        if candidate != name { names[candidate] = 2 }
         return candidate
     }
 }

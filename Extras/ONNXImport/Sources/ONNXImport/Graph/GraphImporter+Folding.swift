@@ -225,7 +225,9 @@ extension GraphImporter {
         try check(node, extents, most: mostCopied)
         let outer = extents[..<axis].reduce(1, *)
         func join<Element>(_ values: [[Element]]) -> [Element] {
-            (0..<outer).flatMap { row in
+            // Any number of rows may have no elements.
+            guard !extents.contains(0) else { return [] }
+            return (0..<outer).flatMap { row in
                 values.flatMap { part -> ArraySlice<Element> in
                     let count = part.count / max(outer, 1)
                     return part[(row * count)..<((row + 1) * count)]
@@ -250,7 +252,8 @@ extension GraphImporter {
         let extents = tensor.extents[..<axis] + indices.extents + tensor.extents[(axis + 1)...]
         try check(node, Array(extents), most: mostCopied)
         var places: [Int] = []
-        for row in 0..<outer {
+        // Any number of rows may have no elements.
+        for row in 0..<(extents.contains(0) ? 0 : outer) {
             for index in raw {
                 let start = (row * extent + (index < 0 ? index + extent : index)) * inner
                 places += start..<(start + inner)

@@ -10,7 +10,7 @@ extension GraphImporter {
                 "has a weight of the shape \(weight.extents); two-dimensional convolutions are supported")
         }
         let outputs = weight.extents[0]
-        let bias = try optionalConstant(node, 2)?.floats ?? [Float](repeating: 0, count: outputs)
+        let givenBias = try optionalConstant(node, 2)?.floats
         let groups = node.integer("group", default: 1)
         let kernel = NetworkGraph.Extent(height: weight.extents[2], width: weight.extents[3])
         let stride = try extent(node, "strides")
@@ -22,7 +22,7 @@ extension GraphImporter {
         // Only a dense convolution reads the image as it lies in memory.
         let input = groups > 1 ? try map(source) ?? source : source
         guard groups > 0, outputs > 0, input.extents[1] % groups == 0, outputs % groups == 0,
-            weight.extents[1] * groups == input.extents[1], bias.count == outputs
+            weight.extents[1] * groups == input.extents[1], (givenBias?.count ?? outputs) == outputs
         else {
             throw node.problem(
                 "has a weight of the shape \(weight.extents) and \(groups) groups for an input of \(input.extents)")
@@ -36,6 +36,8 @@ extension GraphImporter {
         }
         let size = try windows(
             node, input.extents, kernel: kernel, stride: stride, padding: padding, dilation: dilation, roundsUp: false)
+        // By now the weight is known to have as many rows.
+        let bias = givenBias ?? [Float](repeating: 0, count: outputs)
         let name = node.output.first ?? node.displayName
         add(
             node, input: input,

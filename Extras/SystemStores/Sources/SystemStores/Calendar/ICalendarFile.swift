@@ -13,6 +13,11 @@ struct ICalendarFile {
 
     /// Rules that repeat more often per day are rejected: they are not appointments, and would expand endlessly.
     private static let mostOccurrencesADay = 24
+    /// Single dates of an event, added or left out; libical compares each occurrence with all that are left out.
+    private static let mostDates = 10_000
+    private static let mostDatesWithExclusions = 100
+    /// A calendar, an event and its alarm are three levels.
+    private static let deepestNesting = 32
 
     init(_ data: Data, path: String, timeZone: TimeZone) throws(StoreProblem) {
         self.path = path
@@ -34,6 +39,10 @@ struct ICalendarFile {
 
     private func read(_ span: DateInterval) throws(StoreProblem) -> StoreContents<CalendarEvent> {
         icalerror_set_errors_are_fatal(0)
+        // libical frees what is nested by recursion.
+        guard !ICalendarNesting.isDeeper(than: Self.deepestNesting, in: text) else {
+            throw problem("nests components more than \(Self.deepestNesting) deep")
+        }
         let begins = text.drop(while: \.isWhitespace).uppercased().hasPrefix("BEGIN:VCALENDAR")
         guard begins, let root = icalparser_parse_string(text) else {
             throw problem(begins ? "truncated: no END:VCALENDAR" : "is not an iCalendar file")
@@ -139,10 +148,13 @@ struct ICalendarFile {
 
     private struct Occurrences {
         let skipped: Set<Int>
-        var spans: [(start: Int, end: Int)] = []
+        private(set) var spans: [(start: Int, end: Int)] = []
+        private var starts: Set<Int> = []
+
+        init(skipped: Set<Int>) { self.skipped = skipped }
 
         mutating func add(start: Int, end: Int) {
-            if !skipped.contains(start), !spans.contains(where: { $0.start == start }) { spans.append((start, end)) }
+            if !skipped.contains(start), starts.insert(start).inserted { spans.append((start, end)) }
         }
     }
 
@@ -176,9 +188,24 @@ struct ICalendarFile {
     }
 
     private func checkRules(of event: OpaquePointer, name: String) throws(StoreProblem) {
-        var property = icalcomponent_get_first_property(event, ICAL_RRULE_PROPERTY)
+        try check(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event, name: name)
+        try check(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event, name: name)
+        // For each single date libical follows the rules of exclusion, which may go on for centuries.
+        let most = Self.count(ICAL_EXRULE_PROPERTY, of: event) > 0 ? Self.mostDatesWithExclusions : Self.mostDates
+        let dates = Self.count(ICAL_RDATE_PROPERTY, of: event) + Self.count(ICAL_EXDATE_PROPERTY, of: event)
+        guard dates <= most else { throw problem("\(name) has \(dates) single dates, more than \(most)") }
+    }
+
+    private static func count(_ kind: icalproperty_kind, of event: OpaquePointer) -> Int {
+        Int(icalcomponent_count_properties(event, kind))
+    }
+
+    private func check(
+        _ kind: icalproperty_kind, _ rule: (OpaquePointer) -> icalrecurrencetype, of event: OpaquePointer, name: String
+    ) throws(StoreProblem) {
+        var property = icalcomponent_get_first_property(event, kind)
         while let one = property {
-            var rule = icalproperty_get_rrule(one)
+            var rule = rule(one)
             let daily =
                 withUnsafeBytes(of: &rule.by_hour) { Self.count($0) }
                 * withUnsafeBytes(of: &rule.by_minute) { Self.count($0) }
@@ -188,7 +215,7 @@ struct ICalendarFile {
             if isOften || daily > Self.mostOccurrencesADay {
                 throw problem("\(name) repeats more than \(Self.mostOccurrencesADay) times a day")
             }
-            property = icalcomponent_get_next_property(event, ICAL_RRULE_PROPERTY)
+            property = icalcomponent_get_next_property(event, kind)
         }
     }
 
