@@ -71,7 +71,7 @@ FORM = """--x\r
 Content-Disposition: form-data; name="image"; filename="a.png"\r
 Content-Type: image/png\r
 \r
-\r
+IMAGE\r
 --x\r
 Content-Disposition: form-data; name="limit"\r
 \r
@@ -87,16 +87,19 @@ REQUESTS = [
     (2, "max-distance=0.5&min-confidence=0.2&cursor=eyJhIjoxfQ"),
     (3, json.dumps({**SEARCH, "facets": ["type"]})),
     *((3, json.dumps(value)) for value in ({"entity": "1"}, {"print": VECTOR}, {"query": "a", "cursor": "b"})),
-    (3, json.dumps({"image": "iVBORw0KGgo=", "region": REGION, "effort": "thorough", "maxDistance": 1.5})),
+    (3, json.dumps({"image": "IMAGE", "region": REGION, "effort": "thorough", "maxDistance": 1.5})),
     (4, FORM),
     *((5, kind) for kind in ('multipart/form-data; boundary="x"', "application/json; charset=utf-8", "image/jpeg")),
     (6, "a?title=T&type=t&labels=a,b&attribute.year=1990"),
     (7, json.dumps({"print": VECTOR, **ENTITY})),
-    (7, json.dumps({"image": "iVBORw0KGgo=", **ENTITY})),
+    (7, json.dumps({"image": "IMAGE", **ENTITY})),
     (8, json.dumps({**ENTITY, "subtitle": None})),
-    (9, json.dumps({"id": "b", "print": VECTOR}) + "\n" + json.dumps({"id": "d", "image": ""}) + "\n"),
-    (10, json.dumps({"images": ["iVBORw0KGgo="]})),
+    (9, json.dumps({"id": "b", "print": VECTOR}) + "\n" + json.dumps({"id": "d", "image": "IMAGE"}) + "\n"),
+    (10, json.dumps({"images": ["IMAGE"]})),
     *((number, f'{{"print": {PRINT}}}') for number in (3, 7)),
+    (3, f'{{"print": {PRINT}, "cursor": "3fe0000000000000-1", "maxDistance": 2, "facets": ["attribute.year"]}}'),
+    (3, json.dumps({"image": "IMAGE", "effort": "prints", "facets": ["label"], "minConfidence": 0})),
+    *((2, f"region={region}") for region in ("0,0,1e-300,1", "1,0,1e-7,1", "0.2,0.2,0.3,0.3")),
     (9, f'{{"id": "b", "print": {PRINT}}}\n{{"id": "b", "print": {PRINT}}}\n'),
 ]
 

@@ -10,7 +10,7 @@ public func fuzzImages(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
         DecodingOptions(maximumPixelCount: 1 << 22, maximumMemory: 64 << 20, neededLongSide: 40),
     ]
     guard let (chosen, file) = FuzzInput(bytes, count).choice(of: options) else { return -1 }
-    guard let image = try? PixelBuffer(decoding: file, options: chosen) else { return 0 }
+    guard let image = try? PixelBuffer(decoding: PNGFile.withChecksums(file), options: chosen) else { return 0 }
     precondition(image.width > 0 && image.height > 0 && image.width * image.height <= 1 << 22)
     // Every pixel is there, and can be resized.
     let resized = Resizer(width: 8, height: 8).resize(image)

@@ -2,10 +2,12 @@ import Foundation
 
 /// A connection to the service, for one request.
 enum HTTPConnection {
-    /// Sends bytes, ends the sending side, and reads to the end.
+    /// Sends bytes, and reads to the end.
     ///
+    /// - Parameter isComplete: whether the request is one. The service takes a client that ends its side for one that
+    ///   went away, and cancels its search.
     /// - Returns: the status of the first answer, or why there is none.
-    static func answer(to request: Data, port: Int) -> HTTPAnswer {
+    static func answer(to request: Data, isComplete: Bool, port: Int) -> HTTPAnswer {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { fatalError("no socket: \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
@@ -21,7 +23,7 @@ enum HTTPConnection {
                 sent += count
             }
         }
-        shutdown(descriptor, Int32(SHUT_WR))
+        if !isComplete { shutdown(descriptor, Int32(SHUT_WR)) }
         return answer(on: descriptor)
     }
 

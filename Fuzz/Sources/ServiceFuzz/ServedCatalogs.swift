@@ -47,11 +47,24 @@ struct ServedCatalogs: Sendable {
         port = found.port
     }
 
-    /// JSON with the model of the catalog in each place that says MODEL.
-    static func withModel(_ json: Data) -> Data {
-        var json = json
-        while let place = json.range(of: Data("MODEL".utf8)) { json.replaceSubrange(place, with: shared.identity) }
-        return json
+    enum ImageCoding { case base64, binary }
+
+    /// A body with the model of the catalog in the place of MODEL, and an image in that of IMAGE. No mutation would
+    /// find their digests and checksums.
+    static func filled(_ body: Data, _ coding: ImageCoding = .base64) -> Data {
+        let image = coding == .base64 ? FuzzedImage.png.base64EncodedData() : FuzzedImage.png
+        var filled = Data()
+        var rest = body
+        while let place = ["MODEL", "IMAGE"].compactMap({ rest.range(of: Data($0.utf8)) }).min(by: {
+            $0.lowerBound < $1.lowerBound
+        }) {
+            filled += rest[..<place.lowerBound]
+            filled += rest[place] == Data("MODEL".utf8) ? shared.identity : image
+            rest = rest[place.upperBound...]
+            // Each may be there any number of times.
+            if filled.count > 1 << 20 { break }
+        }
+        return filled + rest
     }
 
     /// Written before the semaphore is signalled, and read after.

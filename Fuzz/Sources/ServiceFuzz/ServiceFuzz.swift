@@ -8,24 +8,27 @@ public func fuzzRequests(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
     let catalog = "/v1/catalogs/\(ServedCatalogs.name)"
     let answer: HTTPAnswer
     switch part {
-    case .connection: answer = HTTPConnection.answer(to: text, port: ServedCatalogs.shared.port)
+    case .connection: answer = HTTPConnection.answer(to: text, isComplete: false, port: ServedCatalogs.shared.port)
     case .path: answer = send("GET /v1/" + target(text))
     case .searchFields: answer = send("POST \(catalog)/search?" + target(text), "image/png", FuzzedImage.png)
-    case .searchJSON: answer = send("POST \(catalog)/search", "application/json", ServedCatalogs.withModel(text))
-    case .searchForm: answer = send("POST \(catalog)/search", "multipart/form-data; boundary=x", text)
+    case .searchJSON: answer = send("POST \(catalog)/search", "application/json", ServedCatalogs.filled(text))
+    case .searchForm:
+        answer = send("POST \(catalog)/search", "multipart/form-data; boundary=x", ServedCatalogs.filled(text, .binary))
     case .contentType: answer = send("POST \(catalog)/search", header(text), FuzzedImage.form)
     case .entityFields: answer = send("PUT \(catalog)/entities/" + target(text), "image/png", FuzzedImage.png)
-    case .entityJSON: answer = send("PUT \(catalog)/entities/a", "application/json", ServedCatalogs.withModel(text))
+    case .entityJSON: answer = send("PUT \(catalog)/entities/a", "application/json", ServedCatalogs.filled(text))
     case .patch: answer = send("PATCH \(catalog)/entities/a", "application/json", text)
     case .batch:
-        answer = send("POST \(catalog)/entities:batch", "application/x-ndjson", ServedCatalogs.withModel(text))
-    case .prints: answer = send("POST /v1/prints", "application/json", text)
+        answer = send("POST \(catalog)/entities:batch", "application/x-ndjson", ServedCatalogs.filled(text))
+    case .prints: answer = send("POST /v1/prints?catalog=c", "application/json", ServedCatalogs.filled(text))
     case .snapshot:
         answer = send("POST \(catalog)-restored/restore", "application/x-tar", TarArchive.withChecksums(text))
     }
     // Whatever is sent, the service has not failed, and goes on.
     switch answer {
-    case .status(200..<500): return 0
+    // 499 is the answer to a client that went away.
+    case .status(200..<499): return 0
+    case .status(499) where part == .connection: return 0
     case .none where part == .connection: return 0
     case .status(let status): fatalError("\(part): status \(status)")
     case .none(let reason): fatalError("\(part): \(reason)")
@@ -42,7 +45,7 @@ private func send(_ line: String, _ type: String? = nil, _ body: Data = Data()) 
     var head = "\(line) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: \(body.count)\r\n"
     if let type { head += "Content-Type: \(type)\r\n" }
     return HTTPConnection.answer(
-        to: Data((head + "Connection: close\r\n\r\n").utf8) + body, port: ServedCatalogs.shared.port)
+        to: Data((head + "Connection: close\r\n\r\n").utf8) + body, isComplete: true, port: ServedCatalogs.shared.port)
 }
 
 /// Bytes as a part of a request's target, which has no spaces and no control characters.
