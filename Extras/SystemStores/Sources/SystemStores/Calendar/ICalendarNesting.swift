@@ -16,10 +16,10 @@ enum ICalendarNesting {
                 isAtEnd = true
                 continue
             }
-            let isBlank = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")].contains(byte)
+            let isFold = byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
             if isAtEnd {
                 isAtEnd = false
-                if isBlank, byte != UInt8(ascii: "\r") { continue }
+                if isFold { continue }
                 (name, hasBlanks, isName) = ([], false, true)
             }
             guard isName else { continue }
@@ -28,7 +28,7 @@ enum ICalendarNesting {
                 if name.elementsEqual("BEGIN".utf8) { depth += 1 }
                 if name.elementsEqual("END".utf8), !hasBlanks { depth = max(0, depth - 1) }
                 if depth > limit { return true }
-            } else if isBlank {
+            } else if isFold || byte == UInt8(ascii: "\r") {
                 hasBlanks = true
             } else if name.count < 8 {
                 // In capitals.
