@@ -1,4 +1,5 @@
 import Foundation
+import Lookalike
 import Testing
 
 @Suite struct EntityTests {
@@ -55,6 +56,21 @@ import Testing
             let search = try await server.json("POST", "/v1/catalogs/shop/search", ["print": print])
             #expect(Set(try search.ids) == ["a", "b"])
             #expect(try await server.send("GET", "/v1/catalogs/shop/entities/b/thumbnail").code == "no-thumbnail")
+        }
+    }
+
+    /// A restored catalog could name any image of the server.
+    @Test func imageFilesOfACatalogAreNotRead() async throws {
+        let home = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: home) }
+        let image = DemoCovers.folder.appendingPathComponent("covers/salt-signal.jpg")
+        let item = IndexItem(CatalogEntity(id: "a"), image: .file(image))
+        let report = try CatalogIndexer(at: home.appendingPathComponent("shop"), thumbnailSide: nil).index([item])
+        #expect(report.added == 1)
+        try await TestServer.run(covers: false, folder: home) { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/shop/entities/a/thumbnail"
+            #expect(try await server.send("GET", path).code == "no-thumbnail")
+            #expect(try await server.send("GET", path + "?side=900").code == "invalid-request")
         }
     }
 

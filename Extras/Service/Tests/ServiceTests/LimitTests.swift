@@ -41,6 +41,21 @@ import Testing
         }
     }
 
+    @Test func whatAStalledClientAnnouncedKeepsNobodyOut() async throws {
+        let image = try DemoCovers.image("salt-signal")
+        try await TestServer.run(configure: {
+            $0.limits.bodyBytesInFlight = image.count + 1000
+        }) { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            let sockets = try (0..<4).map { _ in
+                try HTTPClient(port: server.port).open(
+                    "POST", path, ["Content-Length": "\(image.count)"], body: Data([0]))
+            }
+            defer { for socket in sockets { close(socket) } }
+            #expect(try await server.send("POST", path, body: image).status == 200)
+        }
+    }
+
     @Test func searchesThatDoNotFitAreRefusedAndTheRestAnswered() async throws {
         let (replies, metrics) = try await TestServer.run(configure: {
             $0.limits.searches = 1
