@@ -9,9 +9,13 @@ extension FeaturePrintModel {
         guard print.vector.count == dimension else {
             throw .wrongDimension(print.vector.count, expected: dimension)
         }
-        // Distances of long vectors overflow. The print of a network that saw nothing may be shorter, or zero.
-        let norm = print.vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
+        // Distances of long vectors overflow.
+        let norm = Self.norm(of: print.vector)
         guard norm <= 1 + Self.normTolerance else { throw .notNormalized(norm: norm) }
+    }
+
+    static func norm(of vector: [Float]) -> Double {
+        vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
     }
 
     /// The rounding error of a norm that is computed from single precision, with a margin.

@@ -83,6 +83,10 @@ extension FeaturePrintModel {
                 guard vector.allSatisfy(\.isFinite), vector.contains(where: { $0 != 0 }) else {
                     throw ModelError(source: identity.name, reason: .noDirection)
                 }
+                let norm = Self.norm(of: vector)
+                guard norm <= 1 + Self.normTolerance else {
+                    throw ModelError(source: identity.name, reason: .notNormalized(norm: norm))
+                }
                 var object = network.corners(index, in: workspace).map { quadrilateral($0) }
                 if let outer = crop.quadrilateral { object = object.flatMap { outer.projecting($0) } }
                 prints.append(CropPrint(print: FeaturePrint(vector: vector, model: identity), object: object))

@@ -18,6 +18,8 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
         case noActivationRanges
         /// The output of the network for an image is zero or not finite.
         case noDirection
+        /// The network's output is longer than a unit vector, so that distances mean nothing.
+        case notNormalized(norm: Double)
     }
 
     /// The path of the file, or the name of the model.
@@ -46,6 +48,9 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
             "\(source): cannot be computed in int8: the metadata has no activation ranges "
                 + "(“\(Quantization.metadataKey)”)"
         case .noDirection: "\(source): the network's output for an image is zero or not finite"
+        case .notNormalized(let norm):
+            "\(source): the network's output for an image has the norm \(norm), not 1; its last layer has to be "
+                + "“l2_normalize”"
         }
     }
 }

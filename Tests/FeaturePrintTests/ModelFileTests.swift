@@ -262,6 +262,18 @@ struct ModelFileTests {
         #expect(words.hasPrefix("bad.safetensors: ") && words.contains(damage.says), "\(words)")
     }
 
+    @Test func aNetworkWithoutNormalizationIsRefusedAtItsFirstImage() throws {
+        var builder = SafeTensorsBuilder.tiny()
+        builder.add("l.weight", [30, 0, 0, 40], shape: [2, 2])
+        builder.metadata["lookalike.graph"] = builder.metadata["lookalike.graph"]?.replacingOccurrences(
+            of: ",\n{\"name\":\"n\",\"op\":\"l2_normalize\",\"input\":\"l\"}", with: "")
+        let model = try FeaturePrintModel(builder.data, named: "x")
+        let white = try PixelBuffer([UInt8](repeating: 255, count: 48), width: 4, height: 4, format: .rgb8)
+        let error = #expect(throws: ModelError.self) { try model.featurePrint(for: white) }
+        #expect(error?.reason == .notNormalized(norm: 50))
+        #expect(error?.description.contains("l2_normalize") == true)
+    }
+
     @Test func aPartOfOtherDataIsReadAsAFile() throws {
         let file = SafeTensorsBuilder.tiny().data
         let model = try FeaturePrintModel(file, named: "x")
