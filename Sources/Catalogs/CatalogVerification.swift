@@ -51,7 +51,7 @@ extension Catalog {
                     problems.append("\(name): its print is not \(model.dimension) finite floats")
                     continue
                 }
-                let norm = vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
+                let norm = FeaturePrintModel.norm(of: vector)
                 if abs(norm - 1) > FeaturePrintModel.normTolerance {
                     problems.append("\(name): its print has the norm \(norm), not 1")
                 } else if Data.fromDatabaseValue(print[2]) != Checksum.digest(of: blob, id: id) {

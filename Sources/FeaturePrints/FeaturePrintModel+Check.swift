@@ -14,7 +14,7 @@ extension FeaturePrintModel {
         guard norm <= 1 + Self.normTolerance else { throw .notNormalized(norm: norm) }
     }
 
-    static func norm(of vector: [Float]) -> Double {
+    package static func norm(of vector: [Float]) -> Double {
         vector.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
     }
 

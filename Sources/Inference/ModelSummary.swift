@@ -19,7 +19,12 @@ public struct ModelSummary: Sendable {
     /// The sum of all layers.
     public var parameters: Int { rows.reduce(0) { $0 + $1.parameters } }
     /// The sum of all layers, for one image.
-    public var multiplyAdds: Int { rows.reduce(0) { $0 + $1.multiplyAdds } }
+    public var multiplyAdds: Int {
+        rows.reduce(0) { total, row in
+            let (sum, isTooLarge) = total.addingReportingOverflow(row.multiplyAdds)
+            return isTooLarge ? .max : sum
+        }
+    }
 }
 
 extension Network {

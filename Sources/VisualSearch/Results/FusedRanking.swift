@@ -100,7 +100,7 @@ struct FusedRanking {
 
     /// The first entities after the cursor of those with this number of labels.
     private func unverified(_ count: Int, labelCount: Int, among keys: KeySelection) throws -> [RankedKey] {
-        let pixels = try query.catalogQuery(in: catalog, verified: [])
+        let pixels = query.catalogQuery(in: catalog, verified: [])
         func sortKey(_ squaredDistance: Float) -> Double {
             1
                 - query.score(
@@ -131,7 +131,7 @@ struct FusedRanking {
 
     /// The first entities after the cursor that have labels, and whose pixels are too far away.
     private func labelsAlone(_ count: Int, of labeled: [Catalog.PhraseMatch]) throws -> [RankedKey] {
-        let pixels = try query.catalogQuery(in: catalog)
+        let pixels = query.catalogQuery(in: catalog)
         let rest = labeled.map { ranked($0.key, nil, labelCount: $0.count) }.filter { isAfterCursor($0) }[...]
         var found: [RankedKey] = []
         var (start, length) = (0, count)

@@ -60,7 +60,9 @@ public struct SearchQuery: Sendable, Hashable {
     /// Whether the query has neither pixels nor words. It finds nothing then.
     public var isEmpty: Bool { prints.isEmpty && labels.isEmpty }
 
-    /// The same query with its maximum distance as a number.
+    /// The same query, checked, with its maximum distance as a number.
+    ///
+    /// - Throws: `FeaturePrintError` if the catalog's model cannot have made the prints.
     private func resolved(in catalog: Catalog) throws(FeaturePrintError) -> SearchQuery {
         for print in prints { try catalog.model.check(print) }
         guard maxDistance == .recommended else { return self }
@@ -98,7 +100,7 @@ public struct SearchQuery: Sendable, Hashable {
         }
         let (query, pixels) = try await catalog.reading {
             let query = try resolved(in: catalog)
-            return (query, try query.catalogQuery(in: catalog))
+            return (query, query.catalogQuery(in: catalog))
         }
         // Without labels the order is that of the distances, however many there are.
         return try await query.withinLimit(
@@ -111,12 +113,9 @@ public struct SearchQuery: Sendable, Hashable {
         }
     }
 
-    /// The pixels' part of the query.
-    ///
-    /// - Throws: `FeaturePrintError` if another model made the prints.
-    func catalogQuery(in catalog: Catalog, verified: [VerifiedEntity]? = nil) throws -> CatalogQuery {
-        for print in prints { try catalog.model.check(print) }
-        return CatalogQuery(
+    /// The pixels' part of a resolved query.
+    func catalogQuery(in catalog: Catalog, verified: [VerifiedEntity]? = nil) -> CatalogQuery {
+        CatalogQuery(
             prints: prints, matchThreshold: catalog.model.matchThreshold(for: prints),
             verified: verified ?? self.verified, isVerified: isVerified, candidates: [])
     }

@@ -55,8 +55,7 @@ struct SnapshotHandler: Sendable {
             try SnapshotArchive.extract(archive, to: folder)
             do {
                 // Makes the derived files, too.
-                let work = try Catalog(at: folder).model.summary.rows.reduce(0) { $0 &+ $1.multiplyAdds }
-                guard (0...Self.mostMultiplyAdds).contains(work) else {
+                guard try Catalog(at: folder).model.summary.multiplyAdds <= Self.mostMultiplyAdds else {
                     throw Problem(.damagedSnapshot, "The snapshot's model takes too long for an image.")
                 }
             } catch let error as CatalogError {

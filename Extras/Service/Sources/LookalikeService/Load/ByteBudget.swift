@@ -18,8 +18,6 @@ final class ByteBudget: Sendable {
             self.budget = budget
         }
 
-        var count: Int { held.withLock { $0 } }
-
         /// - Throws: ``Problem`` if too little is left.
         func add(_ more: Int) throws(Problem) {
             try budget.take(more)
@@ -35,10 +33,7 @@ final class ByteBudget: Sendable {
             budget.used.withLock { $0 -= released }
         }
 
-        deinit {
-            let count = count
-            budget.used.withLock { $0 -= count }
-        }
+        deinit { shrink(to: 0) }
     }
 
     /// - Throws: ``Problem`` if too little is left.

@@ -13,12 +13,8 @@ extension Problem {
         case let error as CatalogError: self.init(error.reason)
         case let error as IndexProblem: self.init(.unusableImage, "The image \(error.reason).")
         case let error as ModelError: self.init(.unusableImage, "The image cannot be embedded: \(error.reason).")
-        case let error as FeaturePrintError:
-            if case .differentModels = error {
-                self.init(.otherModel, "\(error).")
-            } else {
-                self.init(.invalidRequest, "\(error).")
-            }
+        case FeaturePrintError.differentModels: self.init(.otherModel, "\(error).")
+        case is FeaturePrintError: self.init(.invalidRequest, "\(error).")
         case let error as PixelBufferError: self.init(.unusableImage, "\(error).")
         case let error as MultipartError: self.init(.invalidForm, "\(error).")
         case let error as DecodingError: self.init(error)
