@@ -89,33 +89,73 @@ struct DatabaseDamageTests {
     }
 
     /// A view may be endless.
-    @Test func aViewInThePlaceOfATableIsAnError() async throws {
-        let fixture = try CatalogFixture(count: 2)
-        try fixture.index()
-        try Self.change(
-            fixture.catalog,
+    /// Each would run when the catalog is read or changed, for any time and with any memory.
+    @Test(arguments: [
+        (
+            "setting",
             """
             DROP TABLE setting;
             CREATE VIEW setting AS WITH RECURSIVE endless (key, value) AS
-                (SELECT 'a', 'b' UNION ALL SELECT key, value FROM endless) SELECT * FROM endless;
-            """)
-        let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
-        #expect(error?.reason == .damaged("“setting” is not a table"))
-    }
-
-    @Test func aTableWithoutItsKeyIsAnError() async throws {
-        let fixture = try CatalogFixture(count: 2)
-        try fixture.index()
-        try Self.change(
-            fixture.catalog,
+                (SELECT 'a', 'b' UNION ALL SELECT key, value FROM endless) SELECT * FROM endless
+            """
+        ),
+        ("more", "CREATE TRIGGER more AFTER INSERT ON entity BEGIN DELETE FROM print; END"),
+        ("entity", "ALTER TABLE entity ADD COLUMN more TEXT AS (hex(zeroblob(400000000)))"),
+        ("more", "CREATE INDEX more ON entity (hex(zeroblob(400000000 + row)))"),
+        ("more", "CREATE TABLE more (row INTEGER REFERENCES entity (row) ON DELETE CASCADE)"),
+        (
+            "entity",
             """
             CREATE TABLE other AS SELECT id, type, title, subtitle, '{' AS labels, attributes, image, size, modified,
                 contentHash FROM entity;
             DROP TABLE entity;
-            ALTER TABLE other RENAME TO entity;
-            """)
-        let catalog = try Catalog(at: fixture.catalog)
-        await #expect(throws: CatalogError.self) { try await catalog.entities(for: [fixture.id(0)]) }
+            ALTER TABLE other RENAME TO entity
+            """
+        ),
+        (
+            "grdb_migrations",
+            """
+            DROP TABLE grdb_migrations;
+            CREATE VIEW grdb_migrations AS WITH RECURSIVE endless (identifier) AS
+                (SELECT '1' UNION ALL SELECT identifier FROM endless) SELECT * FROM endless
+            """
+        ),
+    ])
+    func whatNoCatalogHasIsNotUsed(name: String, sql: String) throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        // A writer of an earlier catalog migrates it before anything else.
+        for isEarlier in [false, true] where !isEarlier || name != "grdb_migrations" {
+            try Self.change(fixture.catalog, isEarlier ? "DELETE FROM grdb_migrations WHERE identifier = '4'" : sql)
+            for error in [
+                #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) },
+                #expect(throws: CatalogError.self) { try CatalogIndexer(at: fixture.catalog) },
+            ] {
+                guard case .damaged(let words) = error?.reason else {
+                    Issue.record("\(String(describing: error))")
+                    continue
+                }
+                #expect(words.contains("“\(name)” is not") || words.contains("“entity"), "\(words)")
+            }
+        }
+    }
+
+    @Test func statisticsAreNoDamage() throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        let database = try DatabaseQueue(path: fixture.catalog.appendingPathComponent("catalog.sqlite").path)
+        try database.writeWithoutTransaction { try $0.execute(sql: "ANALYZE") }
+        try database.close()
+        #expect(try Catalog(at: fixture.catalog).count == 2)
+        #expect(try fixture.index().unchanged == 2)
+    }
+
+    @Test func aMissingTableIsNamed() throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        try Self.change(fixture.catalog, "DROP TABLE thumbnail")
+        let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
+        #expect(error?.reason == .damaged("“thumbnail” is missing"))
     }
 
     @Test func verifyNamesValuesOfAnotherType() async throws {

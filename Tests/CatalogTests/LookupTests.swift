@@ -110,6 +110,28 @@ struct LookupTests {
         }
     }
 
+    /// In SQLite and in JSON, names are their bytes; in Swift, these two are equal.
+    @Test func facetsOfNamesThatSwiftTakesForEqual() async throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let folder = try TemporaryFolder()
+        let indexer = try CatalogIndexer(at: folder.url)
+        let model = indexer.model
+        let items = [[composed: "1"], [decomposed: "2"], ["x": "3"]].enumerated().map { index, attributes in
+            IndexItem(
+                CatalogEntity(id: "\(index)", attributes: attributes), image: .print(Self.print(index, model)))
+        }
+        _ = try await indexer.run(over: items).report()
+        let catalog = try Catalog(at: folder.url)
+        let query = try catalog.query(for: [Self.print(0, model)])
+        func values(_ names: [String]) async throws -> [[String]] {
+            try await catalog.facets(of: query, by: names.map { .attribute($0) }, bounds: .none)
+                .map { $0.values.map(\.value) }
+        }
+        #expect(try await values([composed]) == [["1"]])
+        #expect(try await values([decomposed, "x"]) == [["2"], ["3"]])
+        #expect(try await values(["x", composed, "x"]) == [["3"], ["1"], ["3"]])
+    }
+
     @Test func anEmptyCatalogHasNoUnknownAttributes() async throws {
         let folder = try TemporaryFolder()
         _ = try await CatalogIndexer(at: folder.url).run(over: []).report()

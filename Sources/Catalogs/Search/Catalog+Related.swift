@@ -60,17 +60,21 @@ extension Catalog {
 
     /// Throws for a name that no entity has as an attribute: it was mistyped. A catalog without entities has no names.
     func checkAttributes(_ names: [String]) throws {
-        let unknown = try folder.mappingErrors {
-            try database.reader.read { db -> [String] in
-                guard try Int.fetchOne(db, sql: "SELECT 1 FROM entity LIMIT 1") != nil else { return [] }
-                return try names.filter { name in
-                    let request: SQLRequest<Int> = """
-                        SELECT 1 FROM entity, json_each(entity.attributes) AS one WHERE one.key = \(name) LIMIT 1
-                        """
-                    return try request.fetchOne(db) == nil
-                }
+        guard !names.isEmpty else { return }
+        let known = try folder.mappingErrors {
+            try database.reader.read { db -> [String]? in
+                guard try Int.fetchOne(db, sql: "SELECT 1 FROM entity LIMIT 1") != nil else { return nil }
+                // Ends as soon as all are found.
+                let request: SQLRequest<String> = """
+                    SELECT DISTINCT one.key FROM entity, json_each(entity.attributes) AS one \
+                    WHERE one.key IN \(names) LIMIT \(names.count)
+                    """
+                return try request.fetchAll(db)
             }
         }
+        guard let known else { return }
+        let exact = Set(known.map(ExactText.init))
+        let unknown = names.filter { !exact.contains(ExactText($0)) }
         if let name = unknown.first { throw folder.error(.unknownAttribute(name)) }
     }
 }

@@ -28,10 +28,15 @@ struct CatalogDatabase: Sendable {
                 }
                 pool = retried
             }
-            try migrator.migrate(pool)
             return pool
         }
-        _ = try checked(CatalogDatabase(folder: folder, reader: CatalogReader(writer: pool)))
+        let database = CatalogDatabase(folder: folder, reader: CatalogReader(writer: pool))
+        let state = try folder.mappingErrors { try migrationState(of: database) }
+        if state.isLater { throw folder.error(.laterVersion) }
+        // Before a trigger could run.
+        try checkSchema(state, folder)
+        try folder.mappingErrors { try migrator.migrate(pool) }
+        _ = try checked(database)
         try folder.mappingErrors {
             guard try pool.read(Setting.writtenBy.read) != PackageVersion.current else { return }
             try pool.write { try Setting.writtenBy.write(PackageVersion.current, $0) }
@@ -94,24 +99,42 @@ struct CatalogDatabase: Sendable {
 
     private static func checked(_ database: CatalogDatabase) throws(CatalogError) -> CatalogDatabase {
         let folder = database.folder
-        // A view in the place of a table may be endless.
-        let views = try folder.mappingErrors {
-            try database.reader.read { db in
-                try String.fetchAll(
-                    db,
-                    sql: """
-                        SELECT name FROM sqlite_master WHERE type = 'view' AND lower(name) IN ('entity', 'print', \
-                        'setting', 'thumbnail', 'localfeatures', 'revision', 'checksum', 'grdb_migrations')
-                        """)
-            }
-        }
-        if let view = views.first { throw folder.error(.damaged("“\(view)” is not a table")) }
-        let isLater = try folder.mappingErrors { try database.reader.read(migrator.hasBeenSuperseded) }
-        if isLater { throw folder.error(.laterVersion) }
-        let done = try folder.mappingErrors { try database.reader.read(migrator.completedMigrations) }
-        if done.isEmpty { throw folder.error(.missing) }
-        if done.count < migrator.migrations.count { throw folder.error(.earlierVersion) }
+        let state = try folder.mappingErrors { try migrationState(of: database) }
+        if state.isLater { throw folder.error(.laterVersion) }
+        if state.done.isEmpty { throw folder.error(.missing) }
+        try checkSchema(state, folder)
+        if state.done.count < migrator.migrations.count { throw folder.error(.earlierVersion) }
+        if let name = state.lacking { throw folder.error(.damaged("“\(name)” is missing")) }
         return database
+    }
+
+    private struct MigrationState {
+        let isLater: Bool
+        let done: [String]
+        /// The first object that no catalog has.
+        let foreign: String?
+        /// The first object of a catalog of this version that is not there.
+        let lacking: String?
+    }
+
+    private static let schema = Result { try CatalogSchema.current(migrator) }
+
+    private static func migrationState(of database: CatalogDatabase) throws -> MigrationState {
+        let schema = try schema.get()
+        return try database.reader.read { db in
+            let found = try CatalogSchema(db)
+            // A view in the place of a table may be endless.
+            guard found.canReadMigrations(as: schema) else {
+                throw database.folder.error(.damaged("“grdb_migrations” is not a table"))
+            }
+            return MigrationState(
+                isLater: try migrator.hasBeenSuperseded(db), done: try migrator.completedMigrations(db),
+                foreign: found.firstDifference(from: schema), lacking: schema.firstDifference(from: found))
+        }
+    }
+
+    private static func checkSchema(_ state: MigrationState, _ folder: CatalogFolder) throws(CatalogError) {
+        if let name = state.foreign { throw folder.error(.damaged("“\(name)” is not as in a catalog")) }
     }
 
     static var configuration: Configuration {

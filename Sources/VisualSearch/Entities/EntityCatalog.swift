@@ -157,7 +157,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         let limit = try await catalog.reading { max(1, catalog.count) }
         let ranked = try await query.ranking(in: catalog, filter: filter, limit: limit, after: nil)
         try Task.checkCancellation()
-        return try await catalog.reading { try catalog.facets(of: ranked.map(\.key), by: keys) }
+        return try await catalog.facets(of: ranked.map(\.key), by: keys)
     }
 
     // MARK: By ids and text
