@@ -9,6 +9,8 @@ public struct CatalogInfo: Sendable {
     public let dimension: Int
     /// Incremented with every change of entities or prints.
     public let revision: Int64
+    /// Incremented with every change of metadata alone.
+    public let metadataRevision: Int64
     /// The model of the prints.
     public let model: ModelIdentity
     /// Entities per type; an empty name for those without one.
@@ -37,7 +39,8 @@ extension Catalog {
             try database.reader.read { db in
                 CatalogInfo(
                     entityCount: try EntityRecord.fetchCount(db), dimension: dimension,
-                    revision: try CatalogRevision.current(db)?.number ?? 0, model: model.identity,
+                    revision: try CatalogRevision.current(db)?.number ?? 0,
+                    metadataRevision: try CatalogDatabase.metadataRevision(db), model: model.identity,
                     typeCounts: try Row.fetchAll(
                         db,
                         sql:

@@ -46,24 +46,52 @@ extension CatalogIndexer {
     /// - Throws: ``CatalogError``, with the reason `unknownEntities` if the catalog has no entity of that id;
     ///   ``IndexProblem`` for text with a NUL character; and `CancellationError`.
     /// - Complexity: O(log entities).
-    public func update(_ entity: CatalogEntity) async throws {
-        if entity.hasNUL { throw IndexProblem(origin: "entity “\(entity.id)”", reason: "contains a NUL character") }
+    public func update(_ entity: CatalogEntity) async throws { try await update(entity.id) { $0 = entity } }
+
+    /// Changes the metadata of an entity: type, title, subtitle, labels and attributes. What other tasks or processes
+    /// changed before is kept.
+    ///
+    /// ```swift
+    /// try await indexer.update("blue-train") { $0.labels.append("jazz") }
+    /// ```
+    ///
+    /// - Parameter change: receives the entity as it is stored. Its id and image stay as they are.
+    /// - Throws: what `change` throws; ``CatalogError``, with the reason `unknownEntities` if the catalog has no entity
+    ///   of that id; ``IndexProblem`` for text with a NUL character; and `CancellationError`. The entity is as before
+    ///   then.
+    /// - Complexity: O(log entities).
+    public func update(_ id: String, by change: @Sendable (inout CatalogEntity) throws -> Void) async throws {
         try await executor.compute { _ in
             try turn.withLock { _ in
-                try folder.mappingErrors {
-                    try writer.write { db in
-                        let request: SQLRequest<EntityRecord> = "SELECT * FROM entity WHERE id = \(entity.id)"
-                        guard let known = try request.fetchOne(db) else {
-                            throw folder.error(.unknownEntities([entity.id]))
+                // Errors of the change pass as they are; those of the database are mapped.
+                var failure: (any Error)?
+                do {
+                    try folder.mappingErrors {
+                        try writer.write { db in
+                            let request: SQLRequest<EntityRecord> = "SELECT * FROM entity WHERE id = \(id)"
+                            guard let known = try request.fetchOne(db) else {
+                                throw folder.error(.unknownEntities([id]))
+                            }
+                            var entity = known.entity
+                            do {
+                                try change(&entity)
+                                (entity.id, entity.image) = (known.id, known.image)
+                                guard !entity.hasNUL else {
+                                    throw IndexProblem(origin: "entity “\(id)”", reason: "contains a NUL character")
+                                }
+                            } catch {
+                                failure = error
+                                throw error
+                            }
+                            guard known.entity != entity else { return }
+                            var record = EntityRecord(entity, file: known.file, contentHash: known.contentHash)
+                            record.row = known.row
+                            try record.update(db)
+                            try CatalogDatabase.raiseMetadataRevision(db)
                         }
-                        var entity = entity
-                        entity.image = known.image
-                        guard known.entity != entity else { return }
-                        var record = EntityRecord(entity, file: known.file, contentHash: known.contentHash)
-                        record.row = known.row
-                        try record.update(db)
-                        try CatalogDatabase.raiseMetadataRevision(db)
                     }
+                } catch {
+                    throw failure ?? error
                 }
             }
         }

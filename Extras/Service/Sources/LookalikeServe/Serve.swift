@@ -43,7 +43,10 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Another origin whose pages may use the service (CORS).", valueName: "origin"))
     var origin: [String] = []
 
-    @Option(help: ArgumentHelp("A folder with photos that the page offers for a first search.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp(
+            "A folder with photos that the page offers for a first search: JPEG and PNG files, 64 MiB of them at most.",
+            valueName: "dir"))
     var samples: String?
 
     @Option(help: ArgumentHelp("The certificate chain for HTTPS, a PEM file.", valueName: "file"))
@@ -110,10 +113,11 @@ struct Serve: AsyncParsableCommand {
                 logger.warning("\(error)", metadata: ["port": "\(port)"])
             }
         }
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        try await group.run()
+        var group = ServiceGroupConfiguration(
+            services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // Whoever still sends a body or reads an answer then is cut off.
+        group.maximumGracefulShutdownDuration = configuration.limits.requestTime + .seconds(10)
+        try await ServiceGroup(configuration: group).run()
     }
 
     private func configuration() async throws -> (ServiceConfiguration, Logger.Level) {

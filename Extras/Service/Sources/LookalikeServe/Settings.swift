@@ -7,11 +7,12 @@ struct Settings {
     private let reader: ConfigReader
 
     /// - Parameter file: a JSON file with an object; nil for none.
-    /// - Throws: `ServiceError` if the file cannot be read.
+    /// - Throws: `ServiceError` if the file cannot be read, or has other settings than the service.
     init(file: String?) async throws {
         // `queueTime` is LOOKALIKE_SERVE_QUEUE_TIME.
         var providers: [any ConfigProvider] = [EnvironmentVariablesProvider().prefixKeys(with: ["lookalike", "serve"])]
         if let file {
+            try SettingsFile.check(file)
             let path = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
             do {
                 providers.append(try await FileProvider<JSONSnapshot>(config: path))

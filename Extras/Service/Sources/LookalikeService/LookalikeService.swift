@@ -57,13 +57,20 @@ public struct LookalikeService: Service {
         }
         state.store.removeLeftovers()
         let state = state
-        try await withGracefulShutdownHandler {
-            let application = try makeApplication()
-            try await application.run()
-        } onGracefulShutdown: {
-            state.readiness.set(.stopping)
+        let outcome: Result<Void, any Error>
+        do {
+            try await withGracefulShutdownHandler {
+                let application = try makeApplication()
+                try await application.run()
+            } onGracefulShutdown: {
+                state.readiness.set(.stopping)
+            }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
         }
         await state.store.close()
+        try outcome.get()
     }
 
     private func makeApplication() throws -> some ApplicationProtocol {
@@ -94,10 +101,10 @@ public struct LookalikeService: Service {
     }
 
     private func server() throws -> HTTPServerBuilder {
+        let idleTime = state.configuration.limits.idleTime
         let plain = HTTPServerBuilder.http1(
             configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [ConnectionMonitor()],
-                idleTimeout: .init(state.configuration.limits.idleTime),
+                additionalChannelHandlers: [ConnectionMonitor(idleTime: idleTime)], idleTimeout: .init(idleTime),
                 httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 64 << 10)))
         guard let files = state.configuration.tls else { return plain }
         #if TLS

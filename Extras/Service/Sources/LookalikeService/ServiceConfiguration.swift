@@ -17,7 +17,8 @@ public struct ServiceConfiguration: Sendable {
     public var origins: Set<String> = []
     /// The certificate chain and the private key, PEM files; nil for HTTP without TLS.
     public var tls: TLSFiles?
-    /// A folder with photos that the page offers for a first search; nil for none.
+    /// A folder with photos that the page offers for a first search; nil for none. JPEG and PNG files are read when the
+    /// service is made, 64 MiB of them at most.
     public var samples: URL?
     /// What requests may take.
     public var limits = ServiceLimits()
@@ -87,14 +88,20 @@ public struct ServiceLimits: Sendable {
         DecodingOptions(maximumPixelCount: pixels, maximumByteCount: bodyBytes)
     }
 
+    /// A tebibyte, or as many of anything else: more overflows somewhere.
+    private static let maximumCount = 1 << 40
+
     func check() throws(ServiceError) {
         let counts = [
             ("body-bytes", bodyBytes), ("body-bytes-in-flight", bodyBytesInFlight), ("pixels", pixels),
             ("searches", searches), ("print-searches", printSearches), ("connections", connections),
         ]
-        for (name, count) in counts where count < 1 { throw ServiceError("--\(name) is \(count); it is at least 1.") }
-        for (name, count) in [("queued-searches", queuedSearches), ("queued-writes", queuedWrites)] where count < 0 {
-            throw ServiceError("--\(name) is \(count); it is not negative.")
+        for (name, count) in counts where !(1...Self.maximumCount).contains(count) {
+            throw ServiceError("--\(name) is \(count); it is 1 to \(Self.maximumCount).")
+        }
+        for (name, count) in [("queued-searches", queuedSearches), ("queued-writes", queuedWrites)]
+        where !(0...Self.maximumCount).contains(count) {
+            throw ServiceError("--\(name) is \(count); it is 0 to \(Self.maximumCount).")
         }
     }
 }

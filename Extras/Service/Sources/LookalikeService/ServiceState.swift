@@ -22,7 +22,9 @@ final class ServiceState: Sendable {
         self.configuration = configuration
         self.registry = registry
         store = CatalogStore(root: configuration.catalogs, logger: logger)
-        bodies = RequestBodyReader(limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight))
+        bodies = RequestBodyReader(
+            limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight),
+            idleTime: limits.idleTime)
         metrics = ServiceMetrics(registry)
         imagePool = WorkPool(
             name: "image", places: limits.searches, queueLimit: limits.queuedSearches, deadline: limits.queueTime,

@@ -25,6 +25,9 @@ public struct MultipartForm: Sendable {
     /// The maximum number of parts.
     public static let maximumPartCount = 1000
 
+    /// The maximum number of bytes of a part's header.
+    public static let maximumHeaderByteCount = 16 << 10
+
     /// Splits a body into its parts. O(bytes).
     ///
     /// - Parameter contentType: the header field of the request, with the boundary.
@@ -58,7 +61,9 @@ public struct MultipartForm: Sendable {
         var (name, fileName, contentType): (String?, String?, String?)
         var line = start
         while !bytes.has("\r\n", at: line) {
-            guard line < end, let next = bytes.endOfLine(from: line) else { throw .damagedHeader }
+            guard line < end, let next = bytes.endOfLine(from: line), next - start <= maximumHeaderByteCount else {
+                throw .damagedHeader
+            }
             let text = String(decoding: bytes[line..<(next - 2)], as: UTF8.self)
             line = next
             guard let colon = text.firstIndex(of: ":") else { throw .damagedHeader }
@@ -85,7 +90,7 @@ public enum MultipartError: Error, Equatable, CustomStringConvertible {
     case noBoundary
     /// The body ends before its last delimiter.
     case truncated
-    /// A part has a header that is not one.
+    /// A part has a header that is not one, or more than ``MultipartForm/maximumHeaderByteCount`` bytes of it.
     case damagedHeader
     /// A part has no name.
     case noName

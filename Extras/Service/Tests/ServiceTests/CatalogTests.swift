@@ -60,6 +60,60 @@ import Testing
         }
     }
 
+    /// What a service left that was killed while it replaced catalogs: the old one has no name, or the new one has it.
+    @Test func aRestoreThatWasKilledLosesNoCatalog() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // No process has such a number.
+        for name in [".replaced-99999999-other", ".replaced-99999999-covers", ".work-99999999-x"] {
+            let url = folder.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(at: DemoCovers.catalog, to: url)
+        }
+        try await TestServer.run(folder: folder) { (server: TestServer) async throws -> Void in
+            #expect(
+                Set(try FileManager.default.contentsOfDirectory(atPath: server.folder.path)) == ["covers", "other"])
+            let image = try DemoCovers.image("salt-signal")
+            #expect(try await server.send("POST", "/v1/catalogs/other/search", body: image).ids == ["salt-signal"])
+        }
+    }
+
+    @Test func aDamagedCatalogCanBeReplacedAndRemoved() async throws {
+        let snapshot = try await TestServer.run { (server: TestServer) async throws -> Data in
+            try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+        }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in ["a", "b"] {
+            let url = folder.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            try Data(repeating: 7, count: 10_000).write(to: url.appendingPathComponent("catalog.sqlite"))
+        }
+        try await TestServer.run(covers: false, folder: folder) { (server: TestServer) async throws -> Void in
+            #expect(try await server.send("GET", "/v1/catalogs/a").status == 507)
+            let restored = try await server.send(
+                "POST", "/v1/catalogs/a/restore", ["Content-Type": "application/x-tar"], body: snapshot)
+            #expect(try restored.json["entities"] as? Int == 6)
+            #expect(try await server.send("DELETE", "/v1/catalogs/b").status == 204)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: server.folder.path) == ["a"])
+        }
+    }
+
+    /// Its verified entities are rows, which other entities have now.
+    @Test func aQueryOfACatalogThatWasReplaced() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+            let path = "/v1/catalogs/covers/search"
+            let image = try DemoCovers.image("salt-signal")
+            let query = try #require(try await server.send("POST", path, body: image).json["query"] as? String)
+            #expect(try await server.json("POST", path, ["query": query]).ids == ["salt-signal"])
+            let restored = try await server.send(
+                "POST", "/v1/catalogs/covers/restore", ["Content-Type": "application/x-tar"], body: snapshot)
+            #expect(restored.status == 200)
+            #expect(try await server.json("POST", path, ["query": query]).code == "query-expired")
+        }
+    }
+
     @Test func aDamagedSnapshotChangesNothing() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body

@@ -42,6 +42,26 @@ import Testing
         }
     }
 
+    /// Each read the entity before the others had written it.
+    @Test func changesAtTheSameTimeAreAllKept() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/entities/salt-signal"
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<40 {
+                    group.addTask {
+                        try await server.send(
+                            "PATCH", path, ["Content-Type": "application/json"],
+                            body: Data("{\"attributes\":{\"a\(number)\":\"x\"}}".utf8)
+                        ).status
+                    }
+                }
+                for try await status in group { #expect(status == 200) }
+            }
+            let attributes = try await server.send("GET", path).json["attributes"] as? [String: String]
+            #expect(attributes?.keys.filter { $0.hasPrefix("a") }.count == 40)
+        }
+    }
+
     @Test func anEntityAsAFormAndAsAPrint() async throws {
         try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
             _ = try await server.send("PUT", "/v1/catalogs/shop")

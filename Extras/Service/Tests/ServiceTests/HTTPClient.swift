@@ -64,6 +64,32 @@ struct HTTPClient: Sendable {
         return socket
     }
 
+    /// Sends the head of a request and then a byte of its body at a time, until there is an answer.
+    func trickle(_ method: String, _ path: String, count: Int, every pause: Double) async throws -> HTTPReply {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let socket = try open(method, path, ["Content-Length": "\(count)"], body: Data())
+                        defer { close(socket) }
+                        var answer = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                        for _ in 0..<count where poll(&answer, 1, Int32(pause * 1000)) == 0 {
+                            try Self.write(Data([0]), to: socket)
+                        }
+                        return try Self.reply(try Self.readAll(socket), hasBody: true)
+                    })
+            }
+        }
+    }
+
+    /// Sends the same request many times over one connection, and reads none of the answers.
+    func pipeline(_ method: String, _ path: String, count: Int) throws -> Int32 {
+        let socket = try connect()
+        let request = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n"
+        try Self.write(Data(String(repeating: request, count: count).utf8), to: socket)
+        return socket
+    }
+
     private func connect() throws -> Int32 {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()

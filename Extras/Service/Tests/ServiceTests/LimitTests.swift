@@ -1,4 +1,5 @@
 import Foundation
+import LookalikeService
 import Testing
 
 @Suite struct LimitTests {
@@ -53,6 +54,76 @@ import Testing
             }
             defer { for socket in sockets { close(socket) } }
             #expect(try await server.send("POST", path, body: image).status == 200)
+        }
+    }
+
+    /// A byte now and then is not idle, and its memory is nobody else's.
+    @Test func aBodyThatComesTooSlowly() async throws {
+        try await TestServer.run(configure: {
+            $0.limits.idleTime = .seconds(1)
+        }) { (server: TestServer) async throws -> Void in
+            let reply = try await HTTPClient(port: server.port).trickle(
+                "POST", "/v1/catalogs/covers/search", count: 100_000, every: 0.02)
+            #expect(try (reply.status, reply.code) == (503, "time-limit"))
+        }
+    }
+
+    /// It held its connection, and with others all of them, for as long as it liked.
+    @Test func aClientThatDoesNotReadItsAnswers() async throws {
+        try await TestServer.run(configure: {
+            $0.limits.idleTime = .milliseconds(500)
+        }) { (server: TestServer) async throws -> Void in
+            func inFlight() async throws -> Double {
+                let lines = try await server.send("GET", "/metrics").text.split(separator: "\n")
+                let line = lines.first { $0.hasPrefix("http_requests_in_flight ") }
+                return Double(line?.split(separator: " ").last ?? "") ?? 0
+            }
+            let client = HTTPClient(port: server.port)
+            let socket = try client.pipeline("GET", "/openapi.json", count: 1000)
+            defer { close(socket) }
+            // Besides the one that asks.
+            var isHeld = false
+            var isClosed = false
+            for _ in 0..<1200 where !isClosed {
+                let count = try await inFlight()
+                isHeld = isHeld || count > 1
+                isClosed = isHeld && count == 1
+                try await Task.sleep(for: .milliseconds(25))
+            }
+            #expect(isHeld && isClosed)
+        }
+    }
+
+    /// Numbers that overflowed when they were multiplied.
+    @Test(arguments: [0, -1, Int.min, Int.max, 1 << 41]) func limitsThatNoMachineHas(count: Int) {
+        for limit: WritableKeyPath<ServiceLimits, Int> in [
+            \.bodyBytes, \.bodyBytesInFlight, \.pixels, \.searches, \.printSearches, \.connections,
+        ] {
+            var configuration = ServiceConfiguration(catalogs: URL(fileURLWithPath: "/nowhere"))
+            configuration.limits[keyPath: limit] = count
+            let error = #expect(throws: ServiceError.self) { try LookalikeService(configuration) }
+            #expect(error?.description.contains("is \(count)") == true)
+        }
+    }
+
+    @Test func samplesAreReadOnceAndFewOfThem() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let image = try DemoCovers.image("salt-signal")
+        try image.write(to: folder.appendingPathComponent("b.jpg"))
+        try image.write(to: folder.appendingPathComponent("c.txt"))
+        let large = folder.appendingPathComponent("a.png")
+        #expect(FileManager.default.createFile(atPath: large.path, contents: nil))
+        #expect(truncate(large.path, 65 << 20) == 0)
+        #expect(mkfifo(folder.appendingPathComponent("d.png").path, 0o600) == 0)
+        try await TestServer.run(configure: { $0.samples = folder }) { (server: TestServer) async throws -> Void in
+            let list = try await server.send("GET", "/v1/samples").json["samples"] as? [String]
+            #expect(list == ["/v1/samples/b.jpg"])
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("b.jpg"))
+            let sample = try await server.send("GET", "/v1/samples/b.jpg")
+            #expect(sample.body == image && sample.headers["content-type"] == "image/jpeg")
+            #expect(try await server.send("GET", "/v1/samples/a.png").code == "unknown-path")
         }
     }
 

@@ -43,6 +43,9 @@ import Testing
         #expect(error("--b--", "multipart/form-data") == .noBoundary)
         #expect(error("--b\r\nContent-Type: a/b\r\n\r\nx\r\n--b--") == .noName)
         #expect(error("--b\r\nno header\r\n\r\nx\r\n--b--") == .damagedHeader)
+        let parameters = String(repeating: ";a=b", count: 5000)
+        #expect(
+            error("--b\r\nContent-Disposition: form-data; name=x\(parameters)\r\n\r\nx\r\n--b--") == .damagedHeader)
         let part = "--b\r\nContent-Disposition: form-data; name=x\r\n\r\n\r\n"
         #expect(error(String(repeating: part, count: 1001) + "--b--") == .tooManyParts)
     }

@@ -151,6 +151,29 @@ import Testing
         #expect(process.terminationReason == .exit && process.terminationStatus == 1)
     }
 
+    /// They were passed over, and so the service ran without the keys that it was given.
+    @Test(arguments: [
+        ("{\"keys\": [\"write\"]}", "the setting “keys” is not text"),
+        ("{\"keyFile\": \"keys.txt\"}", "there is no setting “keyFile”; there are bodyBytes, "),
+        ("{\"origins\": null}", "the setting “origins” is not text"),
+        ("{\"port\": 1.5}", "the setting “port” is not a whole number"),
+        ("{\"queueTime\": \"1\"}", "the setting “queueTime” is not a number"),
+        ("{\"openToAll\": 1}", "the setting “openToAll” is not true or false"),
+        ("[]", "is not a JSON file with an object of settings"), ("{", "is not a JSON file"),
+    ])
+    func settingsThatAreNone(text: String, reason: String) async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("settings.json")
+            try Data(text.utf8).write(to: file)
+            let (process, errors) = Self.redirected("", ["--catalogs", folder.path, "--config", file.path])
+            try process.run()
+            let message = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 1)
+            #expect(message.contains(reason) && message.contains(file.path), "\(message)")
+        }
+    }
+
     @Test func tooLittleAddressSpaceIsAnError() throws {
         let (process, errors) = Self.redirected("", ["make-key"])
         process.arguments?[1] = "ulimit -v 300000; exec \"$0\" \"$@\""

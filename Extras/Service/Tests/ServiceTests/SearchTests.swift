@@ -93,6 +93,15 @@ import Testing
             let unknown = try await server.json("POST", path, ["entity": "nobody"])
             #expect(try (unknown.status, unknown.code) == (404, "unknown-entity"))
             #expect(try await server.json("POST", path, ["text": "night"]).ids == ["night-bus-to-porto"])
+            // They have no distances.
+            for field in [
+                ["facets": ["type"]], ["cursor": "3fe0000000000000-1"], ["maxDistance": 1.0], ["minConfidence": 0.5],
+            ] as [[String: Any]] {
+                for subject in [["text": "night"], ["labels": ["demo"]]] as [[String: Any]] {
+                    let search = subject.merging(field) { first, _ in first }
+                    #expect(try await server.json("POST", path, search).code == "invalid-request", "\(search)")
+                }
+            }
             #expect(try await server.json("POST", path, ["labels": ["demo"]]).ids.count == 6)
             #expect(try await server.json("POST", path, ["types": ["single"], "limit": 2]).ids.count == 2)
             var other = print
@@ -117,6 +126,8 @@ import Testing
         }
     }
 
+    private static let manyFacets = "facets=" + (0..<33).map { "attribute.a\($0)" }.joined(separator: ",")
+
     @Test(arguments: [
         ("limit=0", "invalid-request"), ("limit=x", "invalid-request"), ("limit=1&limit=2", "invalid-request"),
         ("max-distance=3", "invalid-request"), ("min-confidence=nan", "invalid-request"),
@@ -124,7 +135,8 @@ import Testing
         ("region=0,0,nan,1", "invalid-request"), ("region=0,0,1e-300,1", "invalid-request"),
         ("region=1,0,1e-7,1", "invalid-request"), ("region=1.0000005,0,1e-7,1", "invalid-request"),
         ("facets=type,type", "invalid-request"), ("cursor=x", "invalid-request"), ("limti=3", "invalid-request"),
-        ("facets=colour", "invalid-request"), ("types=%FF", "invalid-request"),
+        ("facets=colour", "invalid-request"), (SearchTests.manyFacets, "invalid-request"),
+        ("types=%FF", "invalid-request"),
         ("facets=attribute.colour", "unknown-attribute"),
     ])
     func whatIsWrongWithAQueryString(query: String, code: String) async throws {

@@ -123,6 +123,48 @@ struct CalendarFolderTests {
         #expect(contents.problems.first?.reason.contains(reason) == true, "\(contents.problems)")
     }
 
+    /// libical follows each rule with a COUNT from its first day on; ten thousand of them took hours.
+    @Test func countsWithoutEndAreProblems() async throws {
+        let rule = "RRULE:FREQ=DAILY;BYHOUR=" + (0..<24).map(String.init).joined(separator: ",") + ";COUNT=999999999"
+        let text = Self.file(
+            Self.event(
+                "UID:1", "DTSTART:16010101T000000Z", [String](repeating: rule, count: 10_000).joined(separator: "\r\n"),
+                "SUMMARY:x"),
+            Self.event("UID:2", "DTSTART:20230303T120000Z", "SUMMARY:y"))
+        let (starts, contents) = try await Self.starts(text, from: "2023-01-01 00:00", to: "2024-01-01 00:00")
+        #expect(starts == [Self.date("2023-03-03 12:00")])
+        #expect(contents.problems.map(\.reason) == ["the event “x” repeats too often to be expanded"])
+    }
+
+    /// Each occurrence had a copy of the notes.
+    @Test func occurrencesWithoutEndAreLeftOut() async throws {
+        let hours = (0..<24).map(String.init).joined(separator: ",")
+        let event = Self.event(
+            "UID:1", "DTSTART:20230101T000000Z", "RRULE:FREQ=DAILY;BYHOUR=\(hours)",
+            "DESCRIPTION:" + String(repeating: "x", count: 100_000), "SUMMARY:x")
+        let events = [String](repeating: event, count: 14).joined(separator: "\r\n")
+        let (starts, contents) = try await Self.starts(
+            Self.file(events), from: "2023-01-01 00:00", to: "2024-01-01 00:00")
+        #expect(starts.count == 100_000)
+        #expect(
+            contents.problems.map(\.reason) == [
+                "repeats too often to be expanded: the last 2 of its events are left out",
+                "has more than 100000 occurrences; the last are left out",
+            ])
+        #expect(contents.items.last?.notes?.count == 100_000)
+    }
+
+    @Test func spansBeyondAllCalendars() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(Self.file(Self.event("UID:1", "DTSTART:20230303T120000Z", "SUMMARY:x")), to: "a.ics")
+        let calendar = CalendarFolder(folder.url, timeZone: .gmt)
+        let all = DateInterval(start: Date(timeIntervalSince1970: -1e300), end: Date(timeIntervalSince1970: 1e300))
+        #expect(try await calendar.items(in: all).items.count == 1)
+        let now = Self.date("2023-01-01 00:00")
+        #expect(try await calendar.upcoming(naming: ["x"], days: .max, from: now).matches.count == 1)
+        #expect(try await calendar.upcoming(naming: ["x"], days: .min, from: now).matches.isEmpty)
+    }
+
     @Test func exceptionsMovedOccurrencesAndCancelledEvents() async throws {
         let text = Self.file(
             Self.event(

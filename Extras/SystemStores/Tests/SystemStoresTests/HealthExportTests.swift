@@ -180,6 +180,43 @@ struct HealthExportTests {
         }
     }
 
+    /// Added to each interval, samples of years took as long as they have minutes.
+    @Test func longSamplesAreSharedAmongManyIntervals() async throws {
+        let folder = try TemporaryFolder()
+        let times = [
+            ("0001-01-01 00:00:00", "9999-12-31 00:00:00"), ("2026-03-01 00:10:30", "2026-03-01 07:20:15"),
+            ("2026-03-01 02:00:00", "2026-03-01 03:00:00"), ("2026-02-28 23:00:00", "2026-03-01 05:00:30"),
+            ("2026-03-01 09:00:10", "2026-03-01 09:00:20"),
+        ]
+        func records(_ times: ArraySlice<(String, String)>) -> String {
+            times.map { start, end in
+                Self.record(
+                    HealthType.stepCount.rawValue, start: start + " +0000", end: end + " +0000", value: "1000",
+                    unit: "count")
+            }.joined()
+        }
+        let span = DateInterval(start: Self.date("2026-03-01 00:00:00 +0000"), duration: 86_400)
+        func statistics(_ times: ArraySlice<(String, String)>) async throws -> [HealthStatistics] {
+            try folder.write(Self.export(records(times)), to: "export.xml")
+            return try await HealthExport(folder.url).statistics(of: .stepCount, in: span, every: .minute).items
+        }
+        let samples = times.dropFirst().map {
+            (start: Self.date($0.0 + " +0000"), end: Self.date($0.1 + " +0000"))
+        }
+        let found = try await statistics(times.dropFirst())
+        // From midnight to 07:20, and the minute of the last one.
+        #expect(found.count == 442)
+        for item in found {
+            var sum = 0.0
+            for sample in samples {
+                let part = min(sample.end, item.interval.end).timeIntervalSince(max(sample.start, item.interval.start))
+                sum += 1000 * max(0, part) / sample.end.timeIntervalSince(sample.start)
+            }
+            #expect(abs(item.sum - sum) < 1e-9, "\(item.interval)")
+        }
+        #expect(try await statistics(times[...]).count == 24 * 60)
+    }
+
     @Test func anAnchorTellsWhatIsNewAndWhatIsGone() async throws {
         let folder = try TemporaryFolder()
         let health = HealthExport(folder.url)

@@ -12,6 +12,8 @@ struct BatchHandler: Sendable {
     /// Entities and bytes that are written together at most. Each commit costs time for the whole catalog.
     private static let entitiesAtOnce = 512
     private static let bytesAtOnce = 16 << 20
+    /// Lines may come at any pace as long as no more than this waits for the next.
+    private static let bytesAtAnyPace = 1 << 20
 
     struct Line: Encodable, Sendable {
         enum Status: Int { case replaced = 200, created = 201 }
@@ -74,7 +76,14 @@ struct BatchHandler: Sendable {
         }
         var bytes = 0
         let claim = try service.bodies.budget.claim(0)
+        var pace = BodyPace(idleTime: service.bodies.idleTime)
+        var start = ContinuousClock.now
         for try await buffer in body {
+            if bytes + lines.waitingCount > Self.bytesAtAnyPace {
+                try pace.add(buffer.readableBytes, after: .now - start)
+            } else {
+                pace = BodyPace(idleTime: service.bodies.idleTime)
+            }
             try claim.add(buffer.readableBytes)
             for line in buffer.withUnsafeReadableBytes({ lines.add($0) }) {
                 number += 1
@@ -89,6 +98,7 @@ struct BatchHandler: Sendable {
                 }
             }
             claim.shrink(to: bytes + lines.waitingCount)
+            start = .now
         }
         if let last = lines.end() { waiting.append((number + 1, last)) }
         try await flush(&writer)

@@ -54,7 +54,8 @@ struct CatalogHandler: Sendable {
 
     func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
-        return Response(try await details(of: try await service.store.catalog(try context.catalogName())))
+        let served = try await service.store.catalog(try context.catalogName())
+        return Response(try await details(of: served, context))
     }
 
     func put(_ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -70,7 +71,7 @@ struct CatalogHandler: Sendable {
         }
         let (served, isNew) = try await service.store.create(name, localFeatures: options.localFeatures ?? true)
         return Response(
-            try await details(of: served), status: isNew ? .created : .ok,
+            try await details(of: served, context), status: isNew ? .created : .ok,
             headers: isNew ? [.location: "/v1/catalogs/\(name)"] : [:])
     }
 
@@ -80,9 +81,15 @@ struct CatalogHandler: Sendable {
         return Response(status: .noContent)
     }
 
-    private func details(of served: ServedCatalog) async throws -> Details {
-        let info = try await served.catalog.info
-        let vocabulary = try await served.vocabulary(revision: info.revision)
+    private func details(of served: ServedCatalog, _ context: ServiceContext) async throws -> Details {
+        let limit = service.configuration.limits.requestTime
+        let late = Problem(.timeLimit, "Counting the entities takes longer than \(limit).")
+        let (info, vocabulary) = try await context.working(limit: limit, else: late) {
+            try await service.printPool.run {
+                let info = try await served.catalog.info
+                return (info, try await served.vocabulary(info))
+            }
+        }
         return Details(
             name: served.name.description, entities: info.entityCount,
             entitiesWithLocalFeatures: info.entitiesWithLocalFeatures, revision: info.revision,

@@ -19,8 +19,8 @@ struct EntityHandler: Sendable {
         let (served, id) = try await target(context)
         let held = try await service.bodies.read(request)
         let header = request.headers[.contentType] ?? "application/octet-stream"
-        let body = try Self.body(
-            held.data, id: id, header: header, fields: try RequestFields(query: request.uri.query))
+        let fields = try RequestFields(query: request.uri.query)
+        let body = try await computing { try Self.body(held.data, id: id, header: header, fields: fields) }
         let isNew = try await served.catalog.entities(for: [id]).isEmpty
         try await service.check(body, for: served)
         try await service.writePool.run { try await served.writer.put(body.item) }
@@ -39,10 +39,13 @@ struct EntityHandler: Sendable {
         }
         let (served, id) = try await target(context)
         let held = try await service.bodies.read(request)
-        let patch = try EntityPatch(json: held.data)
-        let changed = patch.applied(to: try await Self.entity(id, of: served))
-        try EntityBody.checkText(of: changed)
-        try await service.writePool.run { try await served.writer.update(changed) }
+        let patch = try await computing { try EntityPatch(json: held.data) }
+        try await service.writePool.run {
+            try await served.writer.update(id) { entity in
+                entity = patch.applied(to: entity)
+                try EntityBody.checkText(of: entity)
+            }
+        }
         return Response(EntityAnswer(try await Self.entity(id, of: served), catalog: served.name))
     }
 

@@ -4,20 +4,40 @@ import Hummingbird
 /// `/v1/samples`: photos that the page offers for a first search.
 struct SampleHandler: Sendable {
     /// The files that are offered, by name; others of the folder are not readable.
-    private let files: [String: URL]
+    private let files: [String: Sample]
+    /// All are in memory, so that no number of clients takes more of it.
+    static let maximumByteCount = 64 << 20
+
+    private struct Sample: Sendable {
+        let type: String
+        let data: ByteBuffer
+    }
+
     private static let types = ["jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png"]
 
     struct Listing: Encodable, Sendable {
         let samples: [String]
     }
 
-    /// - Parameter folder: its JPEG and PNG files are the samples; nil for none.
+    /// - Parameter folder: its JPEG and PNG files are the samples, as many of the first as fit into
+    ///   ``maximumByteCount``; nil for none.
     init(folder: URL?) {
+        let keys: Set<URLResourceKey> = [.isRegularFileKey, .fileSizeKey]
         let found = folder.flatMap {
-            try? FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+            try? FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: Array(keys))
         }
-        let images = (found ?? []).filter { Self.types[$0.pathExtension.lowercased()] != nil }
-        files = Dictionary(images.map { ($0.lastPathComponent, $0) }, uniquingKeysWith: { first, _ in first })
+        var files: [String: Sample] = [:]
+        var left = Self.maximumByteCount
+        for url in (found ?? []).sorted(by: { $0.path < $1.path }) {
+            guard let type = Self.types[url.pathExtension.lowercased()],
+                let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: keys),
+                values.isRegularFile == true, let size = values.fileSize, size <= left,
+                let data = try? Data(contentsOf: url), data.count <= left
+            else { continue }
+            files[url.lastPathComponent] = Sample(type: type, data: ByteBuffer(bytes: data))
+            left -= data.count
+        }
+        self.files = files
     }
 
     func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -31,12 +51,11 @@ struct SampleHandler: Sendable {
     }
 
     func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
-        guard let url = files[try context.pathComponent("name")],
-            let type = Self.types[url.pathExtension.lowercased()],
-            let data = try? await computing({ try Data(contentsOf: url) })
-        else { throw Problem(.unknownPath, "There is no sample of this name.") }
+        guard let sample = files[try context.pathComponent("name")] else {
+            throw Problem(.unknownPath, "There is no sample of this name.")
+        }
         return Response(
-            status: .ok, headers: [.contentType: type, .cacheControl: "private, max-age=3600"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
+            status: .ok, headers: [.contentType: sample.type, .cacheControl: "private, max-age=3600"],
+            body: ResponseBody(byteBuffer: sample.data))
     }
 }

@@ -12,18 +12,25 @@ struct SearchHandler: Sendable {
     func callAsFunction(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
         let start = ContinuousClock.now
-        let catalog = try await service.store.catalog(try context.catalogName())
+        let name = try context.catalogName()
+        _ = try await service.store.catalog(name)
         let limits = service.configuration.limits
         let type = HeaderValue(request.headers[.contentType] ?? "application/octet-stream")
         if type.name != "application/json" { try service.imagePool.check() }
         let held = try await service.bodies.read(request)
         let fields = try RequestFields(query: request.uri.query)
-        let search = try Self.search(held.data, type: type, header: request.headers[.contentType] ?? "", fields: fields)
+        let header = request.headers[.contentType] ?? ""
+        let search = try await computing { try Self.search(held.data, type: type, header: header, fields: fields) }
         let wait = Problem(.timeLimit, "The search takes longer than \(limits.requestTime).")
         let answer = try await context.working(limit: limits.requestTime, else: wait) {
             // Counts for as long as the body is in memory.
             defer { withExtendedLifetime(held.claim) {} }
-            return try await self.answer(search, catalog, start: start)
+            while true {
+                let catalog = try await service.store.catalog(name)
+                let answer = await Result { try await self.answer(search, catalog, start: start) }
+                // If the catalog was replaced meanwhile, some of it may have been read from the new files.
+                if service.store.serves(catalog) { return try answer.get() }
+            }
         }
         return Response(answer)
     }
@@ -71,7 +78,7 @@ struct SearchHandler: Sendable {
         case .kept(let id):
             answer = try await service.printPool.run {
                 admitted = .now
-                let kept = try service.queries.entry(id, of: served.name)
+                let kept = try service.queries.entry(id, of: served)
                 var answer = try await ranking(of: kept.query, search, served, timings, region: kept.region)
                 answer.query = id
                 return answer
@@ -115,7 +122,7 @@ struct SearchHandler: Sendable {
         let query = try await catalog.query(
             for: image, effort: search.effort, filter: search.filter, timings: timings)
         var answer = try await ranking(of: query, search, served, timings, region: search.region)
-        answer.query = service.queries.keep(query, of: served.name, region: search.region)
+        answer.query = service.queries.keep(query, of: served, region: search.region)
         return answer
     }
 

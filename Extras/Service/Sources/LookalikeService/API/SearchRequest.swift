@@ -31,6 +31,8 @@ struct SearchRequest: Sendable {
 
     static let maximumLimit = 1000
     private static let maximumValues = 1000
+    /// Each that is not an attribute is a pass over what matches.
+    private static let maximumFacets = 32
 
     var filter: CatalogFilter {
         CatalogFilter(
@@ -59,6 +61,9 @@ struct SearchRequest: Sendable {
         guard values <= Self.maximumValues else {
             throw Problem(.invalidRequest, "The filters and facets have more than \(Self.maximumValues) values.")
         }
+        guard facets.count <= Self.maximumFacets else {
+            throw Problem(.invalidRequest, "The search asks for more than \(Self.maximumFacets) facets.")
+        }
         guard Set(facets).count == facets.count else { throw Problem(.invalidRequest, "A facet is named twice.") }
         let texts = types + labels + attributes.keys + attributes.values.joined()
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
@@ -67,9 +72,21 @@ struct SearchRequest: Sendable {
         switch subject {
         case .text(let text) where text.utf8.count > 1000 || text.utf8.contains(0):
             throw Problem(.invalidRequest, "The text has more than 1000 bytes, or a NUL character.")
+        case .text, .listing:
+            try checkIsUnranked()
+            fallthrough
         case .image: return
         default:
             if region != nil { throw Problem(.invalidRequest, "A region is a part of an image, and there is none.") }
+        }
+    }
+
+    /// - Throws: ``Problem`` for what only a ranking by distance has.
+    private func checkIsUnranked() throws(Problem) {
+        guard cursor == nil, facets.isEmpty, maxDistance == nil, minConfidence == nil else {
+            throw Problem(
+                .invalidRequest,
+                "A search without an image, a print or an entity has no cursor, no facets and no bounds.")
         }
     }
 

@@ -51,17 +51,15 @@ struct SnapshotHandler: Sendable {
         let archive = work.url.appendingPathComponent("snapshot.tar")
         try await Self.save(request.body, to: archive)
         let folder = work.url.appendingPathComponent("catalog")
-        try await computing {
-            try SnapshotArchive.extract(archive, to: folder)
-            do {
-                // Makes the derived files, too.
-                guard try Catalog(at: folder).model.summary.multiplyAdds <= Self.mostMultiplyAdds else {
-                    throw Problem(.damagedSnapshot, "The snapshot's model takes too long for an image.")
-                }
-            } catch let error as CatalogError {
-                if case .modelUnavailable = error.reason { throw error }
-                throw Problem(.damagedSnapshot, "The snapshot holds no catalog that can be opened.")
+        try await computing { try SnapshotArchive.extract(archive, to: folder) }
+        do {
+            // Makes the derived files, too.
+            guard try await CatalogStore.migrated(folder).model.summary.multiplyAdds <= Self.mostMultiplyAdds else {
+                throw Problem(.damagedSnapshot, "The snapshot's model takes too long for an image.")
             }
+        } catch let error as CatalogError {
+            if case .modelUnavailable = error.reason { throw error }
+            throw Problem(.damagedSnapshot, "The snapshot holds no catalog that can be opened.")
         }
         try await service.store.replace(name, with: folder)
         return try await CatalogHandler(service: service).get(request, context)

@@ -56,44 +56,92 @@ final class CatalogStore: Sendable {
     func remove(_ name: CatalogName) async throws {
         try await turn.run {
             guard Self.isCatalog(self.url(of: name)) else { throw Self.unknown(name) }
-            let catalog = try await self.served.withLock({ $0[name] }).orOpen { try await self.open(name) }
-            // Waits for what is being written, and keeps other processes away.
-            try await catalog.writer.closeForGood()
-            self.served.withLock { $0[name] = nil }
-            try self.discard(self.url(of: name))
+            let closed = try await self.closeForGood(name)
+            // None of it is left under its name, however early the process ends.
+            let work = try TemporaryFolder(self.makeTemporaryFolder())
+            try FileManager.default.moveItem(at: self.url(of: name), to: work.url.appendingPathComponent("removed"))
+            try Self.synchronize(self.root)
+            withExtendedLifetime(closed) {}
         }
     }
 
     /// Puts a folder with a catalog in the place of the one of that name, if there is one.
+    ///
+    /// - Throws: an error of the file system. The catalog is as before then, also if the process is killed meanwhile.
     func replace(_ name: CatalogName, with folder: URL) async throws {
         try await turn.run {
             let url = self.url(of: name)
-            if Self.isCatalog(url) {
-                let catalog = try await self.served.withLock({ $0[name] }).orOpen { try await self.open(name) }
-                try await catalog.writer.closeForGood()
-                self.served.withLock { $0[name] = nil }
-                try self.discard(url)
+            try Self.synchronize(folder)
+            guard Self.isCatalog(url) else {
+                try FileManager.default.moveItem(at: folder, to: url)
+                try Self.synchronize(self.root)
+                _ = try await self.open(name)
+                return
             }
-            try FileManager.default.moveItem(at: folder, to: url)
+            let closed = try await self.closeForGood(name)
+            let aside = self.root.appendingPathComponent("\(Self.asidePrefix)\(getpid())-\(name)")
+            try FileManager.default.moveItem(at: url, to: aside)
+            do {
+                try FileManager.default.moveItem(at: folder, to: url)
+                try Self.synchronize(self.root)
+            } catch {
+                try? FileManager.default.removeItem(at: url)
+                try FileManager.default.moveItem(at: aside, to: url)
+                throw error
+            }
+            // What cannot be deleted now is at the next start.
+            try? FileManager.default.removeItem(at: aside)
+            withExtendedLifetime(closed) {}
             _ = try await self.open(name)
         }
     }
 
+    /// Whether this is the catalog that has its name now.
+    func serves(_ catalog: ServedCatalog) -> Bool { served.withLock { $0[catalog.name]?.id == catalog.id } }
+
+    /// Waits for what is being written to a catalog, and closes it. One that is too damaged to be opened is written to
+    /// by nobody, and can still be replaced or removed.
+    ///
+    /// - Returns: what keeps other processes from writing while it exists.
+    private func closeForGood(_ name: CatalogName) async throws -> CatalogWriter? {
+        let catalog: ServedCatalog
+        do {
+            catalog = try await served.withLock({ $0[name] }).orOpen { try await self.open(name) }
+        } catch let error as CatalogError where error.reason != .busy {
+            logger.warning(
+                "a catalog that cannot be opened is replaced or removed",
+                metadata: ["name": "\(name)", "error": "\(error)"])
+            return nil
+        }
+        try await catalog.writer.closeForGood()
+        // The next request opens it again if it is still there.
+        served.withLock { $0[name] = nil }
+        return catalog.writer
+    }
+
     /// A folder for work, on the same disk as the catalogs; its name is no catalog's.
     func makeTemporaryFolder() throws -> URL {
-        let url = root.appendingPathComponent(".work-\(getpid())-\(UUID().uuidString)")
+        let url = root.appendingPathComponent("\(Self.workPrefix)\(getpid())-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         return url
     }
 
-    /// Removes what processes that were killed left.
+    /// Puts back what processes that were killed had set aside, and removes what else they left.
     func removeLeftovers() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: root.path)) ?? []
-        where name.hasPrefix(".work-") {
-            guard let process = name.split(separator: "-").dropFirst().first.flatMap({ Int32($0) }),
+        where name.hasPrefix(Self.workPrefix) || name.hasPrefix(Self.asidePrefix) {
+            let parts = name.split(separator: "-", maxSplits: 2)
+            guard parts.count == 3, let process = Int32(parts[1]),
                 process == getpid() || (kill(process, 0) != 0 && errno == ESRCH)
             else { continue }
-            try? FileManager.default.removeItem(at: root.appendingPathComponent(name))
+            let leftover = root.appendingPathComponent(name)
+            if name.hasPrefix(Self.asidePrefix), let catalog = CatalogName(String(parts[2])),
+                !FileManager.default.fileExists(atPath: url(of: catalog).path)
+            {
+                try? FileManager.default.moveItem(at: leftover, to: url(of: catalog))
+            } else {
+                try? FileManager.default.removeItem(at: leftover)
+            }
         }
     }
 
@@ -123,7 +171,7 @@ final class CatalogStore: Sendable {
     }
 
     /// Opens a catalog, also one that an earlier version wrote.
-    private static func migrated(_ url: URL) async throws -> Catalog {
+    static func migrated(_ url: URL) async throws -> Catalog {
         do {
             return try await Catalog.open(at: url)
         } catch let error as CatalogError where error.reason == .earlierVersion {
@@ -134,11 +182,15 @@ final class CatalogStore: Sendable {
         }
     }
 
-    /// Removes a folder so that none of it is left under its name, however early the process ends.
-    private func discard(_ url: URL) throws {
-        let work = try makeTemporaryFolder()
-        try FileManager.default.moveItem(at: url, to: work.appendingPathComponent("removed"))
-        try FileManager.default.removeItem(at: work)
+    private static let workPrefix = ".work-"
+    private static let asidePrefix = ".replaced-"
+
+    /// Makes the names in a folder durable.
+    private static func synchronize(_ folder: URL) throws {
+        let descriptor = Foundation.open(folder.path, O_RDONLY)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        defer { Foundation.close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 
     private func url(of name: CatalogName) -> URL { root.appendingPathComponent(name.description) }

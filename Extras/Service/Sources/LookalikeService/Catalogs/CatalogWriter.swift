@@ -25,8 +25,6 @@ actor CatalogWriter {
     private var isWriting = false
     private var isClosed = false
     private var idle: [CheckedContinuation<Void, Never>] = []
-    /// Incremented with every change.
-    private(set) var changeCount = 0
 
     /// No more puts are added to a commit that has as many entities.
     private static let largestBatch = 512
@@ -50,9 +48,9 @@ actor CatalogWriter {
         try await enqueue { .put(items, $0) }
     }
 
-    /// Replaces the metadata of an entity.
-    func update(_ entity: CatalogEntity) async throws {
-        try await enqueue { .other({ try await $0.update(entity) }, $0) }
+    /// Changes the metadata of an entity.
+    func update(_ id: String, by change: @escaping @Sendable (inout CatalogEntity) throws -> Void) async throws {
+        try await enqueue { .other({ try await $0.update(id, by: change) }, $0) }
     }
 
     /// Removes an entity.
@@ -105,7 +103,6 @@ actor CatalogWriter {
             } catch {
                 for change in batch { change.fail(error) }
             }
-            changeCount += 1
         }
         isWriting = false
         for continuation in idle { continuation.resume() }
@@ -150,11 +147,5 @@ actor CatalogWriter {
         let opened = try await computing { try CatalogIndexer(at: url, localFeatures: hasLocalFeatures) }
         indexer = opened
         return opened
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

@@ -7,7 +7,8 @@ import Synchronization
 /// A query takes a few kilobytes; it has no pixels.
 final class QueryCache: Sendable {
     struct Entry: Sendable {
-        let catalog: CatalogName
+        /// The id of the object: a restored catalog of the same name has other entities in the rows that were verified.
+        let catalog: UUID
         let query: CatalogQuery
         /// The part of the image that was searched.
         let region: ImageRegion?
@@ -30,10 +31,10 @@ final class QueryCache: Sendable {
     }
 
     /// Keeps a query, and returns its id. An id cannot be guessed.
-    func keep(_ query: CatalogQuery, of catalog: CatalogName, region: ImageRegion?) -> String {
+    func keep(_ query: CatalogQuery, of catalog: ServedCatalog, region: ImageRegion?) -> String {
         let id = UUID().uuidString.lowercased()
         let entry = Entry(
-            catalog: catalog, query: query.withoutScan, region: region, expiry: .now + lifetime)
+            catalog: catalog.id, query: query.withoutScan, region: region, expiry: .now + lifetime)
         state.withLock { state in
             if state.order.count >= capacity { state.entries[state.order.removeFirst()] = nil }
             state.entries[id] = entry
@@ -43,9 +44,9 @@ final class QueryCache: Sendable {
     }
 
     /// - Throws: ``Problem`` if the query is not kept any more.
-    func entry(_ id: String, of catalog: CatalogName) throws(Problem) -> Entry {
+    func entry(_ id: String, of catalog: ServedCatalog) throws(Problem) -> Entry {
         let found = state.withLock { $0.entries[id] }
-        guard let found, found.catalog == catalog, found.expiry > .now else {
+        guard let found, found.catalog == catalog.id, found.expiry > .now else {
             throw Problem(.queryExpired, "The query is no longer kept; send the image again.")
         }
         return found

@@ -1,12 +1,21 @@
+import Foundation
 import Lookalike
 import Synchronization
 
 /// A catalog that is open for searches and changes.
 final class ServedCatalog: Sendable {
+    let id = UUID()
     let name: CatalogName
     let catalog: Catalog
     let writer: CatalogWriter
-    private let known = Mutex<(change: Int, vocabulary: Vocabulary)?>(nil)
+    private let known = Mutex<(revision: Revision, vocabulary: Vocabulary)?>(nil)
+    /// Entities are counted by one at a time; those who wait find what it counted.
+    private let turn = AsyncTurn()
+
+    private struct Revision: Equatable {
+        let entities: Int64
+        let metadata: Int64
+    }
 
     init(name: CatalogName, catalog: Catalog, writer: CatalogWriter) {
         self.name = name
@@ -23,14 +32,16 @@ final class ServedCatalog: Sendable {
     }
 
     /// The labels and the names of attributes, counted. O(entities), once per change of the catalog.
-    func vocabulary(revision: Int64) async throws -> Vocabulary {
-        let change = await writer.changeCount &+ Int(revision)
-        if let known = known.withLock({ $0 }), known.change == change { return known.vocabulary }
-        let vocabulary = try await catalog.reduceEntities(into: Vocabulary()) { vocabulary, entity in
-            for label in Set(entity.labels) { vocabulary.labels[label, default: 0] += 1 }
-            for name in entity.attributes.keys { vocabulary.attributes[name, default: 0] += 1 }
+    func vocabulary(_ info: CatalogInfo) async throws -> Vocabulary {
+        let revision = Revision(entities: info.revision, metadata: info.metadataRevision)
+        return try await turn.run {
+            if let known = self.known.withLock({ $0 }), known.revision == revision { return known.vocabulary }
+            let vocabulary = try await self.catalog.reduceEntities(into: Vocabulary()) { vocabulary, entity in
+                for label in Set(entity.labels) { vocabulary.labels[label, default: 0] += 1 }
+                for name in entity.attributes.keys { vocabulary.attributes[name, default: 0] += 1 }
+            }
+            self.known.withLock { $0 = (revision, vocabulary) }
+            return vocabulary
         }
-        known.withLock { $0 = (change, vocabulary) }
-        return vocabulary
     }
 }

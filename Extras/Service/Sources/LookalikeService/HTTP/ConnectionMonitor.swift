@@ -38,7 +38,8 @@ final class Connection: Sendable {
     }
 }
 
-/// Notices that a client closed its connection while its request is worked on.
+/// Notices that a client closed its connection while its request is worked on, and closes that of one that does not
+/// read its answer.
 ///
 /// A client that closes only its sending side is taken to be gone, too: a server cannot tell the two apart before it
 /// writes.
@@ -48,6 +49,12 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
     private static let connections = Mutex<[ObjectIdentifier: Connection]>([:])
 
     private let connection = Connection()
+    private let idleTime: TimeAmount
+    /// Set while more waits to be sent than the connection takes.
+    private var closing: Scheduled<Void>?
+
+    /// - Parameter idleTime: how long a client may read nothing of an answer.
+    init(idleTime: Duration) { self.idleTime = TimeAmount(idleTime) }
 
     static func connection(of channel: any Channel) -> Connection? {
         connections.withLock { $0[ObjectIdentifier(channel)] }
@@ -69,7 +76,18 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        closing?.cancel()
+        closing = nil
+        if !context.channel.isWritable {
+            let channel = context.channel
+            closing = context.eventLoop.scheduleTask(in: idleTime) { channel.close(promise: nil) }
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
+        closing?.cancel()
         connection.close()
         context.fireChannelInactive()
     }

@@ -1,4 +1,5 @@
 import Hummingbird
+import Synchronization
 
 /// Counts, times and logs requests. The log has the route, not the path: nothing of a request but sizes.
 struct MeasuringMiddleware: RouterMiddleware {
@@ -49,10 +50,28 @@ extension Response {
         }
         var response = self
         let written = self.body
+        let end = ResponseEnd(body)
         response.body = ResponseBody(contentLength: written.contentLength) { writer in
-            defer { body() }
+            defer { end.reach() }
             try await written.write(writer)
         }
         return response
     }
+}
+
+/// Runs its closure once: when the end is reached, or when the response is dropped because its head was not written.
+private final class ResponseEnd: Sendable {
+    private let body: Mutex<(@Sendable () -> Void)?>
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = Mutex(body) }
+
+    func reach() {
+        let body = body.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        body?()
+    }
+
+    deinit { reach() }
 }

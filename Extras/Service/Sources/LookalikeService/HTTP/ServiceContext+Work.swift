@@ -29,9 +29,3 @@ extension ServiceContext {
         }
     }
 }
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
-    }
-}

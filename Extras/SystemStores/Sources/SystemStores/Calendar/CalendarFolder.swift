@@ -19,7 +19,8 @@ public struct CalendarFolder: DatedStore {
     /// The occurrences of events that overlap a span of time, by their start. Repeating events are expanded, with their
     /// exceptions and moved occurrences; cancelled ones are left out.
     ///
-    /// A file that cannot be read, or an event in it, is reported, and the rest is returned.
+    /// A file that cannot be read, or an event in it, is reported, and the rest is returned. So are events that would
+    /// take too long to expand, and what comes after the first 100,000 occurrences of a file.
     /// - Throws: ``StoreProblem`` when the folder cannot be read, and `CancellationError`.
     public func items(in span: DateInterval) async throws -> StoreContents<CalendarEvent> {
         var contents = StoreContents<CalendarEvent>(items: [])
@@ -40,21 +41,27 @@ public struct CalendarFolder: DatedStore {
 
     /// The events of the next days whose title contains one of the names, with these names.
     ///
-    /// - Parameter now: when the span begins.
+    /// - Parameters:
+    ///   - days: the number of days; more than 10,000 years are as many.
+    ///   - now: when the span begins.
     public func upcoming(
         naming names: some Sequence<String> & Sendable, days: Int = 90, from now: Date = .now
     ) async throws -> (matches: [(event: CalendarEvent, names: [String])], problems: [StoreProblem]) {
         let matcher = NameMatcher(names)
         var calendar = Foundation.Calendar(identifier: .gregorian)
         calendar.timeZone = timeZone
+        let days = min(max(0, days), Self.mostDays)
         let end =
-            calendar.date(byAdding: .day, value: max(0, days), to: now) ?? now.addingTimeInterval(Double(days) * 86_400)
+            calendar.date(byAdding: .day, value: days, to: now) ?? now.addingTimeInterval(Double(days) * 86_400)
         let contents = try await items(in: DateInterval(start: now, end: end))
         let matches = contents.items.map { (event: $0, names: matcher.names(in: $0.title)) }.filter {
             !$0.names.isEmpty
         }
         return (matches, contents.problems)
     }
+
+    /// 10,000 years.
+    private static let mostDays = 3_652_425
 
     public func changes() throws -> AsyncStream<Void> { try FolderChanges.stream(of: url) }
 }

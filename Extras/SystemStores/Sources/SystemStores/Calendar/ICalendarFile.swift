@@ -16,6 +16,10 @@ struct ICalendarFile {
     /// Single dates of an event, added or left out; libical compares each occurrence with all that are left out.
     private static let mostDates = 10_000
     private static let mostDatesWithExclusions = 100
+    /// The occurrences of a file.
+    private static let mostOccurrences = 100_000
+    /// What the expansion of a file may take, in occurrences that libical looks at: some seconds.
+    private static let mostSteps = 10_000_000.0
     /// A calendar, an event and its alarm are three levels.
     private static let deepestNesting = 32
 
@@ -59,12 +63,26 @@ struct ICalendarFile {
         }
         let events = Self.events(in: root)
         let moved = movedStarts(of: events)
-        for event in events {
+        var stepsLeft = Self.mostSteps
+        for (number, event) in events.enumerated() {
             do throws(StoreProblem) {
+                let steps = try steps(of: event, in: span)
+                stepsLeft -= steps
+                guard stepsLeft >= 0, contents.items.count <= Self.mostOccurrences else {
+                    let left = events.count - number
+                    contents.problems.append(
+                        problem("repeats too often to be expanded: the last \(left) of its events are left out"))
+                    break
+                }
                 contents.items += try occurrences(of: event, without: moved, in: span)
             } catch {
                 contents.problems.append(error)
             }
+        }
+        if contents.items.count > Self.mostOccurrences {
+            contents.items.removeLast(contents.items.count - Self.mostOccurrences)
+            contents.problems.append(
+                problem("has more than \(Self.mostOccurrences) occurrences; the last are left out"))
         }
         return contents
     }
@@ -101,8 +119,8 @@ struct ICalendarFile {
     private func occurrences(
         of event: OpaquePointer, without moved: [String: Set<Int>], in span: DateInterval
     ) throws(StoreProblem) -> [CalendarEvent] {
-        let title = icalcomponent_get_summary(event).map { String(cString: $0) } ?? ""
-        let name = title.isEmpty ? "an event without a title" : "the event “\(title)”"
+        let title = title(of: event)
+        let name = name(of: event)
         let first = icalcomponent_get_dtstart(event)
         guard icaltime_is_null_time(first) == 0, icaltime_is_valid_time(first) != 0 else {
             throw problem("\(name) has no start that can be read")
@@ -117,17 +135,20 @@ struct ICalendarFile {
         // Floating time: neither UTC nor of a zone, but local time wherever one is.
         let isFloating = isDate || first.zone == nil
         let isException = icaltime_is_null_time(icalcomponent_get_recurrenceid(event)) == 0
-        var found = Occurrences(skipped: isException ? [] : moved[uid(of: event)] ?? [])
-        // Wide enough for every zone; what lies outside is dropped below.
-        let margin = 86_400.0 * 2
+        let uid = uid(of: event)
+        var found = Occurrences(skipped: isException ? [] : moved[uid] ?? [], limit: Self.mostOccurrences + 1)
         withUnsafeMutablePointer(to: &found) { collector in
             icalcomponent_foreach_recurrence(
-                event, time(span.start.addingTimeInterval(-margin)), time(span.end.addingTimeInterval(margin)),
+                event, time(span.start.addingTimeInterval(-Self.margin)),
+                time(span.end.addingTimeInterval(Self.margin)),
                 { _, span, collector in
                     guard let span, let collector = collector?.assumingMemoryBound(to: Occurrences.self) else { return }
                     collector.pointee.add(start: Int(span.pointee.start), end: Int(span.pointee.end))
                 }, collector)
         }
+        // Once, and not for each occurrence: they may be long.
+        let location = icalcomponent_get_location(event).map { String(cString: $0) }
+        let notes = icalcomponent_get_description(event).map { String(cString: $0) }
         return found.spans.compactMap { occurrence in
             let start =
                 isFloating ? onWallClock(occurrence.start) : Date(timeIntervalSince1970: Double(occurrence.start))
@@ -140,21 +161,23 @@ struct ICalendarFile {
             let overlaps = start < span.end && (end > span.start || end == start && start >= span.start)
             guard overlaps else { return nil }
             return CalendarEvent(
-                uid: uid(of: event), title: title, start: start, end: max(start, end), isAllDay: isDate,
-                location: icalcomponent_get_location(event).map { String(cString: $0) },
-                notes: icalcomponent_get_description(event).map { String(cString: $0) }, file: path)
+                uid: uid, title: title, start: start, end: max(start, end), isAllDay: isDate, location: location,
+                notes: notes, file: path)
         }
     }
 
     private struct Occurrences {
         let skipped: Set<Int>
+        let limit: Int
         private(set) var spans: [(start: Int, end: Int)] = []
         private var starts: Set<Int> = []
 
-        init(skipped: Set<Int>) { self.skipped = skipped }
+        init(skipped: Set<Int>, limit: Int) { (self.skipped, self.limit) = (skipped, limit) }
 
         mutating func add(start: Int, end: Int) {
-            if !skipped.contains(start), starts.insert(start).inserted { spans.append((start, end)) }
+            if spans.count < limit, !skipped.contains(start), starts.insert(start).inserted {
+                spans.append((start, end))
+            }
         }
     }
 
@@ -163,8 +186,10 @@ struct ICalendarFile {
         max(86_400, seconds(icalcomponent_get_dtend(event)) - seconds(start))
     }
 
+    /// A time of the years 1 to 9999, which iCalendar has.
     private func time(_ date: Date) -> icaltimetype {
-        icaltime_from_timet_with_zone(time_t(date.timeIntervalSince1970), 0, icaltimezone_get_utc_timezone())
+        let seconds = min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799)
+        return icaltime_from_timet_with_zone(time_t(seconds), 0, icaltimezone_get_utc_timezone())
     }
 
     /// Seconds as if in UTC, read as local time.
@@ -187,6 +212,44 @@ struct ICalendarFile {
         return String(cString: name)
     }
 
+    /// Wide enough for every zone; what lies outside of the span is dropped.
+    private static let margin = 86_400.0 * 2
+
+    private func title(of event: OpaquePointer) -> String {
+        icalcomponent_get_summary(event).map { String(cString: $0) } ?? ""
+    }
+
+    private func name(of event: OpaquePointer) -> String {
+        let title = title(of: event)
+        return title.isEmpty ? "an event without a title" : "the event “\(title)”"
+    }
+
+    /// The occurrences that libical looks at, at most, to expand an event.
+    ///
+    /// It begins at the span, except for a rule with a COUNT, which it follows from the event's start. Each occurrence
+    /// is compared with the dates that are left out, and with those of rules of exclusion from the event's start on.
+    ///
+    /// - Throws: ``StoreProblem`` if it alone takes too many.
+    private func steps(of event: OpaquePointer, in span: DateInterval) throws(StoreProblem) -> Double {
+        let day = 86_400.0
+        let spanDays = (span.duration + 2 * Self.margin) / day
+        let start = Double(seconds(icalcomponent_get_dtstart(event)))
+        let daysSinceStart = max(0, span.end.timeIntervalSince1970 + Self.margin - start) / day
+        var (steps, exclusions) = (1.0, 1.0)
+        Self.forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event) { rule in
+            let daily = Double(Self.occurrencesADay(&rule))
+            let counted = min(Double(rule.count), daysSinceStart * daily)
+            steps += rule.count > 0 ? counted : min(spanDays, daysSinceStart) * daily
+        }
+        Self.forEach(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event) { rule in
+            exclusions += daysSinceStart * Double(Self.occurrencesADay(&rule))
+        }
+        steps += Double(Self.count(ICAL_RDATE_PROPERTY, of: event))
+        steps *= exclusions + Double(Self.count(ICAL_EXDATE_PROPERTY, of: event))
+        guard steps <= Self.mostSteps else { throw problem("\(name(of: event)) repeats too often to be expanded") }
+        return steps
+    }
+
     private func checkRules(of event: OpaquePointer, name: String) throws(StoreProblem) {
         try check(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event, name: name)
         try check(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event, name: name)
@@ -203,20 +266,31 @@ struct ICalendarFile {
     private func check(
         _ kind: icalproperty_kind, _ rule: (OpaquePointer) -> icalrecurrencetype, of event: OpaquePointer, name: String
     ) throws(StoreProblem) {
+        var isTooOften = false
+        Self.forEach(kind, rule, of: event) { rule in
+            let isOften = [ICAL_SECONDLY_RECURRENCE, ICAL_MINUTELY_RECURRENCE, ICAL_HOURLY_RECURRENCE].contains(
+                rule.freq)
+            if isOften || Self.occurrencesADay(&rule) > Self.mostOccurrencesADay { isTooOften = true }
+        }
+        if isTooOften { throw problem("\(name) repeats more than \(Self.mostOccurrencesADay) times a day") }
+    }
+
+    private static func forEach(
+        _ kind: icalproperty_kind, _ rule: (OpaquePointer) -> icalrecurrencetype, of event: OpaquePointer,
+        _ body: (inout icalrecurrencetype) -> Void
+    ) {
         var property = icalcomponent_get_first_property(event, kind)
         while let one = property {
             var rule = rule(one)
-            let daily =
-                withUnsafeBytes(of: &rule.by_hour) { Self.count($0) }
-                * withUnsafeBytes(of: &rule.by_minute) { Self.count($0) }
-                * withUnsafeBytes(of: &rule.by_second) { Self.count($0) }
-            let isOften = [ICAL_SECONDLY_RECURRENCE, ICAL_MINUTELY_RECURRENCE, ICAL_HOURLY_RECURRENCE].contains(
-                rule.freq)
-            if isOften || daily > Self.mostOccurrencesADay {
-                throw problem("\(name) repeats more than \(Self.mostOccurrencesADay) times a day")
-            }
+            body(&rule)
             property = icalcomponent_get_next_property(event, kind)
         }
+    }
+
+    /// Of a rule that repeats daily at most.
+    private static func occurrencesADay(_ rule: inout icalrecurrencetype) -> Int {
+        withUnsafeBytes(of: &rule.by_hour) { count($0) } * withUnsafeBytes(of: &rule.by_minute) { count($0) }
+            * withUnsafeBytes(of: &rule.by_second) { count($0) }
     }
 
     /// Entries of one of a rule's lists, at least one.

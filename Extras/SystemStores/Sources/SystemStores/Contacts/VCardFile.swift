@@ -190,7 +190,8 @@ struct VCardReader {
             contact.birthday = date
         case "NOTE":
             let note = try line.plainText()
-            contact.notes = contact.notes.map { $0 + "\n" + note } ?? note
+            // In place: a card may have a note per line.
+            if contact.notes == nil { contact.notes = note } else { contact.notes?.append("\n" + note) }
         case "CATEGORIES": contact.categories += try line.list()
         case "KIND", "X-ADDRESSBOOKSERVER-KIND": contact.kind = try line.plainText().lowercased()
         case "UID":

@@ -50,8 +50,8 @@ public enum HealthInterval: Sendable, Hashable {
 }
 
 extension HealthExport {
-    /// The statistics of a quantity by interval, those without a sample left out. O(samples) time and O(intervals)
-    /// memory.
+    /// The statistics of a quantity by interval, those without a sample left out. O(samples + intervals) time, and as
+    /// much memory for samples of many intervals; O(intervals) for others.
     ///
     /// Several devices may record the same steps; the export does not say which of them Health counts. With a `source`
     /// those of one device are taken alone.
@@ -70,6 +70,7 @@ extension HealthExport {
     ) async throws -> StoreContents<HealthStatistics> {
         let intervals = try intervals(of: span, every: interval, calendar: calendar)
         var counters: [Int: Counter] = [:]
+        var rates = IntervalRates()
         var unit: String?
         var problems = FileProblems(path: file.path)
         let selection = HealthSelection(types: [type], span: span, source: source)
@@ -87,12 +88,25 @@ extension HealthExport {
                 counters[index, default: Counter()].sum += number
                 return
             }
+            if index + Self.mostSingleIntervals < intervals.count,
+                intervals[index + Self.mostSingleIntervals].end <= sample.end
+            {
+                // The first and the last are in part only.
+                let whole = (index + 1)..<Self.index(of: sample.end, in: intervals)
+                rates.add(number / length, to: whole)
+                counters[index, default: Counter()].sum +=
+                    number * intervals[index].end.timeIntervalSince(max(sample.start, intervals[index].start)) / length
+                index = whole.upperBound
+            }
             while index < intervals.count, intervals[index].start < sample.end {
                 let part = min(sample.end, intervals[index].end).timeIntervalSince(
                     max(sample.start, intervals[index].start))
                 counters[index, default: Counter()].sum += number * part / length
                 index += 1
             }
+        }
+        rates.forEach { index, rate in
+            counters[index, default: Counter()].sum += rate * intervals[index].duration
         }
         let items = counters.sorted { $0.key < $1.key }.map { index, counter in
             HealthStatistics(
@@ -102,6 +116,33 @@ extension HealthExport {
                 mostRecent: counter.mostRecent)
         }
         return StoreContents(items: items, problems: readProblems + problems.all)
+    }
+
+    /// Samples of more intervals than these are not added to each of them.
+    private static let mostSingleIntervals = 64
+
+    /// Rates of samples that cover many intervals, by where they begin and end.
+    private struct IntervalRates {
+        private var changes: [Int: (rate: Double, count: Int)] = [:]
+
+        mutating func add(_ rate: Double, to covered: Range<Int>) {
+            for (index, sign) in [(covered.lowerBound, 1), (covered.upperBound, -1)] {
+                let known = changes[index] ?? (0, 0)
+                changes[index] = (known.rate + Double(sign) * rate, known.count + sign)
+            }
+        }
+
+        /// Calls `body` with each interval that is covered, and the sum of the rates there.
+        func forEach(_ body: (Int, Double) -> Void) {
+            var (rate, count, start) = (0.0, 0, 0)
+            for (index, change) in changes.sorted(by: { $0.key < $1.key }) {
+                if count > 0 { for covered in start..<index { body(covered, rate) } }
+                count += change.count
+                // What rounding leaves must not go on.
+                rate = count > 0 ? rate + change.rate : 0
+                start = index
+            }
+        }
     }
 
     private struct Counter {
