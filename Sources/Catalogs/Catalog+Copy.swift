@@ -25,6 +25,7 @@ extension Catalog {
             } catch {
                 throw copy.error(.unwritable((error as NSError).localizedDescription))
             }
+            try copy.synchronize(copy.model.path)
             // Errors of cancellation pass as they are.
             let outcome: Result<Void, any Error> = try copy.mappingErrors {
                 do {

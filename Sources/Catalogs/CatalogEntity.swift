@@ -34,4 +34,14 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
         ([id, type, title, subtitle, image].compactMap(\.self) + labels + attributes.flatMap { [$0.key, $0.value] })
             .contains { $0.utf8.contains(0) }
     }
+
+    /// Whether both are stored as the same bytes.
+    func isStored(as other: CatalogEntity) -> Bool { exactTexts == other.exactTexts }
+
+    /// The texts of each field, none of one that is absent; then each attribute, in the order of names.
+    private var exactTexts: [[ExactText]] {
+        [[id, image], [type].compactMap(\.self), [title].compactMap(\.self), [subtitle].compactMap(\.self), labels]
+            .map { $0.map(ExactText.init) }
+            + attributes.sorted { $0.key < $1.key }.map { [ExactText($0.key), ExactText($0.value)] }
+    }
 }

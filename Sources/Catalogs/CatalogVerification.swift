@@ -34,6 +34,15 @@ extension Catalog {
                     problems.append(error.message ?? "\(error)")
                 }
             }
+            // Derived files are made of what changed since a revision.
+            let revision = try CatalogRevision.current(db)?.number ?? 0
+            let misdated: SQLRequest<DatabaseValue> = """
+                SELECT entity.id FROM checksum JOIN entity USING (row) \
+                WHERE typeof(checksum.revision) <> 'integer' OR checksum.revision NOT BETWEEN 0 AND \(revision)
+                """
+            problems += try misdated.fetchAll(db).map {
+                "entity “\(String.fromDatabaseValue($0) ?? "?")”: its revision is none of the catalog’s"
+            }
             let prints = try Row.fetchCursor(
                 db,
                 sql: """

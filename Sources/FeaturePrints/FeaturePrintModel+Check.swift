@@ -1,17 +1,17 @@
 extension FeaturePrintModel {
     /// Checks a print that comes from outside, as from a file or a request, before it is compared with this model's.
     ///
-    /// - Throws: ``FeaturePrintError`` if another model made it, if it has another number of components, or if it is
-    ///   longer than a unit vector by more than rounding explains.
+    /// - Throws: ``FeaturePrintError`` if another model made it, if it has another number of components, or if its
+    ///   norm differs from 1 by more than rounding explains.
     /// - Complexity: O(dimension).
     public func check(_ print: FeaturePrint) throws(FeaturePrintError) {
         guard print.model == identity else { throw .differentModels(identity, print.model) }
         guard print.vector.count == dimension else {
             throw .wrongDimension(print.vector.count, expected: dimension)
         }
-        // Distances of long vectors overflow.
+        // Distances are computed from products; of long vectors they overflow, too.
         let norm = Self.norm(of: print.vector)
-        guard norm <= 1 + Self.normTolerance else { throw .notNormalized(norm: norm) }
+        guard abs(norm - 1) <= Self.normTolerance else { throw .notNormalized(norm: norm) }
     }
 
     package static func norm(of vector: [Float]) -> Double {

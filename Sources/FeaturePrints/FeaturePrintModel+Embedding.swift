@@ -44,7 +44,7 @@ extension FeaturePrintModel {
     package func embed(
         _ crops: [ImageCrop], threads: Int? = nil, timings: StageTimings? = nil, cancellation: Cancellation
     ) throws -> [CropPrint] {
-        let threads = max(1, threads ?? availableThreadCount)
+        let threads = threadCount(threads ?? availableThreadCount)
         // Few images: all threads work on one batch. Many: each thread has batches of its own.
         let size = crops.count < 2 * threads ? max(crops.count, 1) : network.preferredBatchSize
         let batches = stride(from: 0, to: crops.count, by: size).map { $0..<min($0 + size, crops.count) }
@@ -84,7 +84,7 @@ extension FeaturePrintModel {
                     throw ModelError(source: identity.name, reason: .noDirection)
                 }
                 let norm = Self.norm(of: vector)
-                guard norm <= 1 + Self.normTolerance else {
+                guard abs(norm - 1) <= Self.normTolerance else {
                     throw ModelError(source: identity.name, reason: .notNormalized(norm: norm))
                 }
                 var object = network.corners(index, in: workspace).map { quadrilateral($0) }

@@ -64,8 +64,13 @@ struct IndexCommand: ParsableCommand {
 
     func run() throws {
         let entries = try ImageSource.entries(at: URL(fileURLWithPath: input))
-        let count = entries.itemCount
-        if prune, !force, count == 0 {
+        // Entries that are refused before they are read count as processed, too.
+        var (count, itemCount) = (0, 0)
+        for entry in entries {
+            count += 1
+            if case .success = entry { itemCount += 1 }
+        }
+        if prune, !force, itemCount == 0 {
             throw NoImages(input: input)
         }
         let indexer = try model.openIndexer(

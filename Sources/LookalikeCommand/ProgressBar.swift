@@ -23,17 +23,21 @@ struct ProgressBar {
         let elapsed = now - start
         let seconds = max(Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18, 1e-6)
         let rate = Double(done) / seconds
-        let left = rate > 0 ? Double(total - done) / rate : 0
+        let left = rate > 0 ? Double(max(0, total - done)) / rate : 0
         let figures = String(format: "%d of %d, %.0f images/s, %@ left", done, total, rate, Self.duration(left))
         guard isTerminal else {
             StandardError.print(figures)
             return
         }
-        let width = 30
-        let filled = total == 0 ? width : done * width / total
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
         // Return to the start of the line, and erase what remains of a longer one.
-        StandardError.writeAsIs("\r\(bar) \(figures)\u{1B}[K")
+        StandardError.writeAsIs("\r\(Self.bar(done, of: total)) \(figures)\u{1B}[K")
+    }
+
+    /// Thirty characters, full when all is done.
+    static func bar(_ done: Int, of total: Int) -> String {
+        let width = 30
+        let filled = done < total ? max(0, done) * width / total : width
+        return String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
     }
 
     func finish() {

@@ -101,7 +101,9 @@ struct JobsOption: ParsableArguments {
     var executor: ComputeExecutor? { jobs.map { ComputeExecutor(threads: $0) } }
 
     func validate() throws {
-        if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1.") }
+        if let jobs, !(1...mostThreads).contains(jobs) {
+            throw ValidationError("--jobs must be between 1 and \(mostThreads).")
+        }
     }
 }
 

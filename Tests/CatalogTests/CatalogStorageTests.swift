@@ -113,6 +113,19 @@ struct CatalogStorageTests {
         #expect(throws: CatalogError.self) { try CatalogIndexer(at: folder.file("file")) }
     }
 
+    /// Lines of an earlier export are not those of the prints beside them.
+    @Test func anExportThatFailsLeavesNoLinesOfAnEarlierOne() async throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        let catalog = try Catalog(at: fixture.catalog)
+        let output = fixture.folder.file("export")
+        try await catalog.export(to: output)
+        try FileManager.default.removeItem(at: output.appendingPathComponent("prints.npy"))
+        try fixture.folder.write(Data(), to: "export/prints.npy/file")
+        await #expect(throws: (any Error).self) { try await catalog.export(to: output) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: output.path) == ["prints.npy"])
+    }
+
     @Test func exportsWhatNumPyReads() async throws {
         let fixture = try CatalogFixture(count: 4)
         try fixture.index()

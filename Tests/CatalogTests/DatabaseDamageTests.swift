@@ -101,6 +101,14 @@ struct DatabaseDamageTests {
         ),
         ("more", "CREATE TRIGGER more AFTER INSERT ON entity BEGIN DELETE FROM print; END"),
         ("entity", "ALTER TABLE entity ADD COLUMN more TEXT AS (hex(zeroblob(400000000)))"),
+        (
+            "sqlite_stat1",
+            """
+            ANALYZE; PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET sql = 'CREATE TABLE sqlite_stat1(tbl,idx,stat AS (hex(zeroblob(9))))'
+                WHERE name = 'sqlite_stat1'
+            """
+        ),
         ("more", "CREATE INDEX more ON entity (hex(zeroblob(400000000 + row)))"),
         ("more", "CREATE TABLE more (row INTEGER REFERENCES entity (row) ON DELETE CASCADE)"),
         (
@@ -138,6 +146,33 @@ struct DatabaseDamageTests {
                 #expect(words.contains("“\(name)” is not") || words.contains("“entity"), "\(words)")
             }
         }
+    }
+
+    /// Both are made anew from a revision on, and had none of these entities; `verify` compared them with themselves.
+    @Test func negativeRevisionsHideNoEntities() async throws {
+        let fixture = try CoverFixture(count: 3)
+        try Self.change(fixture.catalog, "UPDATE checksum SET revision = -5 WHERE row = 2")
+        for name in ["prints.matrix", "features.lists"] {
+            try FileManager.default.removeItem(at: fixture.catalog.appendingPathComponent(name))
+        }
+        let catalog = try Catalog(at: fixture.catalog)
+        #expect(catalog.count == 3)
+        #expect(try await catalog.verify() == ["entity “c1”: its revision is none of the catalog’s"])
+        #expect(try await catalog.search(matching: CoverFixture.cover(1), limit: 1).map(\.id) == ["c1"])
+    }
+
+    /// As a writer that was killed leaves the matrix: a page lost a match, and was taken for the last one.
+    @Test func pagesGoOnAfterEntitiesThatAreGone() async throws {
+        let fixture = try CatalogFixture(count: 6)
+        try fixture.index()
+        let catalog = try Catalog(at: fixture.catalog)
+        let query = try await catalog.query(for: PixelBuffer(contentsOf: fixture.path(0)))
+        let all = try await catalog.search(query, bounds: .none).map(\.id)
+        try Self.change(
+            fixture.catalog, "DELETE FROM entity WHERE id IN ('\(all[1])', '\(all[2])', '\(all[3])')")
+        var found: [String] = []
+        for try await page in catalog.pages(of: query, count: 2, bounds: .none) { found += page.map(\.id) }
+        #expect(found == [all[0], all[4], all[5]])
     }
 
     @Test func statisticsAreNoDamage() throws {

@@ -132,6 +132,42 @@ struct LookupTests {
         #expect(try await values(["x", composed, "x"]) == [["3"], ["1"], ["3"]])
     }
 
+    /// Swift takes the labels for equal; the rows that one filter passed answered the other, and changes from one to
+    /// the other were not written.
+    @Test func filtersAndChangesOfTextThatSwiftTakesForEqual() async throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        let folder = try TemporaryFolder()
+        let indexer = try CatalogIndexer(at: folder.url)
+        func item(_ id: String, _ index: Int, _ label: String) -> IndexItem {
+            IndexItem(CatalogEntity(id: id, labels: [label]), image: .print(Self.print(index, indexer.model)))
+        }
+        _ = try await indexer.run(over: [item("a", 0, composed), item("b", 1, decomposed)]).report()
+        let catalog = try Catalog(at: folder.url)
+        let query = try catalog.query(for: [Self.print(0, catalog.model)])
+        func found(_ label: String) async throws -> [String] {
+            try await catalog.search(query, bounds: .none, filter: CatalogFilter(labels: [label])).map(\.id)
+        }
+        #expect(try await found(composed) == ["a"])
+        #expect(try await found(decomposed) == ["b"])
+        #expect(
+            try await catalog.entities(where: .label, isAnyOf: [decomposed, composed]).map(\.id) == ["b", "a"])
+        let labels = try await catalog.facets(of: query, by: [.label], bounds: .none)[0].values
+        #expect(labels.count == 2 && labels.allSatisfy { $0.count == 1 })
+
+        #expect(try await indexer.run(over: [item("a", 0, decomposed)]).report().updated == 1)
+        #expect(try await found(decomposed) == ["a", "b"])
+        try await indexer.update("b") { $0.labels = [composed] }
+        #expect(try await found(composed) == ["b"])
+    }
+
+    @Test func moreLabelsThanSQLiteJoins() async throws {
+        let folder = try TemporaryFolder()
+        let catalog = try await Self.catalog(folder)
+        let phrases = (0..<1200).map { "Title \($0)" } + ["all"]
+        let found = try catalog.entities(havingAnyOf: phrases, limit: 5, filter: CatalogFilter())
+        #expect(found.count == 5 && found.allSatisfy { $0.count == 2 })
+    }
+
     @Test func anEmptyCatalogHasNoUnknownAttributes() async throws {
         let folder = try TemporaryFolder()
         _ = try await CatalogIndexer(at: folder.url).run(over: []).report()

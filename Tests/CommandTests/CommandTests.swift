@@ -118,7 +118,11 @@ import Testing
                     $0.split(separator: " ") == ["precision", Substring(precision)]
                 })
         }
-        #expect(try Command.run("embed", "--jobs", "0", image).status == 64)
+        // Each thread has memory of its own; larger numbers overflowed.
+        for jobs in ["0", "-1", "1025", "100000000000000000", "1000000000000000000", "9223372036854775807"] {
+            let result = try Command.run("embed", "--jobs=\(jobs)", image)
+            #expect(result.status == 64 && result.errors.contains("--jobs must be between 1 and 1024"), "\(jobs)")
+        }
         #expect(try Command.run("embed", "--precision", "int4", image).errors.contains("int4"))
     }
 

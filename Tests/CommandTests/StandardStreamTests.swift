@@ -40,6 +40,28 @@ import Testing
         withExtendedLifetime(folder) {}
     }
 
+    /// More was processed than there was to do, which ended the process at a bar of a negative length.
+    @Test func theBarOfATerminalEndsWithEntriesThatAreRefused() throws {
+        let folder = try TemporaryFolder()
+        let image = try SampleImage.blocks(seed: 1).pngData()
+        for name in ["a.png", "a.jpg", "a.webp"] { try folder.write(image, to: "images/\(name)") }
+        var (terminal, end): (Int32, Int32) = (-1, -1)
+        try #require(openpty(&terminal, &end, nil, nil, nil) == 0)
+        defer {
+            close(terminal)
+            close(end)
+        }
+        let name = try #require(ttyname(end).map { String(cString: $0) })
+        let result = try Self.shell(
+            "exec \"$0\" \"$@\" 2>\(name)",
+            ["index", folder.file("images").path, "--catalog", folder.file("catalog").path])
+        #expect(result.status == 3 && result.output.contains("1 added"), "\(result)")
+        var shown = [UInt8](repeating: 0, count: 65_536)
+        let count = read(terminal, &shown, shown.count)
+        let text = String(decoding: shown.prefix(max(0, count)), as: UTF8.self)
+        #expect(text.contains(String(repeating: "█", count: 30) + " 3 of 3, "), "\(text)")
+    }
+
     @Test func aReaderThatHasEnoughIsNoError() throws {
         let result = try Self.shell("\"$0\" model info | true", [])
         #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")

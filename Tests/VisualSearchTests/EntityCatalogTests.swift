@@ -43,6 +43,37 @@ struct EntityCatalogTests {
         #expect(try await fixture.albums.problems().map(\.id) == ["a1", "a2"])
     }
 
+    /// Types that ask the decoder for a text asked again and again, until the stack ended.
+    @Test func aTextInPlaceOfAListIsAnError() {
+        func reason<Value: Decodable & Sendable>(_: Value.Type) -> String {
+            let row = CatalogRow(entity: CatalogEntity(id: "a", labels: ["x"]), thumbnail: Data([1]))
+            do {
+                return "\(try Listed<Value>(row))"
+            } catch DecodingError.typeMismatch(_, let context) {
+                return context.debugDescription
+            } catch {
+                return "\(error)"
+            }
+        }
+        #expect(reason(String.self) == "its “labels” is a list, and not a String")
+        #expect(reason(Date.self) == "its “labels” is a list, and not a Date")
+        #expect(reason(URL.self) == "its “labels” is a list, and not a URL")
+        #expect(reason(Int.self) == "its “labels” is a list, and not a Int")
+    }
+
+    private struct Listed<Labels: Decodable & Sendable>: AppEntity, CatalogRepresentable, Decodable {
+        var id: String
+        var labels: Labels
+
+        var displayRepresentation: DisplayRepresentation { DisplayRepresentation(title: "\(id)") }
+        static var defaultQuery: ListedQuery { ListedQuery() }
+        static var typeDisplayRepresentation: TypeDisplayRepresentation { "Listed" }
+
+        struct ListedQuery: EntityQuery {
+            func entities(for identifiers: [String]) async throws -> [Listed] { [] }
+        }
+    }
+
     /// By default such rows are reported to standard error, which may be on a full disk.
     @Test func aRowThatMakesNoEntityIsSkippedIfNothingCanBeReported() async throws {
         let fixture = try EntityFixture([EntityFixture.row(0, rest: ""), EntityFixture.row(1)])

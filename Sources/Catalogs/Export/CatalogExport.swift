@@ -25,6 +25,8 @@ extension Catalog {
                 return (prints, lines, try exportedFeatures(db))
             }
         }
+        // Files of an earlier export would be taken for this one's if it does not finish.
+        for name in ["entities.jsonl", "features.jsonl"] { unlink(url.appendingPathComponent(name).path) }
         try NumPyFile.data(prints, columns: model.dimension).write(
             to: url.appendingPathComponent("prints.npy"), options: .atomic)
         try lines.write(to: url.appendingPathComponent("entities.jsonl"), options: .atomic)

@@ -83,7 +83,7 @@ extension CatalogIndexer {
                                 failure = error
                                 throw error
                             }
-                            guard known.entity != entity else { return }
+                            guard !known.entity.isStored(as: entity) else { return }
                             var record = EntityRecord(entity, file: known.file, contentHash: known.contentHash)
                             record.row = known.row
                             try record.update(db)
@@ -107,7 +107,7 @@ extension CatalogIndexer {
     /// Indexes and commits a chunk.
     func index(chunk: [IndexItem], jobs: Int?, after report: IndexReport) async throws -> IndexReport {
         try await executor.compute { _ in
-            try index(chunk: chunk, jobs: max(1, jobs ?? availableThreadCount), report: report)
+            try index(chunk: chunk, jobs: threadCount(jobs ?? availableThreadCount), report: report)
         }
     }
 
@@ -116,5 +116,5 @@ extension CatalogIndexer {
         try await executor.compute { _ in try turn.withLock { _ in try refreshDerivedFiles() } }
     }
 
-    func chunkSize(jobs: Int?) -> Int { max(1, jobs ?? availableProcessorCount) * Self.streamedImagesPerJob }
+    func chunkSize(jobs: Int?) -> Int { threadCount(jobs ?? availableProcessorCount) * Self.streamedImagesPerJob }
 }

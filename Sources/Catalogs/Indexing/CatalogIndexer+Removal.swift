@@ -23,25 +23,27 @@ extension CatalogIndexer {
     ///   that is not mounted.
     /// - Throws: ``CatalogError``; nothing is removed then.
     public func prune(evenIfAll: Bool = false) throws -> [String] {
-        let (count, gone) = try folder.mappingErrors {
-            try database.reader.read { db in
-                var (count, gone) = (0, [String]())
-                let rows = try Row.fetchCursor(db, sql: "SELECT id, image FROM entity WHERE size >= 0 ORDER BY row")
-                while let row = try rows.next() {
-                    count += 1
-                    if FileStamp.isMissing(try row.decode(atIndex: 1)) { gone.append(try row.decode(atIndex: 0)) }
+        try turn.withLock { _ in
+            let (count, gone) = try folder.mappingErrors {
+                try database.reader.read { db in
+                    var (count, gone) = (0, [String]())
+                    let rows = try Row.fetchCursor(db, sql: "SELECT id, image FROM entity WHERE size >= 0 ORDER BY row")
+                    while let row = try rows.next() {
+                        count += 1
+                        if FileStamp.isMissing(try row.decode(atIndex: 1)) { gone.append(try row.decode(atIndex: 0)) }
+                    }
+                    return (count, gone)
                 }
-                return (count, gone)
             }
+            guard evenIfAll || gone.isEmpty || gone.count < count else {
+                throw folder.error(.allImagesMissing(count: count))
+            }
+            if !gone.isEmpty {
+                try drop(gone)
+                try refreshDerivedFiles()
+            }
+            return gone
         }
-        guard evenIfAll || gone.isEmpty || gone.count < count else {
-            throw folder.error(.allImagesMissing(count: count))
-        }
-        if !gone.isEmpty {
-            try drop(gone)
-            try refreshDerivedFiles()
-        }
-        return gone
     }
 
     private func drop(_ ids: [String]) throws(CatalogError) {

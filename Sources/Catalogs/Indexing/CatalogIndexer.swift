@@ -133,7 +133,7 @@ public final class CatalogIndexer: Sendable {
         _ entries: IndexEntries, jobs: Int? = nil, timings: StageTimings? = nil,
         progress: (IndexReport) -> Void = { _ in }
     ) throws -> IndexReport {
-        let jobs = max(1, jobs ?? availableProcessorCount)
+        let jobs = threadCount(jobs ?? availableProcessorCount)
         // Readers need them while this runs, even of an empty catalog.
         try turn.withLock { _ in try refreshDerivedFiles() }
         var report = IndexReport()

@@ -99,7 +99,7 @@ struct ItemReader: Sendable {
         var record = EntityRecord(item.entity, file: .inMemory, contentHash: hash)
         record.row = entity?.record.row
         if let entity, entity.isComplete, entity.record.contentHash == hash {
-            let isSame = entity.record.entity == item.entity && entity.record.file == .inMemory
+            let isSame = entity.record.entity.isStored(as: item.entity) && entity.record.file == .inMemory
             return isSame ? .unchanged : .metadataChanged(record)
         }
         do throws(ImageError) {
@@ -114,8 +114,8 @@ struct ItemReader: Sendable {
         let path = item.entity.image
         let stamp = FileStamp(path: path)
         let (known, isComplete) = (entity?.record, entity?.isComplete ?? false)
-        if let known, let stamp, isComplete, known.file == stamp, known.image == path {
-            if known.entity == item.entity { return .unchanged }
+        if let known, let stamp, isComplete, known.file == stamp, known.image.utf8.elementsEqual(path.utf8) {
+            if known.entity.isStored(as: item.entity) { return .unchanged }
             var record = EntityRecord(item.entity, file: stamp, contentHash: known.contentHash)
             record.row = known.row
             return .metadataChanged(record)

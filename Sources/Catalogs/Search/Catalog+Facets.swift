@@ -62,7 +62,7 @@ extension Catalog {
     private func count(
         _ keys: [Int64], by wanted: [FacetKey], _ cancellation: Cancellation
     ) throws -> [Facet] {
-        var counts = [[String: Int]](repeating: [:], count: wanted.count)
+        var counts = [[ExactText: Int]](repeating: [:], count: wanted.count)
         let attributes = wanted.compactMap(\.attribute)
         // An attribute may be asked for twice.
         let places = Dictionary(
@@ -93,11 +93,11 @@ extension Catalog {
             }
         }
         try cancellation.check()
-        for (place, value, count) in found { counts[place][value, default: 0] += count }
+        for (place, value, count) in found { counts[place][ExactText(value), default: 0] += count }
         return zip(wanted, counts).map { key, counts in
             Facet(
                 key: key,
-                values: counts.map { Facet.Value(value: $0.key, count: $0.value) }
+                values: counts.map { Facet.Value(value: $0.key.text, count: $0.value) }
                     .sorted { ($1.count, $0.value) < ($0.count, $1.value) })
         }
     }

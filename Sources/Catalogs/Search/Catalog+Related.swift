@@ -44,18 +44,19 @@ extension Catalog {
         where field: EntityField, isAnyOf values: [String], limit: Int, filter: CatalogFilter, withThumbnails: Bool
     ) throws -> [StoredEntity] {
         guard !values.isEmpty, limit > 0 else { return [] }
-        let found = try CatalogDatabase.inParts(of: Array(Set(values)).sorted()) { part in
+        let unique = Set(values.map(ExactText.init)).map(\.text)
+        let found = try CatalogDatabase.inParts(of: unique) { part in
             let condition: SQL = "\(filter.condition) AND \(field.condition(isAnyOf: part))"
             return try stored(where: condition, withThumbnails: withThumbnails)
         }
         if found.isEmpty, case .attribute(let name) = field { try checkAttributes([name]) }
-        let place = Dictionary(values.enumerated().map { ($1, $0) }, uniquingKeysWith: min)
+        let place = Dictionary(values.enumerated().map { (ExactText($1), $0) }, uniquingKeysWith: min)
         func rank(_ found: StoredEntity) -> (Int, Int64) {
-            (field.values(of: found.entity).compactMap { place[$0] }.min() ?? .max, found.key)
+            (field.values(of: found.entity).compactMap { place[ExactText($0)] }.min() ?? .max, found.key)
         }
         // A list of values that is read in parts may find an entity with several labels in each.
-        let unique = Dictionary(found.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        return Array(unique.values.sorted { rank($0) < rank($1) }.prefix(limit))
+        let entities = Dictionary(found.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        return Array(entities.values.sorted { rank($0) < rank($1) }.prefix(limit))
     }
 
     /// Throws for a name that no entity has as an attribute: it was mistyped. A catalog without entities has no names.

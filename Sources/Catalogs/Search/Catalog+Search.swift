@@ -149,7 +149,7 @@ extension Catalog {
         return try await matches(ranked)
     }
 
-    private func matches(_ ranked: [RankedEntity]) async throws -> [CatalogMatch] {
+    func matches(_ ranked: [RankedEntity]) async throws -> [CatalogMatch] {
         guard !ranked.isEmpty else { return [] }
         let records = try await reading { try self.records(for: ranked.map(\.key)) }
         // An entity that was removed since the matrix was made is left out.

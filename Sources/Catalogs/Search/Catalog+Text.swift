@@ -62,8 +62,12 @@ extension Catalog {
     ) throws -> [PhraseMatch] {
         let expressions = phrases.compactMap { TextQuery($0, lastIsPrefix: false).expression }
         guard !expressions.isEmpty, limit > 0 else { return [] }
-        let each = expressions.map { expression -> SQL in
-            "SELECT rowid AS row FROM entityText WHERE entityText MATCH \(expression)"
+        // SQLite joins 500 queries at most.
+        let each = stride(from: 0, to: expressions.count, by: 100).map { start -> SQL in
+            let part = expressions[start..<min(start + 100, expressions.count)].map { expression -> SQL in
+                "SELECT rowid AS row FROM entityText WHERE entityText MATCH \(expression)"
+            }.joined(separator: " UNION ALL ")
+            return "SELECT row FROM (\(part))"
         }.joined(separator: " UNION ALL ")
         let among: SQL = keys.map { " AND entity.row IN \($0)" } ?? ""
         let after: SQL =

@@ -4,6 +4,9 @@ import GRDB
 ///
 /// A filter is applied before the nearest entities are selected: a search with limit 10 returns ten entities that pass,
 /// if there are as many.
+///
+/// Stored text is compared by its bytes. Swift's sets and dictionaries hold only one of two strings that are
+/// canonically equivalent, such as an “é” of one scalar and one of two; a catalog that has both needs a filter for each.
 public struct CatalogFilter: Sendable, Hashable, Codable {
     /// The entity has one of these types; nil for any type or none.
     public var types: Set<String>?

@@ -3,6 +3,7 @@ import FeaturePrints
 import Foundation
 import GRDB
 import GRDBSQLite
+import Synchronization
 
 /// The catalog's SQLite file: entities, their prints, and the model of the prints.
 struct CatalogDatabase: Sendable {
@@ -117,10 +118,18 @@ struct CatalogDatabase: Sendable {
         let lacking: String?
     }
 
-    private static let schema = Result { try CatalogSchema.current(migrator) }
+    /// Kept once it is made, but not an error, such as that there is no memory now.
+    private static let schema = Mutex<CatalogSchema?>(nil)
+
+    private static func currentSchema() throws -> CatalogSchema {
+        if let known = schema.withLock({ $0 }) { return known }
+        let made = try CatalogSchema.current(migrator)
+        schema.withLock { $0 = made }
+        return made
+    }
 
     private static func migrationState(of database: CatalogDatabase) throws -> MigrationState {
-        let schema = try schema.get()
+        let schema = try currentSchema()
         return try database.reader.read { db in
             let found = try CatalogSchema(db)
             // A view in the place of a table may be endless.

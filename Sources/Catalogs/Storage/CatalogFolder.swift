@@ -26,7 +26,7 @@ struct CatalogFolder: Sendable {
     var isLogEmpty: Bool { (FileStamp(path: database.path + "-wal")?.size ?? 0) == 0 }
 
     /// Waits until a file is on the disk, or a folder's renamed files have their names there.
-    private func synchronize(_ path: String) throws(CatalogError) {
+    func synchronize(_ path: String) throws(CatalogError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }

@@ -33,6 +33,12 @@ struct CatalogSchema: Equatable, Sendable {
         definitions = Dictionary(objects, uniquingKeysWith: { first, other in first + other })
     }
 
+    /// The tables that `ANALYZE` makes.
+    private static let statistics = [
+        "sqlite_stat1createtablesqlite_stat1(tbl,idx,stat)",
+        "sqlite_stat4createtablesqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+    ]
+
     /// The migrations that were done are kept in a plain table, or nowhere.
     func canReadMigrations(as current: CatalogSchema) -> Bool {
         let found = definitions.filter { $0.key.name == "grdb_migrations" }
@@ -42,8 +48,7 @@ struct CatalogSchema: Equatable, Sendable {
     /// An object that differs from the one in another schema, or is not in it; nil if there is none.
     func firstDifference(from other: CatalogSchema) -> String? {
         let names = definitions.filter { object, definition in
-            // `ANALYZE` makes them.
-            let isStatistics = object.type == "table" && object.name.hasPrefix("sqlite_stat")
+            let isStatistics = object.type == "table" && Self.statistics.contains(definition)
             return !isStatistics && other.definitions[object] != definition
         }.keys.map(\.name)
         return names.min()

@@ -17,15 +17,17 @@ struct DerivedEntities {
 
     /// Calls `body` for every entity. Only the blobs that changed since the earlier file are read.
     func forEach(_ db: Database, _ body: (Int64, Origin) throws -> Void) throws {
-        let revision = earlier?.revision.number ?? -1
+        // Before all of them, also in a damaged database.
+        let revision = earlier?.revision.number ?? .min
         let keys = earlier?.keys ?? UnsafeBufferPointer(start: nil, count: 0)
         let same = try Int64.fetchCursor(
             db, sql: "SELECT row FROM checksum WHERE revision <= ? AND \(table) IS NOT NULL ORDER BY row",
             arguments: [revision])
         var position = 0
-        var nextSame = revision < 0 ? nil : try same.next()
-        func takeOver(before key: Int64) throws {
-            while let row = nextSame, row < key {
+        var nextSame = earlier == nil ? nil : try same.next()
+        /// - Parameter key: nil for all that are left.
+        func takeOver(before key: Int64?) throws {
+            while let row = nextSame, key.map({ row < $0 }) ?? true {
                 while position < keys.count, keys[position] < row { position += 1 }
                 if position < keys.count, keys[position] == row { try body(row, .earlier(position)) }
                 nextSame = try same.next()
@@ -43,6 +45,6 @@ struct DerivedEntities {
             // A damaged database may have a number instead of a blob.
             try body(key, .blob(Data.fromDatabaseValue(row[1]) ?? Data()))
         }
-        try takeOver(before: .max)
+        try takeOver(before: nil)
     }
 }

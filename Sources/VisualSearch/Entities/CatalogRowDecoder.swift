@@ -114,6 +114,9 @@ struct CatalogRowDecoder: Decoder {
                 decoded = text.hasPrefix("/") ? URL(fileURLWithPath: text) : URL(string: text)
             case (.text(let text), let scalar as any (LosslessStringConvertible & Decodable).Type):
                 decoded = scalar.init(text)
+            // Their initializers would ask for a text again, and again.
+            case (_, is any (LosslessStringConvertible & Decodable).Type), (_, is Date.Type), (_, is URL.Type):
+                throw mismatch("a \(T.self)")
             default: return try T(from: self)
             }
             guard let decoded = decoded as? T else { throw mismatch("a \(T.self)") }

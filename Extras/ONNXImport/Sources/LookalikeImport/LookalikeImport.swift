@@ -88,7 +88,7 @@ struct LookalikeImport: ParsableCommand {
             print(String(decoding: try JSONEncoder().encode(vector), as: UTF8.self))
         }
         guard embed.isEmpty else { return }
-        if let calibrate { data = try calibrated(imported, folder: calibrate) }
+        if let calibrate { data = try calibrated(imported, folder: calibrate, options: model.decodingOptions) }
         try data.write(to: target, options: .atomic)
         let summary = model.summary
         print(
@@ -110,7 +110,8 @@ struct LookalikeImport: ParsableCommand {
     /// The images of a calibration: more change little.
     private static let mostImages = 64
 
-    private func calibrated(_ network: ImportedNetwork, folder: String) throws -> Data {
+    /// - Parameter options: how images are decoded; all of them are in memory at once.
+    private func calibrated(_ network: ImportedNetwork, folder: String, options: DecodingOptions) throws -> Data {
         let source = try ImageSource.items(at: URL(fileURLWithPath: folder))
         for problem in source.problems { report(problem) }
         // Evenly over the folder, whose neighbors may be alike.
@@ -118,7 +119,7 @@ struct LookalikeImport: ParsableCommand {
         let images = (0..<count).compactMap { index -> PixelBuffer? in
             let path = source.items[index * source.items.count / count].entity.image
             do {
-                return try PixelBuffer(contentsOf: URL(fileURLWithPath: path))
+                return try PixelBuffer(contentsOf: URL(fileURLWithPath: path), options: options)
             } catch {
                 report(error)
                 return nil

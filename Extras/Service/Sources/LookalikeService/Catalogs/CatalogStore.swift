@@ -190,7 +190,10 @@ final class CatalogStore: Sendable {
         let descriptor = Foundation.open(folder.path, O_RDONLY)
         guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         defer { Foundation.close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        // Some file systems cannot do this for folders, and say EINVAL.
+        guard fsync(descriptor) == 0 || errno == EINVAL else {
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
     }
 
     private func url(of name: CatalogName) -> URL { root.appendingPathComponent(name.description) }
