@@ -22,19 +22,25 @@ let package = Package(
     ],
     targets: [
         .target(name: "FuzzSupport", dependencies: [lookalike]),
+        .target(name: "CatalogEdits", dependencies: [.product(name: "GRDB", package: "GRDB.swift")]),
         harness("ImageFuzz", [lookalike]),
         harness("ModelFuzz", [lookalike]),
         harness("ImportFuzz", [lookalike, .product(name: "ONNXImport", package: "lookalike-onnx-import")]),
         harness("ManifestFuzz", [lookalike]),
         harness("CodingFuzz", [lookalike, .product(name: "VisualSearch", package: "lookalike")]),
-        harness("CatalogFuzz", [lookalike, .product(name: "GRDB", package: "GRDB.swift")]),
+        harness("CatalogFuzz", ["CatalogEdits", lookalike, .product(name: "GRDB", package: "GRDB.swift")]),
         harness(
             "ServiceFuzz",
             [
-                lookalike, .product(name: "Logging", package: "swift-log"),
+                "CatalogEdits", lookalike, .product(name: "Logging", package: "swift-log"),
                 .product(name: "LookalikeService", package: "lookalike-service"),
             ]),
-        harness("StoreFuzz", [.product(name: "SystemStores", package: "lookalike-system-stores")]),
+        harness(
+            "StoreFuzz",
+            [
+                lookalike, .product(name: "ContactPhotos", package: "lookalike-system-stores"),
+                .product(name: "SystemStores", package: "lookalike-system-stores"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -29,6 +29,49 @@ LOCATION:Hall\r
 END:VEVENT\r
 END:VCALENDAR\r
 """
+CALENDARS = [
+    CALENDAR.replace("SUMMARY", line + "\r\nSUMMARY")
+    for line in (
+        "EXRULE:FREQ=WEEKLY;INTERVAL=2;COUNT=3",
+        "RDATE;TZID=Europe/Berlin:20231117T200000,20231118T200000",
+        "RDATE;VALUE=PERIOD:20231117T200000Z/PT1H",
+        "BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT15M\r\nEND:VALARM",
+        "END:VEVENT\r\nBEGIN:VEVENT\r\nUID:1\r\nRECURRENCE-ID;TZID=Europe/Berlin:20231129T200000\r\n"
+        "DTSTART;TZID=Europe/Berlin:20231129T210000\r\nDTEND;TZID=Europe/Berlin:20231129T220000",
+        "STATUS:CANCELLED\r\nRECURRENCE-ID;RANGE=THISANDFUTURE:20231129T190000Z",
+    )
+] + [
+    """BEGIN:VCALENDAR\r
+BEGIN:VTIMEZONE\r
+TZID:Own\r
+BEGIN:STANDARD\r
+DTSTART:19701025T030000\r
+TZOFFSETFROM:+0200\r
+TZOFFSETTO:+0100\r
+RRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU\r
+END:STANDARD\r
+BEGIN:DAYLIGHT\r
+DTSTART:19700329T020000\r
+TZOFFSETFROM:+0100\r
+TZOFFSETTO:+0200\r
+RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU\r
+END:DAYLIGHT\r
+END:VTIMEZONE\r
+BEGIN:VEVENT\r
+UID:2\r
+DTSTART;TZID=Own:20231115T200000\r
+DTEND;TZID=Own:20231115T210000\r
+RRULE:FREQ=MONTHLY;BYDAY=3WE;UNTIL=20241231T000000Z\r
+SUMMARY:a\r
+END:VEVENT\r
+BEGIN:VEVENT\r
+UID:3\r
+DTSTART;VALUE=DATE:20231224\r
+RRULE:FREQ=YEARLY\r
+END:VEVENT\r
+END:VCALENDAR\r
+"""
+]
 CONTACTS = [
     """BEGIN:VCARD\r
 VERSION:3.0\r
@@ -78,6 +121,19 @@ Content-Disposition: form-data; name="limit"\r
 2\r
 --x--\r
 """
+# To a service with keys, which the harness inserts.
+KEYED = [
+    f"{line} HTTP/1.1\r\nHost: a\r\n{header}\r\nConnection: close\r\n\r\n"
+    for line, header in (
+        ("GET /v1/catalogs", "Authorization: Bearer READKEY"),
+        ("GET /v1/catalogs/c/entities/1", "X-API-Key: WRITEKEY"),
+        ("DELETE /v1/catalogs/c/entities/1", "Authorization: Bearer READKEY"),
+        ("PUT /v1/catalogs/d", "Authorization: Bearer WRITEKEY\r\nOrigin: https://shop.example"),
+        ("OPTIONS /v1/catalogs/c/search", "Origin: https://shop.example\r\nAccess-Control-Request-Method: POST"),
+        ("GET /v1/samples", "Origin: https://other.example"),
+        ("GET /v1/samples/..%2Fcatalog.sqlite", "Authorization: Basic READKEY"),
+    )
+]
 REQUESTS = [
     (0, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"),
     (0, "POST /v1/prints HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"),
@@ -101,6 +157,8 @@ REQUESTS = [
     (3, json.dumps({"image": "IMAGE", "effort": "prints", "facets": ["label"], "minConfidence": 0})),
     *((2, f"region={region}") for region in ("0,0,1e-300,1", "1,0,1e-7,1", "0.2,0.2,0.3,0.3")),
     (9, f'{{"id": "b", "print": {PRINT}}}\n{{"id": "b", "print": {PRINT}}}\n'),
+    *((3, f'{{"query": "QUERY", {rest}}}') for rest in ('"limit": 1', '"cursor": "bff0000000000000-1"')),
+    *((13, request) for request in KEYED),
 ]
 
 
@@ -111,7 +169,7 @@ def convolution(name, source, **keys):
 
 
 def int8_model():
-    """A model file with a layer of each kind that has an int8 form."""
+    """A model file with a layer of each kind that has an int8 form, and a background set."""
     swish, gate = {"function": "hard_swish"}, {"function": "hard_sigmoid", "alpha": 0.2, "beta": 0.5}
     window = {"padding": 0, "dilation": 1, "counts_padding": False, "rounds_up": False}
     nodes = [
@@ -138,7 +196,12 @@ def int8_model():
     image = {"width": 16, "height": 16, "mean": [0.5] * 3, "std": [0.25] * 3}
     ranges = {node["name"]: [-0.5, 2] for node in nodes if node["op"] in ("convolution", "combine", "generalized_mean")}
     tensors = {name: (shape, lambda index: math.sin(index) / 4) for name, shape in shapes.items()}
+    # Unit vectors, each along an axis.
+    tensors["background"] = ([6, 4], lambda index: float(index // 4 % 4 == index % 4))
+    background = {"tensor": "background", "nearest": 3, "weight": 0.5, "typical_distance": 1.2}
     metadata = {
+        "lookalike.background": json.dumps(background),
+        "lookalike.recommended_max_distance": "0.8",
         "lookalike.graph": json.dumps({"version": 1, "name": "int8", "input": image, "nodes": nodes}),
         "lookalike.activation_ranges": json.dumps(ranges),
     }
@@ -191,7 +254,13 @@ def damaged_rows():
     """New values for the columns of RowEdit in CatalogDamage.swift, by their order."""
     for column in range(28):
         for kind in range(6):
-            yield bytes([5, column, column % 3, kind]) + bytes([0, 8, 3, 255, 127, 1, 65, 0])
+            yield bytes([column, column % 3, kind]) + bytes([0, 8, 3, 255, 127, 1, 65, 0])
+
+
+def damaged_models():
+    """Changed bytes of a model's file: of its header, and of its weights."""
+    for position in (8, 30, 100, 500, 2000, 30000, 60000):
+        yield struct.pack(">HB", position, 2) + b"9\xff"
 
 
 def snapshot():
@@ -218,7 +287,8 @@ def seeds():
     models = [*files("Tests/FeaturePrintTests/Fixtures/*.safetensors"), int8_model()]
     kinds = [bytes([kind]) + data for data in models for kind in range(3)]
     yield "ModelFuzz", [*kinds, bytes([3]) + local_feature_model()]
-    yield "ImportFuzz", files("Extras/ONNXImport/Tests/ONNXImportTests/Fixtures/*.onnx")
+    networks = files("Extras/ONNXImport/Tests/ONNXImportTests/Fixtures/*.onnx")
+    yield "ImportFuzz", [bytes([kind]) + data for data in networks for kind in range(4)]
     line = {"id": "a", "image": "a.png", "title": "A", "labels": ["x", "y"], "year": 1990, "deep": {"a": [1, None]}}
     yield (
         "ManifestFuzz",
@@ -244,12 +314,23 @@ def seeds():
         (6, facet),
     ]
     yield "CodingFuzz", [bytes([number]) + json.dumps(value).encode() for number, value in stored]
-    yield "CatalogFuzz", [*damaged_files(), *damaged_rows()]
+    rows, model_edits = list(damaged_rows()), list(damaged_models())
+    yield (
+        "CatalogFuzz",
+        [*damaged_files(), *(b"\5" + edit for edit in rows), *(b"\6" + edit for edit in model_edits)],
+    )
     requests = [bytes([number]) + text.encode() for number, text in REQUESTS]
-    yield "ServiceFuzz", [*requests, bytes([11]) + snapshot()]
+    restored = [b"\0" + edit for edit in rows] + [b"\1" + edit for edit in model_edits]
+    restored += [b"\2" + edit for edit in model_edits]
+    yield "ServiceFuzz", [*requests, bytes([11]) + snapshot(), *(bytes([12]) + edit for edit in restored)]
+    calendars = [CALENDAR, *CALENDARS]
     yield (
         "StoreFuzz",
-        [b"\0" + CALENDAR.encode(), *(b"\1" + card.encode() for card in CONTACTS), b"\2" + HEALTH.encode()],
+        [
+            *(b"\0" + calendar.encode() for calendar in calendars),
+            *(b"\1" + card.encode() for card in CONTACTS),
+            b"\2" + HEALTH.encode(),
+        ],
     )
 
 

@@ -9,6 +9,9 @@ public struct FuzzInput {
     /// Copies what libFuzzer passed, so that a read beyond its end is found.
     public init(_ bytes: UnsafePointer<UInt8>, _ count: Int) { data = Data(bytes: bytes, count: count) }
 
+    /// A part of an input.
+    public init(_ data: Data) { self.data = data }
+
     /// The first byte chooses what the others are; nil without a byte.
     public func choice<Element>(of list: [Element]) -> (Element, Data)? {
         data.first.map { (list[Int($0) % list.count], data.dropFirst()) }

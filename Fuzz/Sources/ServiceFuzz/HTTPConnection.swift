@@ -44,6 +44,8 @@ enum HTTPConnection {
         guard result == 0 || errno == EISCONN else { fatalError("cannot connect: \(String(cString: strerror(errno)))") }
     }
 
+    private static let mostBytes = 65_536
+
     /// The first bytes of what comes; the rest is read and dropped.
     private static func answer(on descriptor: Int32) -> HTTPAnswer {
         var first: [UInt8] = []
@@ -54,13 +56,14 @@ enum HTTPConnection {
             if count <= 0 {
                 return HTTPAnswer(first, end: count == 0 ? "the end" : String(cString: strerror(errno)))
             }
-            if first.count < 16 { first += buffer.prefix(count) }
+            if first.count < mostBytes { first += buffer.prefix(count) }
         }
     }
 }
 
 enum HTTPAnswer {
-    case status(Int)
+    /// The status, and the first bytes with the head.
+    case status(Int, [UInt8])
     case none(reason: String)
 
     /// - Parameter end: what came after the bytes.
@@ -68,7 +71,7 @@ enum HTTPAnswer {
         // The number after “HTTP/1.1”.
         let words = String(decoding: bytes.prefix(16), as: UTF8.self).split(separator: " ")
         if words.count > 1, let status = Int(words[1].prefix(3)) {
-            self = .status(status)
+            self = .status(status, bytes)
         } else {
             self = .none(reason: "no answer but \(bytes.prefix(16)) and \(end)")
         }

@@ -8,6 +8,12 @@ public func fuzzRequests(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
     let catalog = "/v1/catalogs/\(ServedCatalogs.name)"
     let answer: HTTPAnswer
     switch part {
+    case .damagedSnapshot:
+        DamagedSnapshot.restore(text)
+        return 0
+    case .keyed:
+        KeyedRequest.send(text)
+        return 0
     case .connection: answer = HTTPConnection.answer(to: text, isComplete: false, port: ServedCatalogs.shared.port)
     case .path: answer = send("GET /v1/" + target(text))
     case .searchFields: answer = send("POST \(catalog)/search?" + target(text), "image/png", FuzzedImage.png)
@@ -27,10 +33,10 @@ public func fuzzRequests(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
     // Whatever is sent, the service has not failed, and goes on.
     switch answer {
     // 499 is the answer to a client that went away.
-    case .status(200..<499): return 0
-    case .status(499) where part == .connection: return 0
+    case .status(200..<499, _): return 0
+    case .status(499, _) where part == .connection: return 0
     case .none where part == .connection: return 0
-    case .status(let status): fatalError("\(part): status \(status)")
+    case .status(let status, _): fatalError("\(part): status \(status)")
     case .none(let reason): fatalError("\(part): \(reason)")
     }
 }
@@ -39,9 +45,11 @@ public func fuzzRequests(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
 private enum RequestPart: CaseIterable {
     case connection, path, searchFields, searchJSON, searchForm, contentType
     case entityFields, entityJSON, patch, batch, prints, snapshot
+    case damagedSnapshot, keyed
 }
 
-private func send(_ line: String, _ type: String? = nil, _ body: Data = Data()) -> HTTPAnswer {
+/// Sends a request with the head that it needs.
+func send(_ line: String, _ type: String? = nil, _ body: Data = Data()) -> HTTPAnswer {
     var head = "\(line) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: \(body.count)\r\n"
     if let type { head += "Content-Type: \(type)\r\n" }
     return HTTPConnection.answer(

@@ -6,7 +6,8 @@ import GRDB
 /// if there are as many.
 ///
 /// Stored text is compared by its bytes. Swift's sets and dictionaries hold only one of two strings that are
-/// canonically equivalent, such as an “é” of one scalar and one of two; a catalog that has both needs a filter for each.
+/// canonically equivalent, such as an “é” of one scalar and one of two: a catalog that has both needs a filter for
+/// each.
 public struct CatalogFilter: Sendable, Hashable, Codable {
     /// The entity has one of these types; nil for any type or none.
     public var types: Set<String>?

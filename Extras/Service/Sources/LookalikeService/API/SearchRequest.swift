@@ -32,7 +32,7 @@ struct SearchRequest: Sendable {
     static let maximumLimit = 1000
     private static let maximumValues = 1000
     /// Each that is not an attribute is a pass over what matches.
-    private static let maximumFacets = 32
+    private static let maximumFacets = 20
 
     var filter: CatalogFilter {
         CatalogFilter(
