@@ -41,7 +41,7 @@ extension Catalog {
                 WHERE typeof(checksum.revision) <> 'integer' OR checksum.revision NOT BETWEEN 0 AND \(revision)
                 """
             problems += try misdated.fetchAll(db).map {
-                "entity “\(String.fromDatabaseValue($0) ?? "?")”: its revision is none of the catalog’s"
+                "entity “\(String.fromDatabaseValue($0) ?? "?")”: its revision is not one of the catalog’s"
             }
             let prints = try Row.fetchCursor(
                 db,

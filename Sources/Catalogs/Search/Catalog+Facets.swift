@@ -62,38 +62,41 @@ extension Catalog {
     private func count(
         _ keys: [Int64], by wanted: [FacetKey], _ cancellation: Cancellation
     ) throws -> [Facet] {
-        var counts = [[ExactText: Int]](repeating: [:], count: wanted.count)
         let attributes = wanted.compactMap(\.attribute)
         // An attribute may be asked for twice.
         let places = Dictionary(
             wanted.enumerated().compactMap { place, key in key.attribute.map { (ExactText($0), [place]) } },
             uniquingKeysWith: +)
-        let found = try folder.mappingErrors {
+        let counts = try folder.mappingErrors {
             try database.reader.read { db in
-                try CatalogDatabase.inParts(of: keys) { part in
-                    var found: [(place: Int, value: String, count: Int)] = []
-                    guard !cancellation.isCancelled else { return found }
+                var counts = [[ExactText: Int]](repeating: [:], count: wanted.count)
+                _ = try CatalogDatabase.inParts(of: keys) { part -> [Never] in
+                    guard !cancellation.isCancelled else { return [] }
                     for (place, key) in wanted.enumerated() where key.attribute == nil {
-                        found += try Self.request(key, of: part).fetchAll(db)
-                            .map { try (place, $0.decode(atIndex: 0), $0.decode(atIndex: 1)) }
+                        for row in try Self.request(key, of: part).fetchAll(db) {
+                            let value = ExactText(try row.decode(atIndex: 0))
+                            counts[place][value, default: 0] += try row.decode(atIndex: 1)
+                        }
                     }
-                    guard !attributes.isEmpty else { return found }
+                    guard !attributes.isEmpty else { return [] }
                     // One pass for all of them: it takes as long as for one.
                     let request: SQLRequest<Row> = """
                         SELECT one.key, one.value, COUNT(*) FROM entity, json_each(entity.attributes) AS one \
                         WHERE entity.row IN \(part) AND one.key IN \(attributes) GROUP BY 1, 2
                         """
                     for row in try request.fetchAll(db) {
-                        let (value, count): (String, Int) = try (row.decode(atIndex: 1), row.decode(atIndex: 2))
-                        let places = places[ExactText(try row.decode(atIndex: 0))] ?? []
-                        found += places.map { ($0, value, count) }
+                        let value = ExactText(try row.decode(atIndex: 1))
+                        let count: Int = try row.decode(atIndex: 2)
+                        for place in places[ExactText(try row.decode(atIndex: 0))] ?? [] {
+                            counts[place][value, default: 0] += count
+                        }
                     }
-                    return found
+                    return []
                 }
+                return counts
             }
         }
         try cancellation.check()
-        for (place, value, count) in found { counts[place][ExactText(value), default: 0] += count }
         return zip(wanted, counts).map { key, counts in
             Facet(
                 key: key,

@@ -62,6 +62,7 @@ extension Catalog {
     /// Throws for a name that no entity has as an attribute: it was mistyped. A catalog without entities has no names.
     func checkAttributes(_ names: [String]) throws {
         guard !names.isEmpty else { return }
+        let names = Set(names.map(ExactText.init)).map(\.text)
         let known = try folder.mappingErrors {
             try database.reader.read { db -> [String]? in
                 guard try Int.fetchOne(db, sql: "SELECT 1 FROM entity LIMIT 1") != nil else { return nil }

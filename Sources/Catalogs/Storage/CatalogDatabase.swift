@@ -118,7 +118,7 @@ struct CatalogDatabase: Sendable {
         let lacking: String?
     }
 
-    /// Kept once it is made, but not an error, such as that there is no memory now.
+    /// Kept once it is made. An error is not kept: there may be memory the next time.
     private static let schema = Mutex<CatalogSchema?>(nil)
 
     private static func currentSchema() throws -> CatalogSchema {
@@ -143,7 +143,7 @@ struct CatalogDatabase: Sendable {
     }
 
     private static func checkSchema(_ state: MigrationState, _ folder: CatalogFolder) throws(CatalogError) {
-        if let name = state.foreign { throw folder.error(.damaged("“\(name)” is not as in a catalog")) }
+        if let name = state.foreign { throw folder.error(.damaged("“\(name)” is not what a catalog has")) }
     }
 
     static var configuration: Configuration {

@@ -7,7 +7,7 @@ struct Settings {
     private let reader: ConfigReader
 
     /// - Parameter file: a JSON file with an object; nil for none.
-    /// - Throws: `ServiceError` if the file cannot be read, or has other settings than the service.
+    /// - Throws: `ServiceError` if the file cannot be read, or has a setting that the service does not have.
     init(file: String?) async throws {
         // `queueTime` is LOOKALIKE_SERVE_QUEUE_TIME.
         var providers: [any ConfigProvider] = [EnvironmentVariablesProvider().prefixKeys(with: ["lookalike", "serve"])]

@@ -19,7 +19,7 @@ enum SettingsFile {
         "decodeTime": .number, "requestTime": .number, "queueTime": .number,
     ]
 
-    /// - Throws: `ServiceError` if the file cannot be read, or has a setting that the service does not.
+    /// - Throws: `ServiceError` if the file cannot be read, or has a setting that the service does not have.
     static func check(_ file: String) throws(ServiceError) {
         let values: [String: Value]
         do {

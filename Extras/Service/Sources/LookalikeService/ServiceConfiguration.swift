@@ -97,11 +97,11 @@ public struct ServiceLimits: Sendable {
             ("searches", searches), ("print-searches", printSearches), ("connections", connections),
         ]
         for (name, count) in counts where !(1...Self.maximumCount).contains(count) {
-            throw ServiceError("--\(name) is \(count); it is 1 to \(Self.maximumCount).")
+            throw ServiceError("--\(name) is \(count); it must be between 1 and \(Self.maximumCount).")
         }
         for (name, count) in [("queued-searches", queuedSearches), ("queued-writes", queuedWrites)]
         where !(0...Self.maximumCount).contains(count) {
-            throw ServiceError("--\(name) is \(count); it is 0 to \(Self.maximumCount).")
+            throw ServiceError("--\(name) is \(count); it must be between 0 and \(Self.maximumCount).")
         }
     }
 }

@@ -84,13 +84,19 @@ import Testing
         }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
-        for name in ["a", "b"] {
+        @Sendable func damage(_ name: String) throws {
             let url = folder.appendingPathComponent(name)
+            try? FileManager.default.removeItem(at: url)
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
             try Data(repeating: 7, count: 10_000).write(to: url.appendingPathComponent("catalog.sqlite"))
         }
-        try await TestServer.run(covers: false, folder: folder) { (server: TestServer) async throws -> Void in
+        for name in ["a", "b"] { try damage(name) }
+        try await TestServer.run(folder: folder) { (server: TestServer) async throws -> Void in
             #expect(try await server.send("GET", "/v1/catalogs/a").status == 507)
+            // One that is damaged after it was opened.
+            #expect(try await server.send("GET", "/v1/catalogs/covers").status == 200)
+            try damage("covers")
+            #expect(try await server.send("DELETE", "/v1/catalogs/covers").status == 204)
             let restored = try await server.send(
                 "POST", "/v1/catalogs/a/restore", ["Content-Type": "application/x-tar"], body: snapshot)
             #expect(try restored.json["entities"] as? Int == 6)

@@ -90,6 +90,35 @@ struct HTTPClient: Sendable {
         return socket
     }
 
+    /// Reads answers to the end of a connection, and counts them.
+    ///
+    /// - Parameter pause: seconds between reads of 64 KiB.
+    func answers(on socket: Int32, pause: Double) async throws -> Int {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var (count, rest) = (0, Data())
+                var buffer = [UInt8](repeating: 0, count: 65_536)
+                let head = Data("HTTP/1.1 200".utf8)
+                while true {
+                    // All answers that come were asked for long ago.
+                    var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                    guard poll(&ready, 1, 3000) > 0 else { break }
+                    let received = recv(socket, &buffer, buffer.count, 0)
+                    if received <= 0 { break }
+                    rest += buffer[..<received]
+                    while let found = rest.range(of: head) {
+                        count += 1
+                        rest = Data(rest[found.upperBound...])
+                    }
+                    // A head may be in two parts.
+                    rest = Data(rest.suffix(head.count - 1))
+                    Thread.sleep(forTimeInterval: pause)
+                }
+                continuation.resume(returning: count)
+            }
+        }
+    }
+
     private func connect() throws -> Int32 {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()

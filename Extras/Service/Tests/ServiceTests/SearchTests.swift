@@ -96,6 +96,7 @@ import Testing
             // They have no distances.
             for field in [
                 ["facets": ["type"]], ["cursor": "3fe0000000000000-1"], ["maxDistance": 1.0], ["minConfidence": 0.5],
+                ["region": ["x": 0, "y": 0, "width": 0.5, "height": 0.5]],
             ] as [[String: Any]] {
                 for subject in [["text": "night"], ["labels": ["demo"]]] as [[String: Any]] {
                     let search = subject.merging(field) { first, _ in first }

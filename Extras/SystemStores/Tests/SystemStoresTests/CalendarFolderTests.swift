@@ -144,14 +144,32 @@ struct CalendarFolderTests {
             "DESCRIPTION:" + String(repeating: "x", count: 100_000), "SUMMARY:x")
         let events = [String](repeating: event, count: 14).joined(separator: "\r\n")
         let (starts, contents) = try await Self.starts(
-            Self.file(events), from: "2023-01-01 00:00", to: "2024-01-01 00:00")
-        #expect(starts.count == 100_000)
+            Self.file(events), from: "2023-01-01 00:00", to: "2032-01-01 00:00")
+        #expect(starts.count == 1_000_000)
         #expect(
             contents.problems.map(\.reason) == [
-                "repeats too often to be expanded: the last 2 of its events are left out",
-                "has more than 100000 occurrences; the last are left out",
+                "has events that repeat too often to be expanded: 1 are left out",
+                "has more than 1000000 occurrences in this time: those of its last events are left out",
             ])
         #expect(contents.items.last?.notes?.count == 100_000)
+    }
+
+    /// What a rule may cost is counted by its own frequency.
+    @Test func ordinaryRulesOfManyYears() async throws {
+        let rules = [
+            "FREQ=WEEKLY", "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE", "FREQ=MONTHLY;BYDAY=-1FR", "FREQ=YEARLY",
+            "FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=3", "FREQ=DAILY;UNTIL=20230701T000000Z",
+        ]
+        let events = (0..<300).map {
+            Self.event(
+                "UID:\($0)", "DTSTART:20230303T120000Z", "RRULE:\(rules[$0 % rules.count])",
+                "EXDATE:20230303T120000Z,20230310T120000Z,20300303T120000Z", "SUMMARY:x")
+        }
+        let last = Self.event("UID:last", "DTSTART:20370303T120000Z", "SUMMARY:last")
+        let (_, contents) = try await Self.starts(
+            Self.file((events + [last]).joined(separator: "\r\n")), from: "2020-01-01 00:00", to: "2040-01-01 00:00")
+        #expect(contents.problems.isEmpty, "\(contents.problems)")
+        #expect(Set(contents.items.map(\.uid)).count == 301)
     }
 
     @Test func spansBeyondAllCalendars() async throws {

@@ -12,8 +12,9 @@ struct BatchHandler: Sendable {
     /// Entities and bytes that are written together at most. Each commit costs time for the whole catalog.
     private static let entitiesAtOnce = 512
     private static let bytesAtOnce = 16 << 20
-    /// Lines may come at any pace as long as no more than this waits for the next.
+    /// What may wait at any pace. Whole lines beyond it are written soon, and a line beyond it has to come fast.
     private static let bytesAtAnyPace = 1 << 20
+    private static let longestWait = Duration.seconds(1)
 
     struct Line: Encodable, Sendable {
         enum Status: Int { case replaced = 200, created = 201 }
@@ -78,8 +79,9 @@ struct BatchHandler: Sendable {
         let claim = try service.bodies.budget.claim(0)
         var pace = BodyPace(idleTime: service.bodies.idleTime)
         var start = ContinuousClock.now
+        var flushed = start
         for try await buffer in body {
-            if bytes + lines.waitingCount > Self.bytesAtAnyPace {
+            if lines.waitingCount > Self.bytesAtAnyPace {
                 try pace.add(buffer.readableBytes, after: .now - start)
             } else {
                 pace = BodyPace(idleTime: service.bodies.idleTime)
@@ -92,9 +94,10 @@ struct BatchHandler: Sendable {
                 }
                 if case .success(let data) = line { bytes += data.count }
                 waiting.append((number, line))
-                if waiting.count >= Self.entitiesAtOnce || bytes >= Self.bytesAtOnce {
+                let isSlow = bytes > Self.bytesAtAnyPace && .now - flushed > Self.longestWait
+                if waiting.count >= Self.entitiesAtOnce || bytes >= Self.bytesAtOnce || isSlow {
                     try await flush(&writer)
-                    bytes = 0
+                    (bytes, flushed) = (0, .now)
                 }
             }
             claim.shrink(to: bytes + lines.waitingCount)

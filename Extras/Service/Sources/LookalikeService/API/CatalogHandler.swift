@@ -55,7 +55,12 @@ struct CatalogHandler: Sendable {
     func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
         let served = try await service.store.catalog(try context.catalogName())
-        return Response(try await details(of: served, context))
+        let limit = service.configuration.limits.requestTime
+        let late = Problem(.timeLimit, "Counting the entities takes longer than \(limit).")
+        let details = try await context.working(limit: limit, else: late) {
+            try await Self.details(of: served, in: service.printPool)
+        }
+        return Response(details)
     }
 
     func put(_ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -71,7 +76,7 @@ struct CatalogHandler: Sendable {
         }
         let (served, isNew) = try await service.store.create(name, localFeatures: options.localFeatures ?? true)
         return Response(
-            try await details(of: served, context), status: isNew ? .created : .ok,
+            try await Self.details(of: served, in: nil), status: isNew ? .created : .ok,
             headers: isNew ? [.location: "/v1/catalogs/\(name)"] : [:])
     }
 
@@ -81,15 +86,9 @@ struct CatalogHandler: Sendable {
         return Response(status: .noContent)
     }
 
-    private func details(of served: ServedCatalog, _ context: ServiceContext) async throws -> Details {
-        let limit = service.configuration.limits.requestTime
-        let late = Problem(.timeLimit, "Counting the entities takes longer than \(limit).")
-        let (info, vocabulary) = try await context.working(limit: limit, else: late) {
-            try await service.printPool.run {
-                let info = try await served.catalog.info
-                return (info, try await served.vocabulary(info))
-            }
-        }
+    /// - Parameter pool: where entities are counted; nil after a change, which is done whatever comes then.
+    static func details(of served: ServedCatalog, in pool: WorkPool?) async throws -> Details {
+        let (info, vocabulary) = try await served.summary(in: pool)
         return Details(
             name: served.name.description, entities: info.entityCount,
             entitiesWithLocalFeatures: info.entitiesWithLocalFeatures, revision: info.revision,

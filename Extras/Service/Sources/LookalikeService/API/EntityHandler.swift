@@ -20,7 +20,7 @@ struct EntityHandler: Sendable {
         let held = try await service.bodies.read(request)
         let header = request.headers[.contentType] ?? "application/octet-stream"
         let fields = try RequestFields(query: request.uri.query)
-        let body = try await computing { try Self.body(held.data, id: id, header: header, fields: fields) }
+        let body = try await parsing(held.data) { try Self.body($0, id: id, header: header, fields: fields) }
         let isNew = try await served.catalog.entities(for: [id]).isEmpty
         try await service.check(body, for: served)
         try await service.writePool.run { try await served.writer.put(body.item) }
@@ -39,7 +39,7 @@ struct EntityHandler: Sendable {
         }
         let (served, id) = try await target(context)
         let held = try await service.bodies.read(request)
-        let patch = try await computing { try EntityPatch(json: held.data) }
+        let patch = try await parsing(held.data) { try EntityPatch(json: $0) }
         try await service.writePool.run {
             try await served.writer.update(id) { entity in
                 entity = patch.applied(to: entity)

@@ -19,8 +19,8 @@ struct SampleHandler: Sendable {
         let samples: [String]
     }
 
-    /// - Parameter folder: its JPEG and PNG files are the samples, as many of the first as fit into
-    ///   ``maximumByteCount``; nil for none.
+    /// - Parameter folder: its JPEG and PNG files are the samples, those that fit into ``maximumByteCount`` together;
+    ///   nil for none.
     init(folder: URL?) {
         let keys: Set<URLResourceKey> = [.isRegularFileKey, .fileSizeKey]
         let found = folder.flatMap {

@@ -20,7 +20,9 @@ struct SearchHandler: Sendable {
         let held = try await service.bodies.read(request)
         let fields = try RequestFields(query: request.uri.query)
         let header = request.headers[.contentType] ?? ""
-        let search = try await computing { try Self.search(held.data, type: type, header: header, fields: fields) }
+        let search = try await parsing(held.data) {
+            try Self.search($0, type: type, header: header, fields: fields)
+        }
         let wait = Problem(.timeLimit, "The search takes longer than \(limits.requestTime).")
         let answer = try await context.working(limit: limits.requestTime, else: wait) {
             // Counts for as long as the body is in memory.

@@ -72,10 +72,10 @@ struct SearchRequest: Sendable {
         switch subject {
         case .text(let text) where text.utf8.count > 1000 || text.utf8.contains(0):
             throw Problem(.invalidRequest, "The text has more than 1000 bytes, or a NUL character.")
+        case .image: return
         case .text, .listing:
             try checkIsUnranked()
             fallthrough
-        case .image: return
         default:
             if region != nil { throw Problem(.invalidRequest, "A region is a part of an image, and there is none.") }
         }

@@ -62,7 +62,7 @@ struct SnapshotHandler: Sendable {
             throw Problem(.damagedSnapshot, "The snapshot holds no catalog that can be opened.")
         }
         try await service.store.replace(name, with: folder)
-        return try await CatalogHandler(service: service).get(request, context)
+        return Response(try await CatalogHandler.details(of: try await service.store.catalog(name), in: nil))
     }
 
     /// Per image: some ten seconds of a core. A search cannot be stopped within a pass of the network.

@@ -50,7 +50,7 @@ final class CatalogStore: Sendable {
         }
     }
 
-    /// Removes a catalog with all it has. Searches that run end with what they have read.
+    /// Removes a catalog with all it has. Searches that run find that it is gone.
     ///
     /// - Throws: ``Problem`` for an unknown name, and if another process is writing to it.
     func remove(_ name: CatalogName) async throws {
@@ -67,7 +67,8 @@ final class CatalogStore: Sendable {
 
     /// Puts a folder with a catalog in the place of the one of that name, if there is one.
     ///
-    /// - Throws: an error of the file system. The catalog is as before then, also if the process is killed meanwhile.
+    /// - Throws: an error of the file system, and `CatalogError` if another process is writing. The catalog is then as
+    ///   before, also if the process is killed meanwhile.
     func replace(_ name: CatalogName, with folder: URL) async throws {
         try await turn.run {
             let url = self.url(of: name)
@@ -80,16 +81,21 @@ final class CatalogStore: Sendable {
             }
             let closed = try await self.closeForGood(name)
             let aside = self.root.appendingPathComponent("\(Self.asidePrefix)\(getpid())-\(name)")
+            // One that could not be deleted before.
+            try? FileManager.default.removeItem(at: aside)
             try FileManager.default.moveItem(at: url, to: aside)
+            var isMoved = false
             do {
                 try FileManager.default.moveItem(at: folder, to: url)
+                isMoved = true
                 try Self.synchronize(self.root)
             } catch {
-                try? FileManager.default.removeItem(at: url)
+                // Something else that has the name now is another service's.
+                if isMoved { try? FileManager.default.removeItem(at: url) }
                 try FileManager.default.moveItem(at: aside, to: url)
                 throw error
             }
-            // What cannot be deleted now is at the next start.
+            // If it cannot be deleted now, it is at the next start.
             try? FileManager.default.removeItem(at: aside)
             withExtendedLifetime(closed) {}
             _ = try await self.open(name)
@@ -104,19 +110,18 @@ final class CatalogStore: Sendable {
     ///
     /// - Returns: what keeps other processes from writing while it exists.
     private func closeForGood(_ name: CatalogName) async throws -> CatalogWriter? {
-        let catalog: ServedCatalog
+        // The next request opens it again if it is still there.
+        defer { served.withLock { $0[name] = nil } }
         do {
-            catalog = try await served.withLock({ $0[name] }).orOpen { try await self.open(name) }
-        } catch let error as CatalogError where error.reason != .busy {
+            let catalog = try await served.withLock({ $0[name] }).orOpen { try await self.open(name) }
+            try await catalog.writer.closeForGood()
+            return catalog.writer
+        } catch let error as CatalogError where error.reason.isDamage {
             logger.warning(
                 "a catalog that cannot be opened is replaced or removed",
                 metadata: ["name": "\(name)", "error": "\(error)"])
             return nil
         }
-        try await catalog.writer.closeForGood()
-        // The next request opens it again if it is still there.
-        served.withLock { $0[name] = nil }
-        return catalog.writer
     }
 
     /// A folder for work, on the same disk as the catalogs; its name is no catalog's.
@@ -136,8 +141,9 @@ final class CatalogStore: Sendable {
             else { continue }
             let leftover = root.appendingPathComponent(name)
             if name.hasPrefix(Self.asidePrefix), let catalog = CatalogName(String(parts[2])),
-                !FileManager.default.fileExists(atPath: url(of: catalog).path)
+                !Self.isCatalog(url(of: catalog))
             {
+                try? FileManager.default.removeItem(at: url(of: catalog))
                 try? FileManager.default.moveItem(at: leftover, to: url(of: catalog))
             } else {
                 try? FileManager.default.removeItem(at: leftover)
@@ -207,11 +213,28 @@ final class CatalogStore: Sendable {
     }
 }
 
+extension CatalogError.Reason {
+    /// Whether no process can write to the catalog.
+    fileprivate var isDamage: Bool {
+        switch self {
+        case .damaged, .missing: true
+        default: false
+        }
+    }
+}
+
 extension Optional where Wrapped: Sendable {
     fileprivate func orOpen(_ open: () async throws -> Wrapped) async throws -> Wrapped {
         if let self { return self }
         return try await open()
     }
+}
+
+/// Parses a body: a large one where it keeps no other request waiting, a small one at once.
+func parsing<Result: Sendable>(
+    _ body: Data, _ parse: @Sendable (Data) throws -> Result
+) async throws -> Result {
+    body.count <= 64 << 10 ? try parse(body) : try await computing { try parse(body) }
 }
 
 /// Computes, reads or writes files on the threads for that, and not on those of Swift's tasks.

@@ -31,17 +31,30 @@ final class ServedCatalog: Sendable {
         var attributes: [String: Int] = [:]
     }
 
-    /// The labels and the names of attributes, counted. O(entities), once per change of the catalog.
-    func vocabulary(_ info: CatalogInfo) async throws -> Vocabulary {
-        let revision = Revision(entities: info.revision, metadata: info.metadataRevision)
-        return try await turn.run {
-            if let known = self.known.withLock({ $0 }), known.revision == revision { return known.vocabulary }
-            let vocabulary = try await self.catalog.reduceEntities(into: Vocabulary()) { vocabulary, entity in
-                for label in Set(entity.labels) { vocabulary.labels[label, default: 0] += 1 }
-                for name in entity.attributes.keys { vocabulary.attributes[name, default: 0] += 1 }
-            }
+    /// The catalog's size, and its labels and names of attributes with counts. O(entities), once per change of the
+    /// catalog.
+    ///
+    /// - Parameter pool: where the entities are counted; nil to count them at once.
+    func summary(in pool: WorkPool?) async throws -> (info: CatalogInfo, vocabulary: Vocabulary) {
+        try await turn.run {
+            let info = try await self.catalog.info
+            let revision = Revision(entities: info.revision, metadata: info.metadataRevision)
+            if let known = self.known.withLock({ $0 }), known.revision == revision { return (info, known.vocabulary) }
+            let vocabulary =
+                if let pool {
+                    try await pool.run { try await self.countedVocabulary() }
+                } else {
+                    try await self.countedVocabulary()
+                }
             self.known.withLock { $0 = (revision, vocabulary) }
-            return vocabulary
+            return (info, vocabulary)
+        }
+    }
+
+    private func countedVocabulary() async throws -> Vocabulary {
+        try await catalog.reduceEntities(into: Vocabulary()) { vocabulary, entity in
+            for label in Set(entity.labels) { vocabulary.labels[label, default: 0] += 1 }
+            for name in entity.attributes.keys { vocabulary.attributes[name, default: 0] += 1 }
         }
     }
 }

@@ -79,11 +79,21 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         closing?.cancel()
         closing = nil
-        if !context.channel.isWritable {
-            let channel = context.channel
-            closing = context.eventLoop.scheduleTask(in: idleTime) { channel.close(promise: nil) }
-        }
+        if !context.channel.isWritable { watch(context.channel, waiting: .max) }
         context.fireChannelWritabilityChanged()
+    }
+
+    /// Closes the channel if no more of its answer has been sent after the idle time.
+    ///
+    /// - Parameter count: the bytes that wait to be sent now.
+    private func watch(_ channel: any Channel, waiting count: Int) {
+        let monitor = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        closing = channel.eventLoop.scheduleTask(in: idleTime) {
+            channel.getOption(.bufferedWritableBytes).whenComplete { result in
+                guard let left = try? result.get(), left < count else { return channel.close(promise: nil) }
+                monitor.value.watch(channel, waiting: left)
+            }
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -20,7 +20,7 @@ public struct CalendarFolder: DatedStore {
     /// exceptions and moved occurrences; cancelled ones are left out.
     ///
     /// A file that cannot be read, or an event in it, is reported, and the rest is returned. So are events that would
-    /// take too long to expand, and what comes after the first 100,000 occurrences of a file.
+    /// take too long to expand, and what comes after the first million occurrences of a file.
     /// - Throws: ``StoreProblem`` when the folder cannot be read, and `CancellationError`.
     public func items(in span: DateInterval) async throws -> StoreContents<CalendarEvent> {
         var contents = StoreContents<CalendarEvent>(items: [])

@@ -17,7 +17,7 @@ struct ICalendarFile {
     private static let mostDates = 10_000
     private static let mostDatesWithExclusions = 100
     /// The occurrences of a file.
-    private static let mostOccurrences = 100_000
+    private static let mostOccurrences = 1_000_000
     /// What the expansion of a file may take, in occurrences that libical looks at: some seconds.
     private static let mostSteps = 10_000_000.0
     /// A calendar, an event and its alarm are three levels.
@@ -64,25 +64,30 @@ struct ICalendarFile {
         let events = Self.events(in: root)
         let moved = movedStarts(of: events)
         var stepsLeft = Self.mostSteps
-        for (number, event) in events.enumerated() {
+        var leftOut = 0
+        for event in events {
             do throws(StoreProblem) {
                 let steps = try steps(of: event, in: span)
-                stepsLeft -= steps
-                guard stepsLeft >= 0, contents.items.count <= Self.mostOccurrences else {
-                    let left = events.count - number
-                    contents.problems.append(
-                        problem("repeats too often to be expanded: the last \(left) of its events are left out"))
-                    break
+                guard steps <= stepsLeft, contents.items.count <= Self.mostOccurrences else {
+                    leftOut += 1
+                    continue
                 }
+                stepsLeft -= steps
                 contents.items += try occurrences(of: event, without: moved, in: span)
             } catch {
                 contents.problems.append(error)
             }
         }
+        if leftOut > 0 {
+            contents.problems.append(
+                problem("has events that repeat too often to be expanded: \(leftOut) are left out"))
+        }
         if contents.items.count > Self.mostOccurrences {
             contents.items.removeLast(contents.items.count - Self.mostOccurrences)
             contents.problems.append(
-                problem("has more than \(Self.mostOccurrences) occurrences; the last are left out"))
+                problem(
+                    "has more than \(Self.mostOccurrences) occurrences in this time: those of its last events are left out"
+                ))
         }
         return contents
     }
@@ -188,8 +193,12 @@ struct ICalendarFile {
 
     /// A time of the years 1 to 9999, which iCalendar has.
     private func time(_ date: Date) -> icaltimetype {
-        let seconds = min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799)
-        return icaltime_from_timet_with_zone(time_t(seconds), 0, icaltimezone_get_utc_timezone())
+        icaltime_from_timet_with_zone(
+            time_t(Self.ofACalendar(date.timeIntervalSince1970)), 0, icaltimezone_get_utc_timezone())
+    }
+
+    private static func ofACalendar(_ seconds: Double) -> Double {
+        min(max(seconds, -62_135_596_800), 253_402_300_799)
     }
 
     /// Seconds as if in UTC, read as local time.
@@ -231,18 +240,21 @@ struct ICalendarFile {
     ///
     /// - Throws: ``StoreProblem`` if it alone takes too many.
     private func steps(of event: OpaquePointer, in span: DateInterval) throws(StoreProblem) -> Double {
-        let day = 86_400.0
-        let spanDays = (span.duration + 2 * Self.margin) / day
-        let start = Double(seconds(icalcomponent_get_dtstart(event)))
-        let daysSinceStart = max(0, span.end.timeIntervalSince1970 + Self.margin - start) / day
+        let first = Double(seconds(icalcomponent_get_dtstart(event)))
+        let begin = max(first, Self.ofACalendar(span.start.timeIntervalSince1970 - Self.margin))
+        let end = Self.ofACalendar(span.end.timeIntervalSince1970 + Self.margin)
+        /// The occurrences of a rule from a time on.
+        func count(_ rule: inout icalrecurrencetype, from start: Double) -> Double {
+            let last = icaltime_is_null_time(rule.until) == 0 ? min(end, Double(seconds(rule.until))) : end
+            let occurrences = max(0, last - start) / 86_400 * Self.occurrencesADay(&rule) + 1
+            return rule.count > 0 ? min(occurrences, Double(rule.count)) : occurrences
+        }
         var (steps, exclusions) = (1.0, 1.0)
         Self.forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event) { rule in
-            let daily = Double(Self.occurrencesADay(&rule))
-            let counted = min(Double(rule.count), daysSinceStart * daily)
-            steps += rule.count > 0 ? counted : min(spanDays, daysSinceStart) * daily
+            steps += count(&rule, from: rule.count > 0 ? first : begin)
         }
         Self.forEach(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event) { rule in
-            exclusions += daysSinceStart * Double(Self.occurrencesADay(&rule))
+            exclusions += count(&rule, from: first)
         }
         steps += Double(Self.count(ICAL_RDATE_PROPERTY, of: event))
         steps *= exclusions + Double(Self.count(ICAL_EXDATE_PROPERTY, of: event))
@@ -270,7 +282,7 @@ struct ICalendarFile {
         Self.forEach(kind, rule, of: event) { rule in
             let isOften = [ICAL_SECONDLY_RECURRENCE, ICAL_MINUTELY_RECURRENCE, ICAL_HOURLY_RECURRENCE].contains(
                 rule.freq)
-            if isOften || Self.occurrencesADay(&rule) > Self.mostOccurrencesADay { isTooOften = true }
+            if isOften || Self.timesADay(&rule) > Self.mostOccurrencesADay { isTooOften = true }
         }
         if isTooOften { throw problem("\(name) repeats more than \(Self.mostOccurrencesADay) times a day") }
     }
@@ -287,16 +299,38 @@ struct ICalendarFile {
         }
     }
 
+    /// On the average, at most, of a rule that repeats daily at most.
+    private static func occurrencesADay(_ rule: inout icalrecurrencetype) -> Double {
+        let weekdays = withUnsafeBytes(of: &rule.by_day) { entries($0) }
+        let monthDays = withUnsafeBytes(of: &rule.by_month_day) { entries($0) }
+        let months = withUnsafeBytes(of: &rule.by_month) { entries($0) }
+        let others =
+            withUnsafeBytes(of: &rule.by_year_day) { entries($0) }
+            + 7 * withUnsafeBytes(of: &rule.by_week_no) { entries($0) }
+        let (days, length) =
+            switch rule.freq {
+            case ICAL_WEEKLY_RECURRENCE: (weekdays, 7)
+            // A weekday is in a month five times.
+            case ICAL_MONTHLY_RECURRENCE: (max(5 * weekdays, monthDays), 28)
+            case ICAL_YEARLY_RECURRENCE:
+                (max(53 * weekdays, max(1, monthDays) * (months == 0 ? 12 * min(1, monthDays) : months), others), 365)
+            default: (1, 1)
+            }
+        return Double(timesADay(&rule) * min(max(1, days), length)) / Double(length * max(1, Int(rule.interval)))
+    }
+
     /// Of a rule that repeats daily at most.
-    private static func occurrencesADay(_ rule: inout icalrecurrencetype) -> Int {
+    private static func timesADay(_ rule: inout icalrecurrencetype) -> Int {
         withUnsafeBytes(of: &rule.by_hour) { count($0) } * withUnsafeBytes(of: &rule.by_minute) { count($0) }
             * withUnsafeBytes(of: &rule.by_second) { count($0) }
     }
 
     /// Entries of one of a rule's lists, at least one.
-    private static func count(_ list: UnsafeRawBufferPointer) -> Int {
+    private static func count(_ list: UnsafeRawBufferPointer) -> Int { max(1, entries(list)) }
+
+    private static func entries(_ list: UnsafeRawBufferPointer) -> Int {
         let values = list.bindMemory(to: CShort.self)
-        return max(1, values.firstIndex(of: CShort(ICAL_RECURRENCE_ARRAY_MAX.rawValue)) ?? values.count)
+        return values.firstIndex(of: CShort(ICAL_RECURRENCE_ARRAY_MAX.rawValue)) ?? values.count
     }
 }
 

@@ -50,8 +50,8 @@ public enum HealthInterval: Sendable, Hashable {
 }
 
 extension HealthExport {
-    /// The statistics of a quantity by interval, those without a sample left out. O(samples + intervals) time, and as
-    /// much memory for samples of many intervals; O(intervals) for others.
+    /// The statistics of a quantity by interval, those without a sample left out. O(samples + intervals) time.
+    /// O(intervals) memory, and O(samples) more for samples that cover many intervals.
     ///
     /// Several devices may record the same steps; the export does not say which of them Health counts. With a `source`
     /// those of one device are taken alone.
