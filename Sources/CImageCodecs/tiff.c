@@ -19,6 +19,8 @@ struct lk_tiff_reader {
     uint32_t width;
     uint32_t height;
     bool is_cmyk;
+    bool is_deep_gray;  // gray and alpha of 16 bits
+    bool is_white_zero;
 };
 
 static tmsize_t read_bytes(thandle_t handle, void *out, tmsize_t count) {
@@ -56,8 +58,24 @@ static int keep_error(TIFF *tiff, void *data, const char *module, const char *fo
     return 1;
 }
 
-static int ignore_warning(TIFF *tiff, void *data, const char *module, const char *format, va_list arguments) {
-    (void)tiff, (void)data, (void)module, (void)format, (void)arguments;
+// libjpeg continues after damage and fills in gray, and libtiff takes what it says about that for a warning. Damage to
+// pixels is an error here, as in JPEG files; `judge` in jpeg.c has the codes of these texts of jerror.h.
+static int keep_damage(TIFF *tiff, void *data, const char *module, const char *format, va_list arguments) {
+    static const char *const damage[] = {
+        "Premature end of JPEG file",
+        "premature end of data segment",
+        "bad Huffman code",
+        "bad arithmetic code",
+        "instead of RST",
+        "Inconsistent progression",
+    };
+    (void)tiff;
+    lk_tiff_reader *reader = data;
+    if (!module || strcmp(module, "JPEGLib") != 0) return 1;
+    char words[LK_CODEC_MESSAGE_LENGTH];
+    vsnprintf(words, sizeof words, format, arguments);
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++)
+        if (!reader->message[0] && strstr(words, damage[i])) memcpy(reader->message, words, sizeof words);
     return 1;
 }
 
@@ -77,7 +95,7 @@ static bool open_file(lk_tiff_reader *reader, size_t maximum_memory, char *messa
     if (!options) return fail(reader, "out of memory", message);
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)maximum_memory);
     TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, reader);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, NULL);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, keep_damage, reader);
     // Not mapped: libtiff may change the bytes of a map.
     reader->tiff = TIFFClientOpenExt("image", "rm", reader, read_bytes, write_nothing, seek, close_nothing, size, NULL,
                                      NULL, options);
@@ -88,6 +106,34 @@ static bool open_file(lk_tiff_reader *reader, size_t maximum_memory, char *messa
 static uint16_t number(TIFF *tiff, uint32_t tag) {
     uint16_t value = 0;
     return TIFFGetFieldDefaulted(tiff, tag, &value) ? value : 0;
+}
+
+// libtiff multiplies with alpha, and leaves 255 where there is none. But it does not multiply gray of 8 bits, and
+// leaves out the alpha channel of deeper gray and of palettes.
+static bool read_alpha(lk_tiff_reader *reader, uint16_t photometric, lk_image_header *header, char *message) {
+    TIFF *tiff = reader->tiff;
+    uint16_t samples = number(tiff, TIFFTAG_SAMPLESPERPIXEL), bits = number(tiff, TIFFTAG_BITSPERSAMPLE);
+    uint16_t extra = 0;
+    uint16_t *kinds = NULL;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &extra, &kinds);
+    header->is_premultiplied = true;
+    bool is_gray = photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE;
+    bool is_single = (is_gray || photometric == PHOTOMETRIC_PALETTE) && samples == extra + 1;
+    // libtiff looks for alpha in the first extra sample alone.
+    bool has_alpha = extra > 0 && (kinds[0] == EXTRASAMPLE_ASSOCALPHA || kinds[0] == EXTRASAMPLE_UNASSALPHA);
+    if (!is_single || !has_alpha || number(tiff, TIFFTAG_PLANARCONFIG) != PLANARCONFIG_CONTIG) return true;
+    bool is_pair = is_gray && samples == 2;
+    reader->is_deep_gray = is_pair && bits == 16 && !TIFFIsTiled(tiff);
+    if (!reader->is_deep_gray && !(is_pair && bits == 8)) {
+        header->is_unsupported = true;
+        snprintf(message, LK_CODEC_MESSAGE_LENGTH, "its alpha channel would be lost");
+        return false;
+    }
+    header->is_premultiplied = kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+    // Without the tag, 0 is black.
+    reader->is_white_zero =
+        TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &photometric) && photometric == PHOTOMETRIC_MINISWHITE;
+    return true;
 }
 
 static bool read_header(lk_tiff_reader *reader, lk_image_header *header, char *message) {
@@ -113,8 +159,7 @@ static bool read_header(lk_tiff_reader *reader, lk_image_header *header, char *m
         snprintf(message, LK_CODEC_MESSAGE_LENGTH, "%s", reason);
         return false;
     }
-    // libtiff multiplies with alpha. It leaves 255 where there is none.
-    header->is_premultiplied = !reader->is_cmyk;
+    if (!reader->is_cmyk && !read_alpha(reader, photometric, header, message)) return false;
     // A strip or a tile. As it is stored it is no larger than the file.
     header->working_bytes = TIFFIsTiled(tiff) ? TIFFTileSize64(tiff) : TIFFStripSize64(tiff);
     // Other models, such as L*a*b*, are converted by their own definition.
@@ -147,16 +192,32 @@ lk_tiff_reader *lk_tiff_open(const uint8_t *bytes, size_t count, size_t maximum_
     return reader;
 }
 
-static bool decode_inks(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
+// Samples as they are stored.
+static bool decode_rows(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
     if ((size_t)TIFFScanlineSize64(reader->tiff) > stride) return fail(reader, "its rows are too long", message);
     for (uint32_t row = 0; row < reader->height; row++)
         if (TIFFReadScanline(reader->tiff, pixels + row * stride, row, 0) < 0)
             return fail(reader, "the file ends early", message);
+    return reader->message[0] ? fail(reader, "its pixels cannot be decoded", message) : true;
+}
+
+// The two samples of a pixel take as many bytes as the pixel.
+static bool decode_deep_gray(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
+    if (!decode_rows(reader, pixels, stride, message)) return false;
+    for (size_t i = 0; i < (size_t)reader->width * reader->height; i++) {
+        uint16_t samples[2];
+        memcpy(samples, pixels + 4 * i, sizeof samples);
+        // Rounded as libtiff rounds deep colors.
+        uint8_t gray = (uint8_t)((samples[0] + 128) / 257);
+        memset(pixels + 4 * i, reader->is_white_zero ? 255 - gray : gray, 3);
+        pixels[4 * i + 3] = (uint8_t)((samples[1] + 128) / 257);
+    }
     return true;
 }
 
 bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
-    if (reader->is_cmyk) return decode_inks(reader, pixels, stride, message);
+    if (reader->is_cmyk) return decode_rows(reader, pixels, stride, message);
+    if (reader->is_deep_gray) return decode_deep_gray(reader, pixels, stride, message);
     TIFFRGBAImage image;
     char reason[1024] = "";
     if (!TIFFRGBAImageBegin(&image, reader->tiff, 1, reason)) return fail(reader, reason, message);

@@ -156,6 +156,57 @@ struct FormatTests {
         #expect(try PixelBuffer(decoding: Self.data("srgb.jpg")).decodingNotes.isEmpty)
     }
 
+    /// One color would become of all.
+    @Test func profilesWithFlatCurvesAreIgnoredWithANote() throws {
+        var gray = try Self.data("gray-gamma.jpg")
+        let single = Data("curv\0\0\0\0\0\0\0\u{1}".utf8)
+        let exponent = try #require(gray.firstRange(of: single)).upperBound
+        gray.replaceSubrange(exponent..<(exponent + 2), with: [0, 0])
+        let note = "its color profile is ignored: its"
+        #expect(try PixelBuffer(decoding: gray).decodingNotes == ["\(note) kTRC hardly rises"])
+
+        let whole = try Self.data("display-p3.jpg")
+        let plain = try PixelBuffer(decoding: Self.data("missing-part.jpg"))
+        let curve = try #require(whole.firstRange(of: Data("para".utf8))).lowerBound
+        // The exponent, and the factor.
+        for at in [curve + 12, curve + 16] {
+            var bytes = whole
+            bytes.replaceSubrange(at..<(at + 4), with: [0, 0, 0, 0])
+            let image = try PixelBuffer(decoding: bytes)
+            #expect(image.decodingNotes == ["\(note) rTRC hardly rises"])
+            #expect(Self.colors(image) == Self.colors(plain))
+        }
+    }
+
+    @Test func gammasAndPrimariesThatCannotBeUsedAreIgnoredWithANote() throws {
+        let plain = SampleImage.blocks(seed: 5)
+        let file = try plain.pngData()
+        func image(_ gamma: UInt32, _ primaries: [UInt32] = []) throws -> PixelBuffer {
+            var chunks = PNGFile.chunk("gAMA", PNGFile.bigEndian(gamma))
+            if !primaries.isEmpty {
+                chunks += PNGFile.chunk("cHRM", primaries.reduce(Data()) { $0 + PNGFile.bigEndian($1) })
+            }
+            return try PixelBuffer(decoding: PNGFile.inserting(chunks, in: file))
+        }
+        for (gamma, words) in [
+            (0, "0 is not in 16...625000000"), (15, "15 is not in 16...625000000"),
+            (600_000_000, "its curve hardly rises"), (4_000_000_000, "4000000000 is not in 16...625000000"),
+        ] as [(UInt32, String)] {
+            let found = try image(gamma)
+            #expect(found.decodingNotes == ["its gamma is ignored: \(words)"])
+            #expect(Self.colors(found) == Self.colors(plain))
+        }
+        // A point, and a white that is the red.
+        for primaries: [UInt32] in [
+            Array(repeating: 33_000, count: 8), [64_000, 33_000, 64_000, 33_000, 30_000, 60_000, 15_000, 6000],
+        ] {
+            let found = try image(55_556, primaries)
+            #expect(found.decodingNotes == ["its gamma is ignored: its primaries do not span a plane"])
+            #expect(Self.colors(found) == Self.colors(plain))
+        }
+        #expect(try image(55_556).decodingNotes.isEmpty)
+    }
+
     /// Numbers that are as large as a profile can have them, and one that is not a number in the end.
     @Test func extremeProfilesNeverCrash() throws {
         let whole = try Self.data("display-p3.jpg")
@@ -223,6 +274,19 @@ struct FormatTests {
                 let small = Resizer(width: 24, height: 16)
                 let step = zip(small.resize(image), small.resize(whole)).map { abs($0 - $1) }.max() ?? 1
                 #expect(step < 4.0 / 255)
+            }
+        }
+
+        @Test func reducedScalesOfWebPFilesAreThoseOfTheUprightImage() throws {
+            let exif = TIFFFile.exif(orientation: 6)
+            var data = try Self.data("large.webp") + Data("EXIF".utf8) + Data([UInt8(exif.count), 0, 0, 0]) + exif
+            let size = data.count - 8
+            data.replaceSubrange(4..<6, with: [UInt8(size & 0xFF), UInt8(size >> 8)])
+            for (across, down, width, height) in [(100, 40, 256, 384), (40, 100, 128, 192)] {
+                let options = DecodingOptions(neededSize: (across, down))
+                let image = try PixelBuffer(decoding: data, options: options)
+                #expect((image.width, image.height) == (width, height), "needed \(across) × \(down)")
+                #expect(image.sourceSize == (256, 384))
             }
         }
     #endif

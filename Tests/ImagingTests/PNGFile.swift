@@ -57,7 +57,7 @@ enum PNGFile {
         return Data(bytes) + bigEndian(UInt32(high << 16 | low))
     }
 
-    private static func bigEndian(_ value: UInt32) -> Data { withUnsafeBytes(of: value.bigEndian) { Data($0) } }
+    static func bigEndian(_ value: UInt32) -> Data { withUnsafeBytes(of: value.bigEndian) { Data($0) } }
 
     /// CRC-32 (PNG specification, annex D).
     private static func checksum(_ data: Data) -> UInt32 {

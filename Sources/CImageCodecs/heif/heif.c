@@ -56,11 +56,14 @@ static void read_colors(lk_heif_reader *reader, lk_image_header *header) {
     heif_nclx_color_profile_free(nclx);
 }
 
-// Replaces the image's handle by that of the smallest thumbnail that is large enough and has the same shape.
+// Replaces the image's handle by that of the smallest thumbnail that is large enough, has the same shape, and has alpha
+// where the image has it.
 static void choose_thumbnail(lk_heif_reader *reader, uint32_t needed_width, uint32_t needed_height) {
     heif_item_id ids[16];
     int count = heif_image_handle_get_list_of_thumbnail_IDs(reader->handle, ids, 16);
     struct heif_image_handle *best = NULL;
+    const int has_alpha = heif_image_handle_has_alpha_channel(reader->handle);
+    const int is_premultiplied = heif_image_handle_is_premultiplied_alpha(reader->handle);
     double width = heif_image_handle_get_width(reader->handle), height = heif_image_handle_get_height(reader->handle);
     for (int i = 0; i < count; i++) {
         struct heif_image_handle *thumbnail = NULL;
@@ -70,8 +73,10 @@ static void choose_thumbnail(lk_heif_reader *reader, uint32_t needed_width, uint
         // Within a pixel of rounding.
         double skew = across * height - down * width;
         bool is_alike = skew <= (width > height ? width : height) && -skew <= (width > height ? width : height);
+        bool has_same_alpha = heif_image_handle_has_alpha_channel(thumbnail) == has_alpha &&
+                              heif_image_handle_is_premultiplied_alpha(thumbnail) == is_premultiplied;
         bool is_smaller = across < (best ? heif_image_handle_get_width(best) : width);
-        if (is_large && is_alike && is_smaller) {
+        if (is_large && is_alike && has_same_alpha && is_smaller) {
             if (best) heif_image_handle_release(best);
             best = thumbnail;
         } else {

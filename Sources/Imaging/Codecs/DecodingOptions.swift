@@ -30,10 +30,10 @@ public struct DecodingOptions: Sendable {
     /// Larger files are rejected before they are read. 512 MiB by default.
     public var maximumByteCount: Int
 
-    /// The size in pixels that the image will be resized to. A JPEG or WebP file is then decoded at 1/2, 1/4 or 1/8 of
-    /// its size, if both sides keep at least 1.5 times as many pixels, and of a HEIC or AVIF file a thumbnail of its
-    /// shape is read if that has as many. The inverse DCT of fewer coefficients of a JPEG file costs a fraction of a
-    /// full decode.
+    /// The size in pixels that the upright image will be resized to. A JPEG or WebP file is then decoded at 1/2, 1/4 or
+    /// 1/8 of its size, if both sides keep at least 1.5 times as many pixels, and of a HEIC or AVIF file a thumbnail of
+    /// its shape is read if that has as many, and alpha where the image has it. The inverse DCT of fewer coefficients
+    /// of a JPEG file costs a fraction of a full decode.
     public var neededSize: (width: Int, height: Int)?
 
     /// The long side in pixels that the image will be scaled to with its proportions kept, as for a thumbnail. The file
@@ -74,8 +74,14 @@ public struct DecodingOptions: Sendable {
     }
 
     /// The eighths to decode at. Powers of two alone: libjpeg-turbo has SIMD code for those.
-    func eighths(width: Int, height: Int) -> UInt32 {
+    ///
+    /// - Parameters:
+    ///   - width: of the image as it is stored, like the height.
+    ///   - orientation: EXIF's, 1...8.
+    func eighths(width: Int, height: Int, orientation: UInt16) -> UInt32 {
         guard neededSize != nil || neededLongSide != nil else { return 8 }
+        let isTurned = ImageOrientation(exif: orientation).swapsAxes
+        let (width, height) = isTurned ? (height, width) : (width, height)
         // No side of an image is as long as the largest integers, whose multiples would overflow.
         func isEnough(_ side: Int, for needed: Int, at eighths: Int) -> Bool {
             needed <= side && side * eighths / 8 * 2 >= needed * 3

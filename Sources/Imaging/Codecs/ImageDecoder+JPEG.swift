@@ -9,7 +9,7 @@ extension ImageDecoder {
         // Of the full size, whatever the scale: its scans are read as a whole.
         try checkSize(header, options: options)
         let full = (width: Int(header.width), height: Int(header.height))
-        let eighths = options.eighths(width: Int(header.width), height: Int(header.height))
+        let eighths = options.eighths(width: full.width, height: full.height, orientation: header.orientation)
         if eighths != 8 { try check { lk_jpeg_scaled_header(base, bytes.count, eighths, &header, $0) } }
         let scans = UInt32(clamping: options.maximumScanCount)
         let colors = JPEGProfile.colors(of: bytes)

@@ -34,7 +34,8 @@ extension ImageDecoder {
             _ header: lk_image_header, of stream: UnsafeRawBufferPointer, file: WebPFile, options: DecodingOptions
         ) throws(ImageError.Reason) -> PixelBuffer {
             let full = (width: Int(header.width), height: Int(header.height))
-            let eighths = Int(options.eighths(width: full.width, height: full.height))
+            let eighths = Int(
+                options.eighths(width: full.width, height: full.height, orientation: header.orientation))
             var header = header
             header.width = UInt32((full.width * eighths + 7) / 8)
             header.height = UInt32((full.height * eighths + 7) / 8)

@@ -35,8 +35,13 @@ struct PNGChunks {
         }
         if let range = data["iCCP"] { return profile(range) }
         if data["sRGB"] != nil { return .unspecified }
-        guard let range = data["gAMA"], range.count == 4, number(range.lowerBound) > 0 else { return .unspecified }
-        return .gamma(100_000 / Double(number(range.lowerBound)), primaries)
+        guard let range = data["gAMA"], range.count == 4 else { return .unspecified }
+        let gamma = number(range.lowerBound)
+        // The range of libpng (png_colorspace_set_gamma).
+        guard (16...625_000_000).contains(gamma) else {
+            return .broken("its gamma is ignored: \(gamma) is not in 16...625000000")
+        }
+        return .gamma(100_000 / Double(gamma), primaries)
     }
 
     private var primaries: ColorPrimaries? {

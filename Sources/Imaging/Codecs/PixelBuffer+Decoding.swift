@@ -47,19 +47,55 @@ package enum ImageFile {
 
     package static func read(path: String, limit: Int) throws(ImageError) -> Data {
         var status = stat()
-        guard stat(path, &status) == 0 else {
-            throw ImageError(source: path, reason: .unreadable(String(cString: strerror(errno))))
+        // Before it is opened: opening a pipe would disturb its writer.
+        guard stat(path, &status) == 0 else { throw unreadable(path) }
+        try check(status, path: path, limit: limit)
+        // Should a pipe have taken its place, it must not keep the caller waiting.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(path) }
+        defer { close(descriptor) }
+        return try read(descriptor, path: path, limit: limit)
+    }
+
+    /// Reads an open file, which need not be the one that the path named before.
+    ///
+    /// - Parameter path: for errors.
+    package static func read(_ descriptor: Int32, path: String, limit: Int) throws(ImageError) -> Data {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw unreadable(path) }
+        try check(status, path: path, limit: limit)
+        let size = Int(status.st_size)
+        // Some files of /proc have no size and would keep the caller waiting.
+        guard size > 0 else { return Data() }
+        guard let memory = malloc(size) else { throw ImageError(source: path, reason: .outOfMemory(bytes: size)) }
+        var count = 0
+        while count < size {
+            let part = Foundation.read(descriptor, memory + count, size - count)
+            if part < 0, errno == EINTR { continue }
+            guard part >= 0 else {
+                let error = unreadable(path)
+                free(memory)
+                throw error
+            }
+            if part == 0 { break }
+            count += part
         }
+        let data = Data(bytesNoCopy: memory, count: count, deallocator: .free)
+        // It may have grown.
+        guard fstat(descriptor, &status) == 0 else { throw unreadable(path) }
+        try check(status, path: path, limit: limit)
+        return data
+    }
+
+    private static func check(_ status: stat, path: String, limit: Int) throws(ImageError) {
         guard status.st_mode & S_IFMT == S_IFREG else { throw ImageError(source: path, reason: .notAFile) }
         guard Int(status.st_size) <= limit else {
             throw ImageError(source: path, reason: .fileTooLarge(bytes: Int(status.st_size), limit: limit))
         }
-        // Foundation 6.3 leaks a page whenever it reads an empty file.
-        guard status.st_size > 0 else { return Data() }
-        do {
-            return try Data(contentsOf: URL(fileURLWithPath: path))
-        } catch {
-            throw ImageError(source: path, reason: .unreadable(String(cString: strerror(errno))))
-        }
+    }
+
+    /// With the system's message for what has just failed.
+    private static func unreadable(_ path: String) -> ImageError {
+        ImageError(source: path, reason: .unreadable(String(cString: strerror(errno))))
     }
 }

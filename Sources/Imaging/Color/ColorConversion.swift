@@ -33,11 +33,12 @@ enum ColorConversion {
             guard let primaries = ColorPrimaries(codePoint: primaries == 2 ? 1 : primaries) else {
                 throw Ignored(note: "its color primaries \(primaries) are not supported; its colors are taken for sRGB")
             }
-            self = Self.converting(curve, primaries, for: model)
+            self = try Self.converting(curve, primaries, for: model)
         case .gamma(let exponent, let primaries):
             // What most writers of sRGB pixels put into their files.
             let curve = abs(exponent - 2.2) < 0.005 ? ToneCurve.sRGB : .gamma(exponent)
-            self = Self.converting(curve, primaries ?? .bt709, for: model)
+            guard !curve.isFlat else { throw Ignored(note: "its gamma is ignored: its curve hardly rises") }
+            self = try Self.converting(curve, primaries ?? .bt709, for: model)
         case .profile(let bytes):
             do throws(ICCProfile.Problem) { self = try Self.converting(profile: bytes, for: model) } catch {
                 throw Ignored(note: "its color profile is ignored: \(error.words)")
@@ -47,12 +48,12 @@ enum ColorConversion {
 
     private static func converting(
         _ curve: ToneCurve, _ primaries: ColorPrimaries, for model: ICCProfile.ColorModel
-    ) -> ColorConversion {
+    ) throws(Ignored) -> ColorConversion {
         if model == .gray { return gray(curve) }
-        guard let matrix = ColorMatrix(primaries: primaries),
-            let conversion = MatrixConversion(curves: [curve, curve, curve], toXYZ: matrix)
-        else { return .none }
-        return .matrix(conversion)
+        guard let matrix = ColorMatrix(primaries: primaries) else {
+            throw Ignored(note: "its gamma is ignored: its primaries do not span a plane")
+        }
+        return MatrixConversion(curves: [curve, curve, curve], toXYZ: matrix).map { .matrix($0) } ?? .none
     }
 
     private static func converting(

@@ -44,7 +44,8 @@ struct ColorMatrix: Equatable {
         let adapted = ColorMatrix(
             rows: (0..<3).map { row in Self.cones.rows[row].map { $0 * to[row] / from[row] } })
         self = Self.conesInverse * adapted * toXYZ
-        guard rows.joined().allSatisfy(\.isFinite) else { return nil }
+        // With a white on a side of their triangle, a primary adds nothing.
+        guard rows.joined().allSatisfy(\.isFinite), self.inverse != nil else { return nil }
     }
 
     static func * (a: ColorMatrix, b: ColorMatrix) -> ColorMatrix {

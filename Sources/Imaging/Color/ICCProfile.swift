@@ -72,8 +72,14 @@ struct ICCProfile {
         return (0..<3).map { fixed(start + 8 + 4 * $0) }
     }
 
-    /// `curveType` and `parametricCurveType`.
     private func curve(_ name: StaticString) throws(Problem) -> ToneCurve {
+        let curve = try storedCurve(name)
+        guard !curve.isFlat else { throw Problem(words: "its \(name) hardly rises") }
+        return curve
+    }
+
+    /// `curveType` and `parametricCurveType`.
+    private func storedCurve(_ name: StaticString) throws(Problem) -> ToneCurve {
         let range = try tag(name, atLeast: 12)
         let start = range.lowerBound
         switch Self.number(bytes, start) {

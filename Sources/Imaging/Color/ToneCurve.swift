@@ -33,6 +33,13 @@ enum ToneCurve: Equatable {
         return 1.055 * pow(min(1, linear), 1 / 2.4) - 0.055
     }
 
+    /// Whether the tones between black and white become nearly one, as with an exponent next to zero.
+    var isFlat: Bool {
+        // Not from black to white, which such an exponent keeps apart.
+        let (dark, light) = (Self.encodedSRGB(linear(1.0 / 16)), Self.encodedSRGB(linear(15.0 / 16)))
+        return light - dark <= 0.1
+    }
+
     /// Whether bytes keep their value, to one step, in sRGB.
     var isNearSRGB: Bool {
         self == .sRGB
