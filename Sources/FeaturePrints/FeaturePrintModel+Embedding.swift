@@ -45,11 +45,13 @@ extension FeaturePrintModel {
         _ crops: [ImageCrop], threads: Int? = nil, timings: StageTimings? = nil, cancellation: Cancellation
     ) throws -> [CropPrint] {
         let threads = threadCount(threads ?? availableThreadCount)
-        // Few images: all threads work on one batch. Many: each thread has batches of its own.
-        let size = crops.count < 2 * threads ? max(crops.count, 1) : network.preferredBatchSize
+        // Few images: all threads work on one batch, or on one after another if their maps are large. Many: each thread
+        // has batches of its own.
+        let areFew = crops.count < 2 * threads
+        let size = min(areFew ? max(crops.count, 1) : network.preferredBatchSize, network.largestBatch)
         let batches = stride(from: 0, to: crops.count, by: size).map { $0..<min($0 + size, crops.count) }
-        let threadsPerBatch = batches.count > 1 ? 1 : threads
-        let results = concurrentMap(batches.count, threads: threads) { index in
+        let threadsPerBatch = areFew || batches.count == 1 ? threads : 1
+        let results = concurrentMap(batches.count, threads: areFew ? 1 : threads) { index in
             Result {
                 try cancellation.check()
                 return try prints(of: crops[batches[index]], threads: threadsPerBatch, timings: timings)

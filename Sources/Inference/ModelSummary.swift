@@ -16,6 +16,8 @@ public struct ModelSummary: Sendable {
 
     /// The layers in the order in which they run.
     public let rows: [Row]
+    /// A bound of the work for one image, in multiply-adds, with that of layers that have none, such as pooling.
+    public let operationCount: Int
     /// The sum of all layers.
     public var parameters: Int { rows.reduce(0) { $0 + $1.parameters } }
     /// The sum of all layers, for one image.
@@ -34,6 +36,7 @@ extension Network {
                 ModelSummary.Row(
                     name: $0.name, kind: $0.summary, output: $0.outputShape.description,
                     parameters: $0.parameterCount, multiplyAdds: $0.multiplyAdds)
-            })
+            },
+            operationCount: operationCount)
     }
 }

@@ -88,4 +88,10 @@ extension LocalFeatures {
         guard let parsed else { return nil }
         self = parsed
     }
+
+    /// Reads stored features of a vocabulary; nil also if one of them has a word beyond it.
+    package init?(encoded data: Data, wordCount: Int) {
+        self.init(encoded: data)
+        guard words.allSatisfy({ $0 < wordCount }) else { return nil }
+    }
 }

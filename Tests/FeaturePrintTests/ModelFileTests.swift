@@ -1,3 +1,4 @@
+import DefaultModel
 import FeaturePrints
 import Foundation
 import Imaging
@@ -74,6 +75,40 @@ struct ModelFileTests {
         #expect(try FeaturePrintModel(builder.data, named: "c").usesLocalFeatures)
     }
 
+    /// Average pooling over a million pixels, for each of a million.
+    @Test func workWithoutMultiplyAddsCounts() throws {
+        var builder = SafeTensorsBuilder()
+        builder.metadata["lookalike.graph"] = """
+            {"version":1,"name":"slow","input":{"width":1024,"height":1024,"mean":[0,0,0],"std":[1,1,1]},"nodes":[
+            {"name":"m","op":"map","input":"image"},
+            {"name":"p","op":"average_pool","input":"m","kernel":1023,"stride":1,"padding":511,"dilation":1,\
+            "counts_padding":false,"rounds_up":false},
+            {"name":"g","op":"generalized_mean","input":"p","power":1,"epsilon":1e-6},
+            {"name":"n","op":"l2_normalize","input":"g"}]}
+            """
+        let slow = try FeaturePrintModel(builder.data, named: "slow").summary
+        #expect(slow.multiplyAdds == 3 && slow.operationCount > 16 * 1024 * 1024 * 1023 * 1023)
+        let plain = try FeaturePrintModel.default().summary
+        #expect(plain.operationCount > plain.multiplyAdds && plain.operationCount < 2 * plain.multiplyAdds)
+    }
+
+    /// A dilated kernel has two taps, but an int8 depthwise convolution widens all rows between them.
+    @Test func memoryThatIsWrittenBetweenTapsCounts() throws {
+        func operationCount(dilation: Int) throws -> Int {
+            var builder = SafeTensorsBuilder.tiny()
+            builder.add("d.weight", [Float](repeating: 1, count: 2 * 2), shape: [2, 1, 2, 1])
+            builder.metadata["lookalike.activation_ranges"] = "{\"c\":1,\"d\":1}"
+            let layer =
+                #"{"name":"d","op":"convolution","input":"c","weight":"d.weight","bias":"c.bias","outputs":2,"#
+                + #""kernel":[2,1],"stride":1,"padding":0,"dilation":[\#(dilation),1],"groups":2},"#
+            Self.edit("\"width\":4,\"height\":4", "\"width\":1024,\"height\":1024")(&builder)
+            Self.edit("{\"name\":\"p\"", layer + "\n{\"name\":\"p\"")(&builder)
+            Self.edit("\"input\":\"c\",\"power\"", "\"input\":\"d\",\"power\"")(&builder)
+            return try FeaturePrintModel(builder.data, named: "d", precision: .int8).summary.operationCount
+        }
+        #expect(try operationCount(dilation: 512) > 2 * operationCount(dilation: 1))
+    }
+
     struct Damage: Sendable, CustomStringConvertible {
         let description: String
         /// In the error's words.
@@ -131,6 +166,11 @@ struct ModelFileTests {
             "a kernel larger than the image", says: "larger than its input", apply: edit("\"kernel\":1", "\"kernel\":9")
         ),
         Damage("a power of zero", says: "power 0", apply: edit("\"power\":1", "\"power\":0")),
+        Damage("a power that only some kernels compute", says: "power 9", apply: edit("\"power\":1", "\"power\":9")),
+        Damage("a power near zero", says: "power 0.01", apply: edit("\"power\":1", "\"power\":0.01")),
+        Damage(
+            "an epsilon beyond all values", says: "at most 8192",
+            apply: edit("\"epsilon\":1e-6", "\"epsilon\":1e10")),
         Damage("an input without pixels", says: "0×4", apply: edit("\"width\":4", "\"width\":0")),
         Damage("an input beyond all bounds", says: "outside", apply: edit("\"width\":4", "\"width\":4000000000000")),
         Damage("a layer of 69 GB", says: "1024×4096×4096, needs 68719476736 bytes of memory, more than the limit") {
@@ -146,6 +186,27 @@ struct ModelFileTests {
             $0.add("l.weight", [Float](repeating: 0, count: 2 * 17), shape: [2, 17])
             Self.edit("\"width\":4,\"height\":4", "\"width\":4096,\"height\":4096")(&$0)
             Self.edit("\"outputs\":2,\"kernel\":1,\"stride\":1", "\"outputs\":17,\"kernel\":1,\"stride\":2")(&$0)
+        },
+        Damage("convolutions that share a tensor", says: "bytes of memory, more than the limit of 4294967296") {
+            $0.add("s.weight", [Float](repeating: 0, count: 3 * 256), shape: [256, 3, 1, 1])
+            $0.add("r.weight", [Float](repeating: 0, count: 9 << 16), shape: [256, 256, 3, 3])
+            $0.add("r.bias", [Float](repeating: 0, count: 256), shape: [256])
+            let layers = (0..<500).map {
+                #"{"name":"r\#($0 + 1)","op":"convolution","input":"r\#($0)","weight":"r.weight","bias":"r.bias","#
+                    + #""outputs":256,"kernel":3,"stride":1,"padding":1},"#
+            }
+            let stem =
+                #"{"name":"r0","op":"convolution","input":"image","weight":"s.weight","bias":"r.bias","#
+                + #""outputs":256,"kernel":1,"stride":1,"padding":0},"#
+            Self.edit("\"width\":4,\"height\":4", "\"width\":16,\"height\":16")(&$0)
+            Self.edit("\"nodes\":[", "\"nodes\":[" + stem + layers.joined())(&$0)
+        },
+        Damage("constants that share a tensor", says: "bytes of memory, more than the limit of 4294967296") {
+            $0.add("t", [Float](repeating: 0, count: 1 << 19), shape: [1, 1 << 19])
+            let layers = (0..<2_100).map {
+                #"{"name":"t\#($0)","op":"constant","input":"image","tensor":"t","shape":[1,524288]},"#
+            }
+            Self.edit("\"nodes\":[", "\"nodes\":[" + layers.joined())(&$0)
         },
         Damage("a deviation of zero", says: "deviations", apply: edit("[1,1,1]", "[1,0,1]")),
         Damage("a residual of another shape", says: "adds", apply: edit("\"relu\":true", "\"residual\":\"image\"")),

@@ -33,4 +33,15 @@ struct GeneralizedMeanKernelTests {
             }
         }
     }
+
+    /// The largest power that a network may have, of the smallest and of the largest values that it is meant for.
+    @Test(arguments: [Float(0x1p-15), 8192]) func theLimitsAreNotClamped(value: Float) {
+        let block = Int(LK_CHANNEL_BLOCK)
+        let pixels = [Float](repeating: value, count: 64 * 64 * block)
+        for simd in SIMDTarget.available {
+            var means = [Float](repeating: .nan, count: block)
+            simd.table.generalized_mean(pixels, 64 * block, 64, 64, 8, 0x1p-15, &means)
+            for mean in means { #expect(abs(mean / value - 1) < 2e-5, "\(simd.name): \(mean), not \(value)") }
+        }
+    }
 }

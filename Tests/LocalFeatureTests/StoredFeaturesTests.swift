@@ -38,6 +38,16 @@ struct StoredFeaturesTests {
         #expect(LocalFeatures(encoded: features.encoded) == features)
     }
 
+    @Test func wordsBeyondTheVocabularyAreRefused() throws {
+        var stored = StoredFeatures(try FeatureFixture.extractor().features(of: FeatureFixture.image))
+        stored.words[stored.words.count - 1] = 1000
+        let largest = Int(try #require(stored.words.max()))
+        #expect(LocalFeatures(encoded: stored.data, wordCount: largest + 1)?.words == stored.words)
+        #expect(LocalFeatures(encoded: stored.data, wordCount: largest) == nil)
+        #expect(LocalFeatures(encoded: stored.data, wordCount: 0) == nil)
+        #expect(LocalFeatures(encoded: stored.data.dropLast(), wordCount: largest + 1) == nil)
+    }
+
     @Test func otherBytesAreRefused() throws {
         let data = try FeatureFixture.extractor().features(of: FeatureFixture.image).encoded
         for count in [0, 1, 7, 8, 9, 47, 48, data.count - 40, data.count - 1] {

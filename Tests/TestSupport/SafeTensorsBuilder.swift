@@ -1,25 +1,27 @@
 import Foundation
 
 /// Puts model files together piece by piece, so that tests can put them together wrongly.
-struct SafeTensorsBuilder {
-    var metadata: [String: String] = [:]
-    var entries: [String: [String: Any]] = [:]
-    var blob = Data()
+public struct SafeTensorsBuilder {
+    public var metadata: [String: String] = [:]
+    public var entries: [String: [String: Any]] = [:]
+    public var blob = Data()
 
-    mutating func add(_ name: String, _ values: [Float], shape: [Int]) {
+    public init() {}
+
+    public mutating func add(_ name: String, _ values: [Float], shape: [Int]) {
         let start = blob.count
         for value in values { withUnsafeBytes(of: value.bitPattern.littleEndian) { blob.append(contentsOf: $0) } }
         entries[name] = ["dtype": "F32", "shape": shape, "data_offsets": [start, blob.count]]
     }
 
     /// Bit patterns of IEEE 754 binary16.
-    mutating func addHalves(_ name: String, _ patterns: [UInt16], shape: [Int]) {
+    public mutating func addHalves(_ name: String, _ patterns: [UInt16], shape: [Int]) {
         let start = blob.count
         for pattern in patterns { withUnsafeBytes(of: pattern.littleEndian) { blob.append(contentsOf: $0) } }
         entries[name] = ["dtype": "F16", "shape": shape, "data_offsets": [start, blob.count]]
     }
 
-    var data: Data {
+    public var data: Data {
         var header: [String: Any] = entries
         header["__metadata__"] = metadata
         let json = try! JSONSerialization.data(withJSONObject: header)
@@ -29,7 +31,7 @@ struct SafeTensorsBuilder {
     }
 
     /// A network of one convolution, pooling and a projection, small enough to be worked out by hand.
-    static func tiny() -> SafeTensorsBuilder {
+    public static func tiny() -> SafeTensorsBuilder {
         var builder = SafeTensorsBuilder()
         builder.add("c.weight", [1, 0, 0, 0, 1, 0], shape: [2, 3, 1, 1])
         builder.add("c.bias", [0, 0], shape: [2])

@@ -48,7 +48,7 @@ enum CatalogDamage: Sendable {
     private static func adoptModel(in folder: URL) {
         let file = folder.appendingPathComponent("model.safetensors")
         // A pass of a larger one would take longer than the time limit.
-        guard let model = try? FeaturePrintModel(contentsOf: file), model.summary.multiplyAdds < 100_000_000,
+        guard let model = try? FeaturePrintModel(contentsOf: file), model.summary.operationCount < 100_000_000,
             let queue = try? DatabaseQueue(path: folder.appendingPathComponent("catalog.sqlite").path)
         else { return }
         try? queue.write { db in

@@ -3,7 +3,7 @@ import Lookalike
 /// Embeds a small image and what a network finds in it, unless the network is so large that the pass would take longer
 /// than the time limit.
 public func embedImage(with model: FeaturePrintModel) {
-    guard model.summary.multiplyAdds < 100_000_000,
+    guard model.summary.operationCount < 100_000_000,
         let image = try? PixelBuffer([UInt8](repeating: 90, count: 12 * 9 * 3), width: 12, height: 9, format: .rgb8)
     else { return }
     // A network may make vectors that are none.

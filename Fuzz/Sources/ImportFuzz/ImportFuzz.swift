@@ -20,7 +20,7 @@ public func fuzzImports(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
     else { return 0 }
     embedImage(with: model)
     // A calibration runs the network for each of its tensors.
-    guard kind == .calibrated, model.summary.multiplyAdds < 1_000_000,
+    guard kind == .calibrated, model.summary.operationCount < 10_000_000,
         let calibration = try? Calibration(of: network, images: [patternImage(seed: 1), patternImage(seed: 2)])
     else { return 0 }
     if let model = try? FeaturePrintModel(calibration.modelFile, named: "fuzz") { embedImage(with: model) }

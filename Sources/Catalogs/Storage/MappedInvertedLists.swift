@@ -61,7 +61,7 @@ final class MappedInvertedLists: DerivedFile {
             case .blob(let data):
                 changed.append(Int32(keys.count))
                 // Damaged features do not keep the catalog from opening; `Catalog.verify()` reports them.
-                builder.count(LocalFeatures(encoded: data))
+                builder.count(LocalFeatures(encoded: data, wordCount: source.wordCount))
             }
             keys.append(key)
         }
@@ -69,7 +69,9 @@ final class MappedInvertedLists: DerivedFile {
         var index = 0
         try entities.forEach(db) { _, origin in
             guard case .blob(let data) = origin else { return }
-            if let features = LocalFeatures(encoded: data) { builder.place(features, image: index) }
+            if let features = LocalFeatures(encoded: data, wordCount: source.wordCount) {
+                builder.place(features, image: index)
+            }
             index += 1
         }
         let merged = InvertedListsMerge(

@@ -14,6 +14,7 @@ struct CornerVotesLayer: Layer {
     let inputs: [String]
     let outputShape = TensorShape.vector(length: 2 * corners)
     private let stride: Int
+    private let inputCount: Int
 
     init(stride: Int, _ description: LayerDescription) throws(ModelError.Reason) {
         guard case .map(3 * Self.corners, _, _) = description.input else {
@@ -22,11 +23,14 @@ struct CornerVotesLayer: Layer {
         }
         name = description.node.name
         inputs = [description.node.input]
+        inputCount = description.input.elementCount
         self.stride = try description.checked(stride, "stride", in: 1...1024)
     }
 
     var parameterCount: Int { 0 }
     var multiplyAdds: Int { 0 }
+    /// Twice: for the largest logit, and for the sums.
+    var operationCount: Int { TensorShape.operationCount(ofElements: 2 * inputCount) }
     var summary: String { "votes for corners, stride \(stride)" }
 
     func run(

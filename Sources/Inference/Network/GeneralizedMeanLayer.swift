@@ -4,12 +4,22 @@ import Compute
 /// Generalized-mean pooling: per channel, the `power`th root of the mean of the values' `power`th powers.
 ///
 /// Radenović, Tolias, Chum: "Fine-tuning CNN Image Retrieval with No Human Annotation" (TPAMI 2018).
+///
+/// The kernels of SIMD targets clamp powers and their sums to 2⁻¹²⁶...2¹²⁷ (`exponential.h`), and the portable ones do
+/// not. Within the limits below they agree for values up to 2¹³; values below 2^(−126/power), at most 2⁻¹⁵, may count
+/// as that.
 struct GeneralizedMeanLayer: Layer {
     let name: String
     let inputs: [String]
     let outputShape: TensorShape
     private let power: Float
     private let epsilon: Float
+    private let inputCount: Int
+
+    /// A map has at most 2²³ pixels, so that the sum of 2¹³ to this power is at most 2¹²⁷. Below 1/8, the root would
+    /// multiply rounding errors by more than eight.
+    private static let powers: ClosedRange<Float> = 0.125...8
+    private static let epsilons: ClosedRange<Float> = Float.leastNormalMagnitude...8192
 
     init(power: Float, epsilon: Float, _ description: LayerDescription) throws(ModelError.Reason) {
         guard case .map(let channels, let width, let height) = description.input else {
@@ -21,13 +31,18 @@ struct GeneralizedMeanLayer: Layer {
         scratchCount = description.quantization?.input == nil ? 0 : width * height * TensorShape.channelBlock
         self.power = power
         self.epsilon = epsilon
-        guard power.isFinite, power > 0, epsilon.isFinite, epsilon > 0 else {
-            throw description.problem("has power \(power) and epsilon \(epsilon); both must be positive")
+        inputCount = description.input.elementCount
+        guard Self.powers.contains(power), Self.epsilons.contains(epsilon) else {
+            throw description.problem(
+                "has power \(power) and epsilon \(epsilon): the power must be in "
+                    + "\(Self.powers.lowerBound)…\(Self.powers.upperBound), and epsilon positive and at most "
+                    + "\(Self.epsilons.upperBound)")
         }
     }
 
     var parameterCount: Int { 1 }
     var multiplyAdds: Int { 0 }
+    var operationCount: Int { TensorShape.operationCount(ofElements: 2 * (scratchCount + inputCount)) }
     /// The pixels of a block, for an input in int8.
     let scratchCount: Int
     var summary: String { "generalized mean, power \(power)" }

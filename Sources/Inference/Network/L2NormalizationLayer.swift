@@ -18,6 +18,7 @@ struct L2NormalizationLayer: Layer {
 
     var parameterCount: Int { 0 }
     var multiplyAdds: Int { outputShape.channels }
+    var operationCount: Int { TensorShape.operationCount(ofElements: 2 * outputShape.elementCount) }
     var summary: String { "L2 normalization" }
 
     func run(

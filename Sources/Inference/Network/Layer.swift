@@ -16,6 +16,11 @@ protocol Layer: Sendable {
     var parameterCount: Int { get }
     /// Multiply-adds for one image.
     var multiplyAdds: Int { get }
+    /// The work for one image: multiply-adds in whole blocks of channels, and what else is read or computed in terms of
+    /// them; see ``TensorShape/operationCount(ofElements:)``. A bound of the time, so no layer goes without.
+    var operationCount: Int { get }
+    /// Bytes of tables that the layer keeps besides weights and constants.
+    var tableBytes: Int { get }
     /// For display: "convolution 3×3, stride 2, ReLU".
     var summary: String { get }
     /// The number of independent parts of the work for one image.
@@ -35,6 +40,7 @@ extension Layer {
     var constant: AlignedFloats? { nil }
     var parameterCount: Int { 0 }
     var multiplyAdds: Int { 0 }
+    var tableBytes: Int { 0 }
     var parts: Int { 1 }
     var scratchCount: Int { 0 }
 }

@@ -53,6 +53,9 @@ struct LinearLayer: Layer {
 
     var parameterCount: Int { outputs * (inputLength + 1) }
     var multiplyAdds: Int { rows * outputs * inputLength }
+    var operationCount: Int {
+        rows * kernel.packedCount + TensorShape.operationCount(ofElements: outputShape.elementCount)
+    }
     var summary: String { (rows == 1 ? "linear" : "linear, \(rows) rows") + (quantized == nil ? "" : ", int8") }
     var parts: Int {
         quantized?.parts ?? (rows == 1 ? 1 : (kernel.blocks + Self.blocksPerPart - 1) / Self.blocksPerPart)

@@ -18,6 +18,8 @@ package struct Network: Sendable {
     /// a batch should have no more elements than the network has weights. Against batches of 8, that is 1.1 and 1.15
     /// times as fast with MobileNetV3 and EfficientNet-B0 (2.5 GHz Xeon, one thread).
     package let preferredBatchSize: Int
+    /// The work of a pass over one image: that of the layers, and the borders of maps, which are cleared.
+    let operationCount: Int
 
     /// A layer with the places of its tensors, so that a pass needs no dictionary lookups.
     private struct Step: Sendable {
@@ -43,6 +45,10 @@ package struct Network: Sendable {
     /// The most bytes that a pass over one image may need. The default network needs a few MB.
     private static let largestPass = 512 << 20
 
+    /// The most bytes that the layers may keep for weights, packed, for constants and for tables: those of a billion
+    /// parameters in float32. The default network needs a hundred MB at most.
+    private static let mostKept = 4 << 30
+
     package init(graph: NetworkGraph, file: SafeTensorsFile, quantization: Quantization?) throws(ModelError.Reason) {
         let input = graph.input
         guard (1...Self.largestSide).contains(input.width), (1...Self.largestSide).contains(input.height) else {
@@ -57,6 +63,8 @@ package struct Network: Sendable {
         guard graph.nodes.count <= Self.mostLayers else {
             throw .unusableGraph("it has \(graph.nodes.count) layers; at most \(Self.mostLayers) can be planned")
         }
+        var kept = 0
+        for node in graph.nodes { try Self.keep(node.weightBytes(in: file), of: node.name, total: &kept) }
         for node in graph.nodes {
             func shape(_ name: String) throws(ModelError.Reason) -> TensorShape {
                 guard let shape = shapes[name] else {
@@ -74,6 +82,7 @@ package struct Network: Sendable {
             try Self.checkMemory(
                 TensorLayout(shape: layer.outputShape, border: 0).count + layer.scratchCount,
                 of: "the output of layer “\(node.name)”, \(layer.outputShape.description),")
+            try Self.keep(layer.tableBytes, of: node.name, total: &kept)
             shapes[node.name] = layer.outputShape
             layers.append(layer)
         }
@@ -118,6 +127,11 @@ package struct Network: Sendable {
         outputDimension = length
         let parameters = layers.reduce(0) { $0 + $1.parameterCount }
         let elements = layers.reduce(0) { $0 + ($1.constant == nil ? $1.outputShape.elementCount : 0) }
+        operationCount = (layers.map(\.operationCount) + plan.layouts.values.map(\.borderOperationCount))
+            .reduce(0) { total, count in
+                let (sum, isTooLarge) = total.addingReportingOverflow(count)
+                return isTooLarge ? .max : sum
+            }
         preferredBatchSize = max(1, min(parameters / max(elements, 1), Self.largestPreferredBatch))
     }
 
@@ -129,8 +143,22 @@ package struct Network: Sendable {
         }
     }
 
+    /// Refuses a network before its layers together keep memory that no computer has.
+    private static func keep(_ bytes: Int, of name: String, total: inout Int) throws(ModelError.Reason) {
+        let (sum, overflow) = total.addingReportingOverflow(bytes)
+        guard !overflow, sum <= mostKept else {
+            throw .unusableGraph(
+                "the weights, constants and tables of layer “\(name)” and those before it need \(sum) bytes of memory, "
+                    + "more than the limit of \(mostKept)")
+        }
+        total = sum
+    }
+
     /// Whether the network localizes the object in an image.
     package var localizesObjects: Bool { cornersPlace != nil }
+
+    /// The most images of a batch whose maps need no more memory than a pass over one image may; at least one.
+    package var largestBatch: Int { max(1, Self.largestPass / (max(1, plan.count) * MemoryLayout<Float>.stride)) }
 
     package var inputLayout: TensorLayout { imageLayout }
 

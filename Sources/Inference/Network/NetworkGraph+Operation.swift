@@ -7,7 +7,8 @@ extension NetworkGraph {
     public enum Operation: Sendable, Equatable {
         /// A convolution, with its residual and its activation.
         case convolution(Convolution)
-        /// Pooling: the `power`th root of the mean of `power`th powers, per channel.
+        /// Pooling: the `power`th root of the mean of `power`th powers, per channel. `power` is in 1/8...8, and
+        /// `epsilon` at most 8192.
         case generalizedMean(power: Float, epsilon: Float)
         /// A fully connected layer, on the last axis.
         case linear(Linear)

@@ -54,6 +54,13 @@ package struct TensorLayout: Sendable {
     /// The offset of pixel (0, 0) in a block.
     package var origin: Int { border * rowStride + border * pixelStride }
 
+    /// The work of ``clearBorder(_:zero:)``.
+    var borderOperationCount: Int {
+        guard border > 0 else { return 0 }
+        return TensorShape.operationCount(
+            ofElements: blocks * (blockStride - shape.width * shape.height * pixelStride))
+    }
+
     /// Writes the zeros around the image; the memory may have held another tensor.
     ///
     /// - Parameter zero: what stands for 0.

@@ -12,6 +12,10 @@ enum TensorShape: Sendable, Equatable {
 
     static let channelBlock = Int(LK_CHANNEL_BLOCK)
 
+    /// The work of reading or computing so many elements, in multiply-adds: those are computed sixteen at a time, and
+    /// elements perhaps one at a time.
+    static func operationCount(ofElements count: Int) -> Int { count * channelBlock }
+
     var channels: Int {
         switch self {
         case .image: 3

@@ -20,5 +20,7 @@ package final class Workspace: @unchecked Sendable {
         pass = threads > 1 ? ForwardPass(parts: parts) : nil
     }
 
+    package var byteCount: Int { (memory.count + scratchMemory.count) * MemoryLayout<Float>.stride }
+
     func scratch(_ thread: Int) -> UnsafeMutablePointer<Float> { scratchMemory.pointer + thread * scratchCount }
 }

@@ -22,6 +22,8 @@ public struct InvertedListsBuilder {
     }
 
     /// Counts the features of the next image; nil for an image without features.
+    ///
+    /// - Precondition: the builder's model has their words.
     public mutating func count(_ features: LocalFeatures?) {
         featureCounts.append(UInt16(features?.count ?? 0))
         for word in features?.words ?? [] { offsets[Int(word) + 1] += 1 }

@@ -36,6 +36,7 @@ struct ConcatenationLayer: Layer {
         pieces = extents.map { $0[axis...].reduce(1, *) }
     }
 
+    var operationCount: Int { TensorShape.operationCount(ofElements: 2 * outputShape.elementCount) }
     var summary: String { "\(inputs.count) joined" }
 
     func run(

@@ -16,6 +16,8 @@ struct ConstantLayer: Layer {
     }
 
     var parameterCount: Int { outputShape.elementCount }
+    /// Nothing is computed.
+    var operationCount: Int { 0 }
     var summary: String { "constant" }
 
     func run(

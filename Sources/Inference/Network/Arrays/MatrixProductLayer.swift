@@ -35,6 +35,13 @@ struct MatrixProductLayer: Layer {
     }
 
     var multiplyAdds: Int { pairs.count * kernel.rows * kernel.depth * kernel.columns }
+    /// With the packing of the right sides.
+    var operationCount: Int {
+        pairs.count * (kernel.rows * kernel.packedCount + TensorShape.operationCount(ofElements: kernel.packedCount))
+    }
+    var tableBytes: Int {
+        pairs.count * MemoryLayout<(left: Int, right: Int)>.stride + zeros.count * MemoryLayout<Float>.stride
+    }
     var summary: String { "matrix product with \(inputs[1])" }
     var parts: Int { pairs.count }
     var scratchCount: Int { kernel.packedCount + kernel.scratchCount }

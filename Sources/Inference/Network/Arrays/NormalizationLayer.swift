@@ -67,6 +67,8 @@ struct NormalizationLayer: Layer {
     }
 
     var parameterCount: Int { 2 * weights.count }
+    /// The mean, the variance and the result each read the input.
+    var operationCount: Int { TensorShape.operationCount(ofElements: 4 * outputShape.elementCount) }
     var summary: String { "normalization" }
 
     var parts: Int {

@@ -54,6 +54,8 @@ struct PaddingLayer: Layer {
         return place < extent ? place : period - place
     }
 
+    var operationCount: Int { TensorShape.operationCount(ofElements: 2 * (scratchCount + outputShape.elementCount)) }
+    var tableBytes: Int { sources.reduce(0) { $0 + $1.count } * MemoryLayout<Int>.stride }
     var summary: String { "padded" }
 
     func run(

@@ -49,6 +49,7 @@ struct RearrangementLayer: Layer {
         self.axes = axes.isEmpty ? [(1, 1)] : axes
     }
 
+    var operationCount: Int { TensorShape.operationCount(ofElements: 2 * (scratchCount + outputShape.elementCount)) }
     var summary: String { "rearranged" }
 
     func run(

@@ -35,6 +35,10 @@ struct ReductionLayer: Layer {
         self.reduced = reduced
     }
 
+    var operationCount: Int {
+        let count = (kept + reduced).reduce(1) { $0 * $1.count }
+        return TensorShape.operationCount(ofElements: 2 * (scratchCount + count))
+    }
     var summary: String { "\(function.rawValue) over \(reduced.map(\.count).reduce(1, *))" }
 
     func run(

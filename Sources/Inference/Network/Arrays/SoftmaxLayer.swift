@@ -25,6 +25,10 @@ struct SoftmaxLayer: Layer {
         scratchCount = description.input.rowMajorScratch
     }
 
+    /// The largest element, the difference to it, its exponential, their sum and the quotient.
+    var operationCount: Int {
+        TensorShape.operationCount(ofElements: 2 * scratchCount + 5 * outputShape.elementCount)
+    }
     var summary: String { "softmax of \(count)" }
     var parts: Int { scratchCount == 0 ? outer : 1 }
 

@@ -97,6 +97,20 @@ struct ConvolutionLayer: Layer {
         geometry.outputs * geometry.width * geometry.height * geometry.inputsPerGroup * geometry.taps
     }
 
+    /// Weights that whole blocks of channels have in vain are multiplied, too. What a method writes to its scratch
+    /// memory may outweigh the products: rows of the input between the taps of a dilated kernel, for example.
+    var operationCount: Int {
+        let inputs =
+            method is DepthwiseConvolution
+            ? 1
+            : GroupSpan.mostChannels(
+                groups: geometry.groups, inputsPerGroup: geometry.inputsPerGroup,
+                outputsPerGroup: geometry.outputsPerGroup)
+        let outputs = geometry.outputBlocks * TensorShape.channelBlock * geometry.width * geometry.height
+        return outputs * inputs * geometry.taps + parts * scratchCount
+            + TensorShape.operationCount(ofElements: outputShape.elementCount)
+    }
+
     var summary: String {
         (geometry.isDepthwise ? "depthwise convolution " : "convolution ") + geometry.kernel.description
             + (geometry.stride == 1

@@ -14,6 +14,17 @@ struct GroupSpan: Sendable {
         channels = end - firstBlock * block
     }
 
+    /// The most channels from there on, whole blocks of them.
+    ///
+    /// Sixteen outputs touch the most groups if the first of them is the last of its group, and the channels of these
+    /// groups may begin at the end of a block.
+    static func mostChannels(groups: Int, inputsPerGroup: Int, outputsPerGroup: Int) -> Int {
+        let block = TensorShape.channelBlock
+        let touched = min(groups, (block - 2) / outputsPerGroup + 2)
+        let before = groups == 1 ? 0 : block - 1
+        return (before + touched * inputsPerGroup + block - 1) / block * block
+    }
+
     /// The weights of a dense convolution of these inputs, [output][input][tap]: zero between different groups.
     ///
     /// - Parameter flat: those of the grouped convolution, [output][input in group][tap].

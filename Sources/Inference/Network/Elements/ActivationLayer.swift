@@ -16,6 +16,7 @@ struct ActivationLayer: Layer {
         self.activation = activation
     }
 
+    var operationCount: Int { TensorShape.operationCount(ofElements: 2 * outputShape.elementCount) }
     var summary: String { activation.kind.rawValue }
     var parts: Int { ElementParts.count(outputShape) }
 

@@ -36,6 +36,7 @@ struct CombinationLayer: Layer {
 
     var summary: String { "\(self.operator.rawValue) \(inputs[1])" }
     var multiplyAdds: Int { outputShape.elementCount }
+    var operationCount: Int { TensorShape.operationCount(ofElements: 3 * outputShape.elementCount) }
     var parts: Int { walk == nil ? ElementParts.count(outputShape) : 1 }
     /// Rows of a block of both sides and of the result, for tensors in int8.
     var scratchCount: Int { walk == nil ? 3 * rowsAtMost * rowCount : 0 }

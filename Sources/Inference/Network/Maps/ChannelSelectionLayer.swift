@@ -65,6 +65,8 @@ struct ChannelSelectionLayer: Layer {
         }
     }
 
+    var operationCount: Int { TensorShape.operationCount(ofElements: 2 * outputShape.elementCount) }
+    var tableBytes: Int { runs.reduce(0) { $0 + $1.count } * MemoryLayout<Run>.stride }
     var summary: String { "channels of \(inputs.count) \(inputs.count == 1 ? "map" : "maps")" }
     var parts: Int { runs.count }
 

@@ -18,6 +18,7 @@ struct MapLayer: Layer {
         outputShape = .map(channels: extents[1], width: extents[3], height: extents[2])
     }
 
+    var operationCount: Int { TensorShape.operationCount(ofElements: 2 * outputShape.elementCount) }
     var summary: String { "map" }
     var parts: Int { ElementParts.count(outputShape) }
 

@@ -42,6 +42,12 @@ struct PoolingLayer: Layer {
         (mean ? "mean of " : "largest of ") + pooling.kernel.description
             + (pooling.stride == 1 ? "" : ", stride \(pooling.stride.description)")
     }
+    /// A window's taps for each output, in whole blocks of channels.
+    var operationCount: Int {
+        let taps = pooling.kernel.height * pooling.kernel.width
+        return parts * TensorShape.channelBlock * outputShape.width * outputShape.height * taps
+            + TensorShape.operationCount(ofElements: outputShape.elementCount)
+    }
     var parts: Int { ElementParts.count(outputShape) }
 
     func run(

@@ -61,6 +61,9 @@ struct ResizingLayer: Layer {
         }
     }
 
+    /// Between four elements of the input.
+    var operationCount: Int { TensorShape.operationCount(ofElements: 5 * outputShape.elementCount) }
+    var tableBytes: Int { (rows.count + columns.count) * MemoryLayout<Tap>.stride }
     var summary: String { "resized, \(mode.rawValue)" }
     var parts: Int { ElementParts.count(outputShape) }
 
