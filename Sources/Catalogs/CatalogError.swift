@@ -77,7 +77,7 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case .unknownEntities(let ids):
             "\(folder): has no entity \(ids.map { "“\($0)”" }.joined(separator: ", "))"
         case .allImagesMissing(let count):
-            "\(folder): none of the images of its \(count) entities exists; nothing was removed. "
+            "\(folder): none of the images of \(count) entities exists; nothing was removed. "
                 + "Is their disk mounted? Use “--force” to remove them all"
         case .unknownAttribute(let name): "\(folder): none of its entities has an attribute “\(name)”"
         }

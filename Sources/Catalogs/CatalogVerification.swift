@@ -34,6 +34,9 @@ extension Catalog {
                     problems.append(error.message ?? "\(error)")
                 }
             }
+            if try !TextIndexVerification.isIntact(db) {
+                problems.append("the index of the entities’ text does not match them")
+            }
             // Derived files are made of what changed since a revision.
             let revision = try CatalogRevision.current(db)?.number ?? 0
             let misdated: SQLRequest<DatabaseValue> = """
@@ -83,7 +86,9 @@ extension Catalog {
                         problems.append("entity “\(id)”: its \(name) missing")
                         continue
                     }
-                    if table == "localFeatures", LocalFeatures(encoded: data) == nil {
+                    if table == "localFeatures",
+                        LocalFeatures(encoded: data, wordCount: lists?.store.source.wordCount ?? .max) == nil
+                    {
                         problems.append("entity “\(id)”: its local features cannot be read")
                     } else if Data.fromDatabaseValue(blob[2]) != Checksum.digest(of: data, id: id) {
                         problems.append("entity “\(id)”: its \(name) damaged or another entity’s")

@@ -95,8 +95,9 @@ struct CatalogCommand: AsyncParsableCommand {
         private func perform() throws {
             // The indexer would make a catalog that is not there.
             _ = try folder.open()
+            let unique = Set(ids.map { Data($0.utf8) })
             try folder.openIndexer().remove(ids)
-            print("\(ids.count) removed")
+            print("\(unique.count) removed")
         }
     }
 

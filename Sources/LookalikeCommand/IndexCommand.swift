@@ -37,10 +37,14 @@ struct IndexCommand: ParsableCommand {
 
     @OptionGroup var jobs: JobsOption
 
-    @Flag(help: "Remove entities whose image no longer exists.")
+    @Flag(
+        help: """
+            Remove entities whose image no longer exists, if it was in a folder of INPUT’s images or below one. Other \
+            images may be on a disk that is not mounted.
+            """)
     var prune = false
 
-    @Flag(help: "Let --prune remove everything, or go on although INPUT has no images.")
+    @Flag(help: "Let --prune remove every entity whose image no longer exists, even if that is all of them.")
     var force = false
 
     @Flag(
@@ -89,7 +93,18 @@ struct IndexCommand: ParsableCommand {
         for note in report.notes { StandardError.print("\(note)") }
         for problem in report.problems { StandardError.print("\(problem)") }
         IndexSummary(report, time: ContinuousClock.now - start).print()
-        let gone = prune ? try indexer.prune(evenIfAll: force) : []
+        var gone: [String] = []
+        if prune, force {
+            gone = try indexer.prune(evenIfAll: true)
+        } else if prune {
+            let (removed, keptCount) = try indexer.prune(besides: entries)
+            gone = removed
+            if keptCount > 0 {
+                StandardError.print(
+                    "note: \(keptCount) entities stay, whose images were in other folders and no longer exist; "
+                        + "--force removes them, too")
+            }
+        }
         print(
             "\(report.added) added, \(report.updated) updated, \(report.unchanged) unchanged"
                 + (prune ? ", \(gone.count) removed" : "")

@@ -124,6 +124,102 @@ struct CatalogIndexerTests {
         #expect(try await Catalog(at: fixture.catalog).verify().isEmpty)
     }
 
+    /// One image that its network gives no print ended the whole run, and none that followed was ever indexed.
+    @Test func anImageWithoutAPrintIsAProblem() throws {
+        var builder = SafeTensorsBuilder.tiny()
+        builder.metadata["lookalike.graph"] = builder.metadata["lookalike.graph"]?.replacing(
+            ",\n{\"name\":\"n\",\"op\":\"l2_normalize\",\"input\":\"l\"}", with: "")
+        let model = try FeaturePrintModel(builder.data, named: "red and green")
+        let colors: [[UInt8]] = [[255, 0, 0], [0, 0, 0], [0, 255, 0]]
+        let items = try colors.enumerated().map { index, color in
+            let pixels = [[UInt8]](repeating: color, count: 16).flatMap(\.self)
+            let image = try PixelBuffer(pixels, width: 4, height: 4, format: .rgb8)
+            return IndexItem(CatalogEntity(id: "e\(index)"), image: .pixels(image), origin: "image \(index)")
+        }
+        let folder = try TemporaryFolder()
+        let report = try CatalogIndexer(at: folder.url, model: model).index(items)
+        #expect(report.added == 2 && report.problems.map(\.origin) == ["image 1"])
+        #expect(report.problems.first?.reason.contains("l2_normalize") == true, "\(report.problems)")
+        #expect(try Catalog(at: folder.url).count == 2)
+    }
+
+    /// As when a task changes an entity while a run has read the entity's metadata, and not stored it yet.
+    @Test func aRunKeepsImagesThatAreNewerThanIts() async throws {
+        let fixture = try CatalogFixture(count: 20)
+        func items(_ title: String) throws -> [IndexItem] {
+            try ImageSource.items(at: fixture.images).items.map { item in
+                var item = item
+                item.entity.title = title
+                return item
+            }
+        }
+        let indexer = try CatalogIndexer(at: fixture.catalog)
+        _ = try indexer.index(try items("one"))
+        let last = try #require(try items("").last)
+        var other = IndexItem(last.entity, image: .pixels(SampleImage.blocks(seed: 77)))
+        other.entity.title = "other"
+        var isFirst = true
+        _ = try indexer.index(try items("two"), jobs: 1) { _ in
+            guard isFirst else { return }
+            isFirst = false
+            #expect(throws: Never.self) { try indexer.index([other]) }
+        }
+        let catalog = try Catalog(at: fixture.catalog)
+        #expect(try await catalog.entities(for: [last.entity.id]).first?.title == "other")
+        let report = try indexer.index(try items("two"))
+        #expect((report.updated, report.unchanged) == (1, 19))
+        let original = try catalog.model.featurePrint(
+            for: PixelBuffer(contentsOf: URL(fileURLWithPath: last.entity.image)))
+        #expect(try await catalog.print(for: last.entity.id).distance(to: original) < 1e-3)
+    }
+
+    /// The rows that had passed a filter were kept although the matrix is of an earlier revision during a run.
+    @Test func filtersSeeWhatARunChanged() async throws {
+        let fixture = try CatalogFixture(count: 4)
+        func items(_ label: String) throws -> [IndexItem] {
+            try ImageSource.items(at: fixture.images).items.map { item in
+                var item = item
+                item.entity.labels = [label]
+                return item
+            }
+        }
+        let indexer = try CatalogIndexer(at: fixture.catalog)
+        _ = try indexer.index(try items("before"))
+        let catalog = try Catalog(at: fixture.catalog)
+        let query = try await catalog.query(for: PixelBuffer(contentsOf: fixture.path(0)))
+        func found() throws -> Int {
+            try catalog.ranking(
+                of: query, limit: 10, bounds: .none, filter: CatalogFilter(labels: ["before"]), after: nil
+            ).count
+        }
+        #expect(try found() == 4)
+        for index in 0..<4 { try fixture.write(index, seed: UInt64(index) + 100) }
+        var counts: [Int] = []
+        _ = try indexer.index(try items("after")) { _ in
+            if let count = try? found() { counts.append(count) }
+        }
+        #expect(counts == [0])
+    }
+
+    @Test func prunesOnlyWhatTheImagesOfARunAreAmong() throws {
+        let folder = try TemporaryFolder()
+        for name in ["a/one.png", "a/two.png", "b/three.png"] {
+            try folder.write(try SampleImage.blocks(seed: UInt64(name.utf8.count)).pngData(), to: name)
+        }
+        let indexer = try CatalogIndexer(at: folder.file("catalog"))
+        let (a, b) = (try ImageSource.entries(at: folder.file("a")), try ImageSource.entries(at: folder.file("b")))
+        _ = try indexer.index(a)
+        _ = try indexer.index(b)
+        // As if b's disk were not mounted.
+        try FileManager.default.removeItem(at: folder.file("b"))
+        try FileManager.default.removeItem(at: folder.file("a/two.png"))
+        let manifest = try ImageSource.entries(at: folder.write("id,image\none,a/one.png\n", to: "list.csv"))
+        let (removed, keptCount) = try indexer.prune(besides: manifest)
+        #expect(removed == ["two"] && keptCount == 1)
+        #expect(try indexer.prune(besides: a).removed == [])
+        #expect(try indexer.prune() == ["three"])
+    }
+
     @Test func anEmptyCatalogIsACatalog() async throws {
         let folder = try TemporaryFolder()
         #expect(try CatalogIndexer(at: folder.url).index([]).processed == 0)

@@ -46,6 +46,20 @@ struct DatabaseDamageTests {
             ])
     }
 
+    /// SQLite's own check looks into the tables of FTS5 since version 3.44 alone.
+    @Test(arguments: [
+        "DELETE FROM entityText_data WHERE id > 10", "DELETE FROM entityText_docsize WHERE id = 1",
+        "UPDATE entityText_data SET block = x'00' WHERE id > 10",
+        "INSERT INTO entityText (rowid, title) VALUES (1, 'another title')",
+    ])
+    func textIndexesThatWereDamaged(sql: String) async throws {
+        let fixture = try CoverFixture(count: 2)
+        #expect(try await Catalog(at: fixture.catalog).verify().isEmpty)
+        try Self.change(fixture.catalog, sql)
+        #expect(
+            try await Catalog(at: fixture.catalog).verify() == ["the index of the entities’ text does not match them"])
+    }
+
     /// SQLite keeps a value of any type in any column, and JSON may hold values of any kind.
     @Test(arguments: ["7", "x'ff00fe'", "'[1, null'", "'[7, null, {}]'", "1e300"])
     func valuesOfAnotherTypeAreErrors(value: String) async throws {
@@ -172,6 +186,7 @@ struct DatabaseDamageTests {
         var found: [String] = []
         for try await page in catalog.pages(of: query, count: 2, bounds: .none) { found += page.map(\.id) }
         #expect(found == [all[0], all[4], all[5]])
+        #expect(try await catalog.search(query, limit: 2, bounds: .none).map(\.id) == [all[0], all[4]])
     }
 
     @Test func statisticsAreNoDamage() throws {

@@ -47,11 +47,13 @@ struct ManifestTests {
             {"id":"b","image":"b.png"
             [1]
             {"id":9007199254740993,"image":"c.png","labels":null}
+            {"id":12345678901234567890123,"image":"d.png","far":-98765432109876543210,"huge":1e300}
             """, to: "list.jsonl")
         let (items, problems) = try ImageSource.items(at: url)
-        #expect(items.map(\.entity.id) == ["a", "9007199254740993"])
+        #expect(items.map(\.entity.id) == ["a", "9007199254740993", "12345678901234567890123"])
         #expect(items[0].entity.labels == ["x", "y"])
         #expect(items[0].entity.attributes == ["year": "1999", "live": "true", "price": "9.5"])
+        #expect(items[2].entity.attributes == ["far": "-98765432109876543210", "huge": "1e+300"])
         #expect(problems.map(\.origin) == ["\(url.path):3", "\(url.path):4"])
     }
 
@@ -99,6 +101,24 @@ struct ManifestTests {
             at: folder.file("dead.png"), withDestinationURL: folder.file("gone.png"))
         let (items, problems) = try ImageSource.items(at: folder.url)
         #expect(items.map(\.entity.id).sorted() == ["a/c", "a/deep/d", "b", "dead", "link", "x.tar"])
+        #expect(problems.isEmpty)
+    }
+
+    /// The images had other ids as soon as a link came before their folder, and were indexed again.
+    @Test func linksChangeNoIDs() throws {
+        let folder = try TemporaryFolder()
+        let image = try SampleImage.blocks(seed: 1).pngData()
+        for name in ["images/z/one.png", "images/.hidden/two.png", "elsewhere/three.png"] {
+            try folder.write(image, to: name)
+        }
+        for (link, target) in [
+            ("images/a", "images/z"), ("images/b", "images/.hidden"), ("images/z/a", "elsewhere"), ("images/c", "gone"),
+        ] {
+            try FileManager.default.createSymbolicLink(
+                at: folder.file(link), withDestinationURL: folder.file(target))
+        }
+        let (items, problems) = try ImageSource.items(at: folder.file("images"))
+        #expect(items.map(\.entity.id) == ["z/one", "b/two", "z/a/three"])
         #expect(problems.isEmpty)
     }
 }

@@ -174,10 +174,23 @@ struct StoredFeatureTests {
         #expect(found.first?.entity.id == "c1" && found.first?.outline != nil)
     }
 
+    /// Removing an entity made it a catalog with local features, although no entity had any: matches had to be surer.
+    @Test func onlyFeaturesMakeACatalogOneWithFeatures() throws {
+        let fixture = try CatalogFixture(count: 3)
+        let items = try ImageSource.items(at: fixture.images).items
+        _ = try CatalogIndexer(at: fixture.catalog, localFeatures: false).index(Array(items.prefix(2)))
+        try CatalogIndexer(at: fixture.catalog).remove([items[0].entity.id])
+        #expect(try !Catalog(at: fixture.catalog).hasLocalFeatures)
+        _ = try CatalogIndexer(at: fixture.catalog).index(Array(items.suffix(1)))
+        #expect(try Catalog(at: fixture.catalog).hasLocalFeatures)
+        // An empty catalog gets what it was made for.
+        _ = try CatalogIndexer(at: fixture.folder.file("empty")).index([])
+        #expect(try Catalog(at: fixture.folder.file("empty")).hasLocalFeatures)
+    }
+
     @Test func leftoversOfKilledWritersAreSwept() throws {
         let fixture = try CoverFixture(count: 2)
-        // No process has this number: the largest that Linux gives is 2²².
-        let leftover = fixture.catalog.appendingPathComponent("features.lists.99999999-1.part")
+        let leftover = fixture.catalog.appendingPathComponent("features.lists.\(getpid())-1.part")
         try Data("half".utf8).write(to: leftover)
         try fixture.write(CoverFixture.cover(9), as: 0)
         try fixture.index()

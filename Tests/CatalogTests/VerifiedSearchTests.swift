@@ -145,6 +145,24 @@ struct VerifiedPagingTests {
         }
     }
 
+    /// A query that was kept answered with the outline of the image that the entity had before.
+    @Test func aVerifiedEntityWithAnotherImageIsRankedByItsPrint() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let query = try await catalog.query(for: CoverFixture.photograph(of: 1).image).withoutScan
+        #expect(try await catalog.search(query).first?.id == "c1")
+        try fixture.write(CoverFixture.cover(20), as: 1)
+        try fixture.index()
+        #expect(try await catalog.search(query).isEmpty)
+        let first = try #require(try await catalog.search(query, bounds: .none).first { $0.id == "c1" })
+        #expect(first.outline == nil && first.inlierCount == 0)
+        // A change of another entity leaves it verified.
+        let other = try await catalog.query(for: CoverFixture.photograph(of: 2).image).withoutScan
+        try fixture.write(CoverFixture.cover(21), as: 1)
+        try fixture.index()
+        #expect(try await catalog.search(other).first?.outline != nil)
+    }
+
     @Test func aVerifiedEntityThatWasRemovedIsOnNoPage() async throws {
         let fixture = try CoverFixture()
         let catalog = try Catalog(at: fixture.catalog)

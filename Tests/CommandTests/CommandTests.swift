@@ -134,7 +134,7 @@ import Testing
         #expect(try Command.run("index", images, "--catalog", catalog).output.hasPrefix("0 added"))
         #expect(try Command.run("catalog", "list", catalog).output == "i0\ni1\ni2\n")
         #expect(try Command.run("index", images, "--catalog", catalog, "--prune").output.contains("1 removed"))
-        #expect(try Command.run("catalog", "remove", catalog, "i0").status == 0)
+        #expect(try Command.run("catalog", "remove", catalog, "i0", "i0").output == "1 removed\n")
         #expect(try Command.run("catalog", "remove", catalog, "i0").errors.contains("has no entity “i0”"))
         #expect(try Command.run("catalog", "list", catalog).output == "i2\n")
         #expect(try Command.run("catalog", "verify", catalog).output == "1 entities, all intact\n")

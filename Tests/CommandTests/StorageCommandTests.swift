@@ -211,4 +211,19 @@ struct StorageCommandTests {
         let forced = try Command.run("index", images, "--catalog", catalog, "--prune", "--force")
         #expect(forced.output == "0 added, 0 updated, 0 unchanged, 3 removed\n", "\(forced.errors)")
     }
+
+    @Test func pruningStaysAmongTheFoldersOfItsInput() throws {
+        let folder = try TemporaryFolder()
+        let (images, catalog) = (try Self.images(3, in: folder), folder.file("catalog").path)
+        let other = folder.file("other")
+        try FileManager.default.copyItem(at: URL(fileURLWithPath: images), to: other.appendingPathComponent("x"))
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
+        #expect(try Command.run("index", other.path, "--catalog", catalog).status == 0)
+        try FileManager.default.removeItem(at: other)
+        let pruned = try Command.run("index", images, "--catalog", catalog, "--prune")
+        #expect(pruned.status == 0 && pruned.output.hasSuffix("3 unchanged, 0 removed\n"), "\(pruned.output)")
+        #expect(pruned.errors.contains("note: 3 entities stay, whose images were in other folders"), "\(pruned.errors)")
+        let forced = try Command.run("index", images, "--catalog", catalog, "--prune", "--force")
+        #expect(forced.output.hasSuffix("3 unchanged, 3 removed\n"), "\(forced.output)")
+    }
 }

@@ -2,6 +2,8 @@ import Compute
 import FeaturePrints
 import Foundation
 import GRDB
+import Imaging
+import Inference
 
 extension CatalogIndexer {
     /// Images of a forward pass, at most. A thread reads as many and embeds them before it reads more, so that few
@@ -63,52 +65,72 @@ extension CatalogIndexer {
         _ items: ArraySlice<IndexItem>, known: [ExactText: ItemReader.Known], threads: Int, timings: StageTimings?
     ) throws -> PreparedChunk {
         var prepared = PreparedChunk()
-        var new: [ItemReader.NewImage] = []
+        var new: [(origin: String, image: ItemReader.NewImage)] = []
         for item in items {
             switch reader.read(item, known: known[ExactText(item.entity.id)], timings: timings) {
             case .unchanged: prepared.unchanged += 1
             case .metadataChanged(let record): prepared.metadataChanges.append(record)
             case .image(let image):
-                new.append(image)
+                new.append((item.origin, image))
                 let notes = image.source.pixels?.decodingNotes ?? []
                 prepared.notes += notes.map { IndexNote(origin: item.origin, text: $0) }
             case .failed(let reason): prepared.problems.append(IndexProblem(origin: item.origin, reason: reason))
             }
         }
-        var embedded = try model.featurePrints(
-            for: new.compactMap(\.source.pixels), threads: threads, timings: timings
-        )[...]
-        for image in new {
-            guard let print = image.source.print ?? embedded.popFirst() else {
+        var embedded = prints(of: new.compactMap(\.image.source.pixels), threads: threads, timings: timings)[...]
+        for (origin, image) in new {
+            guard let print = image.source.print.map(Result.success) ?? embedded.popFirst() else {
                 preconditionFailure("an image without pixels and without a print")
             }
-            prepared.images.append(
-                PreparedImage(
-                    record: image.record, print: PrintBlob.data(print.vector), thumbnail: image.thumbnail,
-                    features: image.features?.encoded))
+            do {
+                prepared.images.append(
+                    PreparedImage(
+                        record: image.record, print: PrintBlob.data(try print.get().vector),
+                        thumbnail: image.thumbnail, features: image.features?.encoded))
+            } catch {
+                prepared.problems.append(IndexProblem(origin: origin, reason: "\(error)"))
+            }
         }
         return prepared
     }
 
+    /// The prints of images. Where a network gives one image no print, as if its output is zero, others have theirs.
+    private func prints(
+        of images: [PixelBuffer], threads: Int, timings: StageTimings?
+    ) -> [Result<FeaturePrint, ModelError>] {
+        do {
+            return try model.featurePrints(for: images, threads: threads, timings: timings).map { .success($0) }
+        } catch {
+            return images.map { image in
+                Result { () throws(ModelError) in
+                    try model.featurePrints(for: [image], threads: threads, timings: timings)[0]
+                }
+            }
+        }
+    }
+
     /// Commits a chunk.
-    private func store(_ chunk: PreparedChunk) throws(CatalogError) -> IndexReport {
+    private func store(_ chunk: PreparedChunk) throws -> IndexReport {
         var report = IndexReport()
         report.unchanged = chunk.unchanged
         report.problems = chunk.problems
         report.notes = chunk.notes
         guard !chunk.metadataChanges.isEmpty || !chunk.images.isEmpty else { return report }
-        let (added, updated) = try folder.mappingErrors {
+        let (added, updated, hasNewLists) = try folder.mappingErrors {
             try writer.write { db in
                 var (added, updated) = (0, 0)
                 for var record in chunk.metadataChanges {
-                    // Somebody else may have removed it since it was read.
-                    guard let row = try CatalogDatabase.row(of: record.id, db) else { continue }
+                    // Another task may have removed it, or given it another image, since it was read.
+                    let sql = "SELECT row FROM entity WHERE id = ? AND contentHash = ?"
+                    let row = try Int64.fetchOne(
+                        db.cachedStatement(sql: sql), arguments: [record.id, record.contentHash])
+                    guard let row else { continue }
                     record.row = row
                     try record.update(db)
                     updated += 1
                 }
                 if updated > 0 { try CatalogDatabase.raiseMetadataRevision(db) }
-                guard !chunk.images.isEmpty else { return (added, updated) }
+                guard !chunk.images.isEmpty else { return (added, updated, false) }
                 let revision = try CatalogRevision.advance(db)
                 for image in chunk.images {
                     var record = image.record
@@ -117,9 +139,15 @@ extension CatalogIndexer {
                     try record.save(db)
                     try write(image, as: record, revision: revision, db)
                 }
-                return (added, updated)
+                // The matrix may be of an earlier revision for a while, and filters are kept by both revisions.
+                if updated > 0 { try CatalogDatabase.raiseMetadataRevision(db) }
+                let hasFeatures = chunk.images.contains { $0.features != nil }
+                let model = hasFeatures ? reader.extractor?.model : nil
+                return (added, updated, try model.map { try Self.noteLocalFeatures(of: $0, db) } ?? false)
             }
         }
+        // Readers need them as soon as the catalog says that it has local features.
+        if hasNewLists { try refreshDerivedFiles() }
         report.added = added
         report.updated = updated
         return report

@@ -23,16 +23,42 @@ extension CatalogIndexer {
     ///   that is not mounted.
     /// - Throws: ``CatalogError``; nothing is removed then.
     public func prune(evenIfAll: Bool = false) throws -> [String] {
+        try prune(evenIfAll: evenIfAll) { _ in true }.removed
+    }
+
+    /// Removes the entities whose image file no longer exists, among those whose images are or were in the folders of
+    /// some images, or below them. An image elsewhere may be on a disk that is not mounted.
+    ///
+    /// - Returns: the ids, and the number of entities that stay although their images are gone.
+    /// - Throws: as ``prune(evenIfAll:)``.
+    package func prune(besides images: IndexEntries) throws -> (removed: [String], keptCount: Int) {
+        let folders = images.folders
+        return try prune(evenIfAll: false) { image in
+            var path = image[...]
+            while let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
+                path = path[..<slash]
+                if folders.contains(ExactText(String(path))) { return true }
+            }
+            return false
+        }
+    }
+
+    private func prune(
+        evenIfAll: Bool, where isConcerned: (_ image: String) -> Bool
+    ) throws -> (removed: [String], keptCount: Int) {
         try turn.withLock { _ in
-            let (count, gone) = try folder.mappingErrors {
+            let (count, gone, keptCount) = try folder.mappingErrors {
                 try database.reader.read { db in
-                    var (count, gone) = (0, [String]())
+                    var (count, gone, keptCount) = (0, [String](), 0)
                     let rows = try Row.fetchCursor(db, sql: "SELECT id, image FROM entity WHERE size >= 0 ORDER BY row")
                     while let row = try rows.next() {
-                        count += 1
-                        if FileStamp.isMissing(try row.decode(atIndex: 1)) { gone.append(try row.decode(atIndex: 0)) }
+                        let image: String = try row.decode(atIndex: 1)
+                        let (isMissing, isConcerned) = (FileStamp.isMissing(image), isConcerned(image))
+                        if isConcerned { count += 1 }
+                        guard isMissing else { continue }
+                        if isConcerned { gone.append(try row.decode(atIndex: 0)) } else { keptCount += 1 }
                     }
-                    return (count, gone)
+                    return (count, gone, keptCount)
                 }
             }
             guard evenIfAll || gone.isEmpty || gone.count < count else {
@@ -42,7 +68,7 @@ extension CatalogIndexer {
                 try drop(gone)
                 try refreshDerivedFiles()
             }
-            return gone
+            return (gone, keptCount)
         }
     }
 

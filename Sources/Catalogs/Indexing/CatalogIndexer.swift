@@ -78,7 +78,17 @@ public final class CatalogIndexer: Sendable {
             try localFeatures ?? (self.model.usesLocalFeatures || Catalog.localFeatureModel(of: database) != nil)
         let extractor =
             try wantsLocalFeatures
-            ? Self.localFeatureModel(of: database, writer).map { LocalFeatureExtractor($0) } : nil
+            ? (Catalog.localFeatureModel(of: database) ?? Catalog.defaultLocalFeatureModel())
+                .map { LocalFeatureExtractor($0) } : nil
+        if let extractor {
+            // A catalog with entities gets it with its first features: until then its matches are by prints alone.
+            try folder.mappingErrors {
+                try writer.write { db in
+                    guard try Int.fetchOne(db, sql: "SELECT 1 FROM entity LIMIT 1") == nil else { return }
+                    try Self.noteLocalFeatures(of: extractor.model, db)
+                }
+            }
+        }
         extractsLocalFeatures = extractor != nil
         reader = ItemReader(
             model: self.model, thumbnailSide: thumbnailSide.map { max(1, $0) }, limits: limits, extractor: extractor)
@@ -98,14 +108,14 @@ public final class CatalogIndexer: Sendable {
         return chosen
     }
 
-    /// The model of the catalog's local features; a catalog without any gets the default one.
-    private static func localFeatureModel(of database: CatalogDatabase, _ writer: DatabasePool) throws
-        -> LocalFeatureModel?
-    {
-        if let model = try Catalog.localFeatureModel(of: database) { return model }
-        guard let model = try Catalog.defaultLocalFeatureModel() else { return nil }
-        try database.folder.mappingErrors { try writer.write { try Setting.localFeatureModel.write(model.digest, $0) } }
-        return model
+    /// Makes a catalog one with local features.
+    ///
+    /// - Returns: whether it was one without before.
+    @discardableResult
+    static func noteLocalFeatures(of model: LocalFeatureModel, _ db: Database) throws -> Bool {
+        guard try Setting.localFeatureModel.read(db) == nil else { return false }
+        try Setting.localFeatureModel.write(model.digest, db)
+        return true
     }
 
     /// Indexes items in memory, as the method that takes the entries of a source does.

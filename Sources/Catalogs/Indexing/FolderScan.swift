@@ -4,8 +4,9 @@ import Imaging
 /// The images below a folder, in the order of their names. An image's id is its path below the folder without the
 /// extension.
 ///
-/// Hidden files and folders are skipped. Links are followed, but no folder is entered twice. The names of one folder at
-/// a time, and of those above it, are in memory.
+/// Hidden files and folders are skipped. Links are followed, but no folder is entered twice: links to folders come
+/// after all others, so that a new link does not change the ids of what is there. The names of one folder at a time,
+/// and of those above it, are in memory.
 struct FolderScan: Sequence, IteratorProtocol {
     /// A folder whose names are being read.
     private struct Level {
@@ -24,19 +25,24 @@ struct FolderScan: Sequence, IteratorProtocol {
     }
 
     private var levels: [Level] = []
+    /// Links to folders that have not been entered, the next one last.
+    private var links: [(path: String, below: String)] = []
     private var problems: [IndexProblem] = []
     private var entered: Set<Folder> = []
 
     init(_ root: URL) {
         let path = root.standardizedFileURL.path
-        var status = stat()
-        if stat(path, &status) == 0 { enter(path, below: "", status) }
+        if access(path, F_OK) == 0 { enter(path, below: "") }
     }
 
     mutating func next() -> Result<IndexItem, IndexProblem>? {
         while true {
             if let problem = problems.popLast() { return .failure(problem) }
-            guard var level = levels.popLast() else { return nil }
+            if levels.isEmpty, let link = links.popLast() { enter(link.path, below: link.below) }
+            guard var level = levels.popLast() else {
+                if links.isEmpty, problems.isEmpty { return nil }
+                continue
+            }
             guard level.next < level.names.count else { continue }
             let name = level.names[level.next]
             level.next += 1
@@ -53,7 +59,12 @@ struct FolderScan: Sequence, IteratorProtocol {
         let failure = errno
         if isThere, status.st_mode & S_IFMT == S_IFDIR {
             levels.append(level)
-            enter(path, below: level.below + name + "/", status)
+            let below = level.below + name + "/"
+            if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
+                links.insert((path, below), at: 0)
+            } else {
+                enter(path, below: below)
+            }
             return nil
         }
         defer { levels.append(level) }
@@ -72,7 +83,12 @@ struct FolderScan: Sequence, IteratorProtocol {
         return .success(IndexItem(entity: CatalogEntity(id: id, image: path), origin: path))
     }
 
-    private mutating func enter(_ path: String, below: String, _ status: stat) {
+    private mutating func enter(_ path: String, below: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            problems.append(IndexProblem(path, errno))
+            return
+        }
         let folder = Folder(
             device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
         guard entered.insert(folder).inserted else { return }
@@ -82,7 +98,12 @@ struct FolderScan: Sequence, IteratorProtocol {
         }
         defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { problems.append(IndexProblem(path, errno)) }
+                break
+            }
             let bytes = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
                 tuple.withMemoryRebound(to: UInt8.self, capacity: MemoryLayout.size(ofValue: tuple.pointee)) { name in
                     Array(

@@ -61,6 +61,21 @@ public struct IndexEntries: Sequence, Sendable {
         }
     }
 
+    /// The paths of the folder, or of those that the images of a list are in.
+    var folders: Set<ExactText> {
+        switch source {
+        case .folder(let url): [ExactText(url.standardizedFileURL.path)]
+        case .list(let list):
+            Set(
+                list.compactMap { entry in
+                    guard let path = try? entry.get().entity.image,
+                        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+                    else { return nil }
+                    return ExactText(String(path[..<slash]))
+                })
+        }
+    }
+
     /// The number of items, without problems. O(names) for a folder.
     public var itemCount: Int {
         reduce(0) { count, entry in if case .success = entry { count + 1 } else { count } }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Any JSON value, so that attributes can be numbers, Booleans or lists.
 enum JSONValue: Decodable, Equatable {
     case string(String), integer(Int64), number(Double), bool(Bool), array([JSONValue]), object([String: JSONValue]),
@@ -12,7 +14,9 @@ enum JSONValue: Decodable, Equatable {
         } else if let value = try? container.decode(Int64.self) {
             self = .integer(value)
         } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
+            // Long numbers are ids more often than quantities: none of their digits is lost.
+            let digits = abs(value) >= 0x1p63 ? try? container.decode(Decimal.self) : nil
+            self = digits.map { .string("\($0)") } ?? .number(value)
         } else if let value = try? container.decode(String.self) {
             self = .string(value)
         } else if let value = try? container.decode([JSONValue].self) {

@@ -75,7 +75,7 @@ struct CandidateSearch {
         for (key, outline) in found {
             guard let distance = distances[key] else { continue }
             verified[key] = VerifiedEntity(
-                key: key, inlierCount: outline.inlierCount,
+                key: key, revision: matrix.header.revision.number, inlierCount: outline.inlierCount,
                 evidence: outline.inliers.reduce(0) { $0 + 1 / Double(claims[$1, default: 1]) },
                 outline: outline.outline, squaredDistance: distance,
                 rectifiedDistance: nil)

@@ -1,6 +1,7 @@
 import Compute
 import FeaturePrints
 import Foundation
+import GRDB
 import VectorSearch
 
 extension Catalog {
@@ -77,20 +78,42 @@ extension Catalog {
         let confidence = MatchConfidence(query)
         return RankingPlan(
             matrix: matrix, allowed: allowed, scan: query.scan, confidence: confidence, threshold: query.matchThreshold,
-            verified: verified(of: query, in: matrix, among: allowed, confidence),
+            verified: try verified(of: query, in: matrix, among: allowed, confidence),
             // Larger limits could overflow when they are added to.
             limit: min(limit, matrix.rowCount), cursor: cursor, excluded: excluded)
     }
 
-    /// The verified entities that the matrix still has and the filter passes.
+    /// The verified entities that the matrix still has, with the same image, and the filter passes.
     private func verified(
         of query: CatalogQuery, in matrix: MappedPrintMatrix, among allowed: [Range<Int>]?,
         _ confidence: MatchConfidence
-    ) -> [RankedEntity] {
-        query.verified.filter { entity in
-            guard let row = matrix.row(withKey: entity.key) else { return false }
+    ) throws -> [RankedEntity] {
+        let changed = try keys(ofChangedAmong: query.verified, at: matrix.header.revision.number)
+        return query.verified.filter { entity in
+            guard !changed.contains(entity.key), let row = matrix.row(withKey: entity.key) else { return false }
             return allowed?.contains { $0.contains(row) } ?? true
         }.map(confidence.place)
+    }
+
+    /// The entities that have another image than when they were verified.
+    private func keys(ofChangedAmong verified: [VerifiedEntity], at revision: Int64) throws -> Set<Int64> {
+        let known = Dictionary(
+            verified.compactMap { entity in entity.revision.map { (entity.key, $0) } }.filter { $0.1 < revision },
+            uniquingKeysWith: min)
+        guard !known.isEmpty else { return [] }
+        return try folder.mappingErrors {
+            try database.reader.read { db in
+                let rows = try CatalogDatabase.inParts(of: Array(known.keys)) { keys in
+                    let request: SQLRequest<Row> = "SELECT row, revision FROM checksum WHERE row IN \(keys)"
+                    return try request.fetchAll(db)
+                }
+                return Set(
+                    try rows.compactMap { row -> Int64? in
+                        let (key, latest): (Int64, Int64) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
+                        return known[key].map { $0 < latest } ?? false ? key : nil
+                    })
+            }
+        }
     }
 }
 

@@ -21,17 +21,18 @@ extension Catalog {
 
     /// The stored entities that satisfy a condition; one query.
     func stored(where condition: SQL, withThumbnails: Bool) throws -> [StoredEntity] {
+        try folder.mappingErrors {
+            try database.reader.read { try Self.stored(where: condition, withThumbnails: withThumbnails, $0) }
+        }
+    }
+
+    static func stored(where condition: SQL, withThumbnails: Bool, _ db: Database) throws -> [StoredEntity] {
         let thumbnail: SQL = withThumbnails ? "(SELECT data FROM thumbnail WHERE thumbnail.row = entity.row)" : "NULL"
-        return try folder.mappingErrors {
-            try database.reader.read { db in
-                let request: SQLRequest<Row> =
-                    "SELECT entity.*, \(thumbnail) AS thumbnail FROM entity WHERE \(condition)"
-                return try request.fetchAll(db).map { row in
-                    StoredEntity(
-                        entity: try EntityRecord(row: row).entity, key: try row.decode(forColumn: "row"),
-                        thumbnail: try row.decode(forColumn: "thumbnail"))
-                }
-            }
+        let request: SQLRequest<Row> = "SELECT entity.*, \(thumbnail) AS thumbnail FROM entity WHERE \(condition)"
+        return try request.fetchAll(db).map { row in
+            StoredEntity(
+                entity: try EntityRecord(row: row).entity, key: try row.decode(forColumn: "row"),
+                thumbnail: try row.decode(forColumn: "thumbnail"))
         }
     }
 

@@ -99,9 +99,8 @@ extension Catalog {
         let query = try query(for: [print])
         let start = ContinuousClock.now
         defer { timings?.add(ContinuousClock.now - start, to: .search) }
-        let ranked = try await joinedRanking(
+        return try await matches(
             of: query, limit: limit, bounds: bounds, filter: filter, after: nil, excluding: [key])
-        return try await matches(ranked)
     }
 
     /// A query of prints that were made before, for pages and facets.
@@ -145,11 +144,27 @@ extension Catalog {
     ) async throws -> [CatalogMatch] {
         let start = ContinuousClock.now
         defer { timings?.add(ContinuousClock.now - start, to: .search) }
-        let ranked = try await joinedRanking(of: query, limit: limit, bounds: bounds, filter: filter, after: cursor)
-        return try await matches(ranked)
+        return try await matches(of: query, limit: limit, bounds: bounds, filter: filter, after: cursor)
     }
 
-    func matches(_ ranked: [RankedEntity]) async throws -> [CatalogMatch] {
+    /// The first matches of a ranking, or of what follows a cursor in it: fewer than the limit only at its end.
+    func matches(
+        of query: CatalogQuery, limit: Int, bounds: MatchBounds, filter: CatalogFilter, after cursor: SearchCursor?,
+        excluding excluded: Set<Int64> = []
+    ) async throws -> [CatalogMatch] {
+        var (found, cursor) = ([CatalogMatch](), cursor)
+        while true {
+            let count = limit - found.count
+            let ranked = try await joinedRanking(
+                of: query, limit: count, bounds: bounds, filter: filter, after: cursor, excluding: excluded)
+            found += try await matches(ranked)
+            // Fewer than the ranking has, if some were removed since the matrix was made.
+            guard found.count < limit, ranked.count == count, let last = ranked.last else { return found }
+            cursor = SearchCursor(sortKey: last.sortKey, key: last.key)
+        }
+    }
+
+    private func matches(_ ranked: [RankedEntity]) async throws -> [CatalogMatch] {
         guard !ranked.isEmpty else { return [] }
         let records = try await reading { try self.records(for: ranked.map(\.key)) }
         // An entity that was removed since the matrix was made is left out.

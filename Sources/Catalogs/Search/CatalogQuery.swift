@@ -49,6 +49,8 @@ public struct CatalogQuery: Sendable {
 package struct VerifiedEntity: Sendable, Hashable, Codable {
     /// The entity's row in the database.
     package let key: Int64
+    /// The catalog's revision when it was verified; nil in a query that an earlier version wrote.
+    package var revision: Int64?
     package let inlierCount: Int
     /// Inliers, those that other entities have too counted in part.
     package let evidence: Double

@@ -27,31 +27,26 @@ public enum EntityField: Sendable, Hashable, Codable, CustomStringConvertible {
         }
     }
 
-    /// Whether an entity's field has one of the values.
-    func condition(isAnyOf values: [String]) -> SQL {
+    /// The rows of the entities whose field has one of the values, with the value. An entity with several of them comes
+    /// as often, in a row.
+    func rows(of values: [String], where condition: SQL) -> SQLRequest<Row> {
         switch self {
-        case .id: "entity.id IN \(values)"
-        case .type: "entity.type IN \(values)"
-        case .title: "entity.title IN \(values)"
-        case .subtitle: "entity.subtitle IN \(values)"
-        case .label: "EXISTS (SELECT 1 FROM json_each(entity.labels) AS one WHERE one.value IN \(values))"
+        case .id: Self.rows("entity.id", of: values, where: condition)
+        case .type: Self.rows("entity.type", of: values, where: condition)
+        case .title: Self.rows("entity.title", of: values, where: condition)
+        case .subtitle: Self.rows("entity.subtitle", of: values, where: condition)
+        case .label:
+            Self.rows("one.value", in: ", json_each(entity.labels) AS one", of: values, where: condition)
         case .attribute(let name):
-            """
-            EXISTS (SELECT 1 FROM json_each(entity.attributes) AS one \
-            WHERE one.key = \(name) AND one.value IN \(values))
-            """
+            Self.rows(
+                "one.value", in: ", json_each(entity.attributes) AS one", of: values,
+                where: "\(condition) AND one.key = \(name)")
         }
     }
 
-    /// The values of an entity's field.
-    func values(of entity: CatalogEntity) -> [String] {
-        switch self {
-        case .id: [entity.id]
-        case .type: entity.type.map { [$0] } ?? []
-        case .title: entity.title.map { [$0] } ?? []
-        case .subtitle: entity.subtitle.map { [$0] } ?? []
-        case .label: entity.labels
-        case .attribute(let name): entity.attributes[name].map { [$0] } ?? []
-        }
+    private static func rows(
+        _ value: SQL, in list: SQL = "", of values: [String], where condition: SQL
+    ) -> SQLRequest<Row> {
+        "SELECT entity.row, \(value) FROM entity\(list) WHERE \(condition) AND \(value) IN \(values)"
     }
 }

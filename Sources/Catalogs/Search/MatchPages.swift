@@ -50,17 +50,12 @@ public struct MatchPages: AsyncSequence, Sendable {
 
         /// The next page; nil at the end of the ranking.
         public mutating func next() async throws -> [CatalogMatch]? {
-            while !isAtEnd {
-                let ranked = try await pages.catalog.joinedRanking(
-                    of: pages.query, limit: pages.count, bounds: pages.bounds, filter: pages.filter, after: cursor)
-                // Beyond the last match of the bounds there may be others of the ranking, but none within the bounds.
-                isAtEnd = ranked.count < pages.count
-                cursor = ranked.last.map { SearchCursor(sortKey: $0.sortKey, key: $0.key) }
-                // Fewer than the ranking has, if some were removed since the matrix was made.
-                let page = try await pages.catalog.matches(ranked)
-                if !page.isEmpty { return page }
-            }
-            return nil
+            guard !isAtEnd else { return nil }
+            let page = try await pages.catalog.matches(
+                of: pages.query, limit: pages.count, bounds: pages.bounds, filter: pages.filter, after: cursor)
+            isAtEnd = page.count < pages.count
+            cursor = page.last.map { SearchCursor(after: $0) }
+            return page.isEmpty ? nil : page
         }
     }
 

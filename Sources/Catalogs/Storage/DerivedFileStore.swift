@@ -140,14 +140,11 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
         try output.finish(header: header.encoded(as: File.format))
     }
 
-    /// Removes the files of processes that were killed.
+    /// Removes the files of processes that were killed. Nobody else writes one: the caller holds the lock.
     private func removeLeftovers() {
         let prefix = File.format.name + "."
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
-            guard name.hasPrefix(prefix), name.hasSuffix(".part"),
-                let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ Int32($0) }),
-                kill(process, 0) != 0, errno == ESRCH
-            else { continue }
+            guard name.hasPrefix(prefix), name.hasSuffix(".part") else { continue }
             unlink(folder.url.appendingPathComponent(name).path)
         }
     }

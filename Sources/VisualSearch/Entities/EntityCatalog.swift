@@ -210,11 +210,9 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 extension EntityCatalog: RelatedEntitySource {
     /// The entities whose attribute has one of the values, in the order of the values; one query to the catalog.
     public func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity] {
-        let filter = ownFilter
-        return try await catalog.reading {
-            try catalog.records(
-                whereAttribute: attribute, isAnyOf: values, limit: limit, filter: filter, withThumbnails: true)
-        }
+        try await catalog.records(
+            whereAttribute: attribute, isAnyOf: values, limit: limit, filter: ownFilter, withThumbnails: true
+        )
         .compactMap { entity($0) }
     }
 }
