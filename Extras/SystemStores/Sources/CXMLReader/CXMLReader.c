@@ -14,7 +14,12 @@ struct lk_xml_reader {
     lk_xml_attribute *attributes;
     size_t capacity;
     int is_out_of_memory;
+    // Since the last '<'.
+    size_t equals;
 };
+
+// libxml2 2.9 compares each attribute of an element with all others.
+static const size_t most_attributes = 1000;
 
 static pthread_once_t initialized = PTHREAD_ONCE_INIT;
 
@@ -97,7 +102,18 @@ static lk_xml_status status(const lk_xml_reader *reader, int code) {
     }
 }
 
+// An attribute has an '=', and no value has a '<' (XML 1.0, section 2.4). Texts with many '=' count as well, which no
+// export has.
+static int has_too_many_attributes(lk_xml_reader *reader, const char *bytes, int count) {
+    for (int i = 0; i < count; i++) {
+        if (bytes[i] == '<') reader->equals = 0;
+        if (bytes[i] == '=' && ++reader->equals > most_attributes) return 1;
+    }
+    return 0;
+}
+
 lk_xml_status lk_xml_reader_read(lk_xml_reader *reader, const char *bytes, int count) {
+    if (has_too_many_attributes(reader, bytes, count)) return LK_XML_TOO_MANY;
     return status(reader, xmlParseChunk(reader->parser, bytes, count, 0));
 }
 

@@ -29,8 +29,8 @@ public struct ContactPhotoCatalog: Sendable {
         try FileManager.default.createDirectory(at: photos, withIntermediateDirectories: true)
     }
 
-    /// Indexes the photos that are new or changed, and removes those whose contacts have none any more. The entities
-    /// have the contacts' ids and names; the type is `contact`.
+    /// Indexes the photos that are new or changed, and removes those whose contacts have none any more, or one that
+    /// cannot be decoded. The entities have the contacts' ids and names; the type is `contact`.
     ///
     /// Photos in the cards alone are indexed: those that are elsewhere are not fetched.
     /// - Returns: the photos that cannot be decoded.
@@ -58,7 +58,12 @@ public struct ContactPhotoCatalog: Sendable {
         }
         let indexer = try CatalogIndexer(at: catalogFolder, model: model)
         let report = try indexer.index(items)
-        _ = try indexer.prune()
+        // The photo that such a contact had is not theirs any more.
+        for problem in report.problems where origins[problem.origin] != nil {
+            try FileManager.default.removeItem(atPath: problem.origin)
+        }
+        // Also the last one: that its file is gone is no disk that is not mounted.
+        _ = try indexer.prune(evenIfAll: true)
         let names = Dictionary(items.map { ($0.entity.image, $0.entity.title ?? "") }, uniquingKeysWith: { a, _ in a })
         return report.problems.map { problem in
             StoreProblem(

@@ -60,6 +60,12 @@ struct FileProblems {
         }
     }
 
+    /// The beginning of a text that many problems name: together they would not fit into memory if it were long. Not by
+    /// characters, one of which may have any length.
+    static func shortened(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.prefix(100)))
+    }
+
     var all: [StoreProblem] {
         others == 0 ? first : first + [StoreProblem(origin: path, reason: "has \(others) further problems")]
     }

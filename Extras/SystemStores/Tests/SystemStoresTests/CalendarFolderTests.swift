@@ -136,6 +136,161 @@ struct CalendarFolderTests {
         #expect(contents.problems.map(\.reason) == ["the event “x” repeats too often to be expanded"])
     }
 
+    /// libical passes over the days that no condition lets through, up to the year 2582, whatever the COUNT is, and for
+    /// a rule of exclusion anew for each occurrence: hours.
+    @Test func conditionsEndWithTheSpan() async throws {
+        let never = "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"
+        let hours = (0..<24).map(String.init).joined(separator: ",")
+        let events = (0..<1000).map {
+            Self.event("UID:\($0)", "DTSTART:20240101T000000Z", "RRULE:\(never);COUNT=1", "SUMMARY:x")
+        }
+        let excluded = Self.event(
+            "UID:often", "DTSTART:20240101T000000Z", "RRULE:FREQ=DAILY;BYHOUR=\(hours)", "EXRULE:\(never)",
+            "EXRULE:\(never);COUNT=1", "SUMMARY:y")
+        let last = Self.event(
+            "UID:last", "DTSTART:20240102T000000Z", "RRULE:FREQ=DAILY;BYDAY=TU,WE;COUNT=4",
+            "EXRULE:FREQ=WEEKLY;COUNT=1", "SUMMARY:z")
+        let (_, contents) = try await Self.starts(
+            Self.file((events + [excluded, last]).joined(separator: "\r\n")), from: "2024-01-01 00:00",
+            to: "2024-01-31 00:00")
+        #expect(contents.problems.isEmpty, "\(contents.problems)")
+        #expect(contents.items.filter { $0.uid == "often" }.count == 30 * 24)
+        #expect(
+            contents.items.filter { $0.uid == "last" }.map(\.start)
+                == ["2024-01-03 00:00", "2024-01-09 00:00", "2024-01-10 00:00"].map { Self.date($0) })
+        #expect(contents.items.allSatisfy { Int($0.uid) == nil })
+    }
+
+    /// libical looks for their days up to the year 20,000, a quarter of a second each.
+    @Test(arguments: [
+        "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=YEARLY;INTERVAL=2;BYMONTH=2;BYMONTHDAY=29",
+        "FREQ=MONTHLY;INTERVAL=12;BYMONTH=2", "FREQ=MONTHLY;INTERVAL=12;BYMONTHDAY=1;BYDAY=2MO",
+    ])
+    func daysThatNeverComeAreProblems(rule: String) async throws {
+        let text = Self.file(
+            Self.event("UID:1", "DTSTART:20250101T120000Z", "RRULE:\(rule)", "SUMMARY:x"),
+            Self.event("UID:2", "DTSTART:20250303T120000Z", "SUMMARY:y"))
+        let (starts, contents) = try await Self.starts(text, from: "2025-01-01 00:00", to: "2026-01-01 00:00")
+        #expect(starts == [Self.date("2025-03-03 12:00")])
+        #expect(contents.problems.map(\.reason) == ["the event “x” repeats on days that never come"])
+    }
+
+    @Test func daysThatNeverComeAreLookedForOnlySoOften() async throws {
+        let days = [String](repeating: "30", count: 31).joined(separator: ",")
+        let events = (0..<5).map {
+            Self.event(
+                "UID:\($0)", "DTSTART:20250101T120000Z", "RRULE:FREQ=MONTHLY;BYMONTH=2;BYMONTHDAY=\(days)", "SUMMARY:x")
+        }
+        let (starts, contents) = try await Self.starts(
+            Self.file(events.joined(separator: "\r\n")), from: "2025-01-01 00:00", to: "2026-01-01 00:00")
+        #expect(starts.isEmpty)
+        #expect(
+            contents.problems.map(\.reason) == [
+                "the event “x” repeats on days that never come", "the event “x” repeats on days that never come",
+                "has events that repeat too often to be expanded: 3 are left out",
+            ])
+    }
+
+    /// Neither takes so much that a file with thousands of them is not read.
+    @Test(arguments: [
+        ("19500315", "FREQ=YEARLY", 1), ("20040229", "FREQ=YEARLY", 0),
+        ("19500315", "FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=15", 1), ("20100301", "FREQ=WEEKLY;BYDAY=MO,TH", 9),
+        ("20100301", "FREQ=DAILY;BYDAY=MO,TU,WE,TH,FR;COUNT=9", 0), ("20100131", "FREQ=MONTHLY;BYMONTHDAY=31", 1),
+        ("20100129", "FREQ=MONTHLY;BYDAY=-1FR", 1), ("20100131", "FREQ=MONTHLY", 1),
+        ("20100226", "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1", 1),
+    ])
+    func thousandsOfOrdinaryRules(start: String, rule: String, count: Int) async throws {
+        let events = (0..<2000).map {
+            Self.event("UID:\($0)", "DTSTART;VALUE=DATE:\(start)", "RRULE:\(rule)", "SUMMARY:x")
+        }
+        let (starts, contents) = try await Self.starts(
+            Self.file(events.joined(separator: "\r\n")), from: "2026-03-01 00:00", to: "2026-04-01 00:00")
+        #expect(contents.problems.isEmpty, "\(contents.problems)")
+        #expect(starts.count == 2000 * count)
+    }
+
+    /// Occurrences that began before the span may last into it.
+    @Test func eventsAsLongAsTheirRulesAreProblems() async throws {
+        let hours = (0..<24).map(String.init).joined(separator: ",")
+        let text = Self.file(
+            Self.event(
+                "UID:1", "DTSTART:10010101T000000Z", "DTEND:20240101T000000Z", "RRULE:FREQ=DAILY;BYHOUR=\(hours)",
+                "SUMMARY:x"))
+        let (starts, contents) = try await Self.starts(text, from: "2024-01-01 00:00", to: "2024-02-01 00:00")
+        #expect(starts.isEmpty)
+        #expect(contents.problems.map(\.reason) == ["the event “x” repeats too often to be expanded"])
+    }
+
+    /// libical adds durations month by month, and expands a zone for each time after the year 2582.
+    @Test(arguments: [
+        ("DTSTART:20240101T000000Z", "DURATION:P300000000W", "lasts longer than 100 years"),
+        ("DTSTART;TZID=Europe/Berlin:99990101T000000", "X-A:b", "after the year 2582"),
+        ("DTSTART:20240101T000000Z", "EXDATE;TZID=Europe/Berlin:99990101T000000", "after the year 2582"),
+        ("DTSTART;TZID=Europe/Berlin:25820101T000000", "DURATION:P100W", "after the year 2582"),
+    ])
+    func timesOutOfReachAreProblems(start: String, line: String, reason: String) async throws {
+        let text = Self.file(
+            Self.event("UID:1", start, line, "SUMMARY:x"),
+            Self.event("UID:2", "DTSTART:20240303T120000Z", "DURATION:P1DT1H", "SUMMARY:y"))
+        let (starts, contents) = try await Self.starts(text, from: "2024-01-01 00:00", to: "2025-01-01 00:00")
+        #expect(starts == [Self.date("2024-03-03 12:00")])
+        #expect(contents.problems.count == 1 && contents.problems[0].reason.contains(reason), "\(contents.problems)")
+    }
+
+    /// libical follows the rules of a zone as it does those of events, and keeps each change.
+    @Test(arguments: [
+        "FREQ=SECONDLY", "FREQ=DAILY", "FREQ=DAILY;BYHOUR=1,2;BYMINUTE=1,2", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
+    ])
+    func zonesThatChangeTooOftenAreProblems(rule: String) async throws {
+        func file(_ rule: String) -> String {
+            let zone = [
+                "BEGIN:VTIMEZONE", "TZID:Somewhere", "BEGIN:STANDARD", "DTSTART:16010101T000000", "RRULE:\(rule)",
+                "TZOFFSETFROM:+0530", "TZOFFSETTO:+0530", "END:STANDARD", "END:VTIMEZONE",
+            ]
+            return Self.file(
+                zone.joined(separator: "\r\n"),
+                Self.event("UID:1", "DTSTART;TZID=Somewhere:20261205T120000", "SUMMARY:x"))
+        }
+        let (from, to) = ("2026-12-01 00:00", "2027-01-01 00:00")
+        let (starts, contents) = try await Self.starts(file(rule), from: from, to: to)
+        #expect(starts.isEmpty)
+        #expect(contents.problems.map(\.reason) == ["has time zones that change too often"])
+        let good = try await Self.starts(file("FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU"), from: from, to: to)
+        #expect(good.starts == [Self.date("2026-12-05 06:30")] && good.contents.problems.isEmpty)
+    }
+
+    /// The years of the Chinese calendar are numbers of a cycle, so that libical looked for days without an end.
+    @Test func rulesOfOtherCalendars() async throws {
+        let text = Self.file(
+            Self.event("UID:1", "DTSTART;VALUE=DATE:20240210", "RRULE:RSCALE=CHINESE;FREQ=YEARLY", "SUMMARY:x"),
+            Self.event(
+                "UID:2", "DTSTART;VALUE=DATE:20240210",
+                "RRULE:RSCALE=CHINESE;FREQ=MONTHLY;BYMONTHDAY=1;BYDAY=2MO", "SUMMARY:y"),
+            // In the leap month after the 11th one of 2033.
+            Self.event("UID:3", "DTSTART;VALUE=DATE:20340115", "RRULE:RSCALE=CHINESE;FREQ=YEARLY", "SUMMARY:z"),
+            Self.event(
+                "UID:4", "DTSTART;VALUE=DATE:20250110", "RRULE:RSCALE=GREGORIAN;FREQ=MONTHLY;BYMONTHDAY=10;COUNT=2",
+                "SUMMARY:w"))
+        let (starts, contents) = try await Self.starts(text, from: "2025-01-01 00:00", to: "2026-01-01 00:00")
+        #expect(starts == ["2025-01-10 00:00", "2025-01-29 00:00", "2025-02-10 00:00"].map { Self.date($0) })
+        #expect(
+            contents.problems.map(\.reason) == [
+                "the event “y” repeats on days of the chinese calendar that may never come",
+                "the event “z” repeats on days of the chinese calendar that may never come",
+            ])
+    }
+
+    /// libical ends a list in the list after it, if it is full.
+    @Test func listsWithoutAnEndAreProblems() async throws {
+        let months = [String](repeating: "1", count: 14).joined(separator: ",")
+        let text = Self.file(
+            Self.event(
+                "UID:1", "DTSTART:20240101T000000Z", "RRULE:FREQ=YEARLY;BYMONTH=\(months);BYSETPOS=1,2", "SUMMARY:x"))
+        let (starts, contents) = try await Self.starts(text, from: "2024-01-01 00:00", to: "2025-01-01 00:00")
+        #expect(starts.isEmpty)
+        #expect(contents.problems.map(\.reason) == ["the event “x” repeats by a list that is too long"])
+    }
+
     /// Each occurrence had a copy of the notes.
     @Test func occurrencesWithoutEndAreLeftOut() async throws {
         let hours = (0..<24).map(String.init).joined(separator: ",")
@@ -289,6 +444,16 @@ struct CalendarFolderTests {
         await #expect(throws: StoreProblem.self) {
             try await CalendarFolder(folder.file("nowhere")).items(in: DateInterval(start: .now, duration: 1))
         }
+    }
+
+    /// The link has few bytes.
+    @Test func aLinkToALargeFileIsAProblem() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("", to: "large")
+        try FileHandle(forWritingTo: file).truncate(atOffset: 33 << 20)
+        try FileManager.default.createSymbolicLink(at: folder.file("a.ics"), withDestinationURL: file)
+        let contents = try await CalendarFolder(folder.url).items(in: DateInterval(start: .distantPast, duration: 1))
+        #expect(contents.problems.map(\.reason) == ["has 34603008 bytes; the largest that is read has 33554432"])
     }
 
     @Test func upcomingEventsThatNameAnArtist() async throws {

@@ -216,6 +216,16 @@ struct ContactFolderTests {
         #expect(contents.problems.count == 1 && contents.problems[0].reason.contains("“old” has the same UID as “new”"))
     }
 
+    /// The name was in the problem of each of the others.
+    @Test func problemsHaveTheBeginningsOfLongNames() async throws {
+        let name = "a" + String(repeating: "\u{301}", count: 100_000)
+        let others = (0..<200).map { Self.card("4.0", "UID:a", "FN:\($0)") }
+        let contents = try await Self.contents(
+            Self.card("4.0", "UID:a", "FN:\(name)", "REV:20260202T000000Z") + others.joined())
+        #expect(contents.items.map(\.name) == [name] && contents.problems.count == 200)
+        #expect(contents.problems.allSatisfy { $0.reason.utf8.count < 1000 })
+    }
+
     @Test func areFoundByTheirNames() async throws {
         let folder = try TemporaryFolder()
         try folder.write(

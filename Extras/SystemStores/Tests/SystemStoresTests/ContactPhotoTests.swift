@@ -47,4 +47,42 @@ struct ContactPhotoTests {
         #expect(try await photos.search(matching: Self.photo(seed: 7)).map(\.entity.id) == ["1"])
         #expect(try await photos.search(matching: Self.photo(seed: 2)).allSatisfy { $0.entity.id != longID })
     }
+
+    /// The catalog took the files that it had removed for a disk that is not mounted.
+    @Test(arguments: [true, false]) func theLastPhotoIsRemoved(contactStays: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let photos = try ContactPhotoCatalog(at: folder.url)
+        let photo = Contact.Photo.data(try Self.photo(seed: 1).pngData(), mediaType: nil)
+        #expect(try photos.update(with: [Self.contact("1", photo)]).isEmpty)
+        #expect(try photos.update(with: contactStays ? [Self.contact("1", nil)] : []).isEmpty)
+        #expect(try await photos.search(matching: Self.photo(seed: 1)).isEmpty)
+        #expect(try photos.update(with: [Self.contact("2", photo)]).isEmpty)
+        #expect(try await photos.search(matching: Self.photo(seed: 1)).map(\.entity.id) == ["2"])
+    }
+
+    /// As after an update that was killed before it removed the entity.
+    @Test func aPhotoWhoseFileIsGoneIsRemoved() async throws {
+        let folder = try TemporaryFolder()
+        let photos = try ContactPhotoCatalog(at: folder.url)
+        let photo = Contact.Photo.data(try Self.photo(seed: 1).pngData(), mediaType: nil)
+        #expect(try photos.update(with: [Self.contact("1", photo)]).isEmpty)
+        try FileManager.default.removeItem(at: folder.file("photos/1"))
+        #expect(try photos.update(with: []).isEmpty)
+        #expect(try await photos.search(matching: Self.photo(seed: 1)).isEmpty)
+    }
+
+    @Test func aPhotoThatCannotBeDecodedReplacesTheOldOne() async throws {
+        let folder = try TemporaryFolder()
+        let photos = try ContactPhotoCatalog(at: folder.url)
+        let photo = Contact.Photo.data(try Self.photo(seed: 1).pngData(), mediaType: nil)
+        #expect(try photos.update(with: [Self.contact("1", photo)]).isEmpty)
+        let damaged = Contact.Photo.data(Data("no picture".utf8), mediaType: nil)
+        for _ in 0..<2 {
+            let problems = try photos.update(with: [Self.contact("1", damaged)])
+            #expect(problems.count == 1 && problems[0].reason.contains("“Name 1”"))
+            #expect(try await photos.search(matching: Self.photo(seed: 1)).isEmpty)
+        }
+        #expect(try photos.update(with: [Self.contact("1", photo)]).isEmpty)
+        #expect(try await photos.search(matching: Self.photo(seed: 1)).map(\.entity.id) == ["1"])
+    }
 }

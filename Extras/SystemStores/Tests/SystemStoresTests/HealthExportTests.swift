@@ -180,6 +180,27 @@ struct HealthExportTests {
         }
     }
 
+    /// The unit of the first sample was in the problem of each of the others.
+    @Test func problemsHaveTheBeginningsOfLongUnits() async throws {
+        let folder = try TemporaryFolder()
+        let first = Self.record(start: "2026-03-01 08:00:00 +0000", unit: String(repeating: "x", count: 100_000))
+        let others = [String](repeating: Self.record(start: "2026-03-01 09:00:00 +0000"), count: 200).joined()
+        try folder.write(Self.export(first + others), to: "export.xml")
+        let statistics = try await HealthExport(folder.url).statistics(of: .heartRate, in: Self.all)
+        #expect(statistics.items.map(\.count) == [1] && statistics.problems.count == 101)
+        #expect(statistics.problems.allSatisfy { $0.reason.utf8.count < 1000 })
+    }
+
+    /// libxml2 compares each of them with all others.
+    @Test(arguments: [(500, true), (200_000, false)])
+    func attributesWithoutEndAreAProblem(count: Int, isRead: Bool) async throws {
+        let attributes = (0..<count).map { "a\($0)=\"\"" }.joined(separator: " ")
+        let record = Self.record(start: "2026-03-01 08:00:00 +0000")
+        let contents = try await Self.contents(Self.export(record + "<Me \(attributes)/>" + record))
+        #expect(contents.problems.isEmpty == isRead)
+        #expect(isRead || contents.problems.first?.reason.contains("more than 1000 attributes") == true)
+    }
+
     /// Added to each interval, samples of years took as long as they have minutes.
     @Test func longSamplesAreSharedAmongManyIntervals() async throws {
         let folder = try TemporaryFolder()

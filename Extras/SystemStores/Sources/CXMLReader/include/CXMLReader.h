@@ -28,11 +28,13 @@ typedef enum {
     LK_XML_TRUNCATED,
     LK_XML_MALFORMED,
     LK_XML_STOPPED,
+    // An element with very many attributes.
+    LK_XML_TOO_MANY,
     LK_XML_NO_MEMORY,
 } lk_xml_status;
 
 // For documents without a document type, which might declare entities. Loads no other files, and keeps libxml2's limits
-// on the length of texts and on depth. NULL without memory.
+// on the length of texts and on depth. Elements have 1000 attributes at most. NULL without memory.
 lk_xml_reader *_Nullable lk_xml_reader_make(void *_Nullable context, lk_xml_begin _Nonnull begin,
                                             lk_xml_end _Nonnull end);
 void lk_xml_reader_free(lk_xml_reader *_Nullable reader);

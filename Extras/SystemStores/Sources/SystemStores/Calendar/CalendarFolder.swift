@@ -20,7 +20,10 @@ public struct CalendarFolder: DatedStore {
     /// exceptions and moved occurrences; cancelled ones are left out.
     ///
     /// A file that cannot be read, or an event in it, is reported, and the rest is returned. So are events that would
-    /// take too long to expand, and what comes after the first million occurrences of a file.
+    /// take too long to expand, events that last longer than 100 years or repeat on days that never come, such as the
+    /// 30th of February, times in a time zone after the year 2582, and what comes after the first million occurrences
+    /// of a file. In other calendars than the Gregorian one (RFC 7529), rules by months or years are read without
+    /// further conditions only.
     /// - Throws: ``StoreProblem`` when the folder cannot be read, and `CancellationError`.
     public func items(in span: DateInterval) async throws -> StoreContents<CalendarEvent> {
         var contents = StoreContents<CalendarEvent>(items: [])

@@ -11,15 +11,19 @@ struct ICalendarFile {
     /// libical keeps its parser's errors and its time zones in variables of the process.
     private static let libical = Mutex<Void>(())
 
-    /// Rules that repeat more often per day are rejected: they are not appointments, and would expand endlessly.
-    private static let mostOccurrencesADay = 24
     /// Single dates of an event, added or left out; libical compares each occurrence with all that are left out.
     private static let mostDates = 10_000
     private static let mostDatesWithExclusions = 100
     /// The occurrences of a file.
     private static let mostOccurrences = 1_000_000
-    /// What the expansion of a file may take, in occurrences that libical looks at: some seconds.
+    /// What the expansion of a file may take, in steps of its rules and in occurrences that libical compares with the
+    /// dates that are left out: some seconds.
     private static let mostSteps = 10_000_000.0
+    /// What the time zones of a file may take. libical expands them anew for later and later years, up to some ninety
+    /// times.
+    private static let mostZoneSteps = 200_000.0
+    /// libical adds a duration month by month, each time that it asks when an event ends. 100 years.
+    private static let mostDays = 36_525.0
     /// A calendar, an event and its alarm are three levels.
     private static let deepestNesting = 32
 
@@ -61,9 +65,15 @@ struct ICalendarFile {
         if text.lastLine.uppercased() != "END:VCALENDAR" {
             contents.problems.append(problem("truncated: no END:VCALENDAR"))
         }
-        let events = Self.events(in: root)
-        let moved = movedStarts(of: events)
         var stepsLeft = Self.mostSteps
+        // Before anything is asked for that has a time zone.
+        stepsLeft -= try zoneSteps(in: root)
+        let events = Self.components(ICAL_VEVENT_COMPONENT, in: root).filter { event in
+            guard let excess = excess(of: event) else { return true }
+            contents.problems.append(problem("\(name(of: event)) \(excess)"))
+            return false
+        }
+        let moved = movedStarts(of: events)
         var leftOut = 0
         for event in events {
             do throws(StoreProblem) {
@@ -73,7 +83,7 @@ struct ICalendarFile {
                     continue
                 }
                 stepsLeft -= steps
-                contents.items += try occurrences(of: event, without: moved, in: span)
+                contents.items += try occurrences(of: event, without: moved, in: span, &stepsLeft)
             } catch {
                 contents.problems.append(error)
             }
@@ -92,16 +102,16 @@ struct ICalendarFile {
         return contents
     }
 
-    /// All events, of each of the calendars in the file.
-    private static func events(in component: OpaquePointer) -> [OpaquePointer] {
-        var events: [OpaquePointer] = []
+    /// All components of a kind, of each of the calendars in the file.
+    private static func components(_ kind: icalcomponent_kind, in component: OpaquePointer) -> [OpaquePointer] {
+        var components: [OpaquePointer] = []
         var child = icalcomponent_get_first_component(component, ICAL_ANY_COMPONENT)
         while let one = child {
-            if icalcomponent_isa(one) == ICAL_VEVENT_COMPONENT { events.append(one) }
-            if icalcomponent_isa(one) == ICAL_VCALENDAR_COMPONENT { events += Self.events(in: one) }
+            if icalcomponent_isa(one) == kind { components.append(one) }
+            if icalcomponent_isa(one) == ICAL_VCALENDAR_COMPONENT { components += Self.components(kind, in: one) }
             child = icalcomponent_get_next_component(component, ICAL_ANY_COMPONENT)
         }
-        return events
+        return components
     }
 
     /// By uid, the original starts of occurrences that have an event of their own in the file.
@@ -122,7 +132,7 @@ struct ICalendarFile {
     private func seconds(_ time: icaltimetype) -> Int { Int(icaltime_as_timet_with_zone(time, time.zone)) }
 
     private func occurrences(
-        of event: OpaquePointer, without moved: [String: Set<Int>], in span: DateInterval
+        of event: OpaquePointer, without moved: [String: Set<Int>], in span: DateInterval, _ stepsLeft: inout Double
     ) throws(StoreProblem) -> [CalendarEvent] {
         let title = title(of: event)
         let name = name(of: event)
@@ -135,6 +145,8 @@ struct ICalendarFile {
         }
         if icalcomponent_get_status(event) == ICAL_STATUS_CANCELLED { return [] }
         try checkRules(of: event, name: name)
+        let end = time(span.end.addingTimeInterval(Self.margin))
+        try endRules(of: event, name: name, at: end, &stepsLeft)
 
         let isDate = first.is_date != 0
         // Floating time: neither UTC nor of a zone, but local time wherever one is.
@@ -144,8 +156,7 @@ struct ICalendarFile {
         var found = Occurrences(skipped: isException ? [] : moved[uid] ?? [], limit: Self.mostOccurrences + 1)
         withUnsafeMutablePointer(to: &found) { collector in
             icalcomponent_foreach_recurrence(
-                event, time(span.start.addingTimeInterval(-Self.margin)),
-                time(span.end.addingTimeInterval(Self.margin)),
+                event, time(span.start.addingTimeInterval(-Self.margin)), end,
                 { _, span, collector in
                     guard let span, let collector = collector?.assumingMemoryBound(to: Occurrences.self) else { return }
                     collector.pointee.add(start: Int(span.pointee.start), end: Int(span.pointee.end))
@@ -154,11 +165,12 @@ struct ICalendarFile {
         // Once, and not for each occurrence: they may be long.
         let location = icalcomponent_get_location(event).map { String(cString: $0) }
         let notes = icalcomponent_get_description(event).map { String(cString: $0) }
+        let days = isDate ? wholeDays(of: event, from: first) : nil
         return found.spans.compactMap { occurrence in
             let start =
                 isFloating ? onWallClock(occurrence.start) : Date(timeIntervalSince1970: Double(occurrence.start))
             // libical's spans of whole days end in the last second of the day that they no longer have.
-            let length = isDate ? wholeDays(of: event, from: first) : occurrence.end - occurrence.start
+            let length = days ?? occurrence.end - occurrence.start
             let end =
                 isFloating
                 ? onWallClock(occurrence.start + length)
@@ -233,104 +245,224 @@ struct ICalendarFile {
         return title.isEmpty ? "an event without a title" : "the event “\(title)”"
     }
 
-    /// The occurrences that libical looks at, at most, to expand an event.
+    /// What is in an event, and could keep libical busy for any time: nil if nothing is.
+    private func excess(of event: OpaquePointer) -> String? {
+        if let property = icalcomponent_get_first_property(event, ICAL_DURATION_PROPERTY),
+            icalproperty_get_value(property) != nil
+        {
+            let duration = icalproperty_get_duration(property)
+            let days = Double(duration.weeks) * 7 + Double(duration.days)
+            let seconds = Double(duration.hours) * 3600 + Double(duration.minutes) * 60 + Double(duration.seconds)
+            guard days + seconds / 86_400 <= Self.mostDays else { return "lasts longer than 100 years" }
+        }
+        // libical expands a zone up to this year, and for each time after it once more.
+        let tooLate = "has a time in a time zone after the year \(ICalendarRule.lastYear)"
+        var property = icalcomponent_get_first_property(event, ICAL_ANY_PROPERTY)
+        while let one = property {
+            if icalproperty_get_first_parameter(one, ICAL_TZID_PARAMETER) != nil,
+                let value = icalproperty_get_value_as_string(one),
+                let year = Int(String(cString: value).prefix(4)), year > ICalendarRule.lastYear
+            {
+                return tooLate
+            }
+            property = icalcomponent_get_next_property(event, ICAL_ANY_PROPERTY)
+        }
+        let end = icalcomponent_get_dtend(event)
+        let isInZone = end.zone != nil && end.zone != icaltimezone_get_utc_timezone()
+        return isInZone && end.year > ICalendarRule.lastYear ? tooLate : nil
+    }
+
+    /// What libical takes to expand the time zones of a file, at most.
     ///
-    /// It begins at the span, except for a rule with a COUNT, which it follows from the event's start. Each occurrence
-    /// is compared with the dates that are left out, and with those of rules of exclusion from the event's start on.
-    ///
-    /// - Throws: ``StoreProblem`` if it alone takes too many.
-    private func steps(of event: OpaquePointer, in span: DateInterval) throws(StoreProblem) -> Double {
-        let first = Double(seconds(icalcomponent_get_dtstart(event)))
-        let begin = max(first, Self.ofACalendar(span.start.timeIntervalSince1970 - Self.margin))
-        let end = Self.ofACalendar(span.end.timeIntervalSince1970 + Self.margin)
-        /// The occurrences of a rule from a time on.
-        func count(_ rule: inout icalrecurrencetype, from start: Double) -> Double {
-            let last = icaltime_is_null_time(rule.until) == 0 ? min(end, Double(seconds(rule.until))) : end
-            let occurrences = max(0, last - start) / 86_400 * Self.occurrencesADay(&rule) + 1
-            return rule.count > 0 ? min(occurrences, Double(rule.count)) : occurrences
+    /// It follows their rules from their starts up to the last year, or the year that is asked for.
+    /// - Throws: ``StoreProblem`` if it takes too much.
+    private func zoneSteps(in root: OpaquePointer) throws(StoreProblem) -> Double {
+        var steps = 0.0
+        var isBad = false
+        for zone in Self.components(ICAL_VTIMEZONE_COMPONENT, in: root) {
+            var part = icalcomponent_get_first_component(zone, ICAL_ANY_COMPONENT)
+            while let one = part, !isBad, steps <= Self.mostZoneSteps {
+                // As it is: to look for its zone would be to expand that.
+                if let property = icalcomponent_get_first_property(one, ICAL_DTSTART_PROPERTY) {
+                    let first = icalproperty_get_dtstart(property)
+                    Self.forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: one) { _, rule in
+                        let cost = ICalendarRule(rule)
+                        let until = icaltime_is_null_time(rule.until) == 0 ? Int(rule.until.year) : .max
+                        let years = max(0, min(until, ICalendarRule.lastYear) + 1 - Int(first.year))
+                        steps += cost.steps(days: Double(years) * 366)
+                        // From a time that is none libical follows no rule.
+                        guard icaltime_is_valid_time(first) != 0, first.year <= ICalendarRule.lastYear else { return }
+                        guard !cost.isTooOften, !cost.hasFullList, cost.otherCalendar == nil,
+                            steps <= Self.mostZoneSteps, cost.searchSteps <= Self.mostSteps,
+                            !cost.mayNeverCome || Self.comes(rule, from: first)
+                        else {
+                            isBad = true
+                            return
+                        }
+                    }
+                }
+                steps += Double(Self.count(ICAL_RDATE_PROPERTY, of: one))
+                part = icalcomponent_get_next_component(zone, ICAL_ANY_COMPONENT)
+            }
         }
-        var (steps, exclusions) = (1.0, 1.0)
-        Self.forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event) { rule in
-            steps += count(&rule, from: rule.count > 0 ? first : begin)
-        }
-        Self.forEach(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event) { rule in
-            exclusions += count(&rule, from: first)
-        }
-        steps += Double(Self.count(ICAL_RDATE_PROPERTY, of: event))
-        steps *= exclusions + Double(Self.count(ICAL_EXDATE_PROPERTY, of: event))
-        guard steps <= Self.mostSteps else { throw problem("\(name(of: event)) repeats too often to be expanded") }
+        guard !isBad, steps <= Self.mostZoneSteps else { throw problem("has time zones that change too often") }
         return steps
     }
+
+    /// What libical takes to expand an event, at most.
+    ///
+    /// It begins at the span, less the event's length, except for a rule with a COUNT, which it follows from the
+    /// event's start. Each rule ends with the span. Each occurrence is compared with the dates that are left out, and
+    /// with those of rules of exclusion from the event's start on, to their ends.
+    ///
+    /// - Throws: ``StoreProblem`` if it alone takes too much.
+    private func steps(of event: OpaquePointer, in span: DateInterval) throws(StoreProblem) -> Double {
+        let first = Double(seconds(icalcomponent_get_dtstart(event)))
+        let eventEnd = icalcomponent_get_dtend(event)
+        let length = icaltime_is_null_time(eventEnd) == 0 ? max(0, Double(seconds(eventEnd)) - first) : 0
+        // libical counts the length with 32 bits.
+        let before = length <= Double(Int32.max) ? length : .infinity
+        let begin = max(first, Self.ofACalendar(span.start.timeIntervalSince1970 - Self.margin) - before)
+        let end = min(Self.ofACalendar(span.end.timeIntervalSince1970 + Self.margin), Self.endOfRules)
+        func days(_ rule: icalrecurrencetype, from start: Double) -> Double {
+            let last = icaltime_is_null_time(rule.until) == 0 ? min(end, Double(seconds(rule.until))) : end
+            return max(0, last - start) / 86_400
+        }
+        var (steps, occurrences, exclusions, search) = (1.0, 1.0, 1.0, 0.0)
+        Self.forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event) { _, rule in
+            let cost = ICalendarRule(rule)
+            let start = rule.count > 0 ? first : begin
+            let days = days(rule, from: start)
+            // One with a COUNT is followed twice: here, too.
+            steps += cost.steps(days: days, skipped: (start - first) / 86_400) * (rule.count > 0 ? 2 : 1)
+            occurrences += cost.occurrences(days: days)
+            search = max(search, cost.searchSteps)
+        }
+        Self.forEach(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event) { _, rule in
+            let cost = ICalendarRule(rule)
+            exclusions += cost.steps(days: days(rule, from: first))
+            search = max(search, cost.searchSteps)
+        }
+        occurrences += Double(Self.count(ICAL_RDATE_PROPERTY, of: event))
+        steps += occurrences * (exclusions + Double(Self.count(ICAL_EXDATE_PROPERTY, of: event)))
+        guard max(steps, search) <= Self.mostSteps else {
+            throw problem("\(name(of: event)) repeats too often to be expanded")
+        }
+        return steps
+    }
+
+    /// The end of the last year that libical's rules have.
+    private static let endOfRules = Double(DayNumber.of(year: ICalendarRule.lastYear + 1, month: 1, day: 1)) * 86_400
 
     private func checkRules(of event: OpaquePointer, name: String) throws(StoreProblem) {
         try check(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event, name: name)
         try check(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event, name: name)
-        // For each single date libical follows the rules of exclusion, which may go on for centuries.
+        // For each single date libical follows the rules of exclusion.
         let most = Self.count(ICAL_EXRULE_PROPERTY, of: event) > 0 ? Self.mostDatesWithExclusions : Self.mostDates
         let dates = Self.count(ICAL_RDATE_PROPERTY, of: event) + Self.count(ICAL_EXDATE_PROPERTY, of: event)
         guard dates <= most else { throw problem("\(name) has \(dates) single dates, more than \(most)") }
     }
 
-    private static func count(_ kind: icalproperty_kind, of event: OpaquePointer) -> Int {
-        Int(icalcomponent_count_properties(event, kind))
+    private static func count(_ kind: icalproperty_kind, of component: OpaquePointer) -> Int {
+        Int(icalcomponent_count_properties(component, kind))
     }
 
     private func check(
         _ kind: icalproperty_kind, _ rule: (OpaquePointer) -> icalrecurrencetype, of event: OpaquePointer, name: String
     ) throws(StoreProblem) {
-        var isTooOften = false
-        Self.forEach(kind, rule, of: event) { rule in
-            let isOften = [ICAL_SECONDLY_RECURRENCE, ICAL_MINUTELY_RECURRENCE, ICAL_HOURLY_RECURRENCE].contains(
-                rule.freq)
-            if isOften || Self.timesADay(&rule) > Self.mostOccurrencesADay { isTooOften = true }
+        var reason: String?
+        Self.forEach(kind, rule, of: event) { _, rule in
+            let rule = ICalendarRule(rule)
+            if rule.hasFullList { reason = "repeats by a list that is too long" }
+            if rule.isTooOften { reason = "repeats more than \(ICalendarRule.mostOccurrencesADay) times a day" }
+            if let calendar = rule.otherCalendar,
+                rule.mayNeverEnd(fromLeapMonth: Self.isInChineseLeapMonth(icalcomponent_get_dtstart(event)))
+            {
+                reason = "repeats on days of the \(calendar) calendar that may never come"
+            }
         }
-        if isTooOften { throw problem("\(name) repeats more than \(Self.mostOccurrencesADay) times a day") }
+        if let reason { throw problem("\(name) \(reason)") }
+    }
+
+    private static func isInChineseLeapMonth(_ time: icaltimetype) -> Bool {
+        var calendar = Foundation.Calendar(identifier: .chinese)
+        calendar.timeZone = .gmt
+        let days = DayNumber.of(year: Int(time.year), month: Int(time.month), day: Int(time.day))
+        let day = Date(timeIntervalSince1970: (Double(days) + 0.5) * 86_400)
+        return calendar.dateComponents([.month], from: day).isLeapMonth ?? false
+    }
+
+    /// Ends each rule of an event with the span, since libical passes over days that a rule does not let through
+    /// without asking where the span ends.
+    ///
+    /// Neither does it ask while it looks for the first month or year that has a day of a rule. A rule that has none is
+    /// a problem.
+    private func endRules(
+        of event: OpaquePointer, name: String, at end: icaltimetype, _ stepsLeft: inout Double
+    ) throws(StoreProblem) {
+        let first = icalcomponent_get_dtstart(event)
+        var searched = 0.0
+        var neverComes = false
+        /// Nil for a rule that is to stay as it is.
+        func ended(_ rule: icalrecurrencetype) -> icalrecurrencetype? {
+            let cost = ICalendarRule(rule)
+            guard !neverComes else { return nil }
+            if cost.mayNeverCome, !Self.comes(rule, from: first) {
+                neverComes = true
+                searched = cost.searchSteps
+                return nil
+            }
+            var rule = rule
+            guard icaltime_is_null_time(rule.until) != 0 || icaltime_compare(rule.until, end) > 0 else { return nil }
+            rule.until = end
+            if rule.count > 0 {
+                // libical keeps no rule with both.
+                if Self.isCountReached(by: rule, from: first) { return nil }
+                rule.count = 0
+            }
+            return rule
+        }
+        Self.forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event) { property, rule in
+            if let rule = ended(rule) { icalproperty_set_rrule(property, rule) }
+        }
+        Self.forEach(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event) { property, rule in
+            if let rule = ended(rule) { icalproperty_set_exrule(property, rule) }
+        }
+        stepsLeft -= searched
+        if neverComes { throw problem("\(name) repeats on days that never come") }
+    }
+
+    /// Whether a rule has a day at all.
+    private static func comes(_ rule: icalrecurrencetype, from first: icaltimetype) -> Bool {
+        var rule = rule
+        rule.until = icaltime_null_time()
+        guard let iterator = icalrecur_iterator_new(rule, first) else { return false }
+        defer { icalrecur_iterator_free(iterator) }
+        return icaltime_is_null_time(icalrecur_iterator_next(iterator)) == 0
+    }
+
+    /// Whether a rule with a COUNT has as many occurrences before it ends otherwise.
+    private static func isCountReached(by rule: icalrecurrencetype, from first: icaltimetype) -> Bool {
+        guard let iterator = icalrecur_iterator_new(rule, first) else { return true }
+        defer { icalrecur_iterator_free(iterator) }
+        for _ in 0..<rule.count {
+            if icaltime_is_null_time(icalrecur_iterator_next(iterator)) != 0 { return false }
+        }
+        return true
     }
 
     private static func forEach(
-        _ kind: icalproperty_kind, _ rule: (OpaquePointer) -> icalrecurrencetype, of event: OpaquePointer,
-        _ body: (inout icalrecurrencetype) -> Void
+        _ kind: icalproperty_kind, _ rule: (OpaquePointer) -> icalrecurrencetype, of component: OpaquePointer,
+        _ body: (OpaquePointer, icalrecurrencetype) -> Void
     ) {
-        var property = icalcomponent_get_first_property(event, kind)
+        // All of them first: a component has one place where its next property is, and the body may ask for others.
+        var properties: [OpaquePointer] = []
+        var property = icalcomponent_get_first_property(component, kind)
         while let one = property {
-            var rule = rule(one)
-            body(&rule)
-            property = icalcomponent_get_next_property(event, kind)
+            properties.append(one)
+            property = icalcomponent_get_next_property(component, kind)
         }
-    }
-
-    /// On the average, at most, of a rule that repeats daily at most.
-    private static func occurrencesADay(_ rule: inout icalrecurrencetype) -> Double {
-        let weekdays = withUnsafeBytes(of: &rule.by_day) { entries($0) }
-        let monthDays = withUnsafeBytes(of: &rule.by_month_day) { entries($0) }
-        let months = withUnsafeBytes(of: &rule.by_month) { entries($0) }
-        let others =
-            withUnsafeBytes(of: &rule.by_year_day) { entries($0) }
-            + 7 * withUnsafeBytes(of: &rule.by_week_no) { entries($0) }
-        let (days, length) =
-            switch rule.freq {
-            case ICAL_WEEKLY_RECURRENCE: (weekdays, 7)
-            // A weekday is in a month five times.
-            case ICAL_MONTHLY_RECURRENCE: (max(5 * weekdays, monthDays), 28)
-            case ICAL_YEARLY_RECURRENCE:
-                (max(53 * weekdays, max(1, monthDays) * (months == 0 ? 12 * min(1, monthDays) : months), others), 365)
-            default: (1, 1)
-            }
-        return Double(timesADay(&rule) * min(max(1, days), length)) / Double(length * max(1, Int(rule.interval)))
-    }
-
-    /// Of a rule that repeats daily at most.
-    private static func timesADay(_ rule: inout icalrecurrencetype) -> Int {
-        withUnsafeBytes(of: &rule.by_hour) { count($0) } * withUnsafeBytes(of: &rule.by_minute) { count($0) }
-            * withUnsafeBytes(of: &rule.by_second) { count($0) }
-    }
-
-    /// Entries of one of a rule's lists, at least one.
-    private static func count(_ list: UnsafeRawBufferPointer) -> Int { max(1, entries(list)) }
-
-    private static func entries(_ list: UnsafeRawBufferPointer) -> Int {
-        let values = list.bindMemory(to: CShort.self)
-        return values.firstIndex(of: CShort(ICAL_RECURRENCE_ARRAY_MAX.rawValue)) ?? values.count
+        for property in properties { body(property, rule(property)) }
     }
 }
 

@@ -48,11 +48,12 @@ public struct ContactFolder: SystemStore {
                     let isNewer = (contact.revised ?? .distantPast) > (other.revised ?? .distantPast)
                     byID[contact.id] = isNewer ? contact : other
                     let (left, taken) = isNewer ? (other, contact) : (contact, other)
+                    let (leftName, takenName) = (FileProblems.shortened(left.name), FileProblems.shortened(taken.name))
                     problems.append(
                         StoreProblem(
                             origin: left.file,
                             reason:
-                                "“\(left.name)” has the same UID as “\(taken.name)” in \(taken.file), which is taken"))
+                                "“\(leftName)” has the same UID as “\(takenName)” in \(taken.file), which is taken"))
                 }
             } catch {
                 problems.append(error)

@@ -33,7 +33,8 @@ struct StoreFolder {
 
     func data(of file: URL) throws(StoreProblem) -> Data {
         do {
-            let size = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+            // Of the file that is read: a link has a size of its own.
+            let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
             guard size <= largestFile else {
                 throw StoreProblem(
                     origin: file.path, reason: "has \(size) bytes; the largest that is read has \(largestFile)")

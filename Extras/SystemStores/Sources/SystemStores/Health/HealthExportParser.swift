@@ -123,6 +123,7 @@ final class HealthExportParser {
             return problem("is not a Health export: no HealthData")
         case LK_XML_TRUNCATED: return problem("truncated: the file ends in line \(line) before its last end tag")
         case LK_XML_NO_MEMORY: return problem("cannot be read: out of memory")
+        case LK_XML_TOO_MANY: return problem("an element after line \(line) has more than 1000 attributes")
         default:
             let words = reader.flatMap { lk_xml_reader_message($0) }.map { String(cString: $0) } ?? "is not XML"
             return problem("line \(line): \(words.trimmingCharacters(in: .whitespacesAndNewlines))")

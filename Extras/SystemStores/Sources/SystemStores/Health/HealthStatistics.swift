@@ -78,7 +78,8 @@ extension HealthExport {
             guard case .quantity(let number, let itsUnit) = sample.value else { return }
             if unit == nil { unit = itsUnit }
             guard unit == itsUnit else {
-                problems.add("\(type.rawValue) is in “\(unit ?? "")” and in “\(itsUnit)”, which does not count")
+                let (counted, other) = (FileProblems.shortened(unit ?? ""), FileProblems.shortened(itsUnit))
+                problems.add("\(type.rawValue) is in “\(counted)” and in “\(other)”, which does not count")
                 return
             }
             var index = Self.index(of: max(sample.start, span.start), in: intervals)
