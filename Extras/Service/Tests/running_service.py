@@ -1,9 +1,11 @@
 """A service that runs with a catalog of the demo's covers. Used by the tests that break it."""
 
+import contextlib
 import http.client
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -25,6 +27,18 @@ class Service:
         # Its URL; nothing if it cannot start.
         line = self.process.stdout.readline()
         self.port = int(line.rsplit(":", 1)[1].strip().strip("/")) if line else None
+        if self.port:
+            self.wait_until_ready()
+
+    def wait_until_ready(self):
+        """Waits until the catalogs are open, so that faults meet the changes that follow and not their opening."""
+        deadline = time.monotonic() + 60
+        while self.process.poll() is None and time.monotonic() < deadline:
+            # It may be broken already.
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                if self.send("GET", "/health/ready")[0] == 200:
+                    return
+            time.sleep(0.005)
 
     def send(self, method, path, body=b"", kind="image/jpeg"):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)

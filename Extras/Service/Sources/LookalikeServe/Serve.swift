@@ -95,7 +95,7 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         Catalog.handleTruncatedFiles()
-        let (configuration, level) = try await configuration()
+        let (configuration, level) = try configuration()
         LoggingSystem.bootstrap { label in
             var handler = StreamLogHandler.standardError(label: label)
             handler.logLevel = level
@@ -120,8 +120,8 @@ struct Serve: AsyncParsableCommand {
         try await ServiceGroup(configuration: group).run()
     }
 
-    private func configuration() async throws -> (ServiceConfiguration, Logger.Level) {
-        let settings = try await Settings(file: config)
+    private func configuration() throws -> (ServiceConfiguration, Logger.Level) {
+        let settings = try Settings(file: config)
         guard let folder = catalogs ?? settings.text("catalogs") else {
             throw ValidationError("Missing expected argument '--catalogs <dir>'")
         }

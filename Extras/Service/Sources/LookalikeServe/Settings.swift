@@ -7,20 +7,29 @@ struct Settings {
     private let reader: ConfigReader
 
     /// - Parameter file: a JSON file with an object; nil for none.
-    /// - Throws: `ServiceError` if the file cannot be read, or has a setting that the service does not have.
-    init(file: String?) async throws {
+    /// - Throws: `ServiceError` if the file cannot be read, or if it or the environment has a setting that the service
+    ///   does not have.
+    init(file: String?) throws(ServiceError) {
         // `queueTime` is LOOKALIKE_SERVE_QUEUE_TIME.
-        var providers: [any ConfigProvider] = [EnvironmentVariablesProvider().prefixKeys(with: ["lookalike", "serve"])]
-        if let file {
-            try SettingsFile.check(file)
-            let path = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
-            do {
-                providers.append(try await FileProvider<JSONSnapshot>(config: path))
-            } catch {
-                throw ServiceError("\(file): is not a JSON file with settings: \(error)")
-            }
-        }
+        let environment = EnvironmentVariablesProvider().prefixKeys(with: ["lookalike", "serve"])
+        try Self.checkNames(of: environment)
+        var providers: [any ConfigProvider] = [environment]
+        if let file { providers.append(InMemoryProvider(values: try SettingsFile.values(of: file))) }
         reader = ConfigReader(providers: providers)
+    }
+
+    /// A variable that is mistyped would be passed over, as in ``SettingsFile``.
+    private static func checkNames(of environment: some ConfigProvider) throws(ServiceError) {
+        // The provider says what it looks for, whether that is there or not.
+        let known = Set(
+            SettingKind.all.keys.compactMap {
+                try? environment.value(forKey: AbsoluteConfigKey([$0]), type: .string).encodedKey
+            })
+        let names = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("LOOKALIKE_SERVE_") }
+        for name in names.sorted() where !known.contains(name) {
+            throw ServiceError(
+                "There is no setting for the variable \(name); there are \(known.sorted().joined(separator: ", ")).")
+        }
     }
 
     func text(_ name: String) -> String? { reader.string(forKey: ConfigKey([name])) }

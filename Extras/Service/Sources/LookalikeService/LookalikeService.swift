@@ -27,7 +27,8 @@ public struct LookalikeService: Service {
     ///
     /// - Parameters:
     ///   - registry: where its metrics are kept.
-    ///   - onRunning: called with the port when the service listens.
+    ///   - onRunning: called with the port when the service listens. It answers requests from then on, and opens the
+    ///     catalogs meanwhile; a request that comes before opens its own.
     /// - Throws: ``ServiceError`` for a configuration that cannot run.
     public init(
         _ configuration: ServiceConfiguration, registry: PrometheusRegistry = PrometheusRegistry(),
@@ -45,7 +46,7 @@ public struct LookalikeService: Service {
         state = ServiceState(configuration, registry: registry, logger: logger)
     }
 
-    /// Opens the catalogs and answers requests until the task is cancelled or the service group shuts down gracefully:
+    /// Answers requests and opens the catalogs until the task is cancelled or the service group shuts down gracefully:
     /// then it answers those that it has, takes no more connections, and ends.
     public func run() async throws {
         if state.configuration.keys.isEmpty {
@@ -60,8 +61,19 @@ public struct LookalikeService: Service {
         let outcome: Result<Void, any Error>
         do {
             try await withGracefulShutdownHandler {
-                let application = try makeApplication()
-                try await application.run()
+                let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
+                let application = try makeApplication { continuation.yield() }
+                try await withThrowingDiscardingTaskGroup { group in
+                    group.addTask {
+                        // Not before: a service that cannot listen leaves the catalogs alone.
+                        for await _ in listening.prefix(1) {
+                            await state.store.openAll()
+                            state.readiness.set(.ready)
+                        }
+                    }
+                    try await application.run()
+                    group.cancelAll()
+                }
             } onGracefulShutdown: {
                 state.readiness.set(.stopping)
             }
@@ -73,7 +85,8 @@ public struct LookalikeService: Service {
         try outcome.get()
     }
 
-    private func makeApplication() throws -> some ApplicationProtocol {
+    /// - Parameter onListening: called when clients can connect. They are answered when it has returned.
+    private func makeApplication(onListening: @escaping @Sendable () -> Void) throws -> some ApplicationProtocol {
         let configuration = state.configuration
         let router = Router(context: ServiceContext.self)
         router.add(middleware: MeasuringMiddleware(metrics: state.metrics))
@@ -87,15 +100,14 @@ public struct LookalikeService: Service {
                     ? ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()] : nil,
                 origins: configuration.origins))
         Routes(service: state).add(to: router)
-        let (state, onRunning) = (state, onRunning)
+        let onRunning = onRunning
         return Application(
             router: router, server: try server(),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(configuration.limits.connections)),
             onServerRunning: { channel in
-                await state.store.openAll()
-                state.readiness.set(.ready)
+                onListening()
                 await onRunning(channel.localAddress?.port ?? configuration.port)
             }, logger: logger)
     }

@@ -50,6 +50,9 @@ public struct ServiceConfiguration: Sendable {
                 "Without API keys the service listens on this machine alone, and “\(host)” is open to others. "
                     + "Make keys with “lookalike-serve make-key”, or pass --open-to-all.")
         }
+        if let samples, (try? FileManager.default.contentsOfDirectory(atPath: samples.path)) == nil {
+            throw ServiceError("\(samples.path): the folder of samples cannot be read.")
+        }
         try limits.check()
     }
 }
@@ -58,7 +61,7 @@ public struct ServiceConfiguration: Sendable {
 public struct ServiceLimits: Sendable {
     /// The maximum number of bytes of a body; a batch and a snapshot have no limit as a whole.
     public var bodyBytes = 32 << 20
-    /// The bytes that bodies in memory may take together.
+    /// The bytes that bodies in memory may take together; at least ``bodyBytes``.
     public var bodyBytesInFlight = 512 << 20
     /// The maximum number of pixels of an image.
     public var pixels = 100_000_000
@@ -78,7 +81,8 @@ public struct ServiceLimits: Sendable {
     public var queuedWrites = 1024
     /// Open connections.
     public var connections = 4096
-    /// How long a connection may be idle.
+    /// How long a connection may be idle, and how long the client of one may take to read as much of its answer as
+    /// comes in that time at 64 KiB a second.
     public var idleTime = Duration.seconds(60)
 
     /// The default limits.
@@ -102,6 +106,11 @@ public struct ServiceLimits: Sendable {
         for (name, count) in [("queued-searches", queuedSearches), ("queued-writes", queuedWrites)]
         where !(0...Self.maximumCount).contains(count) {
             throw ServiceError("--\(name) is \(count); it must be between 0 and \(Self.maximumCount).")
+        }
+        guard bodyBytes <= bodyBytesInFlight else {
+            throw ServiceError(
+                "--body-bytes is \(bodyBytes), more than --body-bytes-in-flight, which is \(bodyBytesInFlight): "
+                    + "the largest bodies would always be refused.")
         }
     }
 }

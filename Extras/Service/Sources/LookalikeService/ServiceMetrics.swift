@@ -1,10 +1,13 @@
 import Lookalike
 import Metrics
 import PrometheusMetrics
+import Synchronization
 
 /// What the service measures.
 final class ServiceMetrics: Sendable {
     private let registry: PrometheusRegistry
+    /// The entities of the catalogs that were there last.
+    private let entityMeters = Mutex<[CatalogName: Meter]>([:])
 
     init(_ registry: PrometheusRegistry) {
         self.registry = registry
@@ -49,9 +52,23 @@ final class ServiceMetrics: Sendable {
         Meter(label: "http_requests_in_flight", factory: registry).increment(by: change)
     }
 
-    func entities(_ count: Int, of catalog: CatalogName) {
-        Meter(label: "lookalike_catalog_entities", dimensions: [("catalog", catalog.description)], factory: registry)
-            .set(count)
+    /// - Parameter counts: those of all catalogs. Others are gone, and their series with them.
+    func entities(_ counts: [CatalogName: Int]) {
+        entityMeters.withLock { meters in
+            for (name, meter) in meters where counts[name] == nil {
+                meter.destroy()
+                meters[name] = nil
+            }
+            for (name, count) in counts {
+                let meter =
+                    meters[name]
+                    ?? Meter(
+                        label: "lookalike_catalog_entities", dimensions: [("catalog", name.description)],
+                        factory: registry)
+                meter.set(count)
+                meters[name] = meter
+            }
+        }
     }
 
     func process(memory: Int?, files: Int?) {

@@ -15,12 +15,14 @@ final class ServiceState: Sendable {
     let writePool: WorkPool
     let metrics: ServiceMetrics
     let registry: PrometheusRegistry
+    let logger: Logger
     let readiness = Readiness()
 
     init(_ configuration: ServiceConfiguration, registry: PrometheusRegistry, logger: Logger) {
         let limits = configuration.limits
         self.configuration = configuration
         self.registry = registry
+        self.logger = logger
         store = CatalogStore(root: configuration.catalogs, logger: logger)
         bodies = RequestBodyReader(
             limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight),

@@ -1,4 +1,7 @@
 import Foundation
+import Logging
+import Lookalike
+import LookalikeService
 import Testing
 
 @Suite struct CatalogTests {
@@ -26,6 +29,38 @@ import Testing
             #expect(try await server.send("DELETE", "/v1/catalogs/covers").code == "unknown-catalog")
             #expect(try FileManager.default.contentsOfDirectory(atPath: server.folder.path).isEmpty)
             #expect(try await server.send("PUT", "/v1/catalogs/covers").status == 201)
+        }
+    }
+
+    /// Each had a writer of its own.
+    @Test func requestsThatMakeTheSameCatalogAtOnce() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let store = CatalogStore(root: folder, logger: Logger(label: "test"))
+        let name = try #require(CatalogName("shop"))
+        async let first = store.create(name, localFeatures: false)
+        async let second = store.create(name, localFeatures: false)
+        let (one, other) = try await (first, second)
+        #expect(one.catalog === other.catalog)
+        #expect(one.isNew != other.isNew)
+    }
+
+    /// Its queries were forgotten, although it stayed as it was.
+    @Test func aCatalogThatAnotherProcessWritesTo() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            let image = try DemoCovers.image("salt-signal")
+            let query = try #require(try await server.send("POST", path, body: image).json["query"] as? String)
+            let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+            let indexer = try CatalogIndexer(at: server.folder.appendingPathComponent("covers"))
+            let removed = try await server.send("DELETE", "/v1/catalogs/covers")
+            #expect(try (removed.status, removed.code) == (409, "catalog-busy"))
+            let restored = try await server.send(
+                "POST", "/v1/catalogs/covers/restore", ["Content-Type": "application/x-tar"], body: snapshot)
+            #expect(try (restored.status, restored.code) == (409, "catalog-busy"))
+            withExtendedLifetime(indexer) {}
+            #expect(try await server.json("POST", path, ["query": query]).ids == ["salt-signal"])
         }
     }
 
@@ -105,6 +140,87 @@ import Testing
         }
     }
 
+    /// It was said that an image cannot be embedded, also to those who wanted to remove the catalog.
+    @Test func aCatalogWithADamagedModelCanBeReplacedAndRemoved() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+            for name in ["a", "b"] {
+                let url = server.folder.appendingPathComponent(name)
+                try FileManager.default.copyItem(at: DemoCovers.catalog, to: url)
+                try Data("no model".utf8).write(to: url.appendingPathComponent("model.safetensors"))
+                let reply = try await server.send("GET", "/v1/catalogs/\(name)")
+                #expect(try (reply.status, reply.code) == (507, "storage"))
+                #expect(!reply.text.contains(server.folder.path))
+            }
+            let restored = try await server.send(
+                "POST", "/v1/catalogs/a/restore", ["Content-Type": "application/x-tar"], body: snapshot)
+            #expect(try restored.json["entities"] as? Int == 6)
+            #expect(try await server.send("DELETE", "/v1/catalogs/b").status == 204)
+            #expect(Set(try FileManager.default.contentsOfDirectory(atPath: server.folder.path)) == ["a", "covers"])
+        }
+    }
+
+    /// A writer that could not be opened when its catalog was replaced wrote to what had taken the place.
+    @Test func aChangeThatComesAfterADamagedCatalogWasReplaced() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+            let image = try DemoCovers.image("salt-signal").base64EncodedString()
+            let line = Data("{\"id\":\"late\",\"image\":\"\(image)\"}\n".utf8)
+            let model = server.folder.appendingPathComponent("covers/model.safetensors")
+            let reply = try await HTTPClient(port: server.port).send(
+                "POST", "/v1/catalogs/covers/entities:batch", ["Content-Type": "application/x-ndjson"], lateBody: line
+            ) {
+                try Data("no model".utf8).write(to: model)
+                let restored = try await server.send(
+                    "POST", "/v1/catalogs/covers/restore", ["Content-Type": "application/x-tar"], body: snapshot)
+                #expect(restored.status == 200)
+            }
+            #expect(reply.status == 200)
+            #expect(try reply.json["problem"] != nil, "\(reply.text)")
+            #expect(try await server.send("GET", "/v1/catalogs/covers/entities/late").code == "unknown-entity")
+        }
+    }
+
+    /// What a service left that was killed while it made a catalog kept the name for itself.
+    @Test func aSnapshotTakesThePlaceOfAnUnfinishedCatalog() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+            let tar = ["Content-Type": "application/x-tar"]
+            let kept = ["notes.txt", "writer.lock"]
+            for (name, files) in [("killed", ["catalog.sqlite.new", "derived.lock", "writer.lock"]), ("kept", kept)] {
+                let url = server.folder.appendingPathComponent(name)
+                try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+                for file in files { try Data().write(to: url.appendingPathComponent(file)) }
+                #expect(try await server.send("GET", "/v1/catalogs/\(name)").code == "unknown-catalog")
+            }
+            let restored = try await server.send("POST", "/v1/catalogs/killed/restore", tar, body: snapshot)
+            #expect(try restored.json["entities"] as? Int == 6)
+            // Files that no catalog has are somebody's.
+            let refused = try await server.send("POST", "/v1/catalogs/kept/restore", tar, body: snapshot)
+            #expect(try (refused.status, refused.code) == (507, "storage"))
+            let folder = server.folder.appendingPathComponent("kept")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == kept)
+            #expect(
+                Set(try FileManager.default.contentsOfDirectory(atPath: server.folder.path))
+                    == ["covers", "kept", "killed"])
+        }
+    }
+
+    /// It was an error of the service itself.
+    @Test func aFolderInWhichNothingCanBeMade() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            #expect(try await server.send("GET", "/v1/catalogs/covers").status == 200)
+            // Below a file nothing can be made, whoever asks for it.
+            let aside = server.folder.appendingPathExtension("aside")
+            try FileManager.default.moveItem(at: server.folder, to: aside)
+            defer { try? FileManager.default.removeItem(at: aside) }
+            #expect(FileManager.default.createFile(atPath: server.folder.path, contents: nil))
+            let reply = try await server.send("POST", "/v1/catalogs/covers/snapshot")
+            #expect(try (reply.status, reply.code) == (507, "storage"))
+            #expect(!reply.text.contains(server.folder.path))
+        }
+    }
+
     /// Its verified entities are rows, which other entities have now.
     @Test func aQueryOfACatalogThatWasReplaced() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
@@ -120,6 +236,32 @@ import Testing
         }
     }
 
+    /// Average pooling over a million pixels, for each of a million. A search cannot be stopped within it.
+    @Test func aSnapshotWhoseModelTakesTooLongIsRefused() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let graph = """
+            {"version":1,"name":"slow","input":{"width":1024,"height":1024,"mean":[0,0,0],"std":[1,1,1]},"nodes":[
+            {"name":"m","op":"map","input":"image"},
+            {"name":"p","op":"average_pool","input":"m","kernel":1023,"stride":1,"padding":511,"dilation":1,\
+            "counts_padding":false,"rounds_up":false},
+            {"name":"g","op":"generalized_mean","input":"p","power":1,"epsilon":1e-6},
+            {"name":"n","op":"l2_normalize","input":"g"}]}
+            """
+        let header = try JSONSerialization.data(withJSONObject: ["__metadata__": ["lookalike.graph": graph]])
+        let length = Data((0..<8).map { UInt8(truncatingIfNeeded: header.count >> (8 * $0)) })
+        let model = try FeaturePrintModel(length + header, named: "slow")
+        _ = try CatalogIndexer(at: folder.appendingPathComponent("slow"), model: model, localFeatures: false)
+        try await TestServer.run(covers: false, folder: folder) { (server: TestServer) async throws -> Void in
+            let snapshot = try await server.send("POST", "/v1/catalogs/slow/snapshot")
+            #expect(snapshot.status == 200)
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/copy/restore", ["Content-Type": "application/x-tar"], body: snapshot.body)
+            #expect(try (reply.status, reply.code) == (422, "damaged-snapshot"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: server.folder.path) == ["slow"])
+        }
+    }
+
     @Test func aDamagedSnapshotChangesNothing() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
@@ -132,6 +274,33 @@ import Testing
             }
             #expect(try await server.send("GET", "/v1/catalogs/covers").json["entities"] as? Int == 6)
             #expect(try FileManager.default.contentsOfDirectory(atPath: server.folder.path) == ["covers"])
+        }
+    }
+
+    /// Its digests are right.
+    @Test func aSnapshotWithADamagedModel() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+            try snapshot.write(to: folder.appendingPathComponent("snapshot.tar"))
+            let shell = Process()
+            shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+            let names = "catalog.sqlite model.safetensors"
+            shell.arguments = [
+                "-c",
+                "cd \"$0\" && tar -xf snapshot.tar && echo no model > model.safetensors && "
+                    + "sha256sum \(names) > SHA256SUMS && tar --format=ustar -cf damaged.tar \(names) SHA256SUMS",
+                folder.path,
+            ]
+            try shell.run()
+            shell.waitUntilExit()
+            #expect(shell.terminationStatus == 0)
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/covers/restore", ["Content-Type": "application/x-tar"],
+                body: try Data(contentsOf: folder.appendingPathComponent("damaged.tar")))
+            #expect(try (reply.status, reply.code) == (422, "damaged-snapshot"))
         }
     }
 }

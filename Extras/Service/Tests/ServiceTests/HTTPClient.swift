@@ -41,7 +41,7 @@ struct HTTPClient: Sendable {
                     with: Result {
                         let socket = try open(method, path, headers, body: body)
                         defer { close(socket) }
-                        return try Self.reply(try Self.readAll(socket), hasBody: method != "HEAD")
+                        return try Self.reply(Self.read(socket), hasBody: method != "HEAD")
                     })
             }
         }
@@ -76,9 +76,31 @@ struct HTTPClient: Sendable {
                         for _ in 0..<count where poll(&answer, 1, Int32(pause * 1000)) == 0 {
                             try Self.write(Data([0]), to: socket)
                         }
-                        return try Self.reply(try Self.readAll(socket), hasBody: true)
+                        return try Self.reply(Self.read(socket), hasBody: true)
                     })
             }
+        }
+    }
+
+    /// Sends the head of a request, and its body when the answer has begun and `meanwhile` has ended.
+    func send(
+        _ method: String, _ path: String, _ headers: [String: String], lateBody body: Data,
+        after meanwhile: () async throws -> Void
+    ) async throws -> HTTPReply {
+        var headers = headers
+        headers["Content-Length"] = "\(body.count)"
+        let socket = try open(method, path, headers, body: Data())
+        defer { close(socket) }
+        let begin = await received { Self.read(socket, until: Data("\r\n\r\n".utf8)) }
+        try await meanwhile()
+        try Self.write(body, to: socket)
+        return try Self.reply(begin + (await received { Self.read(socket) }), hasBody: true)
+    }
+
+    /// Waits on a thread of its own.
+    private func received(_ read: @escaping @Sendable () -> Data) async -> Data {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: read()) }
         }
     }
 
@@ -147,13 +169,15 @@ struct HTTPClient: Sendable {
         }
     }
 
-    private static func readAll(_ socket: Int32) throws -> Data {
+    /// Reads what comes, to the end or until it has `mark`.
+    private static func read(_ socket: Int32, until mark: Data? = nil) -> Data {
         var data = Data()
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(socket, &buffer, buffer.count, 0)
             if count <= 0 { return data }
             data += buffer[..<count]
+            if let mark, data.range(of: mark) != nil { return data }
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import LookalikeService
 import Testing
 
 @Suite struct InterfaceTests {
@@ -32,6 +33,7 @@ import Testing
             ] {
                 let reply = try await server.send(method, path)
                 #expect(reply.headers["content-type"] == "application/problem+json")
+                #expect(reply.headers["cache-control"] == "no-store")
                 let problem = try reply.json
                 #expect(problem["status"] as? Int == reply.status)
                 let code = try #require(problem["code"] as? String)
@@ -92,6 +94,15 @@ import Testing
             #expect(reply.text.contains("http_requests_total{method=\"GET\",\(route),status=\"404\"} 1.0"))
             #expect(reply.text.contains("lookalike_catalog_entities{catalog=\"covers\"} 6.0"))
             #expect(!reply.text.contains("salt-signal"))
+            #expect(try await server.send("DELETE", "/v1/catalogs/covers").status == 204)
+            #expect(try await !server.send("GET", "/metrics").text.contains("catalog=\"covers\""))
         }
+    }
+
+    @Test func aServiceThatEndsDoesNotGetReady() {
+        let readiness = Readiness()
+        readiness.set(.stopping)
+        readiness.set(.ready)
+        #expect(readiness.current == .stopping)
     }
 }

@@ -34,9 +34,18 @@ import Testing
 
     @Test func allBodiesTogether() async throws {
         try await TestServer.run(configure: {
+            $0.limits.bodyBytes = 1000
             $0.limits.bodyBytesInFlight = 1000
         }) { (server: TestServer) async throws -> Void in
-            let reply = try await server.send("POST", "/v1/catalogs/covers/search", body: Data(count: 1001))
+            let path = "/v1/catalogs/covers/search"
+            var reply: HTTPReply
+            repeat {
+                let stalled = try HTTPClient(port: server.port).open(
+                    "POST", path, ["Content-Length": "1000"], body: Data(count: 600))
+                defer { close(stalled) }
+                reply = try await server.send("POST", path, body: Data(count: 600))
+                // If it was read before the stalled one, that was refused.
+            } while reply.status == 415
             #expect(try (reply.status, reply.code) == (503, "overloaded"))
             #expect(reply.headers["retry-after"] == "1")
         }
@@ -45,6 +54,7 @@ import Testing
     @Test func whatAStalledClientAnnouncedKeepsNobodyOut() async throws {
         let image = try DemoCovers.image("salt-signal")
         try await TestServer.run(configure: {
+            $0.limits.bodyBytes = image.count + 1000
             $0.limits.bodyBytesInFlight = image.count + 1000
         }) { (server: TestServer) async throws -> Void in
             let path = "/v1/catalogs/covers/search"
@@ -64,7 +74,7 @@ import Testing
         }) { (server: TestServer) async throws -> Void in
             let reply = try await HTTPClient(port: server.port).trickle(
                 "POST", "/v1/catalogs/covers/search", count: 1000, every: 0.02)
-            #expect(try (reply.status, reply.code) == (503, "time-limit"))
+            #expect(try (reply.status, reply.code) == (408, "slow-body"))
         }
     }
 
@@ -87,6 +97,24 @@ import Testing
             }
             #expect(isSlow ? answered == count : answered < count, "\(answered)")
         }
+    }
+
+    /// A little of it each minute kept the rest, and the connection.
+    @Test func howMuchOfAnAnswerHasToBeRead() {
+        let pace = AnswerPace(idleTime: .seconds(60))
+        let enough = 60 * (64 << 10)
+        #expect(pace.allows(waiting: 10 * enough, then: 9 * enough))
+        #expect(!pace.allows(waiting: 10 * enough, then: 9 * enough + 1))
+        #expect(pace.allows(waiting: 1000, then: 0))
+        #expect(!pace.allows(waiting: 1000, then: 1))
+    }
+
+    /// They were refused with 503, whatever else the service had to do.
+    @Test func bodiesThatNeverFitIntoTheBudget() {
+        var configuration = ServiceConfiguration(catalogs: URL(fileURLWithPath: "/nowhere"))
+        (configuration.limits.bodyBytes, configuration.limits.bodyBytesInFlight) = (1001, 1000)
+        let error = #expect(throws: ServiceError.self) { try LookalikeService(configuration) }
+        #expect(error?.description.hasPrefix("--body-bytes is 1001, more than --body-bytes-in-flight") == true)
     }
 
     /// Numbers that overflowed when they were multiplied.
@@ -120,6 +148,13 @@ import Testing
             #expect(sample.body == image && sample.headers["content-type"] == "image/jpeg")
             #expect(try await server.send("GET", "/v1/samples/a.png").code == "unknown-path")
         }
+    }
+
+    @Test func samplesThatCannotBeReadAreAnError() {
+        var configuration = ServiceConfiguration(catalogs: FileManager.default.temporaryDirectory)
+        configuration.samples = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        let error = #expect(throws: ServiceError.self) { try LookalikeService(configuration) }
+        #expect(error?.description.contains("the folder of samples cannot be read") == true)
     }
 
     @Test func searchesThatDoNotFitAreRefusedAndTheRestAnswered() async throws {
@@ -190,6 +225,7 @@ import Testing
             let reply = try await server.send(
                 "POST", "/v1/catalogs/covers/search?effort=thorough", body: try DemoCovers.screenshot())
             #expect(try (reply.status, reply.code) == (503, "time-limit"))
+            #expect(reply.headers["retry-after"] == "1")
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import LookalikeService
 import Testing
 
 /// The program itself: signals, and what is left when it is killed.
@@ -10,10 +11,14 @@ import Testing
         let process = Process()
         let port: Int
 
-        init(_ folder: URL) throws {
+        convenience init(_ folder: URL) throws {
+            try self.init(["--catalogs", folder.path, "--port", "0", "--log-level", "critical"])
+        }
+
+        init(_ arguments: [String]) throws {
             let output = Pipe()
             process.executableURL = Self.executable
-            process.arguments = ["--catalogs", folder.path, "--port", "0", "--log-level", "critical"]
+            process.arguments = arguments
             process.standardOutput = output
             try process.run()
             var line = Data()
@@ -171,6 +176,47 @@ import Testing
             process.waitUntilExit()
             #expect(process.terminationStatus == 1)
             #expect(message.contains(reason) && message.contains(file.path), "\(message)")
+        }
+    }
+
+    /// It was passed over, too. The port ends the program if it gets so far.
+    @Test(arguments: [
+        ("LOOKALIKE_SERVE_KEY_FILE", "no setting for the variable LOOKALIKE_SERVE_KEY_FILE; there are "),
+        ("LOOKALIKE_SERVE_QUEUETIME", " LOOKALIKE_SERVE_QUEUE_TIME, "),
+        ("LOOKALIKE_SERVE_BODY_BYTES_IN_FLIGHT", "--port is not in"),
+    ])
+    func variablesOfTheEnvironment(name: String, message: String) async throws {
+        try await withFolder { folder in
+            let (process, errors) = Self.redirected("", ["--catalogs", folder.path, "--port", "65536"])
+            process.environment = ProcessInfo.processInfo.environment.merging([name: "1000000000"]) { $1 }
+            try process.run()
+            let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            process.waitUntilExit()
+            #expect(process.terminationStatus != 0)
+            #expect(text.contains(message), "\(text)")
+        }
+    }
+
+    /// The file was read twice, and so could not be a pipe.
+    @Test func settingsComeFromAPipe() async throws {
+        try await withFolder { folder in
+            let pipe = folder.appendingPathComponent("settings")
+            #expect(mkfifo(pipe.path, 0o600) == 0)
+            let (key, entry) = APIKey.make(scope: .read, name: "reader")
+            let settings: [String: Any] = [
+                "catalogs": folder.path, "port": 0, "openToAll": false, "queueTime": 1, "decodeTime": 2.5,
+                "logLevel": "critical", "keys": entry.line,
+            ]
+            let text = try JSONSerialization.data(withJSONObject: settings)
+            // Opening a pipe waits for the other side.
+            let writing = Task.detached { try FileHandle(forWritingTo: pipe).write(contentsOf: text) }
+            let program = try Program(["--config", pipe.path])
+            defer { program.process.terminate() }
+            try await writing.value
+            #expect(try await program.send("GET", "/v1/catalogs").status == 401)
+            let reply = try await HTTPClient(port: program.port).send(
+                "GET", "/v1/catalogs", ["Authorization": "Bearer \(key)"])
+            #expect(reply.status == 200)
         }
     }
 

@@ -2,6 +2,25 @@ import Foundation
 import Testing
 
 @Suite struct SearchTests {
+    /// Each entity may have labels of its own, and all of them were in every answer.
+    @Test func answersHaveTheMostFrequentValues() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            for (id, labels) in [("salt-signal", 0..<900), ("glass-orchard", 900..<1100)] {
+                let changed = try await server.json(
+                    "PATCH", "/v1/catalogs/covers/entities/\(id)", ["labels": labels.map { "label \($0)" }])
+                #expect(changed.status == 200)
+            }
+            let details = try await server.send("GET", "/v1/catalogs/covers").json
+            let known = try #require(details["labels"] as? [String: Int])
+            #expect(known.count == 1000 && known["demo"] == 4)
+            let answer = try await server.json(
+                "POST", "/v1/catalogs/covers/search", ["entity": "copper-horizon", "facets": ["label"]])
+            let facets = try #require(try answer.json["facets"] as? [[String: Any]])
+            let values = try #require(facets[0]["values"] as? [[String: Any]])
+            #expect(values.count == 1000 && values[0]["value"] as? String == "demo")
+        }
+    }
+
     @Test func anImageAsTheBodyAsAFormAndInJSON() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let image = try DemoCovers.screenshot()

@@ -261,6 +261,26 @@ def asked_before_the_catalog_is_known(browser, server):
         page.shows(["Night Bus to Porto"])
 
 
+def a_catalog_that_cannot_be_opened(browser, server):
+    server.send("PUT", "/v1/catalogs/other")
+    with Page(browser, server.url) as page:
+        page.expected = ("507",)
+        expect(page.locator("#catalog")).to_have_value("covers")
+        problem = json.dumps({"status": 507, "code": "storage", "detail": "It is damaged."})
+        page.route(
+            re.compile("/v1/catalogs/other$"),
+            lambda route: route.fulfill(status=507, content_type="application/problem+json", body=problem),
+        )
+        page.select_option("#catalog", "other")
+        expect(page.locator("#error")).to_have_text("It is damaged.")
+        expect(page.locator("#catalog")).to_have_value("covers")
+        page.fill("#text", "night")
+        page.keyboard.press("Enter")
+        page.shows(["Night Bus to Porto"])
+        expect(page.locator("#error")).to_be_hidden()
+    server.send("DELETE", "/v1/catalogs/other")
+
+
 def not_in_the_catalog(browser, server):
     with Page(browser, server.url) as page:
         page.search("photo-of-another-record.jpg")
@@ -372,7 +392,7 @@ def main():
         server.add_covers()
         looks(browser, server, arguments.screenshots)
         tests = [choosing_and_outlines, dropping_and_pasting, regions, filters_and_pages, by_name]
-        tests += [asked_before_the_catalog_is_known, not_in_the_catalog]
+        tests += [asked_before_the_catalog_is_known, a_catalog_that_cannot_be_opened, not_in_the_catalog]
         for test in [*tests, camera, errors]:
             test(browser, server)
             print(f"page: {test.__name__}: passed", flush=True)

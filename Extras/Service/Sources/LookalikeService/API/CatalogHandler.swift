@@ -72,7 +72,7 @@ struct CatalogHandler: Sendable {
             guard HeaderValue(request.headers[.contentType] ?? "").name == "application/json" else {
                 throw Problem(.unsupportedMediaType, "The options of a catalog are application/json.")
             }
-            options = try Options(json: held.data)
+            options = try await parsing(held.data) { try Options(json: $0) }
         }
         let (served, isNew) = try await service.store.create(name, localFeatures: options.localFeatures ?? true)
         return Response(
@@ -92,7 +92,7 @@ struct CatalogHandler: Sendable {
         return Details(
             name: served.name.description, entities: info.entityCount,
             entitiesWithLocalFeatures: info.entitiesWithLocalFeatures, revision: info.revision,
-            types: Dictionary(info.typeCounts.map { ($0.type, $0.count) }, uniquingKeysWith: +),
+            types: Dictionary(info.typeCounts.map { ($0.type, $0.count) }, uniquingKeysWith: +).mostFrequent,
             labels: vocabulary.labels, attributes: vocabulary.attributes,
             model: Details.Model(name: info.model.name, digest: info.model.digest, dimension: info.dimension),
             bytes: Details.Bytes(

@@ -17,8 +17,10 @@ struct PrintHandler: Sendable {
         try context.require(.read)
         let fields = try RequestFields(query: request.uri.query)
         try fields.check(["catalog"])
+        try service.imagePool.check()
         let held = try await service.bodies.read(request)
-        let images = try Self.images(held.data, header: request.headers[.contentType] ?? "application/octet-stream")
+        let header = request.headers[.contentType] ?? "application/octet-stream"
+        let images = try await parsing(held.data) { try Self.images($0, header: header) }
         let model = try await model(of: try fields.one("catalog"))
         let time = service.configuration.limits.requestTime
         let late = Problem(.timeLimit, "The prints take longer than \(time).")

@@ -20,7 +20,7 @@ struct Routes: Sendable {
         let search = SearchHandler(service: service)
         let batch = BatchHandler(service: service)
         let prints = PrintHandler(service: service)
-        let samples = SampleHandler(folder: service.configuration.samples)
+        let samples = SampleHandler(folder: service.configuration.samples, logger: service.logger)
         let catalog = "/v1/catalogs/:catalog"
         var routes: [(path: String, handlers: [(HTTPRequest.Method, Handler)])] = [
             ("/v1/catalogs", [(.get, catalogs.list)]),

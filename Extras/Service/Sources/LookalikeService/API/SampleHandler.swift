@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import Logging
 
 /// `/v1/samples`: photos that the page offers for a first search.
 struct SampleHandler: Sendable {
@@ -21,7 +22,8 @@ struct SampleHandler: Sendable {
 
     /// - Parameter folder: its JPEG and PNG files are the samples, those that fit into ``maximumByteCount`` together;
     ///   nil for none.
-    init(folder: URL?) {
+    /// - Parameter logger: gets a warning for each that is left out.
+    init(folder: URL?, logger: Logger) {
         let keys: Set<URLResourceKey> = [.isRegularFileKey, .fileSizeKey]
         let found = folder.flatMap {
             try? FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: Array(keys))
@@ -29,11 +31,16 @@ struct SampleHandler: Sendable {
         var files: [String: Sample] = [:]
         var left = Self.maximumByteCount
         for url in (found ?? []).sorted(by: { $0.path < $1.path }) {
-            guard let type = Self.types[url.pathExtension.lowercased()],
-                let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: keys),
+            guard let type = Self.types[url.pathExtension.lowercased()] else { continue }
+            guard let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: keys),
                 values.isRegularFile == true, let size = values.fileSize, size <= left,
                 let data = try? Data(contentsOf: url), data.count <= left
-            else { continue }
+            else {
+                logger.warning(
+                    "A sample is left out: it cannot be read, or the samples are larger than 64 MiB together.",
+                    metadata: ["file": "\(url.path)"])
+                continue
+            }
             files[url.lastPathComponent] = Sample(type: type, data: ByteBuffer(bytes: data))
             left -= data.count
         }

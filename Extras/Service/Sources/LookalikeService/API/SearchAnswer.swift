@@ -48,6 +48,9 @@ extension SearchAnswer {
         results = entities.map { Result(entity: EntityAnswer($0, catalog: catalog)) }
     }
 
+    /// The values of a facet that an answer has at most, the most frequent ones.
+    static let mostValues = 1000
+
     static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
 
     static func answers(_ facets: [Facet]) -> [FacetAnswer] {
@@ -58,7 +61,7 @@ extension SearchAnswer {
                 case .label: "label"
                 case .attribute(let name): "attribute.\(name)"
                 }
-            return FacetAnswer(key: key, values: facet.values)
+            return FacetAnswer(key: key, values: Array(facet.values.prefix(mostValues)))
         }
     }
 }

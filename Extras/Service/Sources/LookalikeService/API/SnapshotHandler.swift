@@ -54,7 +54,7 @@ struct SnapshotHandler: Sendable {
         try await computing { try SnapshotArchive.extract(archive, to: folder) }
         do {
             // Makes the derived files, too.
-            guard try await CatalogStore.migrated(folder).model.summary.multiplyAdds <= Self.mostMultiplyAdds else {
+            guard try await CatalogStore.migrated(folder).model.summary.operationCount <= Self.mostOperations else {
                 throw Problem(.damagedSnapshot, "The snapshot's model takes too long for an image.")
             }
         } catch let error as CatalogError {
@@ -66,7 +66,7 @@ struct SnapshotHandler: Sendable {
     }
 
     /// Per image: some ten seconds of a core. A search cannot be stopped within a pass of the network.
-    private static let mostMultiplyAdds = 500_000_000_000
+    private static let mostOperations = 500_000_000_000
 
     private static func save(_ body: RequestBody, to url: URL) async throws {
         guard FileManager.default.createFile(atPath: url.path, contents: nil) else {

@@ -24,9 +24,10 @@ struct SystemHandler: Sendable {
 
     func metrics(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
-        for name in (try? service.store.names()) ?? [] {
-            guard let served = try? await service.store.catalog(name) else { continue }
-            service.metrics.entities(served.catalog.count, of: name)
+        if let names = try? service.store.names() {
+            var counts: [CatalogName: Int] = [:]
+            for name in names { counts[name] = try? await service.store.catalog(name).catalog.count }
+            service.metrics.entities(counts)
         }
         let usage = ProcessUsage()
         service.metrics.process(memory: usage.residentBytes, files: usage.openFiles)

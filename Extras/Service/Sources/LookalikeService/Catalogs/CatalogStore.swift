@@ -4,14 +4,14 @@ import Lookalike
 import Synchronization
 
 /// The catalogs below a folder, opened when they are first asked for.
-final class CatalogStore: Sendable {
+package final class CatalogStore: Sendable {
     let root: URL
     private let logger: Logger
     private let served = Mutex<[CatalogName: ServedCatalog]>([:])
     /// Opening, making and removing catalogs is done one at a time.
     private let turn = AsyncTurn()
 
-    init(root: URL, logger: Logger) {
+    package init(root: URL, logger: Logger) {
         self.root = root
         self.logger = logger
     }
@@ -38,15 +38,29 @@ final class CatalogStore: Sendable {
     /// Makes an empty catalog, unless there is one of that name.
     ///
     /// - Returns: the catalog, and whether it is new.
-    func create(_ name: CatalogName, localFeatures: Bool) async throws -> (catalog: ServedCatalog, isNew: Bool) {
+    package func create(
+        _ name: CatalogName, localFeatures: Bool
+    ) async throws -> (catalog: ServedCatalog, isNew: Bool) {
         if let known = try? await catalog(name) { return (known, false) }
         return try await turn.run {
-            if Self.isCatalog(self.url(of: name)) { return (try await self.open(name), false) }
+            // Another request may have made it meanwhile.
+            if let known = self.served.withLock({ $0[name] }) { return (known, false) }
             let url = self.url(of: name)
-            let indexer = try await computing { try CatalogIndexer(at: url, localFeatures: localFeatures) }
-            // Makes the derived files of no entities.
-            _ = try await indexer.run(over: []).report()
-            return (try await self.open(name, indexer: indexer), true)
+            if Self.isCatalog(url) { return (try await self.open(name), false) }
+            do {
+                let indexer = try await opening(url) {
+                    try await computing { try CatalogIndexer(at: url, localFeatures: localFeatures) }
+                }
+                // Makes the derived files of no entities.
+                _ = try await indexer.run(over: []).report()
+                return (try await self.open(name, indexer: indexer), true)
+            } catch {
+                // If another process is writing, it is making the catalog.
+                if (error as? CatalogError)?.reason != .busy, Self.isUnfinished(url) {
+                    try? FileManager.default.removeItem(at: url)
+                }
+                throw error
+            }
         }
     }
 
@@ -57,15 +71,16 @@ final class CatalogStore: Sendable {
         try await turn.run {
             guard Self.isCatalog(self.url(of: name)) else { throw Self.unknown(name) }
             let closed = try await self.closeForGood(name)
-            // None of it is left under its name, however early the process ends.
-            let work = try TemporaryFolder(self.makeTemporaryFolder())
-            try FileManager.default.moveItem(at: self.url(of: name), to: work.url.appendingPathComponent("removed"))
+            // None of it is left under its name, however early the process ends. A full disk may have no space for a
+            // folder to move it into.
+            let removed = TemporaryFolder(self.temporaryURL())
+            try FileManager.default.moveItem(at: self.url(of: name), to: removed.url)
             try Self.synchronize(self.root)
-            withExtendedLifetime(closed) {}
+            withExtendedLifetime((closed, removed)) {}
         }
     }
 
-    /// Puts a folder with a catalog in the place of the one of that name, if there is one.
+    /// Puts a folder with a catalog in the place of the one of that name, if there is one, finished or not.
     ///
     /// - Throws: an error of the file system, and `CatalogError` if another process is writing. The catalog is then as
     ///   before, also if the process is killed meanwhile.
@@ -73,7 +88,7 @@ final class CatalogStore: Sendable {
         try await turn.run {
             let url = self.url(of: name)
             try Self.synchronize(folder)
-            guard Self.isCatalog(url) else {
+            guard Self.isCatalog(url) || Self.isUnfinished(url) else {
                 try FileManager.default.moveItem(at: folder, to: url)
                 try Self.synchronize(self.root)
                 _ = try await self.open(name)
@@ -105,30 +120,32 @@ final class CatalogStore: Sendable {
     /// Whether this is the catalog that has its name now.
     func serves(_ catalog: ServedCatalog) -> Bool { served.withLock { $0[catalog.name]?.id == catalog.id } }
 
-    /// Waits for what is being written to a catalog, and closes it. One that is too damaged to be opened is written to
-    /// by nobody, and can still be replaced or removed.
+    /// Waits for what is being written to a catalog, and closes it. One that cannot be opened can still be replaced or
+    /// removed.
     ///
-    /// - Returns: what keeps other processes from writing while it exists.
-    private func closeForGood(_ name: CatalogName) async throws -> CatalogWriter? {
-        // The next request opens it again if it is still there.
-        defer { served.withLock { $0[name] = nil } }
-        do {
-            let catalog = try await served.withLock({ $0[name] }).orOpen { try await self.open(name) }
-            try await catalog.writer.closeForGood()
-            return catalog.writer
-        } catch let error as CatalogError where error.reason.isDamage {
+    /// - Returns: what keeps other processes from writing while it exists, if the catalog could be opened.
+    /// - Throws: `CatalogError` if another process is writing; the catalog is served on then.
+    private func closeForGood(_ name: CatalogName) async throws -> CatalogWriter {
+        let writer = served.withLock { $0[name]?.writer } ?? CatalogWriter(url: url(of: name))
+        if let error = try await writer.closeForGood() {
             logger.warning(
                 "a catalog that cannot be opened is replaced or removed",
                 metadata: ["name": "\(name)", "error": "\(error)"])
-            return nil
         }
+        // The next request opens it again if it is still there.
+        served.withLock { $0[name] = nil }
+        return writer
     }
 
     /// A folder for work, on the same disk as the catalogs; its name is no catalog's.
     func makeTemporaryFolder() throws -> URL {
-        let url = root.appendingPathComponent("\(Self.workPrefix)\(getpid())-\(UUID().uuidString)")
+        let url = temporaryURL()
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         return url
+    }
+
+    private func temporaryURL() -> URL {
+        root.appendingPathComponent("\(Self.workPrefix)\(getpid())-\(UUID().uuidString)")
     }
 
     /// Puts back what processes that were killed had set aside, and removes what else they left.
@@ -151,12 +168,17 @@ final class CatalogStore: Sendable {
         }
     }
 
-    /// Opens all catalogs, so that the first request finds them open. One that cannot be opened is logged.
+    /// Opens all catalogs, so that the first request finds them open, or those up to the one at which the task is
+    /// cancelled. One that cannot be opened is logged.
     func openAll() async {
         for name in (try? names()) ?? [] {
+            if Task.isCancelled { return }
             do {
                 let catalog = try await catalog(name)
                 logger.info("catalog", metadata: ["name": "\(name)", "entities": "\(catalog.catalog.count)"])
+            } catch let problem as Problem where problem.code == .unknownCatalog {
+                // A request has removed it meanwhile.
+                continue
             } catch {
                 logger.error("catalog cannot be opened", metadata: ["name": "\(name)", "error": "\(error)"])
             }
@@ -178,13 +200,15 @@ final class CatalogStore: Sendable {
 
     /// Opens a catalog, also one that an earlier version wrote.
     static func migrated(_ url: URL) async throws -> Catalog {
-        do {
-            return try await Catalog.open(at: url)
-        } catch let error as CatalogError where error.reason == .earlierVersion {
-            // A writer brings the database up to date, and an empty run the derived files.
-            let indexer = try await computing { try CatalogIndexer(at: url) }
-            _ = try await indexer.run(over: []).report()
-            return try await Catalog.open(at: url)
+        try await opening(url) {
+            do {
+                return try await Catalog.open(at: url)
+            } catch let error as CatalogError where error.reason == .earlierVersion {
+                // A writer brings the database up to date, and an empty run the derived files.
+                let indexer = try await computing { try CatalogIndexer(at: url) }
+                _ = try await indexer.run(over: []).report()
+                return try await Catalog.open(at: url)
+            }
         }
     }
 
@@ -208,25 +232,36 @@ final class CatalogStore: Sendable {
         FileManager.default.fileExists(atPath: url.appendingPathComponent("catalog.sqlite").path)
     }
 
+    /// The files that a writer makes before a catalog has its database.
+    private static let unfinishedFiles: Set = [
+        "writer.lock", "derived.lock", "catalog.sqlite.new", "catalog.sqlite.new-journal", "catalog.sqlite.new-wal",
+        "catalog.sqlite.new-shm",
+    ]
+
+    /// Whether a folder has nothing but what is left of a catalog whose making ended early. A model is more: it may be
+    /// somebody's only copy.
+    private static func isUnfinished(_ url: URL) -> Bool {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else { return false }
+        return names.allSatisfy { name in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: url.appendingPathComponent(name).path)
+            return unfinishedFiles.contains(name) && attributes?[.type] as? FileAttributeType == .typeRegular
+        }
+    }
+
     private static func unknown(_ name: CatalogName) -> Problem {
         Problem(.unknownCatalog, "There is no catalog “\(name)”.")
     }
 }
 
-extension CatalogError.Reason {
-    /// Whether no process can write to the catalog.
-    fileprivate var isDamage: Bool {
-        switch self {
-        case .damaged, .missing: true
-        default: false
-        }
-    }
-}
-
-extension Optional where Wrapped: Sendable {
-    fileprivate func orOpen(_ open: () async throws -> Wrapped) async throws -> Wrapped {
-        if let self { return self }
+/// Opens the catalog in a folder. A model that cannot be used is damage of the catalog; a `ModelError` would be taken
+/// for one about the image of a request.
+func opening<Opened: Sendable>(
+    _ url: URL, _ open: @Sendable () async throws -> Opened
+) async throws -> Opened {
+    do {
         return try await open()
+    } catch let error as ModelError {
+        throw CatalogError(folder: url.path, reason: .damaged("\(error)"))
     }
 }
 

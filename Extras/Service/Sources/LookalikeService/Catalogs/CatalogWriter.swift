@@ -66,14 +66,25 @@ actor CatalogWriter {
 
     /// Ends writing, and keeps other processes from writing until the object is gone.
     ///
+    /// - Returns: why the catalog cannot be opened; nil if it can. Changes are refused all the same: they would be
+    ///   written to what takes its place.
     /// - Throws: `CatalogError` if another process is writing; changes are accepted again then.
-    func closeForGood() async throws {
+    func closeForGood() async throws -> (any Error)? {
         await close()
         do {
-            _ = try await openIndexer()
+            let url = url
+            // Takes the right to write before it reads what may be damaged: a process that opened the catalog earlier
+            // may still write. Nothing is written here, and so local features do not matter.
+            if indexer == nil {
+                indexer = try await computing { try CatalogIndexer(at: url, localFeatures: false) }
+            }
+            return nil
         } catch {
-            isClosed = false
-            throw error
+            guard (error as? CatalogError)?.reason != .busy, !(error is CancellationError) else {
+                isClosed = false
+                throw error
+            }
+            return error
         }
     }
 
@@ -142,9 +153,11 @@ actor CatalogWriter {
     private func openIndexer() async throws -> CatalogIndexer {
         if let indexer { return indexer }
         let url = url
-        // Another process may have added local features since the catalog was opened here.
-        let hasLocalFeatures = try await computing { try Catalog(at: url).hasLocalFeatures }
-        let opened = try await computing { try CatalogIndexer(at: url, localFeatures: hasLocalFeatures) }
+        let opened = try await opening(url) {
+            // Another process may have added local features since the catalog was opened here.
+            let hasLocalFeatures = try await computing { try Catalog(at: url).hasLocalFeatures }
+            return try await computing { try CatalogIndexer(at: url, localFeatures: hasLocalFeatures) }
+        }
         indexer = opened
         return opened
     }

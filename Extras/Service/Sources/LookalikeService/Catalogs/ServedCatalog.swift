@@ -3,7 +3,7 @@ import Lookalike
 import Synchronization
 
 /// A catalog that is open for searches and changes.
-final class ServedCatalog: Sendable {
+package final class ServedCatalog: Sendable {
     let id = UUID()
     let name: CatalogName
     let catalog: Catalog
@@ -31,8 +31,8 @@ final class ServedCatalog: Sendable {
         var attributes: [String: Int] = [:]
     }
 
-    /// The catalog's size, and its labels and names of attributes with counts. O(entities), once per change of the
-    /// catalog.
+    /// The catalog's size, and its most frequent labels and names of attributes with counts. O(entities), once per
+    /// change of the catalog.
     ///
     /// - Parameter pool: where the entities are counted; nil to count them at once.
     func summary(in pool: WorkPool?) async throws -> (info: CatalogInfo, vocabulary: Vocabulary) {
@@ -52,9 +52,19 @@ final class ServedCatalog: Sendable {
     }
 
     private func countedVocabulary() async throws -> Vocabulary {
-        try await catalog.reduceEntities(into: Vocabulary()) { vocabulary, entity in
+        let all = try await catalog.reduceEntities(into: Vocabulary()) { vocabulary, entity in
             for label in Set(entity.labels) { vocabulary.labels[label, default: 0] += 1 }
             for name in entity.attributes.keys { vocabulary.attributes[name, default: 0] += 1 }
         }
+        return Vocabulary(labels: all.labels.mostFrequent, attributes: all.attributes.mostFrequent)
+    }
+}
+
+extension [String: Int] {
+    /// Those that an answer has at most: each entity may have labels of its own.
+    var mostFrequent: Self {
+        guard count > SearchAnswer.mostValues else { return self }
+        let sorted = sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return Dictionary(uniqueKeysWithValues: sorted.prefix(SearchAnswer.mostValues).map { ($0.key, $0.value) })
     }
 }

@@ -3,7 +3,7 @@
 /// A client that sends a byte now and then is never idle, and would keep its part of ``ByteBudget`` for as long as it
 /// likes.
 struct BodyPace {
-    private static let slowestBytesPerSecond = 64 << 10
+    static let slowestBytesPerSecond = 64 << 10
 
     /// What a client may wait in all, besides the time for its bytes at the slowest rate.
     private let idleTime: Duration
@@ -17,7 +17,7 @@ struct BodyPace {
     mutating func add(_ count: Int, after wait: Duration) throws(Problem) {
         (received, waited) = (received + count, waited + wait)
         guard waited <= idleTime + .seconds(Double(received) / Double(Self.slowestBytesPerSecond)) else {
-            throw Problem(.timeLimit, "The body comes at less than \(Self.slowestBytesPerSecond >> 10) KiB a second.")
+            throw Problem(.slowBody, "The body comes at less than \(Self.slowestBytesPerSecond >> 10) KiB a second.")
         }
     }
 }

@@ -39,7 +39,7 @@ final class Connection: Sendable {
 }
 
 /// Notices that a client closed its connection while its request is worked on, and closes that of one that does not
-/// read its answer.
+/// read its answer, or reads it too slowly.
 ///
 /// A client that closes only its sending side is taken to be gone, too: a server cannot tell the two apart before it
 /// writes.
@@ -49,12 +49,12 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
     private static let connections = Mutex<[ObjectIdentifier: Connection]>([:])
 
     private let connection = Connection()
-    private let idleTime: TimeAmount
+    private let pace: AnswerPace
     /// Set while more waits to be sent than the connection takes.
     private var closing: Scheduled<Void>?
 
-    /// - Parameter idleTime: how long a client may read nothing of an answer.
-    init(idleTime: Duration) { self.idleTime = TimeAmount(idleTime) }
+    /// - Parameter idleTime: how long a client may read nothing of an answer, or less than ``AnswerPace`` allows.
+    init(idleTime: Duration) { pace = AnswerPace(idleTime: idleTime) }
 
     static func connection(of channel: any Channel) -> Connection? {
         connections.withLock { $0[ObjectIdentifier(channel)] }
@@ -79,18 +79,23 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         closing?.cancel()
         closing = nil
-        if !context.channel.isWritable { watch(context.channel, waiting: .max) }
+        if !context.channel.isWritable {
+            let (channel, monitor) = (context.channel, NIOLoopBound(self, eventLoop: context.eventLoop))
+            channel.getOption(.bufferedWritableBytes).whenSuccess { monitor.value.watch(channel, waiting: $0) }
+        }
         context.fireChannelWritabilityChanged()
     }
 
-    /// Closes the channel if no more of its answer has been sent after the idle time.
+    /// Closes the channel if too little of its answer has been sent after the idle time.
     ///
     /// - Parameter count: the bytes that wait to be sent now.
     private func watch(_ channel: any Channel, waiting count: Int) {
         let monitor = NIOLoopBound(self, eventLoop: channel.eventLoop)
-        closing = channel.eventLoop.scheduleTask(in: idleTime) {
+        closing = channel.eventLoop.scheduleTask(in: TimeAmount(pace.idleTime)) {
             channel.getOption(.bufferedWritableBytes).whenComplete { result in
-                guard let left = try? result.get(), left < count else { return channel.close(promise: nil) }
+                guard let left = try? result.get(), monitor.value.pace.allows(waiting: count, then: left) else {
+                    return channel.close(promise: nil)
+                }
                 monitor.value.watch(channel, waiting: left)
             }
         }

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import Lookalike
 import Multipart
@@ -21,8 +22,16 @@ extension Problem {
         case is HTTPParserError: self.init(.invalidRequest, "The body's framing is not that of HTTP/1.1.")
         case is NIOTooManyBytesError: self.init(.bodyTooLarge, "The body is larger than the limit.")
         case is CancellationError: self.init(.cancelled, "The client closed the connection.")
+        case is CocoaError, is POSIXError: self = .files
+        // As Foundation's file handles throw them.
+        case let error as NSError where [NSCocoaErrorDomain, NSPOSIXErrorDomain].contains(error.domain): self = .files
         default: self.init(.inner, "The request failed; the log has more.")
         }
+    }
+
+    /// An error of the file system names paths of the server.
+    private static var files: Problem {
+        Problem(.storage, "The files of the catalog cannot be read or written; the log has more.")
     }
 
     private init(_ reason: ImageError.Reason) {

@@ -21,6 +21,7 @@ struct Problem: Error, Sendable {
         case catalogExists = "catalog-exists"
         case catalogBusy = "catalog-busy"
         case queryExpired = "query-expired"
+        case slowBody = "slow-body"
         case bodyTooLarge = "body-too-large"
         case imageTooLarge = "image-too-large"
         case unsupportedMediaType = "unsupported-media-type"
@@ -62,6 +63,9 @@ struct Problem: Error, Sendable {
     func response() -> Response {
         var headers = headers
         headers[.contentType] = "application/problem+json"
+        // A 404 or a 410 may be kept otherwise (RFC 9110, section 15.1), and what is missing now may be there soon.
+        headers[.cacheControl] = "no-store"
+        if status == .serviceUnavailable, headers[.retryAfter] == nil { headers[.retryAfter] = "1" }
         return Response(status: status, headers: headers, body: ResponseBody(json: body))
     }
 
@@ -81,6 +85,7 @@ extension Problem.Code {
         case .forbidden: .forbidden
         case .unknownPath, .unknownCatalog, .unknownEntity, .noThumbnail: .notFound
         case .methodNotAllowed: .methodNotAllowed
+        case .slowBody: .requestTimeout
         case .catalogExists, .catalogBusy: .conflict
         case .queryExpired: .gone
         case .bodyTooLarge, .imageTooLarge: .contentTooLarge
@@ -110,6 +115,7 @@ extension Problem.Code {
         case .catalogExists: "The catalog exists already"
         case .catalogBusy: "Another process is writing to the catalog"
         case .queryExpired: "The query is no longer kept"
+        case .slowBody: "The body comes too slowly"
         case .bodyTooLarge: "The body is too large"
         case .imageTooLarge: "The image is too large"
         case .unsupportedMediaType: "The media type is not supported"

@@ -66,14 +66,18 @@ async function show(words, search, isNextPage = false) {
     return answer;
   } catch (failure) {
     if (failure.name === "AbortError" || controller.signal.aborted) return null;
-    status.textContent = "";
-    error.textContent = failure.message;
-    error.hidden = false;
-    if (failure.status === 401) askForKey();
+    tell(failure);
     return null;
   } finally {
     if (inFlight === controller) document.body.classList.remove("busy");
   }
+}
+
+function tell(failure) {
+  status.textContent = "";
+  error.textContent = failure.message;
+  error.hidden = false;
+  if (failure.status === 401) askForKey();
 }
 
 const count = (number) => (number === 1 ? "1 match" : `${number} matches`);
@@ -261,15 +265,20 @@ async function loadCatalogs() {
     chooser.value = catalog.name;
     await offerSamples();
   } catch (failure) {
-    status.textContent = "";
-    error.textContent = failure.message;
-    error.hidden = false;
-    if (failure.status === 401) askForKey();
+    tell(failure);
   }
 }
 
 chooser.addEventListener("change", async () => {
-  await openCatalog(chooser.value);
+  error.hidden = true;
+  try {
+    await openCatalog(chooser.value);
+  } catch (failure) {
+    tell(failure);
+    // Searches go on in the catalog that is open.
+    if (catalog) chooser.value = catalog.name;
+    return;
+  }
   if (photo && !stage.element.hidden) searchPhoto();
 });
 setUpAdding(() => catalog.name, start, askForKey);
