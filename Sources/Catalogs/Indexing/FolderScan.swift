@@ -25,8 +25,9 @@ struct FolderScan: Sequence, IteratorProtocol {
     }
 
     private var levels: [Level] = []
-    /// Links to folders that have not been entered, the next one last.
+    /// Links to folders, as they were found.
     private var links: [(path: String, below: String)] = []
+    private var nextLink = 0
     private var problems: [IndexProblem] = []
     private var entered: Set<Folder> = []
 
@@ -38,9 +39,12 @@ struct FolderScan: Sequence, IteratorProtocol {
     mutating func next() -> Result<IndexItem, IndexProblem>? {
         while true {
             if let problem = problems.popLast() { return .failure(problem) }
-            if levels.isEmpty, let link = links.popLast() { enter(link.path, below: link.below) }
+            if levels.isEmpty, nextLink < links.count {
+                nextLink += 1
+                enter(links[nextLink - 1].path, below: links[nextLink - 1].below)
+            }
             guard var level = levels.popLast() else {
-                if links.isEmpty, problems.isEmpty { return nil }
+                if nextLink == links.count, problems.isEmpty { return nil }
                 continue
             }
             guard level.next < level.names.count else { continue }
@@ -61,7 +65,7 @@ struct FolderScan: Sequence, IteratorProtocol {
             levels.append(level)
             let below = level.below + name + "/"
             if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
-                links.insert((path, below), at: 0)
+                links.append((path, below))
             } else {
                 enter(path, below: below)
             }

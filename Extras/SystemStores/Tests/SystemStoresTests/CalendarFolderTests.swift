@@ -257,6 +257,9 @@ struct CalendarFolderTests {
         #expect(contents.problems.map(\.reason) == ["has time zones that change too often"])
         let good = try await Self.starts(file("FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU"), from: from, to: to)
         #expect(good.starts == [Self.date("2026-12-05 06:30")] && good.contents.problems.isEmpty)
+        // As a file of invitations has them.
+        let many = (0..<100).map { _ in file("FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU") }.joined(separator: "\r\n")
+        #expect(try await Self.starts(many, from: from, to: to).contents.problems.isEmpty)
     }
 
     /// The years of the Chinese calendar are numbers of a cycle, so that libical looked for days without an end.

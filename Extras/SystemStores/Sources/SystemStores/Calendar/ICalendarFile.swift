@@ -19,9 +19,10 @@ struct ICalendarFile {
     /// What the expansion of a file may take, in steps of its rules and in occurrences that libical compares with the
     /// dates that are left out: some seconds.
     private static let mostSteps = 10_000_000.0
-    /// What the time zones of a file may take. libical expands them anew for later and later years, up to some ninety
-    /// times.
-    private static let mostZoneSteps = 200_000.0
+    /// What a time zone and all those of a file may take. libical expands them anew for later and later years, up to
+    /// some ninety times. One with a change in spring and one in autumn takes some thousands, and a file of many
+    /// invitations has one for each.
+    private static let (mostZoneSteps, mostStepsOfZones) = (200_000.0, 1_000_000.0)
     /// libical adds a duration month by month, each time that it asks when an event ends. 100 years.
     private static let mostDays = 36_525.0
     /// A calendar, an event and its alarm are three levels.
@@ -277,9 +278,11 @@ struct ICalendarFile {
     /// It follows their rules from their starts up to the last year, or the year that is asked for.
     /// - Throws: ``StoreProblem`` if it takes too much.
     private func zoneSteps(in root: OpaquePointer) throws(StoreProblem) -> Double {
-        var steps = 0.0
+        var (allSteps, steps) = (0.0, 0.0)
         var isBad = false
         for zone in Self.components(ICAL_VTIMEZONE_COMPONENT, in: root) {
+            allSteps += steps
+            steps = 0
             var part = icalcomponent_get_first_component(zone, ICAL_ANY_COMPONENT)
             while let one = part, !isBad, steps <= Self.mostZoneSteps {
                 // As it is: to look for its zone would be to expand that.
@@ -304,9 +307,11 @@ struct ICalendarFile {
                 steps += Double(Self.count(ICAL_RDATE_PROPERTY, of: one))
                 part = icalcomponent_get_next_component(zone, ICAL_ANY_COMPONENT)
             }
+            guard !isBad, steps <= Self.mostZoneSteps, allSteps + steps <= Self.mostStepsOfZones else {
+                throw problem("has time zones that change too often")
+            }
         }
-        guard !isBad, steps <= Self.mostZoneSteps else { throw problem("has time zones that change too often") }
-        return steps
+        return allSteps + steps
     }
 
     /// What libical takes to expand an event, at most.
