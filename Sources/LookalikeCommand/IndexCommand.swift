@@ -97,11 +97,11 @@ struct IndexCommand: ParsableCommand {
         if prune, force {
             gone = try indexer.prune(evenIfAll: true)
         } else if prune {
-            let (removed, keptCount) = try indexer.prune(besides: entries)
+            let (removed, keptCount) = try indexer.prune(inFoldersOf: entries)
             gone = removed
             if keptCount > 0 {
                 StandardError.print(
-                    "note: \(keptCount) entities stay, whose images were in other folders and no longer exist; "
+                    "note: entities whose missing images were in other folders stay: \(keptCount); "
                         + "--force removes them, too")
             }
         }

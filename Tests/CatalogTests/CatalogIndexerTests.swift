@@ -159,11 +159,12 @@ struct CatalogIndexerTests {
         var other = IndexItem(last.entity, image: .pixels(SampleImage.blocks(seed: 77)))
         other.entity.title = "other"
         var isFirst = true
-        _ = try indexer.index(try items("two"), jobs: 1) { _ in
+        let run = try indexer.index(try items("two"), jobs: 1) { _ in
             guard isFirst else { return }
             isFirst = false
             #expect(throws: Never.self) { try indexer.index([other]) }
         }
+        #expect(run.problems.map(\.origin) == [last.entity.image])
         let catalog = try Catalog(at: fixture.catalog)
         #expect(try await catalog.entities(for: [last.entity.id]).first?.title == "other")
         let report = try indexer.index(try items("two"))
@@ -214,9 +215,9 @@ struct CatalogIndexerTests {
         try FileManager.default.removeItem(at: folder.file("b"))
         try FileManager.default.removeItem(at: folder.file("a/two.png"))
         let manifest = try ImageSource.entries(at: folder.write("id,image\none,a/one.png\n", to: "list.csv"))
-        let (removed, keptCount) = try indexer.prune(besides: manifest)
+        let (removed, keptCount) = try indexer.prune(inFoldersOf: manifest)
         #expect(removed == ["two"] && keptCount == 1)
-        #expect(try indexer.prune(besides: a).removed == [])
+        #expect(try indexer.prune(inFoldersOf: a).removed == [])
         #expect(try indexer.prune() == ["three"])
     }
 

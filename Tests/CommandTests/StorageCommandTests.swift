@@ -222,7 +222,7 @@ struct StorageCommandTests {
         try FileManager.default.removeItem(at: other)
         let pruned = try Command.run("index", images, "--catalog", catalog, "--prune")
         #expect(pruned.status == 0 && pruned.output.hasSuffix("3 unchanged, 0 removed\n"), "\(pruned.output)")
-        #expect(pruned.errors.contains("note: 3 entities stay, whose images were in other folders"), "\(pruned.errors)")
+        #expect(pruned.errors.contains("were in other folders stay: 3;"), "\(pruned.errors)")
         let forced = try Command.run("index", images, "--catalog", catalog, "--prune", "--force")
         #expect(forced.output.hasSuffix("3 unchanged, 3 removed\n"), "\(forced.output)")
     }

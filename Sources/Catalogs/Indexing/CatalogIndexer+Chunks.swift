@@ -116,6 +116,7 @@ extension CatalogIndexer {
         report.problems = chunk.problems
         report.notes = chunk.notes
         guard !chunk.metadataChanges.isEmpty || !chunk.images.isEmpty else { return report }
+        var overtaken: [EntityRecord] = []
         let (added, updated, hasNewLists) = try folder.mappingErrors {
             try writer.write { db in
                 var (added, updated) = (0, 0)
@@ -124,7 +125,10 @@ extension CatalogIndexer {
                     let sql = "SELECT row FROM entity WHERE id = ? AND contentHash = ?"
                     let row = try Int64.fetchOne(
                         db.cachedStatement(sql: sql), arguments: [record.id, record.contentHash])
-                    guard let row else { continue }
+                    guard let row else {
+                        if try CatalogDatabase.row(of: record.id, db) != nil { overtaken.append(record) }
+                        continue
+                    }
                     record.row = row
                     try record.update(db)
                     updated += 1
@@ -150,6 +154,9 @@ extension CatalogIndexer {
         if hasNewLists { try refreshDerivedFiles() }
         report.added = added
         report.updated = updated
+        report.problems += overtaken.map {
+            IndexProblem(origin: $0.origin, reason: "got another image meanwhile; its metadata is not stored")
+        }
         return report
     }
 

@@ -31,7 +31,7 @@ extension CatalogIndexer {
     ///
     /// - Returns: the ids, and the number of entities that stay although their images are gone.
     /// - Throws: as ``prune(evenIfAll:)``.
-    package func prune(besides images: IndexEntries) throws -> (removed: [String], keptCount: Int) {
+    package func prune(inFoldersOf images: IndexEntries) throws -> (removed: [String], keptCount: Int) {
         let folders = images.folders
         return try prune(evenIfAll: false) { image in
             var path = image[...]
@@ -44,7 +44,7 @@ extension CatalogIndexer {
     }
 
     private func prune(
-        evenIfAll: Bool, where isConcerned: (_ image: String) -> Bool
+        evenIfAll: Bool, where isInScope: (_ image: String) -> Bool
     ) throws -> (removed: [String], keptCount: Int) {
         try turn.withLock { _ in
             let (count, gone, keptCount) = try folder.mappingErrors {
@@ -53,10 +53,10 @@ extension CatalogIndexer {
                     let rows = try Row.fetchCursor(db, sql: "SELECT id, image FROM entity WHERE size >= 0 ORDER BY row")
                     while let row = try rows.next() {
                         let image: String = try row.decode(atIndex: 1)
-                        let (isMissing, isConcerned) = (FileStamp.isMissing(image), isConcerned(image))
-                        if isConcerned { count += 1 }
+                        let (isMissing, isInScope) = (FileStamp.isMissing(image), isInScope(image))
+                        if isInScope { count += 1 }
                         guard isMissing else { continue }
-                        if isConcerned { gone.append(try row.decode(atIndex: 0)) } else { keptCount += 1 }
+                        if isInScope { gone.append(try row.decode(atIndex: 0)) } else { keptCount += 1 }
                     }
                     return (count, gone, keptCount)
                 }

@@ -14,7 +14,7 @@ enum JSONValue: Decodable, Equatable {
         } else if let value = try? container.decode(Int64.self) {
             self = .integer(value)
         } else if let value = try? container.decode(Double.self) {
-            // Long numbers are ids more often than quantities: none of their digits is lost.
+            // Long numbers are ids more often than quantities: up to 38 digits are kept.
             let digits = abs(value) >= 0x1p63 ? try? container.decode(Decimal.self) : nil
             self = digits.map { .string("\($0)") } ?? .number(value)
         } else if let value = try? container.decode(String.self) {

@@ -57,5 +57,8 @@ struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
             id: id, type: type, title: title, subtitle: subtitle, labels: labels, attributes: attributes, image: image)
     }
 
+    /// What problems call it.
+    var origin: String { image.isEmpty ? "entity “\(id)”" : image }
+
     var file: FileStamp { FileStamp(size: size, modified: modified) }
 }

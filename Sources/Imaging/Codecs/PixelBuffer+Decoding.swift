@@ -70,7 +70,8 @@ package enum ImageFile {
         guard let memory = malloc(size) else { throw ImageError(source: path, reason: .outOfMemory(bytes: size)) }
         var count = 0
         while count < size {
-            let part = Foundation.read(descriptor, memory + count, size - count)
+            // Darwin reads less than 2 GiB at once.
+            let part = Foundation.read(descriptor, memory + count, min(size - count, 1 << 30))
             if part < 0, errno == EINTR { continue }
             guard part >= 0 else {
                 let error = unreadable(path)

@@ -81,8 +81,8 @@ public struct ServiceLimits: Sendable {
     public var queuedWrites = 1024
     /// Open connections.
     public var connections = 4096
-    /// How long a connection may be idle, and how long the client of one may take to read as much of its answer as
-    /// comes in that time at 64 KiB a second.
+    /// How long a connection may be idle. A client that reads its answer at less than 64 KiB a second for as long is
+    /// disconnected, too.
     public var idleTime = Duration.seconds(60)
 
     /// The default limits.

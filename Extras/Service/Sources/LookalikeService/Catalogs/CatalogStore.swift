@@ -47,6 +47,7 @@ package final class CatalogStore: Sendable {
             if let known = self.served.withLock({ $0[name] }) { return (known, false) }
             let url = self.url(of: name)
             if Self.isCatalog(url) { return (try await self.open(name), false) }
+            let isThere = FileManager.default.fileExists(atPath: url.path)
             do {
                 let indexer = try await opening(url) {
                     try await computing { try CatalogIndexer(at: url, localFeatures: localFeatures) }
@@ -56,7 +57,7 @@ package final class CatalogStore: Sendable {
                 return (try await self.open(name, indexer: indexer), true)
             } catch {
                 // If another process is writing, it is making the catalog.
-                if (error as? CatalogError)?.reason != .busy, Self.isUnfinished(url) {
+                if (error as? CatalogError)?.reason != .busy, !isThere, Self.isUnfinished(url) {
                     try? FileManager.default.removeItem(at: url)
                 }
                 throw error
@@ -176,6 +177,8 @@ package final class CatalogStore: Sendable {
             do {
                 let catalog = try await catalog(name)
                 logger.info("catalog", metadata: ["name": "\(name)", "entities": "\(catalog.catalog.count)"])
+            } catch is CancellationError {
+                return
             } catch let problem as Problem where problem.code == .unknownCatalog {
                 // A request has removed it meanwhile.
                 continue

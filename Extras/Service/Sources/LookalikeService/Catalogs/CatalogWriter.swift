@@ -68,7 +68,7 @@ actor CatalogWriter {
     ///
     /// - Returns: why the catalog cannot be opened; nil if it can. Changes are refused all the same: they would be
     ///   written to what takes its place.
-    /// - Throws: `CatalogError` if another process is writing; changes are accepted again then.
+    /// - Throws: `CatalogError` if another process is, or may be, writing; changes are accepted again then.
     func closeForGood() async throws -> (any Error)? {
         await close()
         do {
@@ -80,7 +80,13 @@ actor CatalogWriter {
             }
             return nil
         } catch {
-            guard (error as? CatalogError)?.reason != .busy, !(error is CancellationError) else {
+            let isLocked =
+                switch (error as? CatalogError)?.reason {
+                // Without the lock nobody knows whether another process is writing.
+                case .busy, .unwritable: false
+                default: !(error is CancellationError)
+                }
+            guard isLocked else {
                 isClosed = false
                 throw error
             }

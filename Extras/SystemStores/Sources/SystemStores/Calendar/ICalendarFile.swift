@@ -246,7 +246,7 @@ struct ICalendarFile {
         return title.isEmpty ? "an event without a title" : "the event “\(title)”"
     }
 
-    /// What is in an event, and could keep libical busy for any time: nil if nothing is.
+    /// Why libical might never be done with an event; nil for most.
     private func excess(of event: OpaquePointer) -> String? {
         if let property = icalcomponent_get_first_property(event, ICAL_DURATION_PROPERTY),
             icalproperty_get_value(property) != nil
@@ -256,7 +256,7 @@ struct ICalendarFile {
             let seconds = Double(duration.hours) * 3600 + Double(duration.minutes) * 60 + Double(duration.seconds)
             guard days + seconds / 86_400 <= Self.mostDays else { return "lasts longer than 100 years" }
         }
-        // libical expands a zone up to this year, and for each time after it once more.
+        // libical expands a zone up to this year, and again for every later time.
         let tooLate = "has a time in a time zone after the year \(ICalendarRule.lastYear)"
         var property = icalcomponent_get_first_property(event, ICAL_ANY_PROPERTY)
         while let one = property {
@@ -293,7 +293,7 @@ struct ICalendarFile {
                         let until = icaltime_is_null_time(rule.until) == 0 ? Int(rule.until.year) : .max
                         let years = max(0, min(until, ICalendarRule.lastYear) + 1 - Int(first.year))
                         steps += cost.steps(days: Double(years) * 366)
-                        // From a time that is none libical follows no rule.
+                        // libical ignores a rule whose start is not a valid time.
                         guard icaltime_is_valid_time(first) != 0, first.year <= ICalendarRule.lastYear else { return }
                         guard !cost.isTooOften, !cost.hasFullList, cost.otherCalendar == nil,
                             steps <= Self.mostZoneSteps, cost.searchSteps <= Self.mostSteps,

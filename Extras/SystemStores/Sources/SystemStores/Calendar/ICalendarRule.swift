@@ -144,7 +144,7 @@ struct ICalendarRule {
             ? Double(7 * timesADay) : .infinity
     }
 
-    /// The steps to find out that no day ever is one of the rule's. Those of other calendars are not looked for.
+    /// The steps to find out that no day ever is one of the rule's. Such rules of other calendars are refused.
     var searchSteps: Double {
         guard mayNeverCome, otherCalendar == nil else { return 0 }
         let periods = Self.lastSearchedYear * (frequency == ICAL_YEARLY_RECURRENCE ? 1 : 12) / Double(interval)
