@@ -64,6 +64,20 @@ import Testing
         }
     }
 
+    /// Without the lock nobody knows whether another process is writing.
+    @Test func aCatalogThatCannotBeLocked() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let lock = server.folder.appendingPathComponent("covers/writer.lock")
+            try? FileManager.default.removeItem(at: lock)
+            try FileManager.default.createDirectory(at: lock, withIntermediateDirectories: true)
+            let refused = try await server.send("DELETE", "/v1/catalogs/covers")
+            #expect(try (refused.status, refused.code) == (507, "storage"))
+            #expect(try await server.send("GET", "/v1/catalogs/covers").status == 200)
+            try FileManager.default.removeItem(at: lock)
+            #expect(try await server.send("DELETE", "/v1/catalogs/covers").status == 204)
+        }
+    }
+
     @Test(arguments: ["..", "%2E%2E", "..%2Fx", ".hidden", "a%2Fb", "a%00", "%2Ftmp%2Fx", "a b", "é"])
     func namesThatWouldLeaveTheFolder(name: String) async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
