@@ -14,6 +14,17 @@ struct CalendarFolderTests {
             separator: "\r\n")
     }
 
+    private static func zone(_ name: String, _ rule: String) -> String {
+        [
+            "BEGIN:VTIMEZONE", "TZID:\(name)", "BEGIN:STANDARD", "DTSTART:16010101T000000", "RRULE:\(rule)",
+            "TZOFFSETFROM:+0530", "TZOFFSETTO:+0530", "END:STANDARD", "END:VTIMEZONE",
+        ].joined(separator: "\r\n")
+    }
+
+    private static func file(of event: String, inZoneOf rule: String) -> String {
+        file(zone("Somewhere", rule), Self.event(event, "DTSTART;TZID=Somewhere:20261205T120000", "SUMMARY:x"))
+    }
+
     private static func date(_ text: String, in zone: TimeZone = .gmt) -> Date {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -242,24 +253,44 @@ struct CalendarFolderTests {
         "FREQ=SECONDLY", "FREQ=DAILY", "FREQ=DAILY;BYHOUR=1,2;BYMINUTE=1,2", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
     ])
     func zonesThatChangeTooOftenAreProblems(rule: String) async throws {
-        func file(_ rule: String) -> String {
-            let zone = [
-                "BEGIN:VTIMEZONE", "TZID:Somewhere", "BEGIN:STANDARD", "DTSTART:16010101T000000", "RRULE:\(rule)",
-                "TZOFFSETFROM:+0530", "TZOFFSETTO:+0530", "END:STANDARD", "END:VTIMEZONE",
-            ]
-            return Self.file(
-                zone.joined(separator: "\r\n"),
-                Self.event("UID:1", "DTSTART;TZID=Somewhere:20261205T120000", "SUMMARY:x"))
-        }
+        func file(_ rule: String) -> String { Self.file(of: "UID:1", inZoneOf: rule) }
         let (from, to) = ("2026-12-01 00:00", "2027-01-01 00:00")
         let (starts, contents) = try await Self.starts(file(rule), from: from, to: to)
         #expect(starts.isEmpty)
-        #expect(contents.problems.map(\.reason) == ["has time zones that change too often"])
+        #expect(contents.problems.map(\.reason) == ["has events in time zones that change too often: 1 are left out"])
         let good = try await Self.starts(file("FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU"), from: from, to: to)
         #expect(good.starts == [Self.date("2026-12-05 06:30")] && good.contents.problems.isEmpty)
-        // As a file of invitations has them.
-        let many = (0..<100).map { _ in file("FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU") }.joined(separator: "\r\n")
-        #expect(try await Self.starts(many, from: from, to: to).contents.problems.isEmpty)
+    }
+
+    /// As a file of invitations has them.
+    @Test func filesOfManyTimeZones() async throws {
+        let rule = "FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU"
+        let (from, to) = ("2026-12-01 00:00", "2027-01-01 00:00")
+        func calendars(_ count: Int, rule: String = rule) -> String {
+            (0..<count).map { Self.file(of: "UID:\($0)", inZoneOf: rule) }.joined(separator: "\r\n") + "\r\n"
+        }
+        let (starts, contents) = try await Self.starts(calendars(100), from: from, to: to)
+        #expect(starts.count == 100 && contents.problems.isEmpty)
+        // One that cannot be used, too many others, and an event that needs none of them.
+        let more = Self.file(Self.event("UID:a", "DTSTART:20261205T120000Z", "SUMMARY:x"))
+        // In a calendar with a zone that cannot be used.
+        let good = Self.file(
+            Self.zone("Bad", "FREQ=DAILY"), Self.zone("Good", rule),
+            Self.event("UID:b", "DTSTART;TZID=Good:20261206T120000", "SUMMARY:x"),
+            Self.event("UID:c", "DTSTART;TZID=Bad:20261207T120000", "SUMMARY:x"),
+            Self.event(
+                "UID:d", "DTSTART;TZID=Worse:20261208T120000", "SUMMARY:x", Self.zone("Worse", "FREQ=DAILY")))
+        let (two, problems) = try await Self.starts(good, from: from, to: to)
+        #expect(two == [Self.date("2026-12-06 06:30")])
+        #expect(
+            problems.problems.map(\.reason) == ["has events in time zones that change too often: 2 are left out"])
+        let (some, others) = try await Self.starts(
+            calendars(1, rule: "FREQ=DAILY") + calendars(1_000) + more, from: from, to: to)
+        #expect((150..<1_000).contains(some.count) && some.contains(Self.date("2026-12-05 12:00")))
+        #expect(
+            others.problems.map(\.reason) == [
+                "has events in time zones that change too often: \(1_002 - some.count) are left out"
+            ])
     }
 
     /// The years of the Chinese calendar are numbers of a cycle, so that libical looked for days without an end.

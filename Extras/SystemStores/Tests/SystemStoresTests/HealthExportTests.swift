@@ -73,7 +73,8 @@ struct HealthExportTests {
                     """
                     <Workout workoutActivityType="HKWorkoutActivityTypeRunning" duration="30.5" durationUnit="min" \
                     sourceName="Watch" creationDate="2026-03-02 09:00:00 +0000" startDate="2026-03-02 08:00:00 +0000" \
-                    endDate="2026-03-02 08:30:30 +0000"><WorkoutEvent type="x"/><MetadataEntry key="k" value="v"/></Workout>
+                    endDate="2026-03-02 08:30:30 +0000"><WorkoutEvent type="x"/><MetadataEntry key="k" value="v"/>\
+                    <WorkoutRoute><MetadataEntry key="k" value="that of a part"/></WorkoutRoute></Workout>
                     <Correlation type="HKCorrelationTypeIdentifierBloodPressure">
                     \(Self.record("HKQuantityTypeIdentifierBloodPressureSystolic", start: "2026-03-03 08:00:00 +0000"))
                     </Correlation>

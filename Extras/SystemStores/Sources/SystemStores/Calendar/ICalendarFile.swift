@@ -68,8 +68,10 @@ struct ICalendarFile {
         }
         var stepsLeft = Self.mostSteps
         // Before anything is asked for that has a time zone.
-        stepsLeft -= try zoneSteps(in: root)
-        let events = Self.components(ICAL_VEVENT_COMPONENT, in: root).filter { event in
+        var zoneStepsLeft = Self.mostStepsOfZones
+        let found = Self.events(in: root, &zoneStepsLeft)
+        stepsLeft -= Self.mostStepsOfZones - zoneStepsLeft
+        let events = found.usable.filter { event in
             guard let excess = excess(of: event) else { return true }
             contents.problems.append(problem("\(name(of: event)) \(excess)"))
             return false
@@ -89,6 +91,10 @@ struct ICalendarFile {
                 contents.problems.append(error)
             }
         }
+        if found.leftOut > 0 {
+            contents.problems.append(
+                problem("has events in time zones that change too often: \(found.leftOut) are left out"))
+        }
         if leftOut > 0 {
             contents.problems.append(
                 problem("has events that repeat too often to be expanded: \(leftOut) are left out"))
@@ -103,16 +109,58 @@ struct ICalendarFile {
         return contents
     }
 
-    /// All components of a kind, of each of the calendars in the file.
+    /// What is directly in a component.
     private static func components(_ kind: icalcomponent_kind, in component: OpaquePointer) -> [OpaquePointer] {
         var components: [OpaquePointer] = []
-        var child = icalcomponent_get_first_component(component, ICAL_ANY_COMPONENT)
+        var child = icalcomponent_get_first_component(component, kind)
         while let one = child {
-            if icalcomponent_isa(one) == kind { components.append(one) }
-            if icalcomponent_isa(one) == ICAL_VCALENDAR_COMPONENT { components += Self.components(kind, in: one) }
-            child = icalcomponent_get_next_component(component, ICAL_ANY_COMPONENT)
+            components.append(one)
+            child = icalcomponent_get_next_component(component, kind)
         }
         return components
+    }
+
+    /// The events of a calendar and of the calendars in it, without those in a time zone that takes too long to expand,
+    /// and how many these are.
+    ///
+    /// libical looks for an event's time zone in the event itself, then in each component that contains it.
+    /// - Parameter unusable: the names of such zones in the components that contain the calendar.
+    private static func events(
+        in calendar: OpaquePointer, unusable: Set<String> = [], _ zoneStepsLeft: inout Double
+    ) -> (usable: [OpaquePointer], leftOut: Int) {
+        var unusable = unusable
+        for zone in components(ICAL_VTIMEZONE_COMPONENT, in: calendar)
+        where !canExpand(zone, &zoneStepsLeft) {
+            if let name = icalcomponent_get_first_property(zone, ICAL_TZID_PROPERTY).flatMap(icalproperty_get_tzid) {
+                unusable.insert(String(cString: name))
+            }
+        }
+        let all = components(ICAL_VEVENT_COMPONENT, in: calendar)
+        var events = all.filter { event in
+            // No calendar has zones in an event.
+            components(ICAL_VTIMEZONE_COMPONENT, in: event).isEmpty
+                && zonedProperties(of: event).allSatisfy { !unusable.contains($0.zone) }
+        }
+        var leftOut = all.count - events.count
+        for inner in components(ICAL_VCALENDAR_COMPONENT, in: calendar) {
+            let more = Self.events(in: inner, unusable: unusable, &zoneStepsLeft)
+            events += more.usable
+            leftOut += more.leftOut
+        }
+        return (events, leftOut)
+    }
+
+    /// Those that name a time zone, with the name.
+    private static func zonedProperties(of event: OpaquePointer) -> [(property: OpaquePointer, zone: String)] {
+        var properties: [(property: OpaquePointer, zone: String)] = []
+        var property = icalcomponent_get_first_property(event, ICAL_ANY_PROPERTY)
+        while let one = property {
+            if let parameter = icalproperty_get_first_parameter(one, ICAL_TZID_PARAMETER) {
+                properties.append((one, icalparameter_get_tzid(parameter).map { String(cString: $0) } ?? ""))
+            }
+            property = icalcomponent_get_next_property(event, ICAL_ANY_PROPERTY)
+        }
+        return properties
     }
 
     /// By uid, the original starts of occurrences that have an event of their own in the file.
@@ -258,60 +306,54 @@ struct ICalendarFile {
         }
         // libical expands a zone up to this year, and again for every later time.
         let tooLate = "has a time in a time zone after the year \(ICalendarRule.lastYear)"
-        var property = icalcomponent_get_first_property(event, ICAL_ANY_PROPERTY)
-        while let one = property {
-            if icalproperty_get_first_parameter(one, ICAL_TZID_PARAMETER) != nil,
-                let value = icalproperty_get_value_as_string(one),
+        for (property, _) in Self.zonedProperties(of: event) {
+            if let value = icalproperty_get_value_as_string(property),
                 let year = Int(String(cString: value).prefix(4)), year > ICalendarRule.lastYear
             {
                 return tooLate
             }
-            property = icalcomponent_get_next_property(event, ICAL_ANY_PROPERTY)
         }
         let end = icalcomponent_get_dtend(event)
         let isInZone = end.zone != nil && end.zone != icaltimezone_get_utc_timezone()
         return isInZone && end.year > ICalendarRule.lastYear ? tooLate : nil
     }
 
-    /// What libical takes to expand the time zones of a file, at most.
+    /// Whether libical can expand a time zone in some seconds.
     ///
-    /// It follows their rules from their starts up to the last year, or the year that is asked for.
-    /// - Throws: ``StoreProblem`` if it takes too much.
-    private func zoneSteps(in root: OpaquePointer) throws(StoreProblem) -> Double {
-        var (allSteps, steps) = (0.0, 0.0)
+    /// It follows the zone's rules from their starts up to the last year, or the year that is asked for.
+    /// - Parameter stepsLeft: what all zones of the file may take; less afterwards.
+    private static func canExpand(_ zone: OpaquePointer, _ stepsLeft: inout Double) -> Bool {
+        guard stepsLeft > 0 else { return false }
+        var (steps, searched) = (0.0, 0.0)
         var isBad = false
-        for zone in Self.components(ICAL_VTIMEZONE_COMPONENT, in: root) {
-            allSteps += steps
-            steps = 0
-            var part = icalcomponent_get_first_component(zone, ICAL_ANY_COMPONENT)
-            while let one = part, !isBad, steps <= Self.mostZoneSteps {
-                // As it is: to look for its zone would be to expand that.
-                if let property = icalcomponent_get_first_property(one, ICAL_DTSTART_PROPERTY) {
-                    let first = icalproperty_get_dtstart(property)
-                    Self.forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: one) { _, rule in
-                        let cost = ICalendarRule(rule)
-                        let until = icaltime_is_null_time(rule.until) == 0 ? Int(rule.until.year) : .max
-                        let years = max(0, min(until, ICalendarRule.lastYear) + 1 - Int(first.year))
-                        steps += cost.steps(days: Double(years) * 366)
-                        // libical ignores a rule whose start is not a valid time.
-                        guard icaltime_is_valid_time(first) != 0, first.year <= ICalendarRule.lastYear else { return }
-                        guard !cost.isTooOften, !cost.hasFullList, cost.otherCalendar == nil,
-                            steps <= Self.mostZoneSteps, cost.searchSteps <= Self.mostSteps,
-                            !cost.mayNeverCome || Self.comes(rule, from: first)
-                        else {
-                            isBad = true
-                            return
-                        }
+        var part = icalcomponent_get_first_component(zone, ICAL_ANY_COMPONENT)
+        while let one = part, !isBad {
+            // As it is: to look for its zone would be to expand that.
+            if let property = icalcomponent_get_first_property(one, ICAL_DTSTART_PROPERTY) {
+                let first = icalproperty_get_dtstart(property)
+                forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: one) { _, rule in
+                    guard !isBad else { return }
+                    let cost = ICalendarRule(rule)
+                    let until = icaltime_is_null_time(rule.until) == 0 ? Int(rule.until.year) : .max
+                    let years = max(0, min(until, ICalendarRule.lastYear) + 1 - Int(first.year))
+                    steps += cost.steps(days: Double(years) * 366)
+                    // libical ignores a rule whose start is not a valid time.
+                    guard icaltime_is_valid_time(first) != 0, first.year <= ICalendarRule.lastYear else { return }
+                    isBad =
+                        cost.isTooOften || cost.hasFullList || cost.otherCalendar != nil || steps > mostZoneSteps
+                        || cost.searchSteps > mostSteps
+                    if !isBad, cost.mayNeverCome {
+                        isBad = !comes(rule, from: first)
+                        searched += isBad ? cost.searchSteps : cost.steps(days: 0)
                     }
                 }
-                steps += Double(Self.count(ICAL_RDATE_PROPERTY, of: one))
-                part = icalcomponent_get_next_component(zone, ICAL_ANY_COMPONENT)
             }
-            guard !isBad, steps <= Self.mostZoneSteps, allSteps + steps <= Self.mostStepsOfZones else {
-                throw problem("has time zones that change too often")
-            }
+            steps += Double(count(ICAL_RDATE_PROPERTY, of: one))
+            part = icalcomponent_get_next_component(zone, ICAL_ANY_COMPONENT)
         }
-        return allSteps + steps
+        let canExpand = !isBad && steps <= min(mostZoneSteps, stepsLeft)
+        stepsLeft -= canExpand ? steps : searched
+        return canExpand
     }
 
     /// What libical takes to expand an event, at most.

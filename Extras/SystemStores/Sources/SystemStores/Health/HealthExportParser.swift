@@ -16,6 +16,8 @@ final class HealthExportParser {
     private var hasRoot = false
     /// Records in a correlation, such as the two of a blood pressure, are in the file a second time outside of it.
     private var correlationDepth = 0
+    /// Of the open element; that of the root is 1.
+    private var depth = 0
 
     /// The document type of an export has some kilobytes.
     private static let longestHead = 1 << 20
@@ -25,6 +27,7 @@ final class HealthExportParser {
     fileprivate struct Record {
         let element: Element
         let line: Int
+        let depth: Int
         let attributes: Attributes
         var metadata: [String: String] = [:]
     }
@@ -136,6 +139,7 @@ final class HealthExportParser {
     // MARK: Elements
 
     private func begin(_ name: String, _ attributes: UnsafeBufferPointer<lk_xml_attribute>) {
+        depth += 1
         guard hasRoot else {
             hasRoot = name == "HealthData"
             if !hasRoot {
@@ -148,7 +152,8 @@ final class HealthExportParser {
         case "Correlation": correlationDepth += 1
         case "Record" where correlationDepth == 0: open(.record, of: Self.type(in: attributes), attributes)
         case "Workout": open(.workout, of: .workout, attributes)
-        case "MetadataEntry" where record != nil: addMetadata(attributes)
+        // Not those of a part, such as the route or a lap of a workout.
+        case "MetadataEntry" where depth == record.map { $0.depth + 1 }: addMetadata(attributes)
         default: break
         }
     }
@@ -158,7 +163,8 @@ final class HealthExportParser {
     ) {
         // Of most records nothing else is read.
         guard record == nil, selection.includes(type) else { return }
-        record = Record(element: element, line: line, attributes: Self.attributes(element, type, attributes))
+        record = Record(
+            element: element, line: line, depth: depth, attributes: Self.attributes(element, type, attributes))
     }
 
     /// The type of a record; empty if it has none.
@@ -171,6 +177,7 @@ final class HealthExportParser {
     }
 
     private func end(_ name: String) {
+        depth -= 1
         switch name {
         case "Correlation": correlationDepth -= 1
         case "Record" where record?.element == .record && correlationDepth == 0: close()
