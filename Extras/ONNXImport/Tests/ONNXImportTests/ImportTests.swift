@@ -108,6 +108,24 @@ struct ImportTests {
         }
     }
 
+    /// The softmax of the darker channels is 0 as a float.
+    @Test func logarithmsOfASoftmaxReachFar() throws {
+        let doubled = (0..<10).map { ProtocolBuffer.node("Add", ["x\($0)", "x\($0)"], "x\($0 + 1)") }
+        let nodes: [ProtocolBuffer] =
+            [.node("GlobalAveragePool", ["image"], "mean"), .node("Flatten", ["mean"], "x0")] + doubled
+            + [.node("LogSoftmax", ["x10"], "out")]
+        let network = try ImportedNetwork(
+            ProtocolBuffer.model(nodes).data, named: "x",
+            options: ImportOptions(name: "x", mean: [0, 0, 0], std: [1, 1, 1]))
+        let model = try FeaturePrintModel(network.modelFile(), named: "x")
+        let pixels = [[UInt8]](repeating: [255, 153, 0], count: 64).flatMap(\.self)
+        let print = try model.featurePrint(for: PixelBuffer(pixels, width: 8, height: 8, format: .rgb8))
+        // (0, −0.4, −1), as a unit vector.
+        for (value, expected) in zip(print.vector, [0, -0.3714, -0.9285]) {
+            #expect(abs(Double(value) - expected) < 1e-3, "\(print.vector)")
+        }
+    }
+
     @Test func aMissingFileIsNamed() {
         let error = #expect(throws: ImportError.self) {
             try ImportedNetwork(contentsOf: URL(fileURLWithPath: "/nowhere/n.onnx"), options: Self.options("n"))

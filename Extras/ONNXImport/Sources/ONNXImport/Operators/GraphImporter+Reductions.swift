@@ -49,19 +49,31 @@ extension GraphImporter {
         let extents = input.extents
         let axis = try node.axis(node.integer("axis", default: opset < 13 ? 1 : -1), rank: extents.count)
         let name = node.output.first ?? ""
-        var layer: String
+        let isLog = node.opType == "LogSoftmax"
+        let layer: String
         if opset < 13, extents[(axis + 1)...].contains(where: { $0 != 1 }) {
             // Older versions normalize over all axes from this one on.
             let rows = [extents[..<axis].reduce(1, *), extents[axis...].reduce(1, *)]
-            layer = builder.add(
+            let matrix = builder.add(
                 "\(name).rows", input: input.node, .rearrangement(.init(shape: rows, strides: Self.strides(rows))))
-            layer = builder.add("\(name).softmax", input: layer, .softmax(axis: 1))
             layer = builder.add(
-                name, input: layer, .rearrangement(.init(shape: extents, strides: Self.strides(extents))))
+                name, input: softmax("\(name).softmax", of: matrix, axis: 1, isLog: isLog),
+                .rearrangement(.init(shape: extents, strides: Self.strides(extents))))
         } else {
-            layer = builder.add(name, input: input.node, .softmax(axis: axis))
+            layer = softmax(name, of: input.node, axis: axis, isLog: isLog)
         }
-        if node.opType == "LogSoftmax" { layer = builder.add("\(name).log", input: layer, .activation(.init(.log))) }
         set(node, .tensor(ImportedTensor(node: layer, extents: extents, layout: .array)))
+    }
+
+    /// The logarithm is x − max x − log Σ exp(x − max x): that of a softmax would be lost where the softmax is 0 as a
+    /// float.
+    private func softmax(_ name: String, of input: String, axis: Int, isLog: Bool) -> String {
+        guard isLog else { return builder.add(name, input: input, .softmax(axis: axis)) }
+        let largest = builder.add("\(name).max", input: input, .reduction(.init(.maximum, axes: [axis])))
+        let below = builder.add("\(name).below", input: input, .combination(.init(.subtract, other: largest)))
+        let powers = builder.add("\(name).exp", input: below, .activation(.init(.exp)))
+        let sum = builder.add("\(name).sum", input: powers, .reduction(.init(.sum, axes: [axis])))
+        let log = builder.add("\(name).log", input: sum, .activation(.init(.log)))
+        return builder.add(name, input: below, .combination(.init(.subtract, other: log)))
     }
 }
