@@ -34,7 +34,7 @@ struct WorkspacePoolTests {
         #expect(workspace(batch: 1, threads: 2) === large && workspace(batch: 9, threads: 1) !== large)
     }
 
-    @Test func littleFreeMemoryIsKept() throws {
+    @Test func asMuchAsWasInUseIsKept() throws {
         let network = try Self.network(SafeTensorsBuilder.tiny().data)
         let size = network.makeWorkspace(batchCapacity: 1, threads: 1).byteCount
         let pool = WorkspacePool(mostFreeBytes: 3 * size)
@@ -45,12 +45,24 @@ struct WorkspacePoolTests {
         }
         use(2)
         #expect(pool.freeByteCount == 2 * size)
+        // Each pass finds one, also if the next ones are as many.
         use(7)
-        #expect(pool.freeByteCount == 3 * size)
-        // One that is larger than all that is kept replaces it.
-        let large = pool.withWorkspace(for: network, batch: 10, threads: 1) { $0 }
-        #expect(pool.freeByteCount == large.byteCount)
-        #expect(pool.withWorkspace(for: network, batch: 10, threads: 1) { $0 } === large)
+        #expect(pool.freeByteCount == 7 * size)
+        // A larger one takes the place of those that were used least recently.
+        let large = pool.withWorkspace(for: network, batch: 4, threads: 1) { $0 }
+        #expect(large.byteCount < 7 * size && large.byteCount > size)
+        #expect(pool.freeByteCount <= 7 * size && pool.freeByteCount > 6 * size)
+        #expect(pool.withWorkspace(for: network, batch: 4, threads: 1) { $0 } === large)
+    }
+
+    @Test func sizesThatAreUsedOneAfterAnotherAreNotAllKept() throws {
+        let network = try Self.network(SafeTensorsBuilder.tiny().data)
+        func size(_ batch: Int) -> Int { network.makeWorkspace(batchCapacity: batch, threads: 1).byteCount }
+        let pool = WorkspacePool(mostFreeBytes: size(1) + size(2))
+        for batch in 1...2 { pool.withWorkspace(for: network, batch: batch, threads: 1) { _ in } }
+        #expect(pool.freeByteCount == size(1) + size(2))
+        for batch in 3...20 { pool.withWorkspace(for: network, batch: batch, threads: 1) { _ in } }
+        #expect(pool.freeByteCount == size(20))
     }
 
     @Test func aLargerWorkspaceGivesTheSameOutputs() throws {
