@@ -129,8 +129,7 @@ struct Serve: AsyncParsableCommand {
         configuration.host = host ?? settings.text("host") ?? configuration.host
         configuration.port = try port ?? settings.integer("port") ?? configuration.port
         configuration.isOpenToAll = try openToAll || settings.flag("openToAll") ?? false
-        configuration.origins = Set(
-            origin.isEmpty ? (settings.text("origins") ?? "").split(separator: ",").map(String.init) : origin)
+        configuration.origins = try origins(settings)
         configuration.keys = try keys(settings)
         switch (tlsCertificates ?? settings.text("tlsCertificates"), tlsKey ?? settings.text("tlsKey")) {
         case (let certificates?, let key?):
@@ -149,8 +148,27 @@ struct Serve: AsyncParsableCommand {
         return (configuration, level)
     }
 
+    private func origins(_ settings: Settings) throws -> Set<String> {
+        let texts = origin.isEmpty ? (settings.text("origins") ?? "").split(separator: ",").map(String.init) : origin
+        return Set(
+            try texts.map { text in
+                let text = text.trimmingCharacters(in: .whitespaces)
+                // As browsers send it (RFC 6454, section 6.2).
+                guard text.wholeMatch(of: /[a-z][a-z0-9+.\-]*:\/\/[^\/?#@\sA-Z]+/) != nil else {
+                    throw ValidationError(
+                        "“\(text)” is not an origin such as https://shop.example, in lowercase and without a path.")
+                }
+                return text
+            })
+    }
+
     private func keys(_ settings: Settings) throws -> KeyRing {
-        var text = settings.secret("keys") ?? ""
+        let given = settings.secret("keys")
+        // A secret that was not filled in would let everybody in.
+        if let given, try KeyRing(text: given).isEmpty {
+            throw ServiceError("The setting “keys” has no API key; make one with “lookalike-serve make-key”.")
+        }
+        var text = given ?? ""
         if let file = keysFile ?? settings.text("keysFile") {
             do {
                 text += "\n" + (try String(contentsOfFile: file, encoding: .utf8))

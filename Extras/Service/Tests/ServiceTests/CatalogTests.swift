@@ -127,6 +127,40 @@ import Testing
         }
     }
 
+    /// Services in containers may all be process 1.
+    @Test func whatAServiceHasInUseIsNotALeftover() throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: root) }
+        func store() -> CatalogStore { CatalogStore(root: root, logger: Logger(label: "test")) }
+        let used = try store().makeTemporaryFolder()
+        let left = root.appendingPathComponent(".work-\(ProcessInfo.processInfo.processIdentifier)-left")
+        try FileManager.default.createDirectory(at: left, withIntermediateDirectories: true)
+        store().removeLeftovers()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: root.path) == [used.url.lastPathComponent])
+    }
+
+    /// What a service that was killed had set aside may be the only copy.
+    @Test func leftoversStayWhereTheirCatalogCannotBeReached() throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: root) }
+        let aside = root.appendingPathComponent(".replaced-99999999-covers/catalog.sqlite")
+        let database = root.appendingPathComponent("covers/catalog.sqlite")
+        for file in [aside, database] {
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        }
+        try Data("old".utf8).write(to: aside)
+        // A link to itself cannot be followed.
+        #expect(symlink(database.path, database.path) == 0)
+        let store = CatalogStore(root: root, logger: Logger(label: "test"))
+        store.removeLeftovers()
+        #expect(try Data(contentsOf: aside) == Data("old".utf8))
+        try FileManager.default.removeItem(at: database)
+        store.removeLeftovers()
+        #expect(try Data(contentsOf: database) == Data("old".utf8))
+        #expect(!FileManager.default.fileExists(atPath: aside.path))
+    }
+
     @Test func aDamagedCatalogCanBeReplacedAndRemoved() async throws {
         let snapshot = try await TestServer.run { (server: TestServer) async throws -> Data in
             try await server.send("POST", "/v1/catalogs/covers/snapshot").body

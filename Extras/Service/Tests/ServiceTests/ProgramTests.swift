@@ -179,6 +179,26 @@ import Testing
         }
     }
 
+    /// A secret that was not filled in made a service without keys; an origin with a space was never the same.
+    @Test(arguments: [
+        (["LOOKALIKE_SERVE_KEYS": ""], "The setting “keys” has no API key"),
+        (["LOOKALIKE_SERVE_KEYS": "# none yet"], "The setting “keys” has no API key"),
+        (["LOOKALIKE_SERVE_ORIGINS": "https://a.example, https://b.example"], "--port is not in"),
+        (["LOOKALIKE_SERVE_ORIGINS": "https://a.example/"], "“https://a.example/” is not an origin such as"),
+        (["LOOKALIKE_SERVE_ORIGINS": "a.example"], "“a.example” is not an origin such as"),
+    ])
+    func valuesThatAreNone(variables: [String: String], message: String) async throws {
+        try await withFolder { folder in
+            let (process, errors) = Self.redirected("", ["--catalogs", folder.path, "--port", "65536"])
+            process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
+            try process.run()
+            let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            process.waitUntilExit()
+            #expect(process.terminationStatus != 0)
+            #expect(text.contains(message), "\(text)")
+        }
+    }
+
     /// It was passed over, too. The port ends the program if it gets so far.
     @Test(arguments: [
         ("LOOKALIKE_SERVE_KEY_FILE", "no setting for the variable LOOKALIKE_SERVE_KEY_FILE; there are "),

@@ -169,6 +169,24 @@ import Testing
         }
     }
 
+    /// They were repeated in whole.
+    @Test(arguments: [
+        "{\"entity\": \"LONG\"}", "{\"text\": \"a\", \"attributes\": {\"LONG\": 5}}", "{\"LONG\": 1}",
+        "{\"entity\": \"salt-signal\", \"facets\": [\"attribute.LONG\"]}",
+    ])
+    func problemsQuoteLittleOfARequest(body: String) async throws {
+        // Half of it is one character.
+        let long = String(repeating: "x", count: 100_000) + String(repeating: "\u{301}", count: 100_000)
+        for text in [long, String(long.reversed())] {
+            try await TestServer.run { (server: TestServer) async throws -> Void in
+                let reply = try await server.send(
+                    "POST", "/v1/catalogs/covers/search", ["Content-Type": "application/json"],
+                    body: Data(body.replacing("LONG", with: text).utf8))
+                #expect((400...499).contains(reply.status) && reply.body.count < 3_000, "\(reply.body.count) bytes")
+            }
+        }
+    }
+
     @Test func bodiesThatAreNoSearch() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let path = "/v1/catalogs/covers/search"

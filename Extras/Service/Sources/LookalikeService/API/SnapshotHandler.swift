@@ -13,7 +13,7 @@ struct SnapshotHandler: Sendable {
     func snapshot(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
         let served = try await service.store.catalog(try context.catalogName())
-        let work = try TemporaryFolder(service.store.makeTemporaryFolder())
+        let work = try service.store.makeTemporaryFolder()
         try await served.catalog.copy(to: work.url.appendingPathComponent("catalog"))
         let (archive, digest) = try await computing {
             let archive = work.url.appendingPathComponent("snapshot.tar")
@@ -47,7 +47,7 @@ struct SnapshotHandler: Sendable {
         guard HeaderValue(request.headers[.contentType] ?? "").name == "application/x-tar" else {
             throw Problem(.unsupportedMediaType, "A snapshot is application/x-tar.")
         }
-        let work = try TemporaryFolder(service.store.makeTemporaryFolder())
+        let work = try service.store.makeTemporaryFolder()
         let archive = work.url.appendingPathComponent("snapshot.tar")
         try await Self.save(request.body, to: archive)
         let folder = work.url.appendingPathComponent("catalog")
@@ -83,13 +83,4 @@ struct SnapshotHandler: Sendable {
             throw Problem(.storage, "The snapshot cannot be stored (\(error.code.rawValue)).")
         }
     }
-}
-
-/// A folder that is removed with the object.
-final class TemporaryFolder: Sendable {
-    let url: URL
-
-    init(_ url: URL) { self.url = url }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
 }

@@ -99,6 +99,7 @@ package final class CatalogStore: Sendable {
             let aside = self.root.appendingPathComponent("\(Self.asidePrefix)\(getpid())-\(name)")
             // One that could not be deleted before.
             try? FileManager.default.removeItem(at: aside)
+            let lock = FolderLock(url)
             try FileManager.default.moveItem(at: url, to: aside)
             var isMoved = false
             do {
@@ -113,7 +114,7 @@ package final class CatalogStore: Sendable {
             }
             // If it cannot be deleted now, it is at the next start.
             try? FileManager.default.removeItem(at: aside)
-            withExtendedLifetime(closed) {}
+            withExtendedLifetime((closed, lock)) {}
             _ = try await self.open(name)
         }
     }
@@ -139,10 +140,18 @@ package final class CatalogStore: Sendable {
     }
 
     /// A folder for work, on the same disk as the catalogs; its name is no catalog's.
-    func makeTemporaryFolder() throws -> URL {
-        let url = temporaryURL()
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        return url
+    ///
+    /// - Throws: an error of the file system.
+    package func makeTemporaryFolder() throws -> TemporaryFolder {
+        for _ in 0..<10 {
+            let url = temporaryURL()
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            let lock = FolderLock(url)
+            let folder = TemporaryFolder(url, lock: lock)
+            // A service that started just now may have taken it for a leftover.
+            if !lock.isTaken, FileManager.default.fileExists(atPath: url.path) { return folder }
+        }
+        throw POSIXError(.EBUSY)
     }
 
     private func temporaryURL() -> URL {
@@ -150,19 +159,27 @@ package final class CatalogStore: Sendable {
     }
 
     /// Puts back what processes that were killed had set aside, and removes what else they left.
-    func removeLeftovers() {
+    package func removeLeftovers() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: root.path)) ?? []
         where name.hasPrefix(Self.workPrefix) || name.hasPrefix(Self.asidePrefix) {
             let parts = name.split(separator: "-", maxSplits: 2)
-            guard parts.count == 3, let process = Int32(parts[1]),
-                process == getpid() || (kill(process, 0) != 0 && errno == ESRCH)
-            else { continue }
             let leftover = root.appendingPathComponent(name)
-            if name.hasPrefix(Self.asidePrefix), let catalog = CatalogName(String(parts[2])),
-                !Self.isCatalog(url(of: catalog))
-            {
-                try? FileManager.default.removeItem(at: url(of: catalog))
-                try? FileManager.default.moveItem(at: leftover, to: url(of: catalog))
+            // Services in containers may all be process 1, or not see each other.
+            guard parts.count == 3, let process = Int32(parts[1]),
+                process == getpid() || (kill(process, 0) != 0 && errno == ESRCH),
+                case let lock = FolderLock(leftover), !lock.isTaken
+            else { continue }
+            defer { withExtendedLifetime(lock) {} }
+            if name.hasPrefix(Self.asidePrefix), let catalog = CatalogName(String(parts[2])) {
+                let url = url(of: catalog)
+                switch Self.hasDatabase(url) {
+                case true?: try? FileManager.default.removeItem(at: leftover)
+                case false?:
+                    if Self.isUnfinished(url) { try? FileManager.default.removeItem(at: url) }
+                    try? FileManager.default.moveItem(at: leftover, to: url)
+                // It may be the only one.
+                case nil: continue
+                }
             } else {
                 try? FileManager.default.removeItem(at: leftover)
             }
@@ -231,9 +248,18 @@ package final class CatalogStore: Sendable {
 
     private func url(of name: CatalogName) -> URL { root.appendingPathComponent(name.description) }
 
-    private static func isCatalog(_ url: URL) -> Bool {
-        FileManager.default.fileExists(atPath: url.appendingPathComponent("catalog.sqlite").path)
+    /// Whether a folder has a catalog's database; nil if that is not known, as on a disk that fails.
+    private static func hasDatabase(_ url: URL) -> Bool? {
+        let path = url.appendingPathComponent("catalog.sqlite").path
+        let result = access(path, F_OK)
+        // Read at once: any other call may change it.
+        let reason = errno
+        if result == 0 { return true }
+        return reason == ENOENT || reason == ENOTDIR ? false : nil
     }
+
+    /// Whether a folder has a catalog, or may have one: nothing takes the place of what cannot be reached now.
+    private static func isCatalog(_ url: URL) -> Bool { hasDatabase(url) ?? true }
 
     /// The files that a writer makes before a catalog has its database.
     private static let unfinishedFiles: Set = [

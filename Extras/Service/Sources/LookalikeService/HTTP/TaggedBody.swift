@@ -12,13 +12,23 @@ struct TaggedBody: Sendable {
         let digest = SHA256.hash(data).prefix(12).map { String($0, radix: 36) }.joined(separator: "-")
         tag = "\"\(digest)\""
     }
+
+    /// Whether a client names the tag, alone or among others, or any. A proxy that compresses answers makes tags weak
+    /// (RFC 9110, section 13.1.2).
+    func isKnown(to request: Request) -> Bool {
+        let tags = (request.headers[.ifNoneMatch] ?? "").split(separator: ",").map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+        // The digests have no commas.
+        return tags.contains { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }
+    }
 }
 
 extension Response {
     /// The body, or 304 Not Modified for a client that has it.
     init(_ body: TaggedBody, type: String, cacheControl: String, for request: Request) {
         var headers: HTTPFields = [.eTag: body.tag, .cacheControl: cacheControl]
-        if request.headers[.ifNoneMatch] == body.tag {
+        if body.isKnown(to: request) {
             self.init(status: .notModified, headers: headers)
         } else {
             headers[.contentType] = type

@@ -43,9 +43,15 @@ struct Problem: Error, Sendable {
     let detail: String
     var headers: HTTPFields = [:]
 
+    /// A detail may quote the request, which may be large.
+    private static let mostBytes = 2_000
+
     init(_ code: Code, _ detail: String, headers: HTTPFields = [:]) {
         self.code = code
-        self.detail = detail
+        self.detail =
+            detail.utf8.count <= Self.mostBytes
+            // A character that is cut in two is replaced.
+            ? detail : String(decoding: detail.utf8.prefix(Self.mostBytes), as: UTF8.self) + "…"
         self.headers = headers
     }
 
