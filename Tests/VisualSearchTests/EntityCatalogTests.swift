@@ -61,6 +61,29 @@ struct EntityCatalogTests {
         #expect(reason(Int.self) == "its “labels” is a list, and not a Int")
     }
 
+    @Test func datesAreDaysOrTimes() throws {
+        func seconds(_ text: String) -> Double? {
+            let entity = CatalogEntity(id: "a", attributes: ["released": text])
+            return try? Dated(CatalogRow(entity: entity, thumbnail: nil)).released.timeIntervalSince1970
+        }
+        #expect(seconds("2024-05-01T10:00:00+02:00") == 1_714_550_400)
+        #expect(seconds("2024-05-01") == 1_714_521_600)
+        for text in ["2024-05", "2024-13-01", "soon", ""] { #expect(seconds(text) == nil, "\(text)") }
+    }
+
+    private struct Dated: AppEntity, CatalogRepresentable, Decodable {
+        var id: String
+        var released: Date
+
+        var displayRepresentation: DisplayRepresentation { DisplayRepresentation(title: "\(id)") }
+        static var defaultQuery: DatedQuery { DatedQuery() }
+        static var typeDisplayRepresentation: TypeDisplayRepresentation { "Dated" }
+
+        struct DatedQuery: EntityQuery {
+            func entities(for identifiers: [String]) async throws -> [Dated] { [] }
+        }
+    }
+
     private struct Listed<Labels: Decodable & Sendable>: AppEntity, CatalogRepresentable, Decodable {
         var id: String
         var labels: Labels

@@ -96,6 +96,7 @@ struct IntentTests {
             for await number in group { if let number { seen.insert(number) } }
             #expect(seen.count == 1)
         }
+        #expect(counters.withLock { $0 } == 1)
         #expect(manager.dependency(of: Counter.self, key: "other")?.number == 100)
         #expect(manager.dependency(of: Counter.self, key: "third") == nil)
     }

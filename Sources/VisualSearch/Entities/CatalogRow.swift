@@ -40,7 +40,8 @@ public struct CatalogRow: Sendable {
 ///
 /// A `Decodable` type needs no implementation: its properties are read from `id`, `type`, `title`,
 /// `subtitle`, `labels`, `image` (a path), `thumbnail` (`Data`) and the manifest's other columns by their names.
-/// Columns are text; numbers, Booleans (`true`, `false`), dates (ISO 8601) and URLs are parsed from it.
+/// Columns are text; numbers, Booleans (`true`, `false`), dates and URLs are parsed from it. A date is a time with its
+/// zone, `2024-05-01T10:00:00Z`, or a day, `2024-05-01`, which begins at midnight in UTC (ISO 8601).
 public protocol CatalogRepresentable: AppEntity where ID == String {
     /// Decodes a row.
     ///

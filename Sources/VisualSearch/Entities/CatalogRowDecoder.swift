@@ -105,11 +105,15 @@ struct CatalogRowDecoder: Decoder {
 
         func decodeNil() -> Bool { false }
 
+        private static func date(_ text: String) -> Date? {
+            (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: .iso8601.year().month().day()))
+        }
+
         func decode<T: Decodable>(_ type: T.Type) throws -> T {
             let decoded: Any?
             switch (value, type) {
             case (.data(let data), is Data.Type): decoded = data
-            case (.text(let text), is Date.Type): decoded = try? Date(text, strategy: .iso8601)
+            case (.text(let text), is Date.Type): decoded = Self.date(text)
             case (.text(let text), is URL.Type):
                 decoded = text.hasPrefix("/") ? URL(fileURLWithPath: text) : URL(string: text)
             case (.text(let text), let scalar as any (LosslessStringConvertible & Decodable).Type):

@@ -14,9 +14,21 @@ public final class AppDependencyManager: Sendable {
         let key: String?
     }
 
-    private enum Entry: Sendable {
-        case maker(@Sendable () -> any Sendable)
-        case made(any Sendable)
+    /// A value that is made when it is first asked for.
+    private final class Entry: Sendable {
+        private let make: @Sendable () -> any Sendable
+        private let made = Mutex<(any Sendable)?>(nil)
+
+        init(_ make: @escaping @Sendable () -> any Sendable) { self.make = make }
+
+        var value: any Sendable {
+            made.withLock { made in
+                if let made { return made }
+                let value = make()
+                made = value
+                return value
+            }
+        }
     }
 
     private let entries = Mutex<[Name: Entry]>([:])
@@ -28,26 +40,16 @@ public final class AppDependencyManager: Sendable {
     ///
     /// - Parameters:
     ///   - key: distinguishes dependencies of one type.
-    ///   - dependency: evaluated once, on first access.
+    ///   - dependency: evaluated once, on first access. It may read other dependencies, and not itself.
     public func add<Value: Sendable>(key: String? = nil, dependency: @autoclosure @escaping @Sendable () -> Value) {
-        entries.withLock { $0[Name(type: ObjectIdentifier(Value.self), key: key)] = .maker(dependency) }
+        entries.withLock { $0[Name(type: ObjectIdentifier(Value.self), key: key)] = Entry(dependency) }
     }
 
     /// The registered value; nil if there is none.
     public func dependency<Value: Sendable>(of type: Value.Type = Value.self, key: String? = nil) -> Value? {
         let name = Name(type: ObjectIdentifier(type), key: key)
-        switch entries.withLock({ $0[name] }) {
-        case .made(let value): return value as? Value
-        case nil: return nil
-        case .maker(let make):
-            // Not under the lock: the value may itself read dependencies. Of two concurrent values the first is kept.
-            let value = make()
-            return entries.withLock { entries in
-                if case .made(let first)? = entries[name] { return first as? Value }
-                entries[name] = .made(value)
-                return value as? Value
-            }
-        }
+        // Not under the lock of all: the value may itself read dependencies.
+        return entries.withLock { $0[name] }?.value as? Value
     }
 }
 
