@@ -3,7 +3,7 @@ import CommandProcess
 import Foundation
 import Lookalike
 
-struct EmbedCommand: ParsableCommand {
+struct EmbedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "embed",
         abstract: "Embeds images: prints their feature prints.",
@@ -31,7 +31,8 @@ struct EmbedCommand: ParsableCommand {
         let print: [Float]
     }
 
-    func run() throws {
+    func run() async throws {
+        if let output { try OutputFile.check(output) }
         let model = try model.load()
         let timings = timing.makeTimings()
         var rows: [[Float]] = []
@@ -40,7 +41,10 @@ struct EmbedCommand: ParsableCommand {
             let options = model.decodingOptions
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
-            let featurePrint = try model.featurePrint(for: image, threads: jobs.jobs, timings: timings)
+            let print = try await QueryImage.resultOrReport(argument, failures: &failures) {
+                try model.featurePrint(for: image, threads: jobs.jobs, timings: timings)
+            }
+            guard let featurePrint = print else { continue }
             if output == nil {
                 let line = Line(image: argument, model: featurePrint.model.digest, print: featurePrint.vector)
                 Swift.print(try JSONLine.text(line))
@@ -51,7 +55,7 @@ struct EmbedCommand: ParsableCommand {
         if let output {
             // A file with rows missing would put later rows in the wrong place.
             guard failures == 0 else {
-                StandardError.print("\(output): not written: \(failures) of \(images.count) images could not be read")
+                StandardError.print("\(output): not written: \(failures) of \(images.count) images have no print")
                 throw ExitCode.someFailed
             }
             try NumPyFile.data(rows, columns: model.dimension).write(to: URL(fileURLWithPath: output), options: .atomic)

@@ -44,6 +44,7 @@ struct EvaluateCommand: AsyncParsableCommand {
     @OptionGroup var timing: TimingOptions
 
     func run() async throws {
+        if let answers { try OutputFile.check(answers) }
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         let timings = timing.makeTimings()
         let file = queriesFile
@@ -52,14 +53,18 @@ struct EvaluateCommand: AsyncParsableCommand {
         var failures = 0
         for (number, query) in try LabeledQuery.read(file) {
             let path = URL(fileURLWithPath: query.path, relativeTo: file.deletingLastPathComponent()).path
+            let prefix = "\(file.path):\(number): "
             guard
                 let image = QueryImage.readOrReport(
-                    path, prefix: "\(file.path):\(number): ", options: catalog.decodingOptions(for: effort.effort),
-                    timings: timings, failures: &failures)
+                    path, prefix: prefix, options: catalog.decodingOptions(for: effort.effort), timings: timings,
+                    failures: &failures)
             else { continue }
-            let evaluated = try await catalog.evaluate(
-                image, targets: query.targets, limit: max(10, query.targets.count), effort: effort.effort,
-                crops: crops.crops, leaveOut: leaveOut, timings: timings)
+            let result = try await QueryImage.resultOrReport(path, prefix: prefix, failures: &failures) {
+                try await catalog.evaluate(
+                    image, targets: query.targets, limit: max(10, query.targets.count), effort: effort.effort,
+                    crops: crops.crops, leaveOut: leaveOut, timings: timings)
+            }
+            guard let evaluated = result else { continue }
             report.add(evaluated, group: query.group)
             if answers != nil {
                 lines += try SearchAnswer(query: query.path, image: image, matches: evaluated.matches).line + "\n"

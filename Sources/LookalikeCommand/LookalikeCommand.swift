@@ -19,7 +19,8 @@ struct LookalikeCommand: AsyncParsableCommand {
             and verifies them by local features. Images are PNG, JPEG, WebP, HEIC, AVIF, GIF or \
             TIFF files.
 
-            Exit status: 0 success, 1 failure, 3 some images could not be read, 64 invalid arguments.
+            Exit status: 0 success, 1 failure, 3 some images could not be read or embedded, 64 invalid \
+            arguments.
             """,
         version: PackageVersion.current,
         subcommands: [
@@ -53,6 +54,6 @@ struct LookalikeCommand: AsyncParsableCommand {
 }
 
 extension ExitCode {
-    /// Some images could not be read; everything else was done.
+    /// Some images could not be read or embedded; everything else was done.
     static let someFailed = ExitCode(3)
 }

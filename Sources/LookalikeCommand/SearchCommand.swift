@@ -48,6 +48,7 @@ struct SearchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let sheet { try OutputFile.check(sheet) }
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         let timings = timing.makeTimings()
         var sheetRows: [ContactSheet.Row] = []
@@ -56,9 +57,12 @@ struct SearchCommand: AsyncParsableCommand {
             let options = catalog.decodingOptions(for: effort.effort)
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
-            let matches = try await catalog.search(
-                matching: image, limit: limit, bounds: bounds.bounds, effort: effort.effort, crops: crops.crops,
-                timings: timings)
+            let found = try await QueryImage.resultOrReport(argument, failures: &failures) {
+                try await catalog.search(
+                    matching: image, limit: limit, bounds: bounds.bounds, effort: effort.effort, crops: crops.crops,
+                    timings: timings)
+            }
+            guard let matches = found else { continue }
             if json {
                 print(try SearchAnswer(query: argument, image: image, matches: matches).line)
             } else {
@@ -66,7 +70,7 @@ struct SearchCommand: AsyncParsableCommand {
             }
             if sheet != nil {
                 let name = URL(fileURLWithPath: argument).deletingPathExtension().lastPathComponent
-                sheetRows.append(ContactSheet.Row(name: name, query: image, matches: matches))
+                sheetRows.append(ContactSheet.Row(name: name, query: ContactSheet.tile(of: image), matches: matches))
             }
         }
         if let sheet { try ContactSheet(rows: sheetRows).write(to: URL(fileURLWithPath: sheet)) }

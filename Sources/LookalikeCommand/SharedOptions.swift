@@ -202,6 +202,19 @@ enum QueryImage {
         }
     }
 
+    /// The result of `body`. An image without a print is reported and counted like one that cannot be read.
+    static func resultOrReport<Result>(
+        _ argument: String, prefix: String = "", failures: inout Int, _ body: () async throws -> Result
+    ) async throws -> Result? {
+        do {
+            return try await body()
+        } catch let error as ModelError {
+            StandardError.print("\(prefix)\(argument == "-" ? "standard input" : argument): \(error)")
+            failures += 1
+            return nil
+        }
+    }
+
     /// Reads an image file, or standard input for `-`.
     static func read(_ argument: String, options: DecodingOptions, timings: StageTimings?) throws(ImageError)
         -> PixelBuffer

@@ -83,6 +83,48 @@ import Testing
         #expect(try Command.run("index", folder.file("nothing").path, "--catalog", catalog).status == 1)
     }
 
+    /// The network has no output for black images.
+    @Test func anImageWithoutAPrintEndsNoCommand() throws {
+        let folder = try TemporaryFolder()
+        let model = try folder.write(SafeTensorsBuilder.withoutNormalization().data, to: "m.safetensors").path
+        let files = try [("red", UInt8(255)), ("black", 0), ("other", 255)].map { name, value in
+            let pixels = [[UInt8]](repeating: [value, 0, 0], count: 16).flatMap(\.self)
+            let image = try PixelBuffer(pixels, width: 4, height: 4, format: .rgb8)
+            return try folder.write(image.pngData(), to: "images/\(name).png").path
+        }
+        let catalog = folder.file("catalog").path
+        let images = folder.file("images").path
+        #expect(try Command.run("index", images, "--catalog", catalog, "--model", model).status == 3)
+        let queries = try folder.write(
+            files.map { "{\"query\": \"\($0)\", \"target\": \"red\"}\n" }.joined(), to: "q.jsonl"
+        ).path
+        for (arguments, lines) in [
+            (["embed", "--model", model] + files, 2),
+            (["search", "--catalog", catalog, "--json"] + files, 2),
+            (["evaluate", "--catalog", catalog, "--queries", queries, "--answers", folder.file("a").path], nil),
+        ] {
+            let result = try Command.run(arguments)
+            #expect(result.status == 3, "\(result)")
+            #expect(result.errors.contains("images/black.png: ") && !result.errors.contains("Error:"), "\(result)")
+            if let lines { #expect(result.output.split(separator: "\n").count == lines, "\(result)") }
+        }
+        #expect(try String(contentsOf: folder.file("a"), encoding: .utf8).split(separator: "\n").count == 2)
+    }
+
+    /// Before an hour of work, not after it.
+    @Test func aFileThatCannotBeWrittenIsReportedAtOnce() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("nowhere/x").path
+        for arguments in [
+            ["search", "--catalog", "x", "--sheet", file, "x.png"], ["embed", "--output", file, "x.png"],
+            ["evaluate", "--catalog", "x", "--queries", "x", "--answers", file],
+        ] {
+            let result = try Command.run(arguments)
+            let words = "there is no folder \(folder.file("nowhere").path)"
+            #expect(result.status == 64 && result.errors.contains(words), "\(result)")
+        }
+    }
+
     @Test func anIndexRunEndsWithASummary() throws {
         let folder = try Self.folder(3)
         for (name, bytes) in [("a.jpg", "broken"), ("b.jpg", "broken"), ("c.png", "")] {

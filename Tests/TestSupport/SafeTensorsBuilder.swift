@@ -46,4 +46,12 @@ public struct SafeTensorsBuilder {
             """
         return builder
     }
+
+    /// The tiny network without its last node: unit vectors for images of red or green alone, and zero for black ones.
+    public static func withoutNormalization() -> SafeTensorsBuilder {
+        var builder = tiny()
+        builder.metadata["lookalike.graph"] = builder.metadata["lookalike.graph"]?
+            .replacingOccurrences(of: ",\n{\"name\":\"n\",\"op\":\"l2_normalize\",\"input\":\"l\"}", with: "")
+        return builder
+    }
 }

@@ -1,3 +1,5 @@
+import Lookalike
+
 /// Where a query and its matches lie on a card, in pixels from its top left corner.
 ///
 /// The query's tile is on the left. One or two matches have tiles of the same size beside it; more have tiles of half
@@ -36,5 +38,15 @@ struct CardLayout {
         return Canvas.Area(
             x: padding + tile + gap + rank % columns * (side + gap),
             y: padding + rank / columns * (side + captionHeight + gap), width: side, height: side)
+    }
+
+    /// An image in the size in which a tile shows it, and where: in the middle, as large as it fits.
+    func fitting(_ image: PixelBuffer, in tile: Canvas.Area) -> (pixels: PixelBuffer, area: Canvas.Area) {
+        let scale = min(Double(tile.width) / Double(image.width), Double(tile.height) / Double(image.height))
+        let width = min(tile.width, max(1, Int((Double(image.width) * scale).rounded())))
+        let height = min(tile.height, max(1, Int((Double(image.height) * scale).rounded())))
+        let area = Canvas.Area(
+            x: tile.x + (tile.width - width) / 2, y: tile.y + (tile.height - height) / 2, width: width, height: height)
+        return (Resizer(width: width, height: height).resizedPixels(of: image), area)
     }
 }

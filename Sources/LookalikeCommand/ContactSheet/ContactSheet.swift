@@ -11,6 +11,9 @@ struct ContactSheet {
 
     let rows: [Row]
 
+    /// As much of a query as a sheet shows, to be kept until all queries are searched.
+    static func tile(of image: PixelBuffer) -> PixelBuffer { layout.fitting(image, in: layout.query).pixels }
+
     private static let layout = CardLayout()
     /// A line of cards is no wider than this, unless one card is.
     private static let mostWidth = 2_000

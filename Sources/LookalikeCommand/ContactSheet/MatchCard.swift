@@ -85,12 +85,8 @@ struct MatchCard {
 
     /// Draws an image as large as it fits, in the middle, and returns its area.
     private func draw(_ image: PixelBuffer, in tile: Canvas.Area, on canvas: inout Canvas) -> Canvas.Area {
-        let scale = min(Double(tile.width) / Double(image.width), Double(tile.height) / Double(image.height))
-        let width = min(tile.width, max(1, Int((Double(image.width) * scale).rounded())))
-        let height = min(tile.height, max(1, Int((Double(image.height) * scale).rounded())))
-        let area = Canvas.Area(
-            x: tile.x + (tile.width - width) / 2, y: tile.y + (tile.height - height) / 2, width: width, height: height)
-        canvas.draw(Resizer(width: width, height: height).resizedPixels(of: image), x: area.x, y: area.y)
+        let (pixels, area) = layout.fitting(image, in: tile)
+        canvas.draw(pixels, x: area.x, y: area.y)
         return area
     }
 
