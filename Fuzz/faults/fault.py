@@ -47,11 +47,13 @@ class Fault:
 FAULTS = [
     Fault("write", errno.ENOSPC, True),
     Fault("write", errno.EIO, False),
+    Fault("read", errno.EIO, False),
     Fault("fsync", errno.EIO, False),
     Fault("truncate", errno.EIO, False),
     Fault("rename", errno.EIO, False),
     Fault("unlink", errno.EIO, False),
     Fault("open", errno.EMFILE, False),
+    Fault("stat", errno.EIO, False),
     Fault("mmap", errno.ENOMEM, False),
     Fault("malloc", errno.ENOMEM, False),
 ]

@@ -1,7 +1,7 @@
 // Loaded before libc: fails the n-th call of one function on the files of one folder, or records what is written there.
 //
 //     FAULT_FOLDER   the folder, an absolute path
-//     FAULT_CALL     write, fsync, rename, truncate, unlink, open, mmap or malloc
+//     FAULT_CALL     write, read, fsync, rename, truncate, unlink, open, stat, mmap or malloc
 //     FAULT_NUMBER   which call of it fails, from 1 on; later ones fail too if FAULT_ALL is set
 //     FAULT_LENGTH   how many calls fail from there on, 1 without it
 //     FAULT_ERROR    the errno to fail with
@@ -45,6 +45,11 @@ static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static int real_open(const char *path, int flags, mode_t mode) {
     REAL(open);
     return real(path, flags, mode);
+}
+
+static int real_access(const char *path, int mode) {
+    REAL(access);
+    return real(path, mode);
 }
 
 __attribute__((constructor)) static void begin(void) {
@@ -106,7 +111,7 @@ static int opening(const char *path, int flags, mode_t mode, int (*real)(const c
         errno = code;
         return -1;
     }
-    const bool is_new = is_inside(path) && (flags & O_CREAT) && access(path, F_OK) != 0;
+    const bool is_new = is_inside(path) && (flags & O_CREAT) && real_access(path, F_OK) != 0;
     const int descriptor = real(path, flags, mode);
     watch(descriptor, path);
     if (descriptor >= 0 && is_inside(path)) {
@@ -213,6 +218,51 @@ int unlink(const char *path) {
     if (result == 0 && is_inside(path)) note('u', path, 0, NULL, 0);
     return result;
 }
+
+static bool reading(int descriptor) {
+    if (!is_watched(descriptor) || !fails("read")) return true;
+    errno = code;
+    return false;
+}
+
+ssize_t read(int descriptor, void *data, size_t count) {
+    REAL(read);
+    return reading(descriptor) ? real(descriptor, data, count) : -1;
+}
+
+#define PREAD(name, offset_type)                                                                                       \
+    ssize_t name(int descriptor, void *data, size_t count, offset_type offset) {                                       \
+        REAL(name);                                                                                                    \
+        return reading(descriptor) ? real(descriptor, data, count, offset) : -1;                                       \
+    }
+PREAD(pread, off_t)
+PREAD(pread64, off64_t)
+
+static bool asking(bool is_there) {
+    if (!is_there || !fails("stat")) return true;
+    errno = code;
+    return false;
+}
+
+#define STAT(name, status_type)                                                                                        \
+    int name(const char *path, struct status_type *status) {                                                           \
+        REAL(name);                                                                                                    \
+        return asking(is_inside(path)) ? real(path, status) : -1;                                                      \
+    }
+STAT(stat, stat)
+STAT(stat64, stat64)
+STAT(lstat, stat)
+STAT(lstat64, stat64)
+
+#define FSTAT(name, status_type)                                                                                       \
+    int name(int descriptor, struct status_type *status) {                                                             \
+        REAL(name);                                                                                                    \
+        return asking(is_watched(descriptor)) ? real(descriptor, status) : -1;                                         \
+    }
+FSTAT(fstat, stat)
+FSTAT(fstat64, stat64)
+
+int access(const char *path, int mode) { return asking(is_inside(path)) ? real_access(path, mode) : -1; }
 
 void *mmap64(void *address, size_t length, int protection, int flags, int descriptor, off64_t offset) {
     REAL(mmap64);

@@ -1,4 +1,5 @@
 import Compute
+import FeaturePrints
 import Foundation
 import GRDB
 
@@ -7,8 +8,8 @@ extension Catalog {
     /// model if that is not the default one. The derived files are made when the copy is first opened.
     ///
     /// - Parameter url: the folder of the copy, which is made.
-    /// - Throws: ``CatalogError`` if the folder exists or cannot be written, and `CancellationError`. An unfinished
-    ///   copy has no database under its name.
+    /// - Throws: ``CatalogError`` if the folder exists or cannot be written, or another catalog has taken the place of
+    ///   this one, and `CancellationError`. An unfinished copy has no database under its name.
     /// - Complexity: O(catalog).
     public func copy(to url: URL) async throws {
         try await executor.compute { cancellation in
@@ -18,23 +19,27 @@ extension Catalog {
             } catch {
                 throw copy.error(.unwritable((error as NSError).localizedDescription))
             }
-            do {
-                try FileManager.default.copyItem(at: folder.model, to: copy.model)
-            } catch let error as CocoaError where error.code == .fileNoSuchFile || error.code == .fileReadNoSuchFile {
-                // The default model is not kept with a catalog.
-            } catch {
-                throw copy.error(.unwritable((error as NSError).localizedDescription))
+            // Not the file that has its name now: another catalog may have taken the place of this one.
+            if !Self.isDefault(model) || !FileStamp.isMissing(folder.model.path) {
+                do {
+                    try model.fileData.write(to: copy.model, options: .atomic)
+                } catch {
+                    throw copy.error(.unwritable((error as NSError).localizedDescription))
+                }
+                try copy.synchronize(copy.model.path)
             }
-            try copy.synchronize(copy.model.path)
             // Errors of cancellation pass as they are.
-            let outcome: Result<Void, any Error> = try copy.mappingErrors {
+            let outcome: Result<ModelIdentity?, any Error> = try copy.mappingErrors {
                 do {
                     return .success(try database.reader.copyDatabase(to: url) { try cancellation.check() })
                 } catch let error as CancellationError {
                     return .failure(error)
                 }
             }
-            try outcome.get()
+            let identity = try outcome.get()
+            guard identity == model.identity else {
+                throw folder.error(identity.map { .otherModel(catalog: $0, given: model.identity) } ?? .missing)
+            }
             try copy.publishDatabase()
         }
     }
@@ -44,14 +49,20 @@ extension CatalogReader {
     /// Writes one state of the database to the unfinished database of a folder.
     ///
     /// - Parameter progress: called after each step. What it throws ends the copy.
-    package func copyDatabase(to url: URL, pagesPerStep: CInt = 1024, progress: @escaping () throws -> Void) throws {
+    /// - Returns: the model of the prints in the copy.
+    @discardableResult
+    package func copyDatabase(
+        to url: URL, pagesPerStep: CInt = 1024, progress: @escaping () throws -> Void
+    ) throws -> ModelIdentity? {
         let copy = CatalogFolder(url: url)
-        try withConnection { connection in
+        return try withConnection { connection in
             // A second backup to the same file would go through a log.
             copy.removeUnfinishedDatabase()
             let queue = try DatabaseQueue(path: copy.unfinishedDatabase.path)
             try connection.backup(to: queue, pagesPerStep: pagesPerStep) { _ in try progress() }
+            let identity = try queue.read(CatalogDatabase.model)
             try queue.close()
+            return identity
         }
     }
 }

@@ -1,4 +1,5 @@
 import Catalogs
+import FeaturePrints
 import Foundation
 import Imaging
 import TestSupport
@@ -33,6 +34,24 @@ struct CatalogCopyTests {
         #expect(try Catalog(at: last).count == 10)
         // It can be written, too.
         try await CatalogIndexer(at: last).remove("c0")
+    }
+
+    /// As when a service restores a catalog while it makes a snapshot.
+    @Test func aCopyHasTheModelOfItsPrints() async throws {
+        let folder = try TemporaryFolder()
+        let data = SafeTensorsBuilder.tiny().data
+        let model = try FeaturePrintModel(data, named: "tiny")
+        let (url, aside) = (folder.file("catalog"), folder.file("aside"))
+        let image = SampleImage.blocks(seed: 1)
+        _ = try CatalogIndexer(at: url, model: model).index([IndexItem(CatalogEntity(id: "a"), image: .pixels(image))])
+        let catalog = try Catalog(at: url)
+        try FileManager.default.moveItem(at: url, to: aside)
+        for (number, newModel) in [nil, Data("another".utf8)].enumerated() {
+            if let newModel { try folder.write(newModel, to: "catalog/model.safetensors") }
+            let copy = folder.file("copy\(number)")
+            try await catalog.copy(to: copy)
+            #expect(try Catalog(at: copy).model.identity == model.identity)
+        }
     }
 
     @Test func aFolderThatExistsIsNotOverwritten() async throws {

@@ -62,6 +62,16 @@ struct TextSearchTests {
         for limit in [0, -1, .min] { #expect(try await catalog.suggestions(for: "amb", limit: limit).isEmpty) }
     }
 
+    @Test func suggestionsAreManyEvenIfEntitiesShareTheirTitles() async throws {
+        let titles = [String](repeating: "Paris", count: 20) + ["Parisian Café"]
+        let rows = titles.enumerated().map { ManifestFixture.row($0, #""title": "\#($1)""#) }
+        let fixture = try ManifestFixture(rows, count: titles.count)
+        let catalog = try Catalog(at: fixture.catalog)
+        for limit in 2...6 {
+            #expect(try await catalog.suggestions(for: "par", limit: limit) == ["Paris", "Parisian Café"])
+        }
+    }
+
     /// What SQLite's query language gives a meaning has none here.
     @Test func noCharacterOfTheTextIsAnOperator() async throws {
         let fixture = try ManifestFixture(Self.rows, count: 4)

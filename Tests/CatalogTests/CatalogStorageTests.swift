@@ -113,6 +113,31 @@ struct CatalogStorageTests {
         #expect(throws: CatalogError.self) { try CatalogIndexer(at: folder.file("file")) }
     }
 
+    /// A disk that fails does not say that there is nothing on it.
+    @Test func aDatabaseThatCannotBeReachedIsNotReplaced() throws {
+        let folder = try TemporaryFolder()
+        let database = folder.file("catalog.sqlite").path
+        #expect(symlink(database, database) == 0)
+        let writing = #expect(throws: CatalogError.self) { try CatalogIndexer(at: folder.url) }
+        #expect(writing?.reason == .unwritable("catalog.sqlite: Too many levels of symbolic links"))
+        let reading = #expect(throws: CatalogError.self) { try Catalog(at: folder.url) }
+        #expect(reading?.reason != .missing)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: database) == database)
+    }
+
+    /// Such as a manifest.
+    @Test func anExportReplacesNoOtherFiles() async throws {
+        let fixture = try CatalogFixture(count: 1)
+        try fixture.index()
+        let manifest = try fixture.folder.write("{}", to: "own/entities.jsonl")
+        let output = manifest.deletingLastPathComponent()
+        let catalog = try Catalog(at: fixture.catalog)
+        let error = await #expect(throws: CatalogError.self) { try await catalog.export(to: output) }
+        #expect(error?.description.contains("“entities.jsonl” is not of an earlier export") == true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: output.path) == ["entities.jsonl"])
+        #expect(try String(contentsOf: manifest, encoding: .utf8) == "{}")
+    }
+
     /// Lines of an earlier export are not those of the prints beside them.
     @Test func anExportThatFailsLeavesNoLinesOfAnEarlierOne() async throws {
         let fixture = try CatalogFixture(count: 2)

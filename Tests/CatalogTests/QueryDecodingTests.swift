@@ -24,4 +24,14 @@ struct QueryDecodingTests {
             try PixelBuffer(decoding: photo, options: catalog.decodingOptions).width == 1920,
             "without an effort, like standard")
     }
+
+    /// Its long side alone decided how far it was reduced, to 100 columns.
+    @Test func aNarrowQueryKeepsTheColumnsThatTheNetworkSees() async throws {
+        let fixture = try CoverFixture(count: 1)
+        let catalog = try Catalog(at: fixture.catalog)
+        let image = Resizer(width: 400, height: 5_000).resizedPixels(of: SampleImage.blocks(seed: 5))
+        let expected = try catalog.model.featurePrint(for: image)
+        let distances = try await catalog.query(for: image).prints.map { try $0.distance(to: expected) }
+        #expect(distances.min() ?? 2 < 1e-3, "\(distances)")
+    }
 }

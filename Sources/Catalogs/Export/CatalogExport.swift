@@ -12,8 +12,11 @@ extension Catalog {
     /// were detected, `keypoints` as [x, y, scale, angle], their visual `words`, and their `codes` in Base64, 32 bytes
     /// each.
     ///
-    /// - Throws: ``CatalogError`` if the catalog cannot be read, the system's error if a file cannot be written, and
-    ///   `CancellationError`.
+    /// The files of an earlier export are replaced. A file `entities.jsonl` or `features.jsonl` without a `prints.npy`
+    /// beside it is taken for somebody's own, such as a manifest, and is not.
+    ///
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, or the folder has such a file; the system's error if a
+    ///   file cannot be written; and `CancellationError`.
     public func export(to url: URL) async throws { try await reading { try write(to: url) } }
 
     private func write(to url: URL) throws {
@@ -25,12 +28,19 @@ extension Catalog {
                 return (prints, lines, try exportedFeatures(db))
             }
         }
+        let printsFile = url.appendingPathComponent("prints.npy")
+        let lineFiles = ["entities.jsonl", "features.jsonl"].map { url.appendingPathComponent($0) }
+        if FileStamp.isMissing(printsFile.path), let own = lineFiles.first(where: { !FileStamp.isMissing($0.path) }) {
+            throw CatalogError(
+                folder: url.path,
+                reason: .unwritable(
+                    "“\(own.lastPathComponent)” is not of an earlier export, since there is no “prints.npy”; "
+                        + "export to another folder"))
+        }
         // Files of an earlier export would be taken for this one's if it does not finish.
-        for name in ["entities.jsonl", "features.jsonl"] { unlink(url.appendingPathComponent(name).path) }
-        try NumPyFile.data(prints, columns: model.dimension).write(
-            to: url.appendingPathComponent("prints.npy"), options: .atomic)
-        try lines.write(to: url.appendingPathComponent("entities.jsonl"), options: .atomic)
-        try features.write(to: url.appendingPathComponent("features.jsonl"), options: .atomic)
+        for file in lineFiles { unlink(file.path) }
+        try NumPyFile.data(prints, columns: model.dimension).write(to: printsFile, options: .atomic)
+        for (file, data) in zip(lineFiles, [lines, features]) { try data.write(to: file, options: .atomic) }
     }
 
     private func exportedEntities(_ db: Database) throws -> (prints: [[Float]], lines: Data) {

@@ -61,7 +61,7 @@ public final class CatalogIndexer: Sendable {
             throw folder.error(.unwritable((error as NSError).localizedDescription))
         }
         lock = try WriterLock(folder)
-        if (FileStamp(path: folder.database.path)?.size ?? 0) == 0 {
+        if try folder.lacksDatabase() {
             try CatalogDatabase.create(folder, model: try Self.chosenModel(model, precision: precision, for: folder))
         }
         let writer = try CatalogDatabase.makePool(folder)

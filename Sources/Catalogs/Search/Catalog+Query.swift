@@ -42,7 +42,7 @@ extension Catalog {
         _ image: PixelBuffer, effort: SearchEffort, crops: QueryCrops?, timings: StageTimings?,
         cancellation: Cancellation
     ) throws -> AnalyzedImage {
-        let image = hasLocalFeatures && effort != .prints ? Self.reduced(image) : image
+        let image = hasLocalFeatures && effort != .prints ? reduced(image) : image
         let embedded = try QueryEmbedder(model, crops: crops ?? (hasLocalFeatures ? effort : .prints).crops).embed(
             image, timings: timings, cancellation: cancellation)
         try cancellation.check()
@@ -60,9 +60,13 @@ extension Catalog {
         return AnalyzedImage(image: image, effort: effort, embedded: embedded, features: features)
     }
 
-    /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane.
-    private static func reduced(_ image: PixelBuffer) -> PixelBuffer {
-        let largest = min(max(image.width, image.height) / LocalFeatureExtractor.Detail.fineQuery.longSide, 16)
+    /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane, and two
+    /// for each of the network's input, however narrow it is.
+    private func reduced(_ image: PixelBuffer) -> PixelBuffer {
+        let inputSide = max(model.inputSize.width, model.inputSize.height)
+        let largest = min(
+            max(image.width, image.height) / LocalFeatureExtractor.Detail.fineQuery.longSide,
+            min(image.width, image.height) / (2 * inputSide), 16)
         // Squares of 2 pixels, and of multiples of 4, are summed by whole vectors.
         let factor = largest < 4 ? min(largest, 2) : largest / 4 * 4
         return factor > 1 ? BoxReducer(factor: factor).reduce(image) : image

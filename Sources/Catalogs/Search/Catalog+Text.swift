@@ -15,9 +15,7 @@ extension Catalog {
             try folder.mappingErrors {
                 try database.reader.read { db in
                     let request: SQLRequest<EntityRecord> = """
-                        SELECT entity.* FROM entityText JOIN entity ON entity.row = entityText.rowid \
-                        WHERE entityText MATCH \(expression) AND \(filter.condition) \
-                        ORDER BY bm25(entityText, 10, 5, 2), entity.row LIMIT \(limit)
+                        SELECT entity.* \(Self.ranking(of: expression, filter)) LIMIT \(limit)
                         """
                     return try request.fetchAll(db).map(\.entity)
                 }
@@ -25,18 +23,42 @@ extension Catalog {
         }
     }
 
-    /// Distinct titles that complete the typed text, best first.
+    /// Distinct titles that complete the typed text, best first. O(entities that contain the text).
     ///
     /// - Parameter limit: the maximum number of titles.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
     public func suggestions(
         for text: String, limit: Int = 10, filter: CatalogFilter = CatalogFilter()
     ) async throws -> [String] {
-        var seen: Set<String> = []
-        // Several entities may have the same title.
-        let (several, isTooLarge) = limit.multipliedReportingOverflow(by: 4)
-        let found = try await search(text: text, limit: isTooLarge ? limit : several, filter: filter)
-        return Array(found.compactMap(\.title).filter { seen.insert($0).inserted }.prefix(max(0, limit)))
+        guard let expression = TextQuery(text, lastIsPrefix: true).expression, limit > 0 else { return [] }
+        return try await reading {
+            try folder.mappingErrors {
+                try database.reader.read { db in
+                    let request: SQLRequest<Row> = """
+                        SELECT entity.title \(Self.ranking(of: expression, filter))
+                        """
+                    let rows = try request.fetchCursor(db)
+                    var titles: [String] = []
+                    var seen: Set<String> = []
+                    // Many entities may have the same title.
+                    while titles.count < limit, let row = try rows.next() {
+                        if let title = try row.decode(String?.self, atIndex: 0), seen.insert(title).inserted {
+                            titles.append(title)
+                        }
+                    }
+                    return titles
+                }
+            }
+        }
+    }
+
+    /// What follows SELECT in a search for words, best first.
+    private static func ranking(of expression: String, _ filter: CatalogFilter) -> SQL {
+        """
+        FROM entityText JOIN entity ON entity.row = entityText.rowid \
+        WHERE entityText MATCH \(expression) AND \(filter.condition) \
+        ORDER BY bm25(entityText, 10, 5, 2), entity.row
+        """
     }
 
     /// An entity with the number of phrases that its text contains.

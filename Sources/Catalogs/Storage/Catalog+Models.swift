@@ -13,7 +13,7 @@ extension Catalog {
             }
             return given
         }
-        if FileManager.default.fileExists(atPath: folder.model.path) {
+        if !FileStamp.isMissing(folder.model.path) {
             let kept = try FeaturePrintModel(contentsOf: folder.model, precision: precision)
             guard kept.identity == identity else {
                 throw folder.error(.otherModel(catalog: identity, given: kept.identity))

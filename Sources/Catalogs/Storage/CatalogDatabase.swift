@@ -12,7 +12,7 @@ struct CatalogDatabase: Sendable {
 
     /// Opens the file for reading.
     static func reading(_ folder: CatalogFolder) throws(CatalogError) -> CatalogDatabase {
-        guard FileManager.default.fileExists(atPath: folder.database.path) else { throw folder.error(.missing) }
+        guard !FileStamp.isMissing(folder.database.path) else { throw folder.error(.missing) }
         let reader = try folder.mappingErrors { try CatalogReader(opening: folder) }
         return try checked(CatalogDatabase(folder: folder, reader: reader))
     }

@@ -23,12 +23,36 @@ struct CatalogFolder: Sendable {
     var isWritable: Bool { access(path, W_OK) == 0 }
 
     /// Whether the database file alone is the whole database.
-    var isLogEmpty: Bool { (FileStamp(path: database.path + "-wal")?.size ?? 0) == 0 }
+    var isLogEmpty: Bool {
+        let log = database.path + "-wal"
+        return FileStamp.isMissing(log) || FileStamp(path: log)?.size == 0
+    }
+
+    /// Whether there is no database, or an empty file in its place.
+    ///
+    /// - Throws: ``CatalogError`` if that is not known, as on a disk that fails: what is there must not be replaced.
+    func lacksDatabase() throws(CatalogError) -> Bool {
+        let path = database.path
+        var status = stat()
+        let result = stat(path, &status)
+        // Read at once: any other call may change it.
+        let reason = errno
+        if result == 0 { return status.st_size == 0 }
+        guard reason == ENOENT || reason == ENOTDIR else {
+            throw error(.unwritable("catalog.sqlite: \(String(cString: strerror(reason)))"))
+        }
+        return true
+    }
 
     /// Waits until a file is on the disk, or a folder's renamed files have their names there.
     func synchronize(_ path: String) throws(CatalogError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 else {
+            let reason = errno
+            // There may be no such file, and a folder that one may write to may be one that one may not read.
+            if reason == ENOENT || reason == EACCES { return }
+            throw error(.unwritable(String(cString: strerror(reason))))
+        }
         defer { close(descriptor) }
         // Some file systems cannot do this for folders, and say EINVAL.
         guard fsync(descriptor) == 0 || errno == EINVAL else {
