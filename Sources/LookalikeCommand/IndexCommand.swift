@@ -24,7 +24,9 @@ struct IndexCommand: ParsableCommand {
     @OptionGroup var catalog: CatalogOption
     @OptionGroup var model: ModelOptions
 
-    @Option(help: ArgumentHelp("The long side of the thumbnails in the catalog; 0 for none.", valueName: "pixels"))
+    @Option(
+        help: ArgumentHelp(
+            "The long side of the thumbnails of images that are new or changed; 0 for none.", valueName: "pixels"))
     var thumbnails = CatalogIndexer.defaultThumbnailSide
 
     @Option(
@@ -101,7 +103,7 @@ struct IndexCommand: ParsableCommand {
             gone = removed
             if keptCount > 0 {
                 StandardError.print(
-                    "note: entities whose missing images were in other folders stay: \(keptCount); "
+                    "note: entities whose missing images may be on a disk that is not mounted stay: \(keptCount); "
                         + "--force removes them, too")
             }
         }

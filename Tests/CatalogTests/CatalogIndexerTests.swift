@@ -126,10 +126,7 @@ struct CatalogIndexerTests {
 
     /// One image that its network gives no print ended the whole run, and none that followed was ever indexed.
     @Test func anImageWithoutAPrintIsAProblem() throws {
-        var builder = SafeTensorsBuilder.tiny()
-        builder.metadata["lookalike.graph"] = builder.metadata["lookalike.graph"]?.replacing(
-            ",\n{\"name\":\"n\",\"op\":\"l2_normalize\",\"input\":\"l\"}", with: "")
-        let model = try FeaturePrintModel(builder.data, named: "red and green")
+        let model = try FeaturePrintModel(SafeTensorsBuilder.withoutNormalization().data, named: "red and green")
         let colors: [[UInt8]] = [[255, 0, 0], [0, 0, 0], [0, 255, 0]]
         let items = try colors.enumerated().map { index, color in
             let pixels = [[UInt8]](repeating: color, count: 16).flatMap(\.self)
@@ -219,6 +216,31 @@ struct CatalogIndexerTests {
         #expect(removed == ["two"] && keptCount == 1)
         #expect(try indexer.prune(inFoldersOf: a).removed == [])
         #expect(try indexer.prune() == ["three"])
+    }
+
+    /// As if a disk were not mounted, to which a link in the folder leads, or on which images of a manifest are.
+    @Test func prunesNothingThatMayBeOnAnotherDisk() throws {
+        let folder = try TemporaryFolder()
+        for (seed, name) in ["here/a.png", "here/b.png", "disk/c.png"].enumerated() {
+            try folder.write(try SampleImage.blocks(seed: UInt64(seed)).pngData(), to: name)
+        }
+        let (disk, link) = (folder.file("disk"), folder.file("here/link"))
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: disk)
+        let lines = "id,image\n1,here/a.png\n2,here/b.png\n3,disk/c.png\n"
+        let inputs = [folder.file("here"), try folder.write(lines, to: "list.csv")]
+        for (number, input) in inputs.enumerated() {
+            let entries = try ImageSource.entries(at: input)
+            let indexer = try CatalogIndexer(at: folder.file("catalog\(number)"))
+            #expect(try indexer.index(entries).added == 3)
+            let (aside, image) = (folder.file("aside"), folder.file("here/b.png"))
+            try FileManager.default.moveItem(at: disk, to: aside)
+            try FileManager.default.moveItem(at: image, to: folder.file("b"))
+            let (removed, keptCount) = try indexer.prune(inFoldersOf: entries)
+            #expect(removed.count == 1 && removed[0].hasSuffix(["b", "2"][number]) && keptCount == 1)
+            #expect(try indexer.prune(evenIfAll: true).count == 1)
+            try FileManager.default.moveItem(at: aside, to: disk)
+            try FileManager.default.moveItem(at: folder.file("b"), to: image)
+        }
     }
 
     @Test func anEmptyCatalogIsACatalog() async throws {

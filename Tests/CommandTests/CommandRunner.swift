@@ -58,4 +58,18 @@ enum Command {
             status: process.terminationStatus, output: String(decoding: out, as: UTF8.self),
             errors: String(decoding: err, as: UTF8.self))
     }
+
+    /// Runs the command with its output on this process's, and returns its status and its largest resident size in
+    /// kilobytes.
+    static func memory(_ arguments: String...) throws -> (status: Int32, kilobytes: Int) {
+        var strings = ([executable.path] + arguments).map { strdup($0) } + [nil]
+        defer { for string in strings { free(string) } }
+        var (process, status, usage) = (pid_t(), CInt(), rusage())
+        let failure = posix_spawn(&process, executable.path, nil, nil, &strings, environ)
+        guard failure == 0 else { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO) }
+        while wait4(process, &status, 0, &usage) < 0 {
+            guard errno == EINTR else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .ECHILD) }
+        }
+        return (status >> 8, usage.ru_maxrss)
+    }
 }

@@ -9,6 +9,8 @@ extension CatalogIndexer {
     /// Images of a forward pass, at most. A thread reads as many and embeds them before it reads more, so that few
     /// decoded images are in memory at once.
     private static let largestBatch = 8
+    /// What the decoded images of a thread take, but for the last one: eight photographs of 5 megapixels.
+    private static let mostPixelBytes = 128 << 20
 
     /// Stores a chunk, and prepares the next one on the other threads.
     func store(
@@ -26,7 +28,7 @@ extension CatalogIndexer {
                 guard index > 0 else { return Outcome.stored(try store(prepared)) }
                 let batch = items[batches[index - 1]]
                 return .prepared(
-                    try prepare(batch, known: known, threads: max(1, jobs / batches.count), timings: timings))
+                    prepare(batch, known: known, threads: max(1, jobs / batches.count), timings: timings))
             }
         }
         var (stored, next) = (IndexReport(), PreparedChunk())
@@ -63,20 +65,33 @@ extension CatalogIndexer {
 
     private func prepare(
         _ items: ArraySlice<IndexItem>, known: [ExactText: ItemReader.Known], threads: Int, timings: StageTimings?
-    ) throws -> PreparedChunk {
+    ) -> PreparedChunk {
         var prepared = PreparedChunk()
-        var new: [(origin: String, image: ItemReader.NewImage)] = []
+        var new: [NewItem] = []
+        var pixelBytes = 0
         for item in items {
             switch reader.read(item, known: known[ExactText(item.entity.id)], timings: timings) {
             case .unchanged: prepared.unchanged += 1
             case .metadataChanged(let record): prepared.metadataChanges.append(record)
             case .image(let image):
                 new.append((item.origin, image))
-                let notes = image.source.pixels?.decodingNotes ?? []
-                prepared.notes += notes.map { IndexNote(origin: item.origin, text: $0) }
+                guard let pixels = image.source.pixels else { continue }
+                prepared.notes += pixels.decodingNotes.map { IndexNote(origin: item.origin, text: $0) }
+                pixelBytes += pixels.height * pixels.bytesPerRow
+                if pixelBytes >= Self.mostPixelBytes {
+                    embed(new, into: &prepared, threads: threads, timings: timings)
+                    (new, pixelBytes) = ([], 0)
+                }
             case .failed(let reason): prepared.problems.append(IndexProblem(origin: item.origin, reason: reason))
             }
         }
+        embed(new, into: &prepared, threads: threads, timings: timings)
+        return prepared
+    }
+
+    private typealias NewItem = (origin: String, image: ItemReader.NewImage)
+
+    private func embed(_ new: [NewItem], into prepared: inout PreparedChunk, threads: Int, timings: StageTimings?) {
         var embedded = prints(of: new.compactMap(\.image.source.pixels), threads: threads, timings: timings)[...]
         for (origin, image) in new {
             guard let print = image.source.print.map(Result.success) ?? embedded.popFirst() else {
@@ -91,7 +106,6 @@ extension CatalogIndexer {
                 prepared.problems.append(IndexProblem(origin: origin, reason: "\(error)"))
             }
         }
-        return prepared
     }
 
     /// The prints of images. Where a network gives one image no print, as if its output is zero, others have theirs.

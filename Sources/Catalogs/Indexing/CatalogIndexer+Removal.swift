@@ -27,7 +27,8 @@ extension CatalogIndexer {
     }
 
     /// Removes the entities whose image file no longer exists, among those whose images are or were in the folders of
-    /// some images, or below them. An image elsewhere may be on a disk that is not mounted.
+    /// some images, or below them. An image elsewhere may be on a disk that is not mounted; so may one whose folder a
+    /// manifest names and that is gone, or one behind a link that leads nowhere.
     ///
     /// - Returns: the ids, and the number of entities that stay although their images are gone.
     /// - Throws: as ``prune(evenIfAll:)``.
@@ -37,10 +38,23 @@ extension CatalogIndexer {
             var path = image[...]
             while let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
                 path = path[..<slash]
-                if folders.contains(ExactText(String(path))) { return true }
+                let folder = String(path)
+                if folders.contains(ExactText(folder)) {
+                    return !FileStamp.isMissing(folder) && !Self.isBehindBrokenLink(image)
+                }
             }
             return false
         }
+    }
+
+    /// Whether the path, or the part of it that is there, ends with a link to what is not there.
+    private static func isBehindBrokenLink(_ path: String) -> Bool {
+        var path = path
+        var status = stat()
+        while lstat(path, &status) != 0, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
+            path = String(path[..<slash])
+        }
+        return status.st_mode & S_IFMT == S_IFLNK && FileStamp.isMissing(path)
     }
 
     private func prune(

@@ -163,7 +163,8 @@ public final class CatalogIndexer: Sendable {
         }
         func index(_ items: [IndexItem]) throws {
             // An entity that comes again is compared with what is stored, so that has to be stored.
-            if items.contains(where: { prepared.ids.contains(ExactText($0.entity.id)) }) { try advance(to: []) }
+            let ids = prepared.ids
+            if items.contains(where: { ids.contains(ExactText($0.entity.id)) }) { try advance(to: []) }
             try advance(to: items)
         }
         var chunk = IndexChunk(limit: jobs * Self.imagesPerJob)
