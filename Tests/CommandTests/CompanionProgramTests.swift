@@ -7,15 +7,22 @@ struct CompanionProgramTests {
     /// A copy of the command, beside which nothing was built.
     private static func command(in folder: TemporaryFolder) throws -> URL {
         let copy = folder.file("lookalike")
-        try FileManager.default.copyItem(at: Command.executable, to: copy)
+        try copyProgram(Command.executable, to: copy)
         return copy
+    }
+
+    /// By another process: what this one writes, a process that another test starts may hold open until it runs its
+    /// program, and the system does not run a file that is open for writing.
+    private static func copyProgram(_ file: URL, to copy: URL) throws {
+        try #require(try Command.run(executable: "/bin/cp", [file.path, copy.path]).status == 0)
     }
 
     @Test(arguments: [(["serve"], "lookalike-serve"), (["model", "import"], "lookalike-import")])
     func theProgramInPathGetsAllArguments(subcommand: [String], name: String) throws {
         let folder = try TemporaryFolder()
-        let program = try folder.write("#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 7\n", to: "bin/\(name)")
-        #expect(chmod(program.path, 0o755) == 0)
+        let script = try folder.write("#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 7\n", to: "bin/script")
+        #expect(chmod(script.path, 0o755) == 0)
+        try Self.copyProgram(script, to: folder.file("bin/\(name)"))
         let path = ["PATH": folder.file("bin").path + ":/usr/bin:/bin"]
         let result = try Command.run(
             executable: Self.command(in: folder), subcommand + ["--catalogs", "a b", "--help", "-v"],
