@@ -20,6 +20,7 @@
 static const lk_kernels portable = LK_TABLE(LK_TARGET_PORTABLE, portable, portable, portable, portable, false, false);
 #if defined(__x86_64__)
 static const lk_kernels avx2 = LK_TABLE(LK_TARGET_AVX2, avx2, avx2, avx2, avx2, false, true);
+static const lk_kernels avxvnni = LK_TABLE(LK_TARGET_AVXVNNI, avxvnni, avx2, avxvnni, avxvnni, true, true);
 static const lk_kernels avx512 = LK_TABLE(LK_TARGET_AVX512, avx512, avx512, avx2, avx2, false, true);
 static const lk_kernels avx512vnni =
     LK_TABLE(LK_TARGET_AVX512VNNI, avx512vnni, avx512, avx512vnni, avx512vnni, true, true);
@@ -31,6 +32,15 @@ static const lk_kernels neondotprod =
 #endif
 
 #if defined(__x86_64__)
+static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+
+// VNNI of vectors of 32 bytes, which CPUs without AVX-512 have, too: leaf 7 of cpuid, subleaf 1.
+static bool has_avxvnni(void) {
+    enum { AVX_VNNI = 1 << 4 };
+    unsigned eax, ebx, ecx, edx;
+    return has_avx2() && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & AVX_VNNI);
+}
+
 static bool has_avx512(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
@@ -70,9 +80,8 @@ const lk_kernels *lk_kernels_for(lk_simd_target target) {
     switch (target) {
     case LK_TARGET_PORTABLE: return &portable;
 #if defined(__x86_64__)
-    case LK_TARGET_AVX2:
-        __builtin_cpu_init();
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2 : NULL;
+    case LK_TARGET_AVX2: __builtin_cpu_init(); return has_avx2() ? &avx2 : NULL;
+    case LK_TARGET_AVXVNNI: __builtin_cpu_init(); return has_avxvnni() ? &avxvnni : NULL;
     case LK_TARGET_AVX512: __builtin_cpu_init(); return has_avx512() ? &avx512 : NULL;
     case LK_TARGET_AVX512VNNI: __builtin_cpu_init(); return has_avx512vnni() ? &avx512vnni : NULL;
     case LK_TARGET_AMX: __builtin_cpu_init(); return has_avx512vnni() && has_amx() ? &amx : NULL;

@@ -9,8 +9,8 @@ package struct SIMDTarget: @unchecked Sendable {
 
     package var name: String { String(cString: table.name) }
 
-    /// Whether an int8 dot product is faster than a float32 one on this target (AVX-512 VNNI, and Arm's
-    /// dot products): for networks, and for batches of queries.
+    /// Whether an int8 dot product is faster than a float32 one on this target (VNNI with and without
+    /// AVX-512, and Arm's dot products): for networks, and for batches of queries.
     package var hasFastInt8DotProduct: Bool { table.has_fast_int8_dot_product }
 
     /// Whether one query, whose time is that of reading the rows, is faster if int8 rows reject most float32 ones (AVX2
@@ -18,7 +18,7 @@ package struct SIMDTarget: @unchecked Sendable {
     package var hasFastInt8Scan: Bool { table.has_fast_int8_scan }
 
     /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names (`portable`,
-    /// `neon`, `neondotprod`, `avx2`, `avx512`, `avx512vnni`, `amx`) if the CPU supports it.
+    /// `neon`, `neondotprod`, `avx2`, `avxvnni`, `avx512`, `avx512vnni`, `amx`) if the CPU supports it.
     ///
     /// Unless `amx` is named, its int8 convolution first has to give the same codes as that of `avx512vnni` in a trial
     /// of a few milliseconds, and in less time.
@@ -30,8 +30,8 @@ package struct SIMDTarget: @unchecked Sendable {
     /// All targets that this CPU supports, the portable reference first.
     package static let available: [SIMDTarget] =
         [
-            LK_TARGET_PORTABLE, LK_TARGET_NEON, LK_TARGET_NEONDOTPROD, LK_TARGET_AVX2, LK_TARGET_AVX512,
-            LK_TARGET_AVX512VNNI, LK_TARGET_AMX,
+            LK_TARGET_PORTABLE, LK_TARGET_NEON, LK_TARGET_NEONDOTPROD, LK_TARGET_AVX2, LK_TARGET_AVXVNNI,
+            LK_TARGET_AVX512, LK_TARGET_AVX512VNNI, LK_TARGET_AMX,
         ]
         .compactMap { lk_kernels_for($0) }.map { SIMDTarget(table: $0.pointee) }
 }

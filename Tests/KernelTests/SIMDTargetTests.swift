@@ -20,6 +20,7 @@ struct SIMDTargetTests {
             let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("flags") })
             let flags = Set(line.split(separator: " "))
             #expect(names.contains("avx2") == flags.isSuperset(of: ["avx2", "fma"]))
+            #expect(names.contains("avxvnni") == flags.isSuperset(of: ["avx2", "fma", "avx_vnni"]))
             if flags.isSuperset(of: ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"]) {
                 #expect(names.contains("avx512") && names.contains("avx512vnni"))
                 // The system may refuse the state of tiles to a process.

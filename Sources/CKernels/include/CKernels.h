@@ -23,9 +23,10 @@ typedef enum {
     LK_TARGET_NEON = 1,
     LK_TARGET_NEONDOTPROD = 2,
     LK_TARGET_AVX2 = 3,
-    LK_TARGET_AVX512 = 4,
-    LK_TARGET_AVX512VNNI = 5,
-    LK_TARGET_AMX = 6,
+    LK_TARGET_AVXVNNI = 4,
+    LK_TARGET_AVX512 = 5,
+    LK_TARGET_AVX512VNNI = 6,
+    LK_TARGET_AMX = 7,
 } lk_simd_target;
 
 // A dense convolution over channel blocks, bias, residual and ReLU fused.
@@ -443,8 +444,8 @@ typedef struct {
 } lk_kernels;
 
 // The best SIMD target that this CPU has, or the one named by the environment variable
-// LOOKALIKE_SIMD (portable, neon, neondotprod, avx2, avx512, avx512vnni, amx) if the CPU has that. Chosen once. Unless
-// it is named, amx has to give the same codes as avx512vnni in a trial of a few milliseconds, in less time.
+// LOOKALIKE_SIMD (portable, neon, neondotprod, avx2, avxvnni, avx512, avx512vnni, amx) if the CPU has that. Chosen
+// once. Unless it is named, amx has to give the same codes as avx512vnni in a trial of a few milliseconds, in less time.
 const lk_kernels *lk_kernels_selected(void);
 
 // The table of a SIMD target; NULL if the CPU or the build lacks it.
