@@ -10,12 +10,12 @@ struct CatalogCommand: AsyncParsableCommand {
 
     struct Folder: ParsableArguments {
         @Argument(help: ArgumentHelp("The catalog's folder.", valueName: "dir"), completion: .directory)
-        var folder: String
+        var folder: FilePath
 
         @OptionGroup var model: ModelOptions
         @OptionGroup var timing: TimingOptions
 
-        private var url: URL { URL(fileURLWithPath: folder, isDirectory: true) }
+        private var url: URL { folder.folderURL }
 
         func open() throws -> Catalog { try model.openCatalog(at: url) }
 
@@ -109,14 +109,14 @@ struct CatalogCommand: AsyncParsableCommand {
         @OptionGroup var folder: Folder
 
         @Option(help: ArgumentHelp("The folder to write to.", valueName: "dir"), completion: .directory)
-        var output = "."
+        var output = FilePath.currentFolder
 
         func run() async throws { try await folder.timing.measuringAll(perform) }
 
         private func perform() async throws {
             let catalog = try folder.open()
-            try await catalog.export(to: URL(fileURLWithPath: output, isDirectory: true))
-            print("\(catalog.count) entities written to \(output.escaped)")
+            try await catalog.export(to: output.folderURL)
+            print("\(catalog.count) entities written to \(output.text.escaped)")
         }
     }
 }

@@ -14,10 +14,10 @@ struct DescriptorCommand: ParsableCommand {
             """)
 
     @Argument(help: "Folders of images, searched recursively.", completion: .directory)
-    var folders: [String]
+    var folders: [FilePath]
 
     @Option(help: ArgumentHelp("The .npy file to write.", valueName: "file"), completion: .file(extensions: ["npy"]))
-    var output: String
+    var output: FilePath
 
     @Option(help: "Maximum number of descriptors per image.")
     var perImage = 300
@@ -35,12 +35,15 @@ struct DescriptorCommand: ParsableCommand {
     func run() throws { try timing.measuringAll(perform) }
 
     private func perform() throws {
+        try OutputFile.check(output)
         let extractor = LocalFeatureExtractor(try LocalFeatureModel.default())
         let detail = LocalFeatureExtractor.Detail(longSide: 384, keypointCount: perImage)
         var rows: [[Float]] = []
         var failures = 0
         for folder in folders {
-            let items = try ImageSource.items(at: URL(fileURLWithPath: folder)).items
+            let (items, problems) = try ImageSource.items(at: folder.url)
+            for problem in problems { StandardError.print("\(problem)") }
+            failures += problems.count
             for (index, item) in items.enumerated() where index % every == 0 {
                 let image = QueryImage.readOrReport(
                     item.entity.image, options: DecodingOptions(), timings: nil, failures: &failures)
@@ -51,9 +54,8 @@ struct DescriptorCommand: ParsableCommand {
                 }
             }
         }
-        try NumPyFile.data(rows, columns: LocalFeatureExtractor.descriptorLength)
-            .write(to: URL(fileURLWithPath: output), options: .atomic)
-        print("\(rows.count) descriptors written to \(output.escaped)")
+        try OutputFile.write(NumPyFile.data(rows, columns: LocalFeatureExtractor.descriptorLength), to: output)
+        print("\(rows.count) descriptors written to \(output.text.escaped)")
         if failures > 0 { throw ExitCode.someFailed }
     }
 }

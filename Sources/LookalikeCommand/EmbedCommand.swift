@@ -16,7 +16,7 @@ struct EmbedCommand: AsyncParsableCommand {
     @OptionGroup var model: ModelOptions
 
     @Option(help: ArgumentHelp("A .npy file to write.", valueName: "file"), completion: .file(extensions: ["npy"]))
-    var output: String?
+    var output: FilePath?
 
     @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
@@ -55,10 +55,10 @@ struct EmbedCommand: AsyncParsableCommand {
         if let output {
             // A file with rows missing would put later rows in the wrong place.
             guard failures == 0 else {
-                StandardError.print("\(output): not written: \(failures) of \(images.count) images have no print")
+                StandardError.print("\(output.text): not written: \(failures) of \(images.count) images have no print")
                 throw ExitCode.someFailed
             }
-            try NumPyFile.data(rows, columns: model.dimension).write(to: URL(fileURLWithPath: output), options: .atomic)
+            try OutputFile.write(NumPyFile.data(rows, columns: model.dimension), to: output)
         }
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandProcess
 import Foundation
 import Lookalike
 
@@ -27,7 +28,7 @@ struct EvaluateCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("The queries: JSON lines, or a folder with queries.jsonl.", valueName: "path"),
         completion: .file())
-    var queries: String
+    var queries: FilePath
 
     @OptionGroup var effort: EffortOption
     @OptionGroup var crops: CropOption
@@ -38,7 +39,7 @@ struct EvaluateCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("Also write the matches of each query to this file, as JSON lines.", valueName: "file"),
         completion: .file(extensions: ["jsonl"]))
-    var answers: String?
+    var answers: FilePath?
 
     @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
@@ -48,11 +49,13 @@ struct EvaluateCommand: AsyncParsableCommand {
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         let timings = timing.makeTimings()
         let file = queriesFile
+        let queries = try LabeledQuery.read(file)
+        let folder = file.deletingLastPathComponent().path
         var report = EvaluationReport()
         var lines = ""
-        var failures = 0
-        for (number, query) in try LabeledQuery.read(file) {
-            let path = URL(fileURLWithPath: query.path, relativeTo: file.deletingLastPathComponent()).path
+        var failures = try await reportUnknownTargets(of: queries, file: file, in: catalog)
+        for (number, query) in queries {
+            let path = query.path.hasPrefix("/") ? query.path : folder + "/" + query.path
             let prefix = "\(file.path):\(number): "
             guard
                 let image = QueryImage.readOrReport(
@@ -70,14 +73,34 @@ struct EvaluateCommand: AsyncParsableCommand {
                 lines += try SearchAnswer(query: query.path, image: image, matches: evaluated.matches).line + "\n"
             }
         }
-        if let answers { try Data(lines.utf8).write(to: URL(fileURLWithPath: answers), options: .atomic) }
         report.print()
+        if let answers { try OutputFile.write(Data(lines.utf8), to: answers) }
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }
     }
 
+    /// A target that the catalog lacks is more often a mistake than a query that shows nothing. Returns the number of
+    /// such queries.
+    private func reportUnknownTargets(
+        of queries: [(line: Int, query: LabeledQuery)], file: URL, in catalog: Catalog
+    ) async throws -> Int {
+        let targets = Set(queries.flatMap { $0.query.targets.map { Data($0.utf8) } })
+        let entities = try await catalog.entities(for: targets.map { String(decoding: $0, as: UTF8.self) })
+        // Of bytes: Swift takes texts for equal that are different ids.
+        let known = Set(entities.map { Data($0.id.utf8) })
+        var count = 0
+        for (line, query) in queries {
+            let unknown = query.targets.filter { !known.contains(Data($0.utf8)) }.sorted()
+            guard !unknown.isEmpty else { continue }
+            count += 1
+            let ids = unknown.map { "“\($0.escaped)”" }.joined(separator: ", ")
+            StandardError.print("\(file.path):\(line): the catalog has no entity \(ids)")
+        }
+        return count
+    }
+
     private var queriesFile: URL {
-        let url = URL(fileURLWithPath: queries)
+        let url = queries.url
         var isFolder: ObjCBool = false
         let isThere = FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder)
         return isThere && isFolder.boolValue ? url.appendingPathComponent("queries.jsonl") : url

@@ -19,7 +19,7 @@ struct IndexCommand: ParsableCommand {
             """)
 
     @Argument(help: "A folder of images, or a .csv or .jsonl manifest.", completion: .file())
-    var input: String
+    var input: FilePath
 
     @OptionGroup var catalog: CatalogOption
     @OptionGroup var model: ModelOptions
@@ -69,7 +69,7 @@ struct IndexCommand: ParsableCommand {
     }
 
     func run() throws {
-        let entries = try ImageSource.entries(at: URL(fileURLWithPath: input))
+        let entries = try ImageSource.entries(at: input.url)
         // Entries that are refused before they are read count as processed, too.
         var (count, itemCount) = (0, 0)
         for entry in entries {
@@ -77,7 +77,7 @@ struct IndexCommand: ParsableCommand {
             if case .success = entry { itemCount += 1 }
         }
         if prune, !force, itemCount == 0 {
-            throw NoImages(input: input)
+            throw NoImages(input: input.text)
         }
         let indexer = try model.openIndexer(
             at: catalog.url, thumbnailSide: thumbnails == 0 ? nil : thumbnails, localFeatures: localFeatures,

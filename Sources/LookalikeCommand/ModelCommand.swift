@@ -18,7 +18,7 @@ struct ModelCommand: ParsableCommand {
 
         @Argument(
             help: "A model file; the default model without it.", completion: .file(extensions: ["safetensors"]))
-        var file: String?
+        var file: FilePath?
 
         func run() throws { try timing.measuringAll(perform) }
 

@@ -34,7 +34,7 @@ struct SearchCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("Also draw queries and matches into a PNG file.", valueName: "file"),
         completion: .file(extensions: ["png"]))
-    var sheet: String?
+    var sheet: FilePath?
 
     @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
@@ -73,7 +73,7 @@ struct SearchCommand: AsyncParsableCommand {
                 sheetRows.append(ContactSheet.Row(name: name, query: ContactSheet.tile(of: image), matches: matches))
             }
         }
-        if let sheet { try ContactSheet(rows: sheetRows).write(to: URL(fileURLWithPath: sheet)) }
+        if let sheet { try OutputFile.write(ContactSheet(rows: sheetRows).pngData(named: sheet.text), to: sheet) }
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }
     }

@@ -60,9 +60,9 @@ struct PrecisionOption: ParsableArguments {
     var choice: FeaturePrintModel.Precision? { FeaturePrintModel.Precision(rawValue: precision.rawValue) }
 
     /// The model in a file, or the default model for nil.
-    func loadModel(_ file: String?) throws -> FeaturePrintModel {
+    func loadModel(_ file: FilePath?) throws -> FeaturePrintModel {
         guard let file else { return try .default(precision: choice) }
-        return try FeaturePrintModel(contentsOf: URL(fileURLWithPath: file), precision: choice)
+        return try FeaturePrintModel(contentsOf: file.url, precision: choice)
     }
 }
 
@@ -70,7 +70,7 @@ struct ModelOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("A model file; the default model without it.", valueName: "file"),
         completion: .file(extensions: ["safetensors"]))
-    var model: String?
+    var model: FilePath?
 
     @OptionGroup var precision: PrecisionOption
 
@@ -111,9 +111,9 @@ struct CatalogOption: ParsableArguments {
     @Option(
         name: .customLong("catalog"), help: ArgumentHelp("The catalog's folder.", valueName: "dir"),
         completion: .directory)
-    var folder: String
+    var folder: FilePath
 
-    var url: URL { URL(fileURLWithPath: folder, isDirectory: true) }
+    var url: URL { folder.folderURL }
 }
 
 struct EffortOption: ParsableArguments {
@@ -222,7 +222,10 @@ enum QueryImage {
         let start = ContinuousClock.now
         defer { timings?.add(ContinuousClock.now - start, to: .decode) }
         guard argument == "-" else {
-            return reporting(try PixelBuffer(contentsOf: URL(fileURLWithPath: argument), options: options), argument)
+            guard let path = FilePath(argument) else {
+                throw ImageError(source: "“”", reason: .unreadable("the path is empty"))
+            }
+            return reporting(try PixelBuffer(contentsOf: path.url, options: options), argument)
         }
         let data: Data
         do {

@@ -56,9 +56,11 @@ public struct Evaluation: Sendable {
     /// recall@rank: the share of present queries with a target among the first `rank` matches; nil without any.
     public func recall(at rank: Int) -> Double? { Self.share(present) { $0.isRight(at: rank) } }
 
-    /// The recall@rank of the first stage: the ceiling of the second.
+    /// The recall@rank of the first stage: the ceiling of the second. Nil without a present query, and if no query has
+    /// candidates, as in a search by prints alone.
     public func candidateRecall(at rank: Int) -> Double? {
-        Self.share(present) { outcome in outcome.candidates.prefix(rank).contains { outcome.targets.contains($0) } }
+        guard present.contains(where: { !$0.candidates.isEmpty }) else { return nil }
+        return Self.share(present) { outcome in outcome.candidates.prefix(rank).contains { outcome.targets.contains($0) } }
     }
 
     /// The mean, over present queries, of the share of their targets among as many first matches.

@@ -301,4 +301,18 @@ struct CatalogIndexerTests {
         let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
         #expect(error?.reason == .modelUnavailable(other.identity))
     }
+
+    /// As where a process was killed between writing the model and the database.
+    @Test func aModelFileWithoutItsDatabase() async throws {
+        let fixture = try CatalogFixture(count: 2)
+        let other = try CatalogFixture.otherModel()
+        try fixture.index(model: other)
+        for suffix in ["", "-wal", "-shm"] {
+            try FileManager.default.removeItem(atPath: fixture.catalog.path + "/catalog.sqlite" + suffix)
+        }
+        let error = #expect(throws: CatalogError.self) { try fixture.index() }
+        #expect(error?.reason == .strayModel)
+        try fixture.index(model: other)
+        #expect(try Catalog(at: fixture.catalog).model.identity == other.identity)
+    }
 }

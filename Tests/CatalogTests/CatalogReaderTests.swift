@@ -30,6 +30,19 @@ struct CatalogReaderTests {
         #expect(reading.pauses == 3)
     }
 
+    /// SQLite waits for the writer of a pipe forever.
+    @Test(arguments: ["", "-wal", "-shm"]) func pipesInThePlaceOfTheDatabase(suffix: String) throws {
+        let fixture = try CatalogFixture(count: 1)
+        try fixture.index()
+        let path = fixture.catalog.appendingPathComponent("catalog.sqlite").path + suffix
+        try? FileManager.default.removeItem(atPath: path)
+        #expect(mkfifo(path, 0o600) == 0)
+        let reason = CatalogError.Reason.damaged("catalog.sqlite\(suffix) is a pipe")
+        let error = CatalogError(folder: fixture.catalog.path, reason: reason)
+        #expect(throws: error) { _ = try Catalog(at: fixture.catalog) }
+        #expect(throws: error) { _ = try CatalogIndexer(at: fixture.catalog) }
+    }
+
     @Test func itDoesNotWaitForever() {
         let reading = Reading(failures: .max, code: .SQLITE_READONLY_RECOVERY)
         #expect(throws: DatabaseError.self) { try reading.read() }

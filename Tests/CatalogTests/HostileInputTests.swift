@@ -17,6 +17,34 @@ struct HostileInputTests {
         #expect(items.last?.origin.hasSuffix("m.jsonl:3") == true)
     }
 
+    /// Foundation takes “link/..” for the folder of the link, and “~” for the user's own.
+    @Test func pathsAreReadAsTheSystemDoes() throws {
+        let folder = try TemporaryFolder()
+        for name in ["real/sub/x.png", "real/covers/real.png", "here/covers/wrong.png", "here/~/home.png"] {
+            try folder.write(SampleImage.blocks(seed: 1).pngData(), to: name)
+        }
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("here/link").path, withDestinationPath: "../real/sub")
+        let manifest = try folder.write(
+            "id,image\na,link/../covers/real.png\nb,~/home.png\nc,./covers/../covers/wrong.png\nd,link/x.png\n",
+            to: "here/m.csv")
+        let images = try ImageSource.items(at: manifest).items.map(\.entity.image)
+        let here = folder.file("here").path
+        let real = try #require(realpath(folder.file("real").path, nil).map { String(cString: $0) })
+        #expect(images[0] == real + "/covers/real.png")
+        #expect(images[1] == here + "/~/home.png" && images[3] == here + "/link/x.png")
+        #expect(images.allSatisfy { access($0, R_OK) == 0 }, "\(images)")
+        let behind = URL(fileURLWithPath: here + "/link/../covers")
+        #expect(try ImageSource.items(at: behind).items.map(\.entity.id) == ["real"])
+    }
+
+    @Test func labelsOfSeveralLines() throws {
+        let folder = try TemporaryFolder()
+        let table = "id,image,labels\na,a.png,\"rock;\nmodern; ;\n\"\n"
+        let (items, _) = try ImageSource.items(at: folder.write(table, to: "m.csv"))
+        #expect(items.map(\.entity.labels) == [["rock", "modern"]])
+    }
+
     @Test func textWithNUL() throws {
         let folder = try TemporaryFolder()
         try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "a.png")

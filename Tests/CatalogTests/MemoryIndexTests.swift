@@ -1,7 +1,9 @@
 import Catalogs
+import Compute
 import FeaturePrints
 import Foundation
 import Imaging
+import Synchronization
 import TestSupport
 import Testing
 
@@ -190,13 +192,58 @@ struct MemoryIndexTests {
         try await indexer.upsert(IndexItem(Self.entity("a"), image: .pixels(SampleImage.blocks(seed: 1))))
         let catalog = try Catalog(at: url)
         let (items, continuation) = AsyncThrowingStream.makeStream(of: IndexItem.self)
-        for index in 0..<8 {
+        // A chunk of eight, and the start of the next one.
+        for index in 0..<11 {
             continuation.yield(
                 IndexItem(Self.entity("e\(index)"), image: .pixels(SampleImage.blocks(seed: UInt64(index)))))
         }
         continuation.finish(throwing: Broken())
         await #expect(throws: Broken.self) { _ = try await indexer.index(items, jobs: 1).report() }
-        #expect(catalog.count == 9)
+        #expect(catalog.count == 12)
+    }
+
+    /// Cancels a task when its indexer is given a certain job.
+    private final class CancellingExecutor: TaskExecutor {
+        private struct State {
+            var jobs = 0
+            var cancel: (@Sendable () -> Void)?
+        }
+        private let state = Mutex(State())
+        private let job: Int
+
+        init(job: Int) { self.job = job }
+
+        func setCancel(_ cancel: @escaping @Sendable () -> Void) { state.withLock { $0.cancel = cancel } }
+
+        func enqueue(_ executorJob: consuming ExecutorJob) {
+            let cancel = state.withLock { state in
+                state.jobs += 1
+                return state.jobs == job ? state.cancel : nil
+            }
+            cancel?()
+            ComputeExecutor.shared.enqueue(executorJob)
+        }
+    }
+
+    @Test(arguments: 1...4) func aCancelledChangeIsDoneOrNot(job: Int) async throws {
+        let executor = CancellingExecutor(job: job)
+        let indexer = try CatalogIndexer(at: url, localFeatures: false, executor: executor)
+        let catalog = try Catalog(at: url)
+        let image = SampleImage.blocks(seed: 3)
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let change = Task {
+            for await _ in gate.stream { break }
+            try await indexer.upsert(IndexItem(Self.entity("a"), image: .pixels(image)))
+        }
+        executor.setCancel { change.cancel() }
+        gate.continuation.yield()
+        switch await change.result {
+        case .success:
+            #expect(try await catalog.search(matching: image, bounds: .none).first?.id == "a")
+        case .failure(let error):
+            #expect(error is CancellationError)
+            #expect(try await catalog.entities(for: ["a"]).isEmpty)
+        }
     }
 
     @Test func changesFromManyTasksAreAllKept() async throws {

@@ -80,7 +80,7 @@ import Testing
 
     @Test func linesThatAreNoQueryAndImagesThatAreMissingAreTold() throws {
         let wrong = try folder.write(
-            #"{"query": "queries/a.png"}"# + "\n{\"target\": \"i0\"}\n", to: "questions/wrong.jsonl")
+            Self.lines[0] + "\n{\"target\": \"i0\"}\n", to: "questions/wrong.jsonl")
         let first = try Command.run("evaluate", "--catalog", catalog, "--queries", wrong.path)
         #expect(first.status == 64 && first.errors.contains("wrong.jsonl:2: not a query"), "\(first.errors)")
         let missing = try folder.write(
@@ -88,5 +88,33 @@ import Testing
         let second = try Command.run("evaluate", "--catalog", catalog, "--queries", missing.path)
         #expect(second.status == 3 && second.errors.contains("missing.jsonl:2: "), "\(second.errors)")
         #expect(Self.rows(second.output)["all"]?.first == "1")
+    }
+
+    @Test func mistakesInLabelsAreReported() throws {
+        let mistyped = try folder.write(#"{"query": "queries/a.png", "taget": "i0"}"#, to: "questions/mistyped.jsonl")
+        let first = try Command.run("evaluate", "--catalog", catalog, "--queries", mistyped.path)
+        #expect(first.status == 64 && first.errors.contains("mistyped.jsonl:1: not a query"), "\(first.errors)")
+        let unknown = try folder.write(
+            Self.lines[0] + "\n" + #"{"query": "queries/b.png", "targets": ["i1", "nobody"]}"#,
+            to: "questions/unknown.jsonl")
+        let second = try Command.run("evaluate", "--catalog", catalog, "--queries", unknown.path)
+        #expect(second.status == 3)
+        #expect(second.errors.contains("unknown.jsonl:2: the catalog has no entity “nobody”"), "\(second.errors)")
+        #expect(Self.rows(second.output)["all"]?.first == "2")
+        // U+2028 ends a line for Swift, and not for JSON.
+        let separated = try folder.write(
+            "{\"query\": \"queries/a.png\", \"target\": \"i0\", \"group\": \"a\u{2028}b\"}\r\n",
+            to: "questions/separated.jsonl")
+        #expect(try Command.run("evaluate", "--catalog", catalog, "--queries", separated.path).status == 0)
+        let missing = try Command.run("evaluate", "--catalog", catalog, "--queries", folder.file("none.jsonl").path)
+        #expect(missing.status == 64 && missing.errors.contains("none.jsonl cannot be read: "), "\(missing.errors)")
+    }
+
+    @Test func aSearchByPrintsHasNoCandidates() throws {
+        let file = folder.file("questions/queries.jsonl").path
+        let result = try Command.run("evaluate", "--catalog", catalog, "--queries", file, "--effort", "prints")
+        // Queries, recall@1, recall@10, share, candidates@20.
+        let all = try #require(Self.rows(result.output)["all"])
+        #expect(all[1] != "–" && all[4] == "–", "\(result.output)")
     }
 }

@@ -42,6 +42,17 @@ struct StorageCommandTests {
 
     private static func lines(_ result: Command.Result) -> [Substring] { result.output.split(separator: "\n") }
 
+    /// Two slashes at the start of an address are followed by a host.
+    @Test(.enabled(if: canRunUnprivileged)) func aReadOnlyCatalogAtAPathWithTwoSlashes() throws {
+        let folder = try TemporaryFolder()
+        chmod(folder.url.path, 0o755)
+        let (images, catalog) = (try Self.images(1, in: folder), folder.file("catalog").path)
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
+        for suffix in ["-wal", "-shm"] { unlink(catalog + "/catalog.sqlite" + suffix) }
+        let result = try Self.runUnprivileged(["catalog", "list", "/" + catalog], in: catalog)
+        #expect(result.status == 0 && result.output == "i0\n", "\(result.errors)")
+    }
+
     /// Eight images of 61 MB were in memory at once.
     @Test func fewDecodedImagesAreInMemory() throws {
         let folder = try TemporaryFolder()

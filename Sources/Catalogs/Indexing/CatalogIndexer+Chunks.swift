@@ -42,9 +42,14 @@ extension CatalogIndexer {
     }
 
     /// Prepares and stores a chunk.
-    func index(chunk items: [IndexItem], jobs: Int, report: IndexReport) throws -> IndexReport {
+    ///
+    /// - Throws: ``CatalogError``, and `CancellationError` before anything is stored.
+    func index(
+        chunk items: [IndexItem], jobs: Int, report: IndexReport, cancellation: Cancellation = .none
+    ) throws -> IndexReport {
         try turn.withLock { _ in
             let (_, prepared) = try store(PreparedChunk(), whilePreparing: items, jobs: jobs, timings: nil)
+            try cancellation.check()
             var report = report
             report.add(try store(prepared))
             return report

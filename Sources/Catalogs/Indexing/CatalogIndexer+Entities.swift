@@ -31,13 +31,18 @@ extension CatalogIndexer {
     /// Adds an entity, or replaces it. It is searchable when this returns, in catalogs that are open too.
     ///
     /// - Throws: ``IndexProblem`` if the image cannot be used, ``CatalogError`` if the catalog cannot be written, and
-    ///   `CancellationError`. The catalog is as before then.
+    ///   `CancellationError`. The catalog is as before then, unless its derived files cannot be written, as on a full
+    ///   disk: then the entity is stored, and searchable when the catalog is next opened.
     /// - Complexity: O(entities), since the derived files are written again: 0.1 s for 100,000. For many entities use
     ///   ``index(_:jobs:)``.
     public func upsert(_ item: IndexItem) async throws {
-        let report = try await index(chunk: [item], jobs: nil, after: IndexReport())
-        if let problem = report.problems.first { throw problem }
-        try await finish()
+        try await executor.compute { cancellation in
+            let report = try index(
+                chunk: [item], jobs: threadCount(availableThreadCount), report: IndexReport(),
+                cancellation: cancellation)
+            if let problem = report.problems.first { throw problem }
+            try turn.withLock { _ in try refreshDerivedFiles() }
+        }
     }
 
     /// Replaces the metadata of an entity: type, title, subtitle, labels and attributes. Its image stays what was

@@ -102,6 +102,10 @@ public final class CatalogIndexer: Sendable {
         _ given: FeaturePrintModel?, precision: FeaturePrintModel.Precision?, for folder: CatalogFolder
     ) throws -> FeaturePrintModel {
         guard let chosen = try given ?? Catalog.defaultModel(precision: precision) else { throw folder.error(.noModel) }
+        // The catalog would take it for its own, and not open.
+        if Catalog.isDefault(chosen), !FileStamp.isMissing(folder.model.path) {
+            throw folder.error(.strayModel)
+        }
         if given != nil, !Catalog.isDefault(chosen) {
             try folder.mappingErrors { try chosen.fileData.write(to: folder.model, options: .atomic) }
         }

@@ -32,7 +32,7 @@ struct FolderScan: Sequence, IteratorProtocol {
     private var entered: Set<Folder> = []
 
     init(_ root: URL) {
-        let path = root.standardizedFileURL.path
+        let path = SystemPath.canonical(root.path)
         if access(path, F_OK) == 0 { enter(path, below: "") }
     }
 

@@ -64,7 +64,7 @@ public struct IndexEntries: Sequence, Sendable {
     /// The paths of the folder, or of those that the images of a list are in.
     var folders: Set<ExactText> {
         switch source {
-        case .folder(let url): [ExactText(url.standardizedFileURL.path)]
+        case .folder(let url): [ExactText(SystemPath.canonical(url.path))]
         case .list(let list):
             Set(
                 list.compactMap { entry in

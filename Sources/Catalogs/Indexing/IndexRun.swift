@@ -32,6 +32,8 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element 
         /// Read, and left for the next commit.
         private var next: IndexItem?
         private var report = IndexReport()
+        /// What ended the sequence, after the items that are committed next.
+        private var failure: (any Error)?
         private var isAtEnd = false
 
         init(_ run: IndexRun) {
@@ -43,32 +45,30 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element 
         /// Commits the next items and returns the report so far; nil when everything is searchable.
         public mutating func next() async throws -> IndexReport? {
             guard !isAtEnd else { return nil }
-            let chunk: [IndexItem]
-            do {
-                chunk = try await nextChunk()
-            } catch {
-                isAtEnd = true
-                try await indexer.finish()
-                throw error
-            }
+            let chunk = failure == nil ? await nextChunk() : []
             guard !chunk.isEmpty else {
                 isAtEnd = true
                 try await indexer.finish()
+                if let failure { throw failure }
                 return nil
             }
             report = try await indexer.index(chunk: chunk, jobs: jobs, after: report)
             return report
         }
 
-        private mutating func nextChunk() async throws -> [IndexItem] {
+        private mutating func nextChunk() async -> [IndexItem] {
             var chunk = IndexChunk(limit: indexer.chunkSize(jobs: jobs))
             if let item = next { _ = chunk.add(item) }
             next = nil
-            while !chunk.isFull, let item = try await items.next() {
-                guard chunk.add(item) else {
-                    next = item
-                    break
+            do {
+                while !chunk.isFull, let item = try await items.next() {
+                    guard chunk.add(item) else {
+                        next = item
+                        break
+                    }
                 }
+            } catch {
+                failure = error
             }
             return chunk.items
         }

@@ -32,7 +32,7 @@ enum Manifest {
             }
             let values = Dictionary(uniqueKeysWithValues: zip(columns, row.fields))
             let labels = (values["labels"] ?? "").split(whereSeparator: { $0 == ";" || $0 == "|" })
-                .map { $0.trimmingCharacters(in: .whitespaces) }
+                .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.filter { !$0.isEmpty }
             add(values, labels: labels, url: url, origin: origin, to: &items, problems: &problems)
         }
         return (items, problems)
@@ -100,8 +100,7 @@ enum Manifest {
             return
         }
         let known: Set = ["id", "image", "type", "title", "subtitle", "labels"]
-        let path = URL(fileURLWithPath: image, relativeTo: url.deletingLastPathComponent().standardizedFileURL)
-            .standardizedFileURL.path
+        let path = SystemPath.canonical(image, in: url.deletingLastPathComponent().path)
         items.append(
             IndexItem(
                 entity: CatalogEntity(

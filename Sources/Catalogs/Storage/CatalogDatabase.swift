@@ -13,12 +13,14 @@ struct CatalogDatabase: Sendable {
     /// Opens the file for reading.
     static func reading(_ folder: CatalogFolder) throws(CatalogError) -> CatalogDatabase {
         guard !FileStamp.isMissing(folder.database.path) else { throw folder.error(.missing) }
+        try folder.checkDatabaseFiles()
         let reader = try folder.mappingErrors { try CatalogReader(opening: folder) }
         return try checked(CatalogDatabase(folder: folder, reader: reader))
     }
 
     /// Opens the file for writing, updates one of an earlier version, and records the version of this package.
     static func makePool(_ folder: CatalogFolder) throws(CatalogError) -> DatabasePool {
+        try folder.checkDatabaseFiles()
         let pool = try folder.mappingErrors {
             let pool: DatabasePool
             do {

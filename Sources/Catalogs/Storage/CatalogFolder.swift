@@ -37,11 +37,21 @@ struct CatalogFolder: Sendable {
         let result = stat(path, &status)
         // Read at once: any other call may change it.
         let reason = errno
-        if result == 0 { return status.st_size == 0 }
+        if result == 0 { return status.st_mode & S_IFMT == S_IFREG && status.st_size == 0 }
         guard reason == ENOENT || reason == ENOTDIR else {
             throw error(.unwritable("catalog.sqlite: \(String(cString: strerror(reason)))"))
         }
         return true
+    }
+
+    /// Checks that the database's files are no pipes: SQLite would wait for one forever.
+    func checkDatabaseFiles() throws(CatalogError) {
+        for suffix in ["", "-wal", "-shm"] {
+            var status = stat()
+            if stat(database.path + suffix, &status) == 0, status.st_mode & S_IFMT == S_IFIFO {
+                throw error(.damaged("catalog.sqlite\(suffix) is a pipe"))
+            }
+        }
     }
 
     /// Waits until a file is on the disk, or a folder's renamed files have their names there.

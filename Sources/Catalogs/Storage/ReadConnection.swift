@@ -42,7 +42,9 @@ struct ReadConnection: Sendable {
         }
         func address(_ query: String) -> String {
             var url = URLComponents()
-            (url.scheme, url.path, url.query) = ("file", folder.database.path, query)
+            // Two slashes at the start would be followed by a host.
+            let path = "/" + folder.database.path.drop { $0 == "/" }
+            (url.scheme, url.path, url.query) = ("file", path, query)
             return url.string ?? folder.database.path
         }
         func shared() throws -> ReadConnection {

@@ -20,7 +20,10 @@ struct ContactSheet {
     private static let gap = 16
     private static let background: Canvas.Color = (236, 237, 239)
 
-    func write(to url: URL) throws {
+    /// Draws the sheet.
+    ///
+    /// - Parameter name: what errors call it.
+    func pngData(named name: String) throws -> Data {
         let layout = Self.layout
         let cardWidth = rows.map { layout.width(matchCount: $0.matches.count) }.max() ?? layout.width(matchCount: 0)
         let fitting = max(1, (Self.mostWidth - Self.gap) / (cardWidth + Self.gap))
@@ -36,6 +39,6 @@ struct ContactSheet {
                 y: Self.gap + index / columns * (layout.height + Self.gap), width: cardWidth, height: layout.height)
             MatchCard(row: row, layout: layout).draw(in: area, on: &canvas)
         }
-        try canvas.image().pngData(named: url.path).write(to: url, options: .atomic)
+        return try canvas.image().pngData(named: name)
     }
 }

@@ -96,7 +96,7 @@ public struct LookalikeService: Service {
         router.add(
             middleware: AccessMiddleware(
                 keys: configuration.keys,
-                hosts: configuration.isLoopback
+                hosts: configuration.isLoopback && !configuration.isOpenToAll
                     ? ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()] : nil,
                 origins: configuration.origins))
         Routes(service: state).add(to: router)

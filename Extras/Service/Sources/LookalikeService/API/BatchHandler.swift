@@ -115,7 +115,9 @@ struct BatchHandler: Sendable {
         let entities = bodies.compactMap { try? $0.body.get() }
         let written: [Result<Line.Status, Problem>]
         do {
-            written = try await service.writePool.run { try await write(entities, to: served) }
+            written = try await service.writePool.run {
+                try await service.store.using(served.name) { try await write(entities, to: $0) }
+            }
         } catch {
             written = entities.map { _ in .failure(Problem(error)) }
         }
@@ -131,7 +133,10 @@ struct BatchHandler: Sendable {
         of lines: [Result<Data, Problem>], for served: ServedCatalog
     ) async -> [(id: String?, body: Result<EntityBody, Problem>)] {
         await withTaskGroup(of: (Int, String?, Result<EntityBody, Problem>).self) { group in
+            var bodies: [(Int, String?, Result<EntityBody, Problem>)] = []
             for (index, line) in lines.enumerated() {
+                // No more than there are threads: what other requests compute would wait behind all of them.
+                if index >= ComputeExecutor.shared.threadCount, let body = await group.next() { bodies.append(body) }
                 group.addTask {
                     var id: String?
                     do {
@@ -144,7 +149,6 @@ struct BatchHandler: Sendable {
                     }
                 }
             }
-            var bodies: [(Int, String?, Result<EntityBody, Problem>)] = []
             for await body in group { bodies.append(body) }
             return bodies.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
         }

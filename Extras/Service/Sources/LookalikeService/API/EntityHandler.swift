@@ -10,24 +10,28 @@ struct EntityHandler: Sendable {
 
     func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
-        let (served, id) = try await target(context)
-        return Response(EntityAnswer(try await Self.entity(id, of: served), catalog: served.name))
+        let (name, id) = try Self.target(context)
+        let entity = try await service.store.using(name) { try await Self.entity(id, of: $0) }
+        return Response(EntityAnswer(entity, catalog: name))
     }
 
     func put(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
-        let (served, id) = try await target(context)
+        let (name, id) = try Self.target(context)
+        _ = try await service.store.catalog(name)
         let held = try await service.bodies.read(request)
         let header = request.headers[.contentType] ?? "application/octet-stream"
         let fields = try RequestFields(query: request.uri.query)
         let body = try await parsing(held.data) { try Self.body($0, id: id, header: header, fields: fields) }
-        let isNew = try await served.catalog.entities(for: [id]).isEmpty
-        try await service.check(body, for: served)
-        try await service.writePool.run { try await served.writer.put(body.item) }
-        let entity = try await Self.entity(id, of: served)
+        let (entity, isNew) = try await service.store.using(name) { served in
+            let isNew = try await served.catalog.entities(for: [id]).isEmpty
+            try await service.check(body, for: served)
+            try await service.writePool.run { try await served.writer.put(body.item) }
+            return (try await Self.entity(id, of: served), isNew)
+        }
         return Response(
-            EntityAnswer(entity, catalog: served.name), status: isNew ? .created : .ok,
-            headers: isNew ? [.location: EntityAnswer.path(of: id, catalog: served.name)] : [:])
+            EntityAnswer(entity, catalog: name), status: isNew ? .created : .ok,
+            headers: isNew ? [.location: EntityAnswer.path(of: id, catalog: name)] : [:])
     }
 
     func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -37,39 +41,47 @@ struct EntityHandler: Sendable {
             throw Problem(
                 .unsupportedMediaType, "A change is application/merge-patch+json or application/json.")
         }
-        let (served, id) = try await target(context)
+        let (name, id) = try Self.target(context)
+        _ = try await service.store.catalog(name)
         let held = try await service.bodies.read(request)
         let patch = try await parsing(held.data) { try EntityPatch(json: $0) }
-        try await service.writePool.run {
-            try await served.writer.update(id) { entity in
-                entity = patch.applied(to: entity)
-                try EntityBody.checkText(of: entity)
+        let entity = try await service.store.using(name) { served in
+            try await service.writePool.run {
+                try await served.writer.update(id) { entity in
+                    entity = patch.applied(to: entity)
+                    try EntityBody.checkText(of: entity)
+                }
             }
+            return try await Self.entity(id, of: served)
         }
-        return Response(EntityAnswer(try await Self.entity(id, of: served), catalog: served.name))
+        return Response(EntityAnswer(entity, catalog: name))
     }
 
     func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
-        let (served, id) = try await target(context)
-        try await service.writePool.run { try await served.writer.remove(id) }
+        let (name, id) = try Self.target(context)
+        try await service.store.using(name) { served in
+            try await service.writePool.run { try await served.writer.remove(id) }
+        }
         return Response(status: .noContent)
     }
 
     func thumbnail(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
-        let (served, id) = try await target(context)
+        let (name, id) = try Self.target(context)
         try RequestFields(query: request.uri.query).check([])
-        _ = try await Self.entity(id, of: served)
-        guard let data = try await served.catalog.storedThumbnail(for: id) else {
+        let stored = try await service.store.using(name) { served in
+            _ = try await Self.entity(id, of: served)
+            return try await served.catalog.storedThumbnail(for: id)
+        }
+        guard let data = stored else {
             throw Problem(.noThumbnail, "The catalog stores no thumbnail of the entity.")
         }
         return Response(TaggedBody(data), type: "image/jpeg", cacheControl: "private, no-cache", for: request)
     }
 
-    private func target(_ context: ServiceContext) async throws -> (ServedCatalog, String) {
-        let (name, id) = (try context.catalogName(), try context.entityID())
-        return (try await service.store.catalog(name), id)
+    private static func target(_ context: ServiceContext) throws(Problem) -> (CatalogName, String) {
+        (try context.catalogName(), try context.entityID())
     }
 
     private static func entity(_ id: String, of served: ServedCatalog) async throws -> CatalogEntity {

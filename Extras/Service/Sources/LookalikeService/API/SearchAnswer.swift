@@ -88,12 +88,7 @@ struct EntityAnswer: Encodable, Sendable {
         var allowed = CharacterSet.alphanumerics
         allowed.insert(charactersIn: "-._~")
         allowed.formIntersection(CharacterSet(charactersIn: Unicode.Scalar(0)..<Unicode.Scalar(128)))
-        // A component “.” or “..” would be taken for a step of the path.
-        let encoded =
-            id.allSatisfy { $0 == "." }
-            ? id.replacing(".", with: "%2E")
-            : id.addingPercentEncoding(
-                withAllowedCharacters: allowed)
+        let encoded = id.addingPercentEncoding(withAllowedCharacters: allowed)
         return "/v1/catalogs/\(catalog)/entities/\(encoded ?? "")"
     }
 }

@@ -80,7 +80,7 @@ struct SearchHandler: Sendable {
         case .kept(let id):
             answer = try await service.printPool.run {
                 admitted = .now
-                let kept = try service.queries.entry(id, of: served)
+                let kept = try service.queries.entry(id, of: served, filter: search.filter)
                 var answer = try await ranking(of: kept.query, search, served, timings, region: kept.region)
                 answer.query = id
                 return answer
@@ -124,7 +124,8 @@ struct SearchHandler: Sendable {
         let query = try await catalog.query(
             for: image, effort: search.effort, filter: search.filter, timings: timings)
         var answer = try await ranking(of: query, search, served, timings, region: search.region)
-        answer.query = service.queries.keep(query, of: served, region: search.region)
+        answer.query = service.queries.keep(
+            query, of: served, filter: search.filter, region: search.region)
         return answer
     }
 

@@ -35,6 +35,28 @@ package final class CatalogStore: Sendable {
         }
     }
 
+    /// Reads or changes a catalog. What fails because it is replaced meanwhile is done again with the new one.
+    ///
+    /// - Throws: what `body` throws, and as ``catalog(_:)``.
+    func using<Answer: Sendable>(
+        _ name: CatalogName, _ body: (ServedCatalog) async throws -> Answer
+    ) async throws -> Answer {
+        while true {
+            let served = try await catalog(name)
+            do {
+                return try await body(served)
+            } catch is CatalogWriter.Closed {
+                // Until it has been replaced or removed.
+                try await turn.run {}
+                if serves(served), await served.writer.isClosed {
+                    throw Problem(.overloaded, "The service is ending; send the request again.")
+                }
+            } catch {
+                if serves(served) { throw error }
+            }
+        }
+    }
+
     /// Makes an empty catalog, unless there is one of that name.
     ///
     /// - Returns: the catalog, and whether it is new.

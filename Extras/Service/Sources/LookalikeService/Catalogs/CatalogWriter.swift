@@ -23,8 +23,11 @@ actor CatalogWriter {
     private var indexer: CatalogIndexer?
     private var waiting: [Change] = []
     private var isWriting = false
-    private var isClosed = false
+    private(set) var isClosed = false
     private var idle: [CheckedContinuation<Void, Never>] = []
+
+    /// Why a change was refused: the catalog is being replaced or removed, or the service ends.
+    struct Closed: Error {}
 
     /// No more puts are added to a commit that has as many entities.
     private static let largestBatch = 512
@@ -97,7 +100,7 @@ actor CatalogWriter {
     private func enqueue<Answer>(
         _ change: (CheckedContinuation<Answer, any Error>) -> Change
     ) async throws -> Answer {
-        guard !isClosed else { throw Problem(.unknownCatalog, "The catalog has been removed or replaced.") }
+        guard !isClosed else { throw Closed() }
         return try await withCheckedThrowingContinuation { continuation in
             waiting.append(change(continuation))
             guard !isWriting else { return }

@@ -10,6 +10,8 @@ final class QueryCache: Sendable {
         /// The id of the object: a restored catalog of the same name has other entities in the rows that were verified.
         let catalog: UUID
         let query: CatalogQuery
+        /// What the candidates were restricted to whose local features were compared.
+        let filter: CatalogFilter
         /// The part of the image that was searched.
         let region: ImageRegion?
         let expiry: ContinuousClock.Instant
@@ -31,10 +33,12 @@ final class QueryCache: Sendable {
     }
 
     /// Keeps a query, and returns its id. An id cannot be guessed.
-    func keep(_ query: CatalogQuery, of catalog: ServedCatalog, region: ImageRegion?) -> String {
+    func keep(
+        _ query: CatalogQuery, of catalog: ServedCatalog, filter: CatalogFilter, region: ImageRegion?
+    ) -> String {
         let id = UUID().uuidString.lowercased()
         let entry = Entry(
-            catalog: catalog.id, query: query.withoutScan, region: region, expiry: .now + lifetime)
+            catalog: catalog.id, query: query.withoutScan, filter: filter, region: region, expiry: .now + lifetime)
         state.withLock { state in
             if state.order.count >= capacity { state.entries[state.order.removeFirst()] = nil }
             state.entries[id] = entry
@@ -43,11 +47,16 @@ final class QueryCache: Sendable {
         return id
     }
 
-    /// - Throws: ``Problem`` if the query is not kept any more.
-    func entry(_ id: String, of catalog: ServedCatalog) throws(Problem) -> Entry {
+    /// - Parameter filter: the entities to rank.
+    /// - Throws: ``Problem`` if the query is not kept any more, or was verified among other entities.
+    func entry(_ id: String, of catalog: ServedCatalog, filter: CatalogFilter) throws(Problem) -> Entry {
         let found = state.withLock { $0.entries[id] }
         guard let found, found.catalog == catalog.id, found.expiry > .now else {
             throw Problem(.queryExpired, "The query is no longer kept; send the image again.")
+        }
+        guard found.filter.isEmpty || found.filter == filter || !found.query.isVerified else {
+            throw Problem(
+                .queryExpired, "The query was verified among other entities; send the image again with this filter.")
         }
         return found
     }

@@ -1,4 +1,6 @@
+import HTTPTypes
 import NIOCore
+import NIOHTTPTypes
 import Synchronization
 
 /// Whether the client of a connection is still there.
@@ -44,7 +46,9 @@ final class Connection: Sendable {
 /// A client that closes only its sending side is taken to be gone, too: a server cannot tell the two apart before it
 /// writes.
 final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = NIOAny
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundOut = HTTPResponsePart
 
     private static let connections = Mutex<[ObjectIdentifier: Connection]>([:])
 
@@ -69,6 +73,14 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
         let key = ObjectIdentifier(context.channel)
         Self.connections.withLock { $0[key] = nil }
         connection.close()
+    }
+
+    /// Answers a client that waits before it sends a body (RFC 9110, section 10.1.1), as curl does for a second.
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .head(let head) = unwrapInboundIn(data), head.headerFields[.expect]?.lowercased() == "100-continue" {
+            context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+        }
+        context.fireChannelRead(data)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
