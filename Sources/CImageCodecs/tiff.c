@@ -21,6 +21,8 @@ struct lk_tiff_reader {
     bool is_cmyk;
     bool is_deep_gray;  // gray and alpha of 16 bits
     bool is_white_zero;
+    bool ignores_alpha;
+    void *tile;  // libtiff's buffer for a tile as it is stored; NULL for one of its own
 };
 
 static tmsize_t read_bytes(thandle_t handle, void *out, tmsize_t count) {
@@ -87,6 +89,7 @@ static bool fail(const lk_tiff_reader *reader, const char *otherwise, char *mess
 void lk_tiff_close(lk_tiff_reader *reader) {
     if (!reader) return;
     if (reader->tiff) TIFFClose(reader->tiff);
+    free(reader->tile);
     free(reader);
 }
 
@@ -109,7 +112,8 @@ static uint16_t number(TIFF *tiff, uint32_t tag) {
 }
 
 // libtiff multiplies with alpha, and leaves 255 where there is none. But it does not multiply gray of 8 bits, and
-// leaves out the alpha channel of deeper gray and of palettes.
+// leaves out the alpha channel of deeper gray, of palettes and of inks. It takes a fourth sample of colors for alpha that
+// is none (TIFF 6.0, ExtraSamples: unspecified data), such as a saved selection.
 static bool read_alpha(lk_tiff_reader *reader, uint16_t photometric, lk_image_header *header, char *message) {
     TIFF *tiff = reader->tiff;
     uint16_t samples = number(tiff, TIFFTAG_SAMPLESPERPIXEL), bits = number(tiff, TIFFTAG_BITSPERSAMPLE);
@@ -117,11 +121,14 @@ static bool read_alpha(lk_tiff_reader *reader, uint16_t photometric, lk_image_he
     uint16_t *kinds = NULL;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &extra, &kinds);
     header->is_premultiplied = true;
+    reader->ignores_alpha = extra > 0 && kinds[0] == EXTRASAMPLE_UNSPECIFIED;
     bool is_gray = photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE;
     bool is_single = (is_gray || photometric == PHOTOMETRIC_PALETTE) && samples == extra + 1;
+    bool are_inks = photometric == PHOTOMETRIC_SEPARATED;
     // libtiff looks for alpha in the first extra sample alone.
     bool has_alpha = extra > 0 && (kinds[0] == EXTRASAMPLE_ASSOCALPHA || kinds[0] == EXTRASAMPLE_UNASSALPHA);
-    if (!is_single || !has_alpha || number(tiff, TIFFTAG_PLANARCONFIG) != PLANARCONFIG_CONTIG) return true;
+    if (!has_alpha || !(are_inks || (is_single && number(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_CONTIG)))
+        return true;
     bool is_pair = is_gray && samples == 2;
     reader->is_deep_gray = is_pair && bits == 16 && !TIFFIsTiled(tiff);
     if (!reader->is_deep_gray && !(is_pair && bits == 8)) {
@@ -134,6 +141,15 @@ static bool read_alpha(lk_tiff_reader *reader, uint16_t photometric, lk_image_he
     reader->is_white_zero =
         TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &photometric) && photometric == PHOTOMETRIC_MINISWHITE;
     return true;
+}
+
+// In pixels, whole tiles: of tiles that are cut off at the right, libtiff skips too little of gray of 16 bits, and of gray
+// and palettes with more samples.
+static uint64_t raster_width(const lk_tiff_reader *reader) {
+    uint32_t across = 0;
+    if (!TIFFIsTiled(reader->tiff) || !TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &across) || across == 0)
+        return reader->width;
+    return ((uint64_t)reader->width + across - 1) / across * across;
 }
 
 static bool read_header(lk_tiff_reader *reader, lk_image_header *header, char *message) {
@@ -154,7 +170,16 @@ static bool read_header(lk_tiff_reader *reader, lk_image_header *header, char *m
                       number(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_CONTIG && !TIFFIsTiled(tiff);
     header->is_cmyk = reader->is_cmyk;
     char reason[1024] = "";
-    if (!reader->is_cmyk && !TIFFRGBAImageOK(tiff, reason)) {
+    bool is_fine = reader->is_cmyk || TIFFRGBAImageOK(tiff, reason);
+    // libtiff would take signed samples for unsigned ones, and finds that it cannot read deep inks too late.
+    if (is_fine && number(tiff, TIFFTAG_SAMPLEFORMAT) == SAMPLEFORMAT_INT) {
+        is_fine = false;
+        snprintf(reason, sizeof reason, "its samples are signed");
+    } else if (is_fine && photometric == PHOTOMETRIC_SEPARATED && number(tiff, TIFFTAG_BITSPERSAMPLE) != 8) {
+        is_fine = false;
+        snprintf(reason, sizeof reason, "its inks have %d bits", number(tiff, TIFFTAG_BITSPERSAMPLE));
+    }
+    if (!is_fine) {
         header->is_unsupported = true;
         snprintf(message, LK_CODEC_MESSAGE_LENGTH, "%s", reason);
         return false;
@@ -162,6 +187,12 @@ static bool read_header(lk_tiff_reader *reader, lk_image_header *header, char *m
     if (!reader->is_cmyk && !read_alpha(reader, photometric, header, message)) return false;
     // A strip or a tile. As it is stored it is no larger than the file.
     header->working_bytes = TIFFIsTiled(tiff) ? TIFFTileSize64(tiff) : TIFFStripSize64(tiff);
+    const uint64_t width = raster_width(reader);
+    if (width > UINT32_MAX) return fail(reader, "its tiles are too wide", message);
+    uint64_t raster_bytes;
+    if (width > reader->width && (__builtin_mul_overflow(width * 4, reader->height, &raster_bytes) ||
+                                  __builtin_add_overflow(header->working_bytes, raster_bytes, &header->working_bytes)))
+        return fail(reader, "its tiles are too large", message);
     // Other models, such as L*a*b*, are converted by their own definition.
     uint32_t count = 0;
     void *profile = NULL;
@@ -215,16 +246,37 @@ static bool decode_deep_gray(lk_tiff_reader *reader, uint8_t *pixels, size_t str
     return true;
 }
 
+// Of the image's own width, from whole tiles.
+static bool decode_raster(TIFFRGBAImage *image, const lk_tiff_reader *reader, uint8_t *pixels, size_t stride) {
+    const size_t width = (size_t)raster_width(reader);
+    if (width == reader->width) return TIFFRGBAImageGet(image, (uint32_t *)pixels, reader->width, reader->height) != 0;
+    uint32_t *raster = malloc(width * reader->height * 4);
+    // libtiff leaves out what lies beyond this.
+    image->width = (uint32_t)width;
+    const bool is_fine = raster && TIFFRGBAImageGet(image, raster, (uint32_t)width, reader->height) != 0;
+    for (uint32_t row = 0; is_fine && row < reader->height; row++)
+        memcpy(pixels + row * stride, raster + row * width, (size_t)reader->width * 4);
+    free(raster);
+    return is_fine;
+}
+
 bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
     if (reader->is_cmyk) return decode_rows(reader, pixels, stride, message);
     if (reader->is_deep_gray) return decode_deep_gray(reader, pixels, stride, message);
+    // libtiff rounds its own buffer up to 1,024 bytes, and takes the rest for a tile that is too long.
+    if (TIFFIsTiled(reader->tiff) && number(reader->tiff, TIFFTAG_COMPRESSION) == COMPRESSION_NONE) {
+        const tmsize_t size = TIFFTileSize(reader->tiff);
+        if (!reader->tile) reader->tile = size > 0 ? malloc((size_t)size) : NULL;
+        if (!reader->tile || !TIFFReadBufferSetup(reader->tiff, reader->tile, size))
+            return fail(reader, "out of memory", message);
+    }
     TIFFRGBAImage image;
     char reason[1024] = "";
     if (!TIFFRGBAImageBegin(&image, reader->tiff, 1, reason)) return fail(reader, reason, message);
     // As stored: the caller turns the image upright, also by a quarter.
     image.orientation = ORIENTATION_TOPLEFT;
     image.req_orientation = ORIENTATION_TOPLEFT;
-    bool is_fine = TIFFRGBAImageGet(&image, (uint32_t *)pixels, reader->width, reader->height) != 0;
+    const bool is_fine = decode_raster(&image, reader, pixels, stride);
     TIFFRGBAImageEnd(&image);
     if (!is_fine || reader->message[0]) return fail(reader, "its pixels cannot be decoded", message);
     for (size_t i = 0; i < (size_t)reader->width * reader->height; i++) {
@@ -233,7 +285,7 @@ bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char
         pixels[4 * i] = (uint8_t)TIFFGetR(pixel);
         pixels[4 * i + 1] = (uint8_t)TIFFGetG(pixel);
         pixels[4 * i + 2] = (uint8_t)TIFFGetB(pixel);
-        pixels[4 * i + 3] = (uint8_t)TIFFGetA(pixel);
+        pixels[4 * i + 3] = reader->ignores_alpha ? 255 : (uint8_t)TIFFGetA(pixel);
     }
     return true;
 }

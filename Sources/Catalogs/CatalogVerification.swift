@@ -116,7 +116,7 @@ extension DerivedFileStore {
     }
 
     private func problem(comparing isComparing: Bool) throws(CatalogError) -> String? {
-        guard let file = File(url) else { return "is missing or damaged" }
+        guard let file = try mapped() else { return "is missing or damaged" }
         guard file.contents.isIntact else { return "its contents do not match its digest" }
         guard let usable = try usable() else { return "is not this catalog’s" }
         // Another file may be there by now.

@@ -10,7 +10,8 @@ enum AddressSpace {
     private static let perThread = 16 << 20
     private static let minimum = 512 << 20
 
-    static func check() {
+    /// - Parameter threads: nil for one per core.
+    static func check(threads: Int? = nil) {
         var limit = rlimit()
         #if canImport(Glibc)
             let resource = __rlimit_resource_t(RLIMIT_AS.rawValue)
@@ -18,7 +19,8 @@ enum AddressSpace {
             let resource = RLIMIT_AS
         #endif
         guard getrlimit(resource, &limit) == 0 else { return }
-        let needed = max(minimum, base + ProcessInfo.processInfo.activeProcessorCount * perThread)
+        let threads = threads ?? ProcessInfo.processInfo.activeProcessorCount
+        let needed = max(minimum, base + threads * perThread)
         guard limit.rlim_cur < UInt64(needed) else { return }
         StandardError.print(
             "Error: the address space is limited to \(limit.rlim_cur >> 20) MiB, and \(needed >> 20) MiB are needed; "

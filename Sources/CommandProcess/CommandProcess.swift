@@ -6,11 +6,19 @@ public enum CommandProcess {
     /// - If standard output cannot be written, the process says so at its end, and its exit status is 1. A closed pipe
     ///   is quiet.
     /// - If the address space is too small for the libraries and a thread per core, the process ends with status 1.
+    /// - If it may not have some threads, it ends with status 1.
+    /// - If the working directory cannot be named in UTF-8, it ends with status 64: relative paths would name other
+    ///   files.
     /// - If an argument is not UTF-8, it ends with status 64. Swift would repair it, and a path would name another
     ///   file.
     public static func prepare() {
         StandardStreams.prepare()
         AddressSpace.check()
+        ThreadLimit.check()
         RawArguments.check()
     }
+
+    /// Ends the process with status 1 if the address space is too small for so many threads. Call this before they are
+    /// started: without address space their allocations fail where nothing can be done about it.
+    public static func checkAddressSpace(threads: Int) { AddressSpace.check(threads: threads) }
 }

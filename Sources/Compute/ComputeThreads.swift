@@ -13,6 +13,8 @@ final class ComputeThreads: @unchecked Sendable {
     private var open: [SharedWork] = []
     private var startedCount = 0
     private var isStopped = false
+    /// Whether a thread of somebody else's runs the jobs, because none of these can be started.
+    private var isRunByCaller = false
     /// Jobs in the queue.
     private let waitingCount = Atomic<Int>(0)
     /// Threads that run a job or help.
@@ -31,9 +33,24 @@ final class ComputeThreads: @unchecked Sendable {
         jobs.append(JobQueue.Entry(job: job, executor: executor))
         waitingCount.wrappingAdd(1, ordering: .relaxed)
         startThreads()
+        if startedCount == 0 { runAsCaller() }
         // Not after the lock is given up: the job may then be done already, and its executor, and this object, gone.
         condition.signal()
         condition.unlock()
+    }
+
+    /// Runs the jobs on the calling thread, as where a process may have no more threads. They would wait for ever. The
+    /// lock is held, but not while a job runs.
+    private func runAsCaller() {
+        guard !isRunByCaller else { return }
+        isRunByCaller = true
+        while let next = jobs.popFirst() {
+            waitingCount.wrappingSubtract(1, ordering: .relaxed)
+            condition.unlock()
+            next.job.runSynchronously(on: next.executor)
+            condition.lock()
+        }
+        isRunByCaller = false
     }
 
     /// Lets the threads end once the queue is empty.
@@ -88,20 +105,15 @@ final class ComputeThreads: @unchecked Sendable {
         let idle = startedCount - busyCount.load(ordering: .relaxed)
         let wanted = waitingCount.load(ordering: .relaxed) + helpers
         for _ in 0..<max(0, min(wanted - idle, count - startedCount)) {
+            // There may be room for one later.
+            guard DetachedThread.start(named: "lookalike-\(startedCount + 1)", { self.run() }) else { return }
             startedCount += 1
-            let name = "lookalike-\(startedCount)"
-            let thread = Thread { self.run(named: name) }
-            // Only address space: pages are taken when they are touched.
-            thread.stackSize = 8 << 20
-            thread.start()
         }
     }
 
-    private func run(named name: String) {
+    private func run() {
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
         condition.lock()
-        // A name that is set before `Thread.start()` has returned is lost; whoever starts threads holds the lock.
-        Thread.current.name = name
         while true {
             if let next = jobs.popFirst() {
                 waitingCount.wrappingSubtract(1, ordering: .relaxed)

@@ -57,7 +57,13 @@ struct CatalogCommand: AsyncParsableCommand {
             let catalog = try folder.open()
             let problems = try await catalog.verify()
             for problem in problems { print(problem.escaped) }
-            if problems.isEmpty { print("\(catalog.count) entities, all intact") } else { throw ExitCode.failure }
+            let count = try await catalog.info.entityCount
+            if catalog.count != count {
+                StandardError.print(
+                    "note: prints.matrix is of an earlier state: searches find \(catalog.count) of \(count) entities "
+                        + "until somebody who may write to the catalog opens it")
+            }
+            if problems.isEmpty { print("\(count) entities, all intact") } else { throw ExitCode.failure }
         }
     }
 

@@ -104,6 +104,7 @@ struct JobsOption: ParsableArguments {
         if let jobs, !(1...mostThreads).contains(jobs) {
             throw ValidationError("--jobs must be between 1 and \(mostThreads).")
         }
+        if let jobs { CommandProcess.checkAddressSpace(threads: jobs) }
     }
 }
 

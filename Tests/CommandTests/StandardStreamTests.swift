@@ -71,5 +71,26 @@ import Testing
         let result = try Self.shell("ulimit -v 300000; exec \"$0\" model info", [])
         #expect(result.status == 1)
         #expect(result.errors.contains("the address space is limited to 292 MiB"), "\(result.errors)")
+        // More threads need more.
+        let many = try Self.shell("ulimit -v 1000000; exec \"$0\" search --jobs 64 --catalog none x.png", [])
+        #expect(many.status == 1)
+        #expect(many.errors.contains("limited to 976 MiB, and 1408 MiB are needed"), "\(many.errors)")
+    }
+
+    @Test func tooFewThreadsAreAnError() throws {
+        // The user who may do everything has no limit.
+        let user = getuid() == 0 ? "exec setpriv --reuid=65534 --regid=65534 --clear-groups" : "exec"
+        let script = "\(user) bash -c 'ulimit -u 1; exec \"$0\" model info' \"$0\""
+        let result = try Self.shell(script, [])
+        #expect(result.status == 1)
+        #expect(result.errors.contains("of 8 threads can be started"), "\(result.errors)")
+    }
+
+    /// Swift repairs its name, and the catalog was made in another folder.
+    @Test func aWorkingDirectoryThatIsNotUTF8IsRefused() throws {
+        let folder = try TemporaryFolder()
+        let script = "cd \(folder.url.path) && mkdir \"$(printf 'bad\\377')\" && cd bad* && exec \"$0\" model info"
+        let result = try Self.shell(script, [])
+        #expect(result.status == 64 && result.errors.contains("the working directory"), "\(result.errors)")
     }
 }

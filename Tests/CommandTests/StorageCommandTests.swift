@@ -249,4 +249,41 @@ struct StorageCommandTests {
         let forced = try Command.run("index", images, "--catalog", catalog, "--prune", "--force")
         #expect(forced.output.hasSuffix("3 unchanged, 3 removed\n"), "\(forced.output)")
     }
+
+    /// A folder below the input may be where a disk is mounted.
+    @Test func pruningDoesNotEmptyAFolderThatBecameEmpty() throws {
+        let folder = try TemporaryFolder()
+        let (images, catalog) = (try Self.images(3, in: folder), folder.file("catalog").path)
+        for name in ["disk/deep/a.png", "gone/b.png"] {
+            try folder.write(SampleImage.blocks(seed: 9).pngData(), to: "images/" + name)
+        }
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
+        try FileManager.default.removeItem(at: folder.file("images/disk/deep"))
+        try FileManager.default.removeItem(at: folder.file("images/gone"))
+        let pruned = try Command.run("index", images, "--catalog", catalog, "--prune")
+        #expect(pruned.status == 0 && pruned.output.hasSuffix("3 unchanged, 1 removed\n"), "\(pruned.output)")
+        #expect(pruned.errors.contains("may be on a disk that is not mounted stay: 1;"), "\(pruned.errors)")
+        let forced = try Command.run("index", images, "--catalog", catalog, "--prune", "--force")
+        #expect(forced.output.hasSuffix("3 unchanged, 1 removed\n"), "\(forced.output)")
+    }
+
+    /// Each reader made it anew, and could not map that either.
+    @Test func aMatrixThatCannotBeMappedIsNotMadeAgain() throws {
+        let folder = try TemporaryFolder()
+        let (images, catalog) = (try Self.images(1, in: folder), folder.file("catalog").path)
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
+        // Larger than the address space, with a hole.
+        let matrix = catalog + "/prints.matrix"
+        #expect(truncate(matrix, 4 << 30) == 0)
+        var before = stat()
+        #expect(stat(matrix, &before) == 0)
+        let result = try Command.run(
+            executable: "/bin/bash",
+            [
+                "-c", "ulimit -v 3000000; exec \"$@\"", "bash", Command.executable.path, "catalog", "list", catalog,
+            ])
+        #expect(result.status == 1 && result.errors.contains("prints.matrix cannot be mapped: "), "\(result.errors)")
+        var after = stat()
+        #expect(stat(matrix, &after) == 0 && after.st_ino == before.st_ino)
+    }
 }

@@ -34,6 +34,16 @@
             }
         }
 
+        @Test func noLimitIsTheLargestOne() {
+            for limit in [Int.max, Int.max - 1] {
+                let options = DecodingOptions(maximumTileCount: limit)
+                guard case .damaged = FormatTests.reason(Self.file([(1, [2, 3])]), options) else {
+                    Issue.record("two tiles are refused")
+                    continue
+                }
+            }
+        }
+
         @Test func tilesOfNestedGridsAreCountedAsOftenAsTheyAreDecoded() {
             let tens = Array(repeating: 0, count: 10)
             #expect(

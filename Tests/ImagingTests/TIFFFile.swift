@@ -12,6 +12,18 @@ enum TIFFFile {
         return header(directoryAt: start) + padded + directory(strip.merging(tags) { $1 }, at: start)
     }
 
+    /// A file of square tiles, in rows.
+    static func file(width: UInt16, height: UInt16, tags: [UInt16: [UInt16]], tiles: [Data], side: UInt16) -> Data {
+        let counts = tiles.map { UInt16($0.count) }
+        let starts = counts.indices.map { counts[..<$0].reduce(8, +) }
+        let layout: [UInt16: [UInt16]] = [
+            256: [width], 257: [height], 259: [1], 322: [side], 323: [side], 324: starts, 325: counts,
+        ]
+        let data = tiles.reduce(Data(), +)
+        let start = 8 + data.count
+        return header(directoryAt: start) + data + directory(layout.merging(tags) { $1 }, at: start)
+    }
+
     /// An EXIF block, which has no pixels (EXIF 2.32, section 4.5).
     static func exif(orientation: UInt16) -> Data { header(directoryAt: 8) + directory([0x0112: [orientation]], at: 8) }
 

@@ -5,20 +5,21 @@
 
     /// Kinds of TIFF files that libtiff reads as others than they are.
     struct TIFFTests {
-        /// A pixel of one color and an extra sample.
+        /// A pixel with extra samples.
         struct Pixel: Sendable {
             let samples: [UInt16]
             var bits: UInt16 = 8
-            /// 0: white is zero; 1: black is zero; 3: a palette.
+            /// 0: white is zero; 1: black is zero; 2: RGB; 3: a palette; 5: four inks.
             var photometric: UInt16 = 1
             /// 0: unspecified; 1: associated alpha; 2: unassociated alpha.
             var kind: UInt16 = 2
 
             var file: Data {
                 let bytes = samples.flatMap { bits == 8 ? [UInt8($0)] : [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+                let colorCount = photometric == 2 ? 3 : photometric == 5 ? 4 : 1
                 var tags: [UInt16: [UInt16]] = [
                     258: samples.map { _ in bits }, 262: [photometric], 277: [UInt16(samples.count)],
-                    338: [kind] + samples.dropFirst(2).map { _ in 0 },
+                    338: [kind] + samples.dropFirst(colorCount + 1).map { _ in 0 },
                 ]
                 if photometric == 3 { tags[320] = Array(repeating: 0, count: 3 * 256) }
                 return TIFFFile.file(width: 1, height: 1, tags: tags, pixels: Data(bytes))
@@ -60,7 +61,52 @@
             #expect(FormatTests.colors(image) == [[gray, gray, gray]])
         }
 
+        /// Data that is not alpha, such as a saved selection.
+        @Test func colorsWithUnspecifiedSamplesAreOpaque() throws {
+            let pixel = Pixel(samples: [10, 20, 30, 0], photometric: 2, kind: 0)
+            #expect(FormatTests.colors(try PixelBuffer(decoding: pixel.file)) == [[10, 20, 30]])
+        }
+
+        /// libtiff shears them, and takes its own padding of tiles that are no multiples of 1,024 bytes for damage.
+        @Test(arguments: [[UInt16(8)], [16], [8, 8], [16, 16]])
+        func tilesThatAreCutOff(bits: [UInt16]) throws {
+            let (width, height, side) = (20, 18, 16)
+            let tiles = (0..<4).map { tile in
+                let samples = (0..<(side * side)).flatMap { index in
+                    let (x, y) = (tile % 2 * side + index % side, tile / 2 * side + index / side)
+                    return bits.flatMap { bits in
+                        let gray = UInt8(truncatingIfNeeded: 3 * x + 7 * y)
+                        return bits == 8 ? [gray] : [gray, gray]
+                    }
+                }
+                return Data(samples)
+            }
+            let extra: [UInt16: [UInt16]] = bits.count > 1 ? [338: [0]] : [:]
+            let tags = [258: bits, 262: [1], 277: [UInt16(bits.count)]].merging(extra) { $1 }
+            let file = TIFFFile.file(
+                width: UInt16(width), height: UInt16(height), tags: tags, tiles: tiles, side: UInt16(side))
+            let expected = (0..<(width * height)).map { index in
+                let gray = UInt8(truncatingIfNeeded: 3 * (index % width) + 7 * (index / width))
+                return [gray, gray, gray]
+            }
+            #expect(FormatTests.colors(try PixelBuffer(decoding: file)) == expected)
+        }
+
+        @Test func samplesThatWouldBeMisreadAreRefused() {
+            let signed = TIFFFile.file(
+                width: 1, height: 1, tags: [258: [8], 262: [1], 277: [1], 339: [2]], pixels: Data([200]))
+            #expect(
+                FormatTests.reason(signed)
+                    == .unsupported("a TIFF that libtiff does not convert (its samples are signed)"))
+            let inks = TIFFFile.file(
+                width: 1, height: 1, tags: [258: [16, 16, 16, 16], 262: [5], 277: [4]], pixels: Data(count: 8))
+            #expect(
+                FormatTests.reason(inks) == .unsupported("a TIFF that libtiff does not convert (its inks have 16 bits)")
+            )
+        }
+
         @Test(arguments: [
+            Pixel(samples: [0, 0, 0, 0, 128], photometric: 5),
             Pixel(samples: [0, 128], photometric: 3), Pixel(samples: [0, 128], photometric: 3, kind: 1),
             Pixel(samples: [0, 128, 0]), Pixel(samples: [0, 128, 0], bits: 16),
         ])

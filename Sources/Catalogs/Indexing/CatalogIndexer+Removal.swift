@@ -28,12 +28,13 @@ extension CatalogIndexer {
 
     /// Removes the entities whose image file no longer exists, among those whose images are or were in the folders of
     /// some images, or below them. An image elsewhere may be on a disk that is not mounted; so may one whose folder a
-    /// manifest names and that is gone, or one behind a link that leads nowhere.
+    /// manifest names and that is gone, one behind a link that leads nowhere, or one whose folder is empty.
     ///
     /// - Returns: the ids, and the number of entities that stay although their images are gone.
     /// - Throws: as ``prune(evenIfAll:)``.
     package func prune(inFoldersOf images: IndexEntries) throws -> (removed: [String], keptCount: Int) {
         let folders = images.folders
+        var emptyFolders: [String: Bool] = [:]
         return try prune(evenIfAll: false) { image in
             var path = image[...]
             while let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
@@ -41,6 +42,7 @@ extension CatalogIndexer {
                 let folder = String(path)
                 if folders.contains(ExactText(folder)) {
                     return !FileStamp.isMissing(folder) && !Self.isBehindBrokenLink(image)
+                        && !Self.isInEmptyFolder(image, known: &emptyFolders)
                 }
             }
             return false
@@ -55,6 +57,23 @@ extension CatalogIndexer {
             path = String(path[..<slash])
         }
         return status.st_mode & S_IFMT == S_IFLNK && FileStamp.isMissing(path)
+    }
+
+    /// Whether the innermost folder of the path that is there has nothing in it, as where a disk is mounted otherwise.
+    private static func isInEmptyFolder(_ path: String, known: inout [String: Bool]) -> Bool {
+        var folder = path
+        repeat {
+            guard let slash = folder.utf8.lastIndex(of: UInt8(ascii: "/")) else { return false }
+            folder = String(folder[..<slash])
+        } while FileStamp.isMissing(folder)
+        if let isEmpty = known[folder] { return isEmpty }
+        guard let stream = opendir(folder) else { return false }
+        defer { closedir(stream) }
+        var count = 0
+        // Itself and the folder above are two.
+        while count < 3, readdir(stream) != nil { count += 1 }
+        known[folder] = count < 3
+        return count < 3
     }
 
     private func prune(

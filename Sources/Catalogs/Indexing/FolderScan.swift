@@ -1,7 +1,7 @@
 import Foundation
 import Imaging
 
-/// The images below a folder, in the order of their names. An image's id is its path below the folder without the
+/// The images below a folder, in the order of their names without extensions. An image's id is its path below the folder without the
 /// extension.
 ///
 /// Hidden files and folders are skipped. Links are followed, but no folder is entered twice: links to folders come
@@ -15,8 +15,8 @@ struct FolderScan: Sequence, IteratorProtocol {
         let below: String
         let names: [String]
         var next = 0
-        /// The first image with each id.
-        var images: [ExactText: String] = [:]
+        /// The image before. Those with the same id follow each other.
+        var last: (id: String, path: String)?
     }
 
     private struct Folder: Hashable {
@@ -79,12 +79,23 @@ struct FolderScan: Sequence, IteratorProtocol {
             return isThere || failure == ENOENT ? nil : .failure(IndexProblem(path, failure))
         }
         let id = level.below + name[..<dot]
-        if let first = level.images[ExactText(id)] {
-            return .failure(IndexProblem(origin: path, reason: "has the same id “\(id)” as \(first)"))
+        if let last = level.last, last.id.utf8.elementsEqual(id.utf8) {
+            return .failure(IndexProblem(origin: path, reason: "has the same id “\(id)” as \(last.path)"))
         }
-        level.images[ExactText(id)] = path
+        level.last = (id, path)
         // A broken link is an item too: reading it reports the reason.
         return .success(IndexItem(entity: CatalogEntity(id: id, image: path), origin: path))
+    }
+
+    /// By the bytes of the names without their extensions, then by those of the extensions.
+    private static func precedes(_ a: String, _ b: String) -> Bool {
+        let (stemA, stemB) = (stem(a), stem(b))
+        return stemA.elementsEqual(stemB)
+            ? a.utf8.lexicographicallyPrecedes(b.utf8) : stemA.lexicographicallyPrecedes(stemB)
+    }
+
+    private static func stem(_ name: String) -> Substring.UTF8View {
+        name.utf8[..<(name.utf8.lastIndex(of: UInt8(ascii: ".")) ?? name.utf8.endIndex)]
     }
 
     private mutating func enter(_ path: String, below: String) {
@@ -124,7 +135,7 @@ struct FolderScan: Sequence, IteratorProtocol {
                         origin: path + "/" + String(decoding: bytes, as: UTF8.self), reason: "its name is not UTF-8"))
             }
         }
-        names.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        names.sort(by: Self.precedes)
         levels.append(Level(path: path, below: below, names: names))
     }
 }

@@ -12,7 +12,7 @@ public struct CatalogQuery: Sendable {
     /// The entities whose local features were found in the query.
     package let verified: [VerifiedEntity]
     /// Whether local features were compared: entities that are not among ``verified`` are less likely then.
-    package let isVerified: Bool
+    public let isVerified: Bool
     /// The candidates of the first stage, most likely first.
     package let candidates: [Int64]
     /// The nearest prints that the first stage found, for a ranking of the same entities.

@@ -41,8 +41,10 @@ extension DerivedFile {
     }
 
     /// Maps a file; nil if it is missing, or its header or its size is invalid.
-    init?(_ url: URL) {
-        guard let file = MappedFile(url), let contents = DerivedContents(file, as: Self.format) else { return nil }
+    ///
+    /// - Throws: `POSIXError` if it cannot be mapped.
+    init?(_ url: URL) throws(POSIXError) {
+        guard let file = try MappedFile(url), let contents = DerivedContents(file, as: Self.format) else { return nil }
         self.init(contents)
     }
 }

@@ -15,12 +15,23 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
 
     /// The file at the path if it is whole and of the database's state or an earlier one; otherwise nil. O(1).
     func usable() throws(CatalogError) -> (file: File, isCurrent: Bool)? {
-        while let file = File(url) {
+        while let file = try mapped() {
             if let isCurrent = try isCurrent(file) { return (file, isCurrent) }
             // A writer that has just replaced it has forgotten the state that it was of.
             if FileIdentity(url) == file.contents.file.identity { return nil }
         }
         return nil
+    }
+
+    /// The file at the path; nil if it is missing, or its header or its size is invalid.
+    func mapped() throws(CatalogError) -> File? {
+        do {
+            return try File(url)
+        } catch {
+            // To make it again would not help.
+            throw folder.error(
+                .failed("\(File.format.name) cannot be mapped: \(String(cString: strerror(error.code.rawValue)))"))
+        }
     }
 
     /// Whether a file is of the database's state; nil if it is of none that the database came from.

@@ -16,17 +16,24 @@ package final class MappedFile: @unchecked Sendable {
     /// Which file it is; nil for private memory.
     let identity: FileIdentity?
 
-    /// Nil if the file is missing or empty. O(1): pages are read on demand.
-    package init?(_ url: URL) {
+    /// Nil if the file is missing, empty or no file, or may not be read. O(1): pages are read on demand.
+    ///
+    /// - Throws: `POSIXError` if it cannot be mapped, as where there is too little address space.
+    package init?(_ url: URL) throws(POSIXError) {
         // A named pipe in its place must not keep the caller waiting.
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size > 0, let count = Int(exactly: status.st_size),
-            let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
+            let count = Int(exactly: status.st_size)
         else {
             close(descriptor)
             return nil
+        }
+        guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED else {
+            let failure = errno
+            close(descriptor)
+            throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO)
         }
         bytes = UnsafeRawBufferPointer(start: base, count: count)
         identity = FileIdentity(status)

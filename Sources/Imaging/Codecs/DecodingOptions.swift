@@ -84,7 +84,7 @@ public struct DecodingOptions: Sendable {
         let (width, height) = isTurned ? (height, width) : (width, height)
         // No side of an image is as long as the largest integers, whose multiples would overflow.
         func isEnough(_ side: Int, for needed: Int, at eighths: Int) -> Bool {
-            needed <= side && side * eighths / 8 * 2 >= needed * 3
+            needed <= side && side * eighths / 8 * 2 >= max(0, needed) * 3
         }
         for eighths in [1, 2, 4]
         where isEnough(width, for: neededSize?.width ?? 0, at: eighths)

@@ -123,6 +123,8 @@ struct HEIFTiles {
     /// The largest number of tiles of an image, those of nested grids counted as often as they are decoded; at most one
     /// more than `limit`.
     func count(upTo limit: Int) -> Int {
+        // One more is counted; no file has as many.
+        let limit = min(limit, 1 << 32)
         var counts: [UInt32: Int] = [:]
         func count(_ item: UInt32, depth: Int) -> Int {
             guard let parts = parts[item] else { return 1 }

@@ -1,7 +1,7 @@
 import CImageCodecs
 
-/// The chunks of a PNG file before its pixels that say how to show them (PNG specification, third edition, section
-/// 11.3). libpng skips them, since texts and profiles may expand a thousandfold.
+/// The chunks of a PNG file that say how to show its pixels (PNG specification, third edition, section 11.3). Those of
+/// colors come before the pixels, EXIF may come after them. libpng skips them, since texts and profiles may expand a thousandfold.
 struct PNGChunks {
     private let bytes: UnsafeRawBufferPointer
     /// Of the first chunk of each kind.
@@ -11,11 +11,13 @@ struct PNGChunks {
         self.bytes = bytes
         let kinds: Set<String> = ["cICP", "iCCP", "sRGB", "gAMA", "cHRM", "eXIf"]
         var at = 8
+        var isAfterPixels = false
         while at + 8 <= bytes.count {
             let length = number(at)
             let kind = String(decoding: bytes[(at + 4)..<(at + 8)], as: UTF8.self)
-            guard kind != "IDAT", length <= bytes.count - at - 8 else { return }
-            if kinds.contains(kind), data[kind] == nil { data[kind] = (at + 8)..<(at + 8 + length) }
+            guard length <= bytes.count - at - 8 else { return }
+            if kind == "IDAT" { isAfterPixels = true }
+            if kinds.contains(kind), !isAfterPixels || kind == "eXIf", data[kind] == nil { data[kind] = (at + 8)..<(at + 8 + length) }
             at += length + 12
         }
     }

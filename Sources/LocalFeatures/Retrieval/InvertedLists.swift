@@ -94,7 +94,7 @@ public struct InvertedLists: @unchecked Sendable {
         var votes = [Float](repeating: 0, count: imageCount)
         let kernels = query.kernels.table
         var found: [lk_hamming] = []
-        for entry in query.entries {
+        for entry in query.entries where Int(entry.word) + 1 < offsets.count {
             let (start, end) = (offsets[Int(entry.word)], offsets[Int(entry.word) + 1])
             // Offsets cannot be trusted if another program changed the file.
             guard start < end, end <= signatures.count else { continue }

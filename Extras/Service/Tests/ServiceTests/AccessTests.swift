@@ -51,6 +51,15 @@ import Testing
         _ = try LookalikeService(configuration)
     }
 
+    @Test(arguments: [false, true]) func aServiceThatIsOpenToAllHasOtherNames(isOpen: Bool) async throws {
+        try await TestServer.run(configure: {
+            $0.isOpenToAll = isOpen
+        }) { (server: TestServer) async throws -> Void in
+            let reply = try await server.send("GET", "/v1/catalogs", ["Host": "shop.example"])
+            #expect(reply.status == (isOpen ? 200 : 403))
+        }
+    }
+
     @Test func pagesOfOtherOriginsAreRefused() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let other = ["Origin": "https://evil.example"]

@@ -147,6 +147,37 @@ import Testing
         }
     }
 
+    /// A client that follows the path of an entity “..” deletes the catalog.
+    @Test func idsThatAreStepsOfAPath() async throws {
+        try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
+            #expect(try await server.send("PUT", "/v1/catalogs/shop").status == 201)
+            let image = try DemoCovers.image("salt-signal").base64EncodedString()
+            let lines = [".", "..", "..."].map { #"{"id": "\#($0)", "image": "\#(image)"}"# }
+            #expect(try await Self.batch(lines, server).map { $0["status"] as? Int } == [400, 400, 201])
+            #expect(try await server.send("DELETE", "/v1/catalogs/shop/").status == 404)
+            #expect(try await server.send("DELETE", "/v1/catalogs/shop/entities/%2E%2E").status == 400)
+            #expect(try await server.send("GET", "/v1/catalogs/shop/entities/...").status == 200)
+        }
+    }
+
+    /// Each image is decoded long before the limit, all of them together long after it.
+    @Test func waitingForOtherImagesIsNotDecoding() async throws {
+        let side = 2_500
+        let pixels = [UInt8](repeating: 200, count: side * side * 3)
+        let image = try PixelBuffer(wrapping: pixels, width: side, height: side, format: .rgb8).pngData()
+        let start = ContinuousClock.now
+        _ = try PixelBuffer(decoding: image, named: "image")
+        let limit = (ContinuousClock.now - start) * 8
+        try await TestServer.run(
+            covers: false, configure: { $0.limits.decodeTime = limit }
+        ) { (server: TestServer) async throws -> Void in
+            #expect(try await server.send("PUT", "/v1/catalogs/shop").status == 201)
+            let body = image.base64EncodedString()
+            let lines = (0..<64).map { #"{"id": "\#($0)", "image": "\#(body)"}"# }
+            #expect(try await Self.batch(lines, server).allSatisfy { $0["status"] as? Int == 201 })
+        }
+    }
+
     private static func batch(_ lines: [String], _ server: TestServer) async throws -> [[String: Any]] {
         let reply = try await server.send(
             "POST", "/v1/catalogs/shop/entities:batch", ["Content-Type": "application/x-ndjson"],

@@ -3,6 +3,25 @@ import LookalikeService
 import Testing
 
 @Suite struct LimitTests {
+    /// A body would be taken for the next answer on the connection.
+    @Test func errorsOfHEADHaveNoBody() async throws {
+        try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
+            for path in ["/nope", "/v1/catalogs/nope", "/v1/prints"] {
+                let reply = try await server.send("HEAD", path)
+                #expect(reply.status >= 404 && reply.body.isEmpty, "\(path): \(reply.text)")
+            }
+        }
+    }
+
+    @Test func aClientThatWaitsBeforeItSendsABody() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let reply = try await HTTPClient(port: server.port).send(
+                "POST", "/v1/catalogs/covers/search", ["Expect": "100-continue"],
+                lateBody: try DemoCovers.image("salt-signal"), after: {})
+            #expect(reply.status == 100 && reply.text.hasPrefix("HTTP/1.1 200 "), "\(reply.text)")
+        }
+    }
+
     @Test func bodiesAndImagesThatAreTooLarge() async throws {
         try await TestServer.run(configure: {
             $0.limits.bodyBytes = 100_000

@@ -79,6 +79,24 @@ import Testing
         }
     }
 
+    /// Its candidates were compared with the entities of its own filter alone.
+    @Test func aKeptQueryOfAFilterHasNoOtherFilters() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            let first = try await server.send("POST", path + "?types=none", body: try DemoCovers.screenshot())
+            #expect(try first.ids == [])
+            let query = try #require(try first.json["query"] as? String)
+            let other = try await server.json("POST", path, ["query": query])
+            #expect(try (other.status, other.code) == (410, "query-expired"))
+            #expect(try await server.json("POST", path, ["query": query, "types": ["none"]]).status == 200)
+            // By prints alone all entities are compared.
+            let prints = try await server.send(
+                "POST", path + "?types=none&effort=prints", body: try DemoCovers.image("salt-signal"))
+            let kept = try #require(try prints.json["query"] as? String)
+            #expect(try await server.json("POST", path, ["query": kept]).ids == ["salt-signal"])
+        }
+    }
+
     @Test func aRegionMovesTheOutline() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let path = "/v1/catalogs/covers/search?limit=1"

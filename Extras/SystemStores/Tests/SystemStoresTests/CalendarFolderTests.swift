@@ -394,6 +394,31 @@ struct CalendarFolderTests {
         #expect(contents.problems.isEmpty)
     }
 
+    /// As calendar programs write them. libical reads neither kind in its zone.
+    @Test func singleDatesInATimeZone() async throws {
+        let zone = "TZID=Europe/Berlin:"
+        let text = Self.file(
+            Self.event(
+                "UID:1", "DTSTART;\(zone)20261201T180000", "DTEND;\(zone)20261201T190000", "RRULE:FREQ=DAILY;COUNT=4",
+                "RDATE;\(zone)20261220T180000,20261221T100000", "RDATE;VALUE=PERIOD:20261223T100000Z/PT3H",
+                "SUMMARY:daily"),
+            Self.event(
+                "UID:1", "RECURRENCE-ID;\(zone)20261202T180000", "DTSTART;\(zone)20261202T210000", "SUMMARY:moved"),
+            Self.event(
+                "UID:1", "RECURRENCE-ID;RANGE=THISANDFUTURE;\(zone)20261203T180000",
+                "DTSTART;\(zone)20261203T180000", "STATUS:CANCELLED", "SUMMARY:called off"))
+        let (starts, contents) = try await Self.starts(text, from: "2026-11-01 00:00", to: "2027-01-01 00:00")
+        let expected = [
+            "2026-12-01 17:00", "2026-12-02 20:00", "2026-12-04 17:00", "2026-12-20 17:00", "2026-12-21 09:00",
+        ]
+        #expect(starts == expected.map { Self.date($0) })
+        #expect(
+            contents.problems.map(\.reason) == [
+                "the event “daily” has additional dates with a length of their own: 1 are left out",
+                "the event “called off” changes all later occurrences, too: only the first of them is changed",
+            ])
+    }
+
     /// Neither has a zone: they are the reader's.
     @Test func wholeDaysAndFloatingTimes() async throws {
         let text = Self.file(

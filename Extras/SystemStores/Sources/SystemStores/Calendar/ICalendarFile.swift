@@ -37,7 +37,7 @@ struct ICalendarFile {
         self.text = text
     }
 
-    private func problem(_ reason: String) -> StoreProblem { StoreProblem(origin: path, reason: reason) }
+    func problem(_ reason: String) -> StoreProblem { StoreProblem(origin: path, reason: reason) }
 
     func occurrences(in span: DateInterval) throws(StoreProblem) -> StoreContents<CalendarEvent> {
         let result: Result<StoreContents<CalendarEvent>, StoreProblem> = Self.libical.withLock { _ in
@@ -86,6 +86,7 @@ struct ICalendarFile {
                     continue
                 }
                 stepsLeft -= steps
+                contents.problems += unreadDates(of: event)
                 contents.items += try occurrences(of: event, without: moved, in: span, &stepsLeft)
             } catch {
                 contents.problems.append(error)
@@ -163,22 +164,12 @@ struct ICalendarFile {
         return properties
     }
 
-    /// By uid, the original starts of occurrences that have an event of their own in the file.
-    private func movedStarts(of events: [OpaquePointer]) -> [String: Set<Int>] {
-        var moved: [String: Set<Int>] = [:]
-        for event in events {
-            let id = icalcomponent_get_recurrenceid(event)
-            if icaltime_is_null_time(id) == 0 { moved[uid(of: event), default: []].insert(seconds(id)) }
-        }
-        return moved
-    }
-
-    private func uid(of event: OpaquePointer) -> String {
+    func uid(of event: OpaquePointer) -> String {
         icalcomponent_get_uid(event).map { String(cString: $0) } ?? ""
     }
 
     /// Since 1970, of a time without a zone as if it were UTC.
-    private func seconds(_ time: icaltimetype) -> Int { Int(icaltime_as_timet_with_zone(time, time.zone)) }
+    func seconds(_ time: icaltimetype) -> Int { Int(icaltime_as_timet_with_zone(time, time.zone)) }
 
     private func occurrences(
         of event: OpaquePointer, without moved: [String: Set<Int>], in span: DateInterval, _ stepsLeft: inout Double
@@ -196,6 +187,7 @@ struct ICalendarFile {
         try checkRules(of: event, name: name)
         let end = time(span.end.addingTimeInterval(Self.margin))
         try endRules(of: event, name: name, at: end, &stepsLeft)
+        resolveAdditionalDates(of: event)
 
         let isDate = first.is_date != 0
         // Floating time: neither UTC nor of a zone, but local time wherever one is.
@@ -289,7 +281,7 @@ struct ICalendarFile {
         icalcomponent_get_summary(event).map { String(cString: $0) } ?? ""
     }
 
-    private func name(of event: OpaquePointer) -> String {
+    func name(of event: OpaquePointer) -> String {
         let title = title(of: event)
         return title.isEmpty ? "an event without a title" : "the event “\(title)”"
     }
