@@ -1,14 +1,15 @@
 // Loaded before libc: fails the n-th call of one function on the files of one folder, or records what is written there.
 //
 //     FAULT_FOLDER   the folder, an absolute path
-//     FAULT_CALL     write, read, fsync, rename, truncate, unlink, open, stat, mmap or malloc
+//     FAULT_CALL     write, short-write, read, fsync, rename, truncate, unlink, open, mkdir, lock, stat, mmap or malloc
 //     FAULT_NUMBER   which call of it fails, from 1 on; later ones fail too if FAULT_ALL is set
 //     FAULT_LENGTH   how many calls fail from there on, 1 without it
 //     FAULT_ERROR    the errno to fail with
 //     FAULT_COUNT    a file that gets the number of calls when the process ends
 //     FAULT_RECORD   a file that gets every change of the folder, for power_loss.py
 //
-// malloc counts those of 4096 bytes and more, wherever their memory is used.
+// A short write writes half of its bytes, and is no error. malloc stands for all functions that allocate, from 4096 bytes
+// on, wherever their memory is used.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -149,9 +151,14 @@ static bool writing(int descriptor) {
     return false;
 }
 
+static size_t written(int descriptor, size_t count) {
+    return count > 1 && is_watched(descriptor) && fails("short-write") ? count / 2 : count;
+}
+
 ssize_t write(int descriptor, const void *data, size_t count) {
     REAL(write);
     if (!writing(descriptor)) return -1;
+    count = written(descriptor, count);
     const off_t place = is_watched(descriptor) ? lseek(descriptor, 0, SEEK_CUR) : 0;
     const ssize_t done = real(descriptor, data, count);
     if (done > 0 && is_watched(descriptor)) note('w', names[descriptor], (uint64_t)place, data, (uint64_t)done);
@@ -162,6 +169,7 @@ ssize_t write(int descriptor, const void *data, size_t count) {
     ssize_t name(int descriptor, const void *data, size_t count, offset_type offset) {                                 \
         REAL(name);                                                                                                    \
         if (!writing(descriptor)) return -1;                                                                           \
+        count = written(descriptor, count);                                                                            \
         const ssize_t done = real(descriptor, data, count, offset);                                                    \
         if (done > 0 && is_watched(descriptor)) note('w', names[descriptor], (uint64_t)offset, data, (uint64_t)done);  \
         return done;                                                                                                   \
@@ -218,6 +226,40 @@ int unlink(const char *path) {
     if (result == 0 && is_inside(path)) note('u', path, 0, NULL, 0);
     return result;
 }
+
+int mkdir(const char *path, mode_t mode) {
+    REAL(mkdir);
+    if (is_inside(path) && fails("mkdir")) {
+        errno = code;
+        return -1;
+    }
+    return real(path, mode);
+}
+
+static bool locking(int descriptor) {
+    if (!is_watched(descriptor) || !fails("lock")) return true;
+    errno = code;
+    return false;
+}
+
+int flock(int descriptor, int operation) {
+    REAL(flock);
+    return locking(descriptor) ? real(descriptor, operation) : -1;
+}
+
+// The third argument is a pointer, a number or missing; all are passed on alike.
+#define FCNTL(name)                                                                                                    \
+    int name(int descriptor, int command, ...) {                                                                       \
+        va_list list;                                                                                                  \
+        va_start(list, command);                                                                                       \
+        void *argument = va_arg(list, void *);                                                                         \
+        va_end(list);                                                                                                  \
+        REAL(name);                                                                                                    \
+        const bool is_lock = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK;                      \
+        return !is_lock || locking(descriptor) ? real(descriptor, command, argument) : -1;                             \
+    }
+FCNTL(fcntl)
+FCNTL(fcntl64)
 
 static bool reading(int descriptor) {
     if (!is_watched(descriptor) || !fails("read")) return true;
@@ -282,12 +324,34 @@ void *mmap(void *address, size_t length, int protection, int flags, int descript
     return real(address, length, protection, flags, descriptor, offset);
 }
 
-void *malloc(size_t size) {
-    static __typeof__(malloc) *real;
-    if (!real) real = (__typeof__(malloc) *)dlsym(RTLD_NEXT, "malloc");
-    if (size >= LARGE && fails("malloc")) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return real(size);
+static bool allocating(size_t size) {
+    if (size < LARGE || !fails("malloc")) return true;
+    errno = ENOMEM;
+    return false;
+}
+
+// glibc's own names: to look one up may allocate.
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+void *malloc(size_t size) { return allocating(size) ? __libc_malloc(size) : NULL; }
+
+void *calloc(size_t count, size_t size) {
+    size_t bytes;
+    const bool is_large = __builtin_mul_overflow(count, size, &bytes);
+    return is_large || allocating(bytes) ? __libc_calloc(count, size) : NULL;
+}
+
+void *realloc(void *memory, size_t size) { return allocating(size) ? __libc_realloc(memory, size) : NULL; }
+
+void *aligned_alloc(size_t alignment, size_t size) {
+    return allocating(size) ? __libc_memalign(alignment, size) : NULL;
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t size) {
+    if (!allocating(size)) return ENOMEM;
+    *memory = __libc_memalign(alignment, size);
+    return *memory ? 0 : ENOMEM;
 }
