@@ -1,13 +1,15 @@
 import Foundation
 
-/// The arguments and the working directory as the system passes them. Swift repairs bytes that are not UTF-8; a path would name another file.
+/// The arguments and the working directory as the system passes them. Swift repairs bytes that are not UTF-8; a path
+/// would name another file.
 enum RawArguments {
     /// Ends the process if an argument, or the name of the working directory, is not UTF-8.
     static func check() {
         if let folder = getcwd(nil, 0) {
             defer { free(folder) }
             if String(validatingCString: folder) == nil {
-                StandardError.print("Error: the working directory “\(String(cString: folder))” is not UTF-8. Rename it.")
+                let name = String(cString: folder)
+                StandardError.print("Error: the working directory “\(name)” is not UTF-8. Rename it.")
                 exit(EX_USAGE)
             }
         }

@@ -60,7 +60,9 @@ public struct Evaluation: Sendable {
     /// candidates, as in a search by prints alone.
     public func candidateRecall(at rank: Int) -> Double? {
         guard present.contains(where: { !$0.candidates.isEmpty }) else { return nil }
-        return Self.share(present) { outcome in outcome.candidates.prefix(rank).contains { outcome.targets.contains($0) } }
+        return Self.share(present) { outcome in
+            outcome.candidates.prefix(rank).contains { outcome.targets.contains($0) }
+        }
     }
 
     /// The mean, over present queries, of the share of their targets among as many first matches.

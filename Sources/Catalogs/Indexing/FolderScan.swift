@@ -1,8 +1,8 @@
 import Foundation
 import Imaging
 
-/// The images below a folder, in the order of their names without extensions. An image's id is its path below the folder without the
-/// extension.
+/// The images below a folder, in the order of their names without extensions. An image's id is its path below the
+/// folder without the extension.
 ///
 /// Hidden files and folders are skipped. Links are followed, but no folder is entered twice: links to folders come
 /// after all others, so that a new link does not change the ids of what is there. The names of one folder at a time,

@@ -1,7 +1,8 @@
 import CImageCodecs
 
 /// The chunks of a PNG file that say how to show its pixels (PNG specification, third edition, section 11.3). Those of
-/// colors come before the pixels, EXIF may come after them. libpng skips them, since texts and profiles may expand a thousandfold.
+/// colors come before the pixels, EXIF may come after them. libpng skips them, since texts and profiles may expand a
+/// thousandfold.
 struct PNGChunks {
     private let bytes: UnsafeRawBufferPointer
     /// Of the first chunk of each kind.
@@ -17,7 +18,9 @@ struct PNGChunks {
             let kind = String(decoding: bytes[(at + 4)..<(at + 8)], as: UTF8.self)
             guard length <= bytes.count - at - 8 else { return }
             if kind == "IDAT" { isAfterPixels = true }
-            if kinds.contains(kind), !isAfterPixels || kind == "eXIf", data[kind] == nil { data[kind] = (at + 8)..<(at + 8 + length) }
+            if kinds.contains(kind), !isAfterPixels || kind == "eXIf", data[kind] == nil {
+                data[kind] = (at + 8)..<(at + 8 + length)
+            }
             at += length + 12
         }
     }
