@@ -50,8 +50,8 @@ void lk_quantized_dot_products_avxvnni(const int8_t *query, const uint8_t *rows,
             }
         } else {
             for (size_t r = 0; r < ROWS_AT_ONCE; r++)
-                sums[r] = r < present ? dot_row(query, first + (ptrdiff_t)r * row_stride, whole)
-                                      : _mm256_setzero_si256();
+                sums[r] =
+                    r < present ? dot_row(query, first + (ptrdiff_t)r * row_stride, whole) : _mm256_setzero_si256();
         }
         _mm256_storeu_si256((__m256i *)dots, sums_of(sums));
         for (size_t r = 0; r < present && whole < dimension; r++)
