@@ -27,8 +27,7 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const tile_pixels *at, co
     for (int32_t input_block = 0; input_block < c->input_blocks; input_block++)
         for (int32_t ky = 0; ky < c->kernel_height; ky++)
             for (int32_t kx = 0; kx < c->kernel_width; kx++) {
-                const ptrdiff_t tap =
-                    input_block * c->input_block_stride + ky * c->tap_row_stride + kx * c->tap_stride;
+                const ptrdiff_t tap = input_block * c->input_block_stride + ky * c->tap_row_stride + kx * c->tap_stride;
 #pragma clang loop unroll(full)
                 for (int quad = 0; quad < QUADS; quad++) {
                     __m256i w[VECTORS];
@@ -56,8 +55,7 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const tile_pixels *at, co
 
 void lk_convolve_quantized_avxvnni(const lk_quantized_convolution *c, int32_t block_begin, int32_t block_end,
                                    int32_t row_begin, int32_t row_end) {
-    const ptrdiff_t weight_count =
-        (ptrdiff_t)c->input_blocks * c->kernel_height * c->kernel_width * QUADS * QUAD_BYTES;
+    const ptrdiff_t weight_count = (ptrdiff_t)c->input_blocks * c->kernel_height * c->kernel_width * QUADS * QUAD_BYTES;
     const int64_t count = (int64_t)(row_end - row_begin) * c->output_width;
     const int64_t parts = (count + TILE_PIXELS - 1) / TILE_PIXELS;
     for (int32_t block = block_begin; block < block_end; block++) {
