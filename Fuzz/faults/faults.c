@@ -8,8 +8,8 @@
 //     FAULT_COUNT    a file that gets the number of calls when the process ends
 //     FAULT_RECORD   a file that gets every change of the folder, for power_loss.py
 //
-// A short write writes half of its bytes, and is no error. malloc stands for all functions that allocate, from 4096 bytes
-// on, wherever their memory is used.
+// A short write writes half of its bytes, and is no error. malloc stands for all functions that allocate, from 4096
+// bytes on, wherever their memory is used.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -112,8 +112,8 @@ static uint16_t number(TIFF *tiff, uint32_t tag) {
 }
 
 // libtiff multiplies with alpha, and leaves 255 where there is none. But it does not multiply gray of 8 bits, and
-// leaves out the alpha channel of deeper gray, of palettes and of inks. It takes a fourth sample of colors for alpha that
-// is none (TIFF 6.0, ExtraSamples: unspecified data), such as a saved selection.
+// leaves out the alpha channel of deeper gray, of palettes and of inks. It takes a fourth sample of colors for alpha
+// that is none (TIFF 6.0, ExtraSamples: unspecified data), such as a saved selection.
 static bool read_alpha(lk_tiff_reader *reader, uint16_t photometric, lk_image_header *header, char *message) {
     TIFF *tiff = reader->tiff;
     uint16_t samples = number(tiff, TIFFTAG_SAMPLESPERPIXEL), bits = number(tiff, TIFFTAG_BITSPERSAMPLE);
@@ -143,8 +143,8 @@ static bool read_alpha(lk_tiff_reader *reader, uint16_t photometric, lk_image_he
     return true;
 }
 
-// In pixels, whole tiles: of tiles that are cut off at the right, libtiff skips too little of gray of 16 bits, and of gray
-// and palettes with more samples.
+// In pixels, whole tiles: of tiles that are cut off at the right, libtiff skips too little of gray of 16 bits, and of
+// gray and palettes with more samples.
 static uint64_t raster_width(const lk_tiff_reader *reader) {
     uint32_t across = 0;
     if (!TIFFIsTiled(reader->tiff) || !TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &across) || across == 0)

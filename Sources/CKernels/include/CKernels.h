@@ -445,7 +445,8 @@ typedef struct {
 
 // The best SIMD target that this CPU has, or the one named by the environment variable
 // LOOKALIKE_SIMD (portable, neon, neondotprod, avx2, avxvnni, avx512, avx512vnni, amx) if the CPU has that. Chosen
-// once. Unless it is named, amx has to give the same codes as avx512vnni in a trial of a few milliseconds, in less time.
+// once. Unless it is named, amx has to give the same codes as avx512vnni in a trial of a few milliseconds, in less
+// time.
 const lk_kernels *lk_kernels_selected(void);
 
 // The table of a SIMD target; NULL if the CPU or the build lacks it.
