@@ -112,8 +112,8 @@ static uint16_t number(TIFF *tiff, uint32_t tag) {
 }
 
 // libtiff multiplies with alpha, and leaves 255 where there is none. But it does not multiply gray of 8 bits, and
-// leaves out the alpha channel of deeper gray, of palettes and of inks. It takes a fourth sample of colors for alpha
-// that is none (TIFF 6.0, ExtraSamples: unspecified data), such as a saved selection.
+// leaves out the alpha channel of deeper gray, of palettes and of inks. It takes the fourth
+// sample of RGB for alpha even where that is unspecified data, such as a saved selection (TIFF 6.0, ExtraSamples).
 static bool read_alpha(lk_tiff_reader *reader, uint16_t photometric, lk_image_header *header, char *message) {
     TIFF *tiff = reader->tiff;
     uint16_t samples = number(tiff, TIFFTAG_SAMPLESPERPIXEL), bits = number(tiff, TIFFTAG_BITSPERSAMPLE);
@@ -143,8 +143,8 @@ static bool read_alpha(lk_tiff_reader *reader, uint16_t photometric, lk_image_he
     return true;
 }
 
-// In pixels, whole tiles: of tiles that are cut off at the right, libtiff skips too little of gray of 16 bits, and of
-// gray and palettes with more samples.
+// The width in whole tiles, in pixels: in tiles that are cut off at the right, libtiff skips too few bytes per row if
+// pixels are 16-bit gray, or gray or a palette with extra samples.
 static uint64_t raster_width(const lk_tiff_reader *reader) {
     uint32_t across = 0;
     if (!TIFFIsTiled(reader->tiff) || !TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &across) || across == 0)
@@ -263,7 +263,7 @@ static bool decode_raster(TIFFRGBAImage *image, const lk_tiff_reader *reader, ui
 bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
     if (reader->is_cmyk) return decode_rows(reader, pixels, stride, message);
     if (reader->is_deep_gray) return decode_deep_gray(reader, pixels, stride, message);
-    // libtiff rounds its own buffer up to 1,024 bytes, and takes the rest for a tile that is too long.
+    // libtiff rounds its own buffer up to a multiple of 1,024 bytes, and then takes the surplus for an oversized tile.
     if (TIFFIsTiled(reader->tiff) && number(reader->tiff, TIFFTAG_COMPRESSION) == COMPRESSION_NONE) {
         const tmsize_t size = TIFFTileSize(reader->tiff);
         if (!reader->tile) reader->tile = size > 0 ? malloc((size_t)size) : NULL;

@@ -34,7 +34,7 @@ static const lk_kernels neondotprod =
 #if defined(__x86_64__)
 static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
-// VNNI of vectors of 32 bytes, which CPUs without AVX-512 have, too: leaf 7 of cpuid, subleaf 1.
+// VNNI on vectors of 32 bytes, which CPUs without AVX-512 may have: leaf 7 of cpuid, subleaf 1.
 static bool has_avxvnni(void) {
     enum { AVX_VNNI = 1 << 4 };
     unsigned eax, ebx, ecx, edx;

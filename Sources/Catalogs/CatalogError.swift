@@ -18,8 +18,8 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case otherLocalFeatures
         /// A new catalog needs a model: there is no default model without the package's trait `DefaultModel`.
         case noModel
-        /// A new catalog would use the default model, but its folder has the model file of another one, whose database
-        /// is gone.
+        /// A new catalog would use the default model, but its folder has a model file that another catalog left, whose
+        /// database is gone.
         case strayModel
         /// Written by a later version of the package.
         case laterVersion
@@ -72,8 +72,7 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
             "\(folder): its local features were made by another version of Lookalike; index into another folder"
         case .noModel: "\(folder): a new catalog needs a model; none was given, and the default model is not linked"
         case .strayModel:
-            "\(folder): has a file model.safetensors of a catalog whose database is gone; "
-                + "pass it as the model, or remove it"
+            "\(folder): holds model.safetensors, but no database; pass that file as the model, or remove it"
         case .laterVersion: "\(folder): was written by a later version of Lookalike"
         case .earlierVersion:
             "\(folder): was written by an earlier version of Lookalike; "

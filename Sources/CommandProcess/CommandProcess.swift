@@ -6,9 +6,9 @@ public enum CommandProcess {
     /// - If standard output cannot be written, the process says so at its end, and its exit status is 1. A closed pipe
     ///   is quiet.
     /// - If the address space is too small for the libraries and a thread per core, the process ends with status 1.
-    /// - If it may not have some threads, it ends with status 1.
-    /// - If the working directory cannot be named in UTF-8, it ends with status 64: relative paths would name other
-    ///   files.
+    /// - If the process may not start eight threads, it ends with status 1.
+    /// - If the working directory is gone, or its name is not UTF-8, it ends with status 64: relative paths would name
+    ///   other files.
     /// - If an argument is not UTF-8, it ends with status 64. Swift would repair it, and a path would name another
     ///   file.
     public static func prepare() {

@@ -1,17 +1,22 @@
 import Foundation
 
-/// Refuses to start where the process may have too few threads: Swift's tasks would wait for theirs for ever.
+/// Ends the process if it may start too few threads: Swift's tasks would wait forever for theirs.
 enum ThreadLimit {
-    /// Beside the first one. Swift's tasks need about half as many, and searches one more.
+    /// Besides the main thread. Swift's tasks need about four, and a search one more.
     private static let needed = 8
 
-    /// Starts as many threads at once, which end when all have started.
+    /// Starts this many threads, and lets them end once all have started.
     static func check() {
         let gate = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         defer { gate.deallocate() }
         pthread_mutex_init(gate, nil)
         defer { pthread_mutex_destroy(gate) }
         pthread_mutex_lock(gate)
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        // They do nothing, and address space may be short.
+        pthread_attr_setstacksize(&attributes, 256 << 10)
         var threads: [pthread_t] = []
         var failure: CInt = 0
         while threads.count < needed, failure == 0 {
@@ -21,7 +26,7 @@ enum ThreadLimit {
                 var thread = pthread_t()
             #endif
             failure = pthread_create(
-                &thread, nil,
+                &thread, &attributes,
                 { gate in
                     let address: UnsafeMutableRawPointer? = gate
                     let gate = address?.assumingMemoryBound(to: pthread_mutex_t.self)
@@ -37,9 +42,10 @@ enum ThreadLimit {
         pthread_mutex_unlock(gate)
         for thread in threads { pthread_join(thread, nil) }
         guard failure != 0 else { return }
+        let advice = failure == EAGAIN ? "; raise the limit with “ulimit -u”, or that of the container" : ""
         StandardError.print(
-            "Error: only \(threads.count) of \(needed) threads can be started: \(String(cString: strerror(failure))); "
-                + "raise the limit with “ulimit -u”, or that of the container.")
+            "Error: only \(threads.count) of \(needed) threads can be started: \(String(cString: strerror(failure)))"
+                + advice)
         _exit(EXIT_FAILURE)
     }
 }

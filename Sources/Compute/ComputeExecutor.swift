@@ -28,8 +28,14 @@ public final class ComputeExecutor: TaskExecutor {
     /// - Precondition: at least one thread.
     public init(threads: Int) {
         precondition(threads > 0, "an executor with \(threads) threads runs nothing")
-        self.threads = ComputeThreads(count: threads)
+        self.threads = ComputeThreads(count: threads) { DetachedThread.start(named: $0, $1) }
     }
+
+    /// An executor whose threads are started by a closure, which returns false if one cannot be started.
+    package init(
+        threads: Int,
+        startThread: @escaping @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
+    ) { self.threads = ComputeThreads(count: threads, startThread: startThread) }
 
     deinit { threads.stop() }
 

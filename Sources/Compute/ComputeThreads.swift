@@ -5,22 +5,24 @@ import Synchronization
 ///
 /// Unchecked: `condition` guards all that changes, except for the atomics.
 final class ComputeThreads: @unchecked Sendable {
+    typealias StartThread = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
+
     let count: Int
 
+    private let startThread: StartThread
     private let condition = NSCondition()
     private var jobs = JobQueue()
     /// Shared work that takes more helpers.
     private var open: [SharedWork] = []
     private var startedCount = 0
     private var isStopped = false
-    /// Whether a thread of somebody else's runs the jobs, because none of these can be started.
-    private var isRunByCaller = false
     /// Jobs in the queue.
     private let waitingCount = Atomic<Int>(0)
     /// Threads that run a job or help.
     private let busyCount = Atomic<Int>(0)
 
-    init(count: Int) { self.count = count }
+    /// - Parameter startThread: runs a closure on a thread with a name; false if that cannot be started.
+    init(count: Int, startThread: @escaping StartThread) { (self.count, self.startThread) = (count, startThread) }
 
     /// Whether a job waits for a thread.
     var hasWaitingJobs: Bool { waitingCount.load(ordering: .relaxed) > 0 }
@@ -33,24 +35,9 @@ final class ComputeThreads: @unchecked Sendable {
         jobs.append(JobQueue.Entry(job: job, executor: executor))
         waitingCount.wrappingAdd(1, ordering: .relaxed)
         startThreads()
-        if startedCount == 0 { runAsCaller() }
         // Not after the lock is given up: the job may then be done already, and its executor, and this object, gone.
         condition.signal()
         condition.unlock()
-    }
-
-    /// Runs the jobs on the calling thread, as where a process may have no more threads. They would wait for ever. The
-    /// lock is held, but not while a job runs.
-    private func runAsCaller() {
-        guard !isRunByCaller else { return }
-        isRunByCaller = true
-        while let next = jobs.popFirst() {
-            waitingCount.wrappingSubtract(1, ordering: .relaxed)
-            condition.unlock()
-            next.job.runSynchronously(on: next.executor)
-            condition.lock()
-        }
-        isRunByCaller = false
     }
 
     /// Lets the threads end once the queue is empty.
@@ -105,8 +92,11 @@ final class ComputeThreads: @unchecked Sendable {
         let idle = startedCount - busyCount.load(ordering: .relaxed)
         let wanted = waitingCount.load(ordering: .relaxed) + helpers
         for _ in 0..<max(0, min(wanted - idle, count - startedCount)) {
-            // There may be room for one later.
-            guard DetachedThread.start(named: "lookalike-\(startedCount + 1)", { self.run() }) else { return }
+            while !startThread("lookalike-\(startedCount + 1)", { self.run() }) {
+                // The others help. Without any, jobs would wait forever; libdispatch, too, tries again until it works.
+                if startedCount > 0 { return }
+                usleep(10_000)
+            }
             startedCount += 1
         }
     }

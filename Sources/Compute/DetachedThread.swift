@@ -1,7 +1,7 @@
 import Foundation
 
-/// A thread that nobody joins. Unlike Foundation's `Thread`, it says if it could not be started.
-enum DetachedThread {
+/// A thread that nobody joins. Unlike Foundation's `Thread`, it reports if it cannot be started.
+package enum DetachedThread {
     /// Only address space: pages are taken when they are touched.
     private static let stackSize = 8 << 20
 
@@ -21,7 +21,7 @@ enum DetachedThread {
     ///
     /// - Parameter name: at most 15 bytes, as debuggers show it.
     /// - Returns: false if the process may have no more threads, or there is no memory for one.
-    static func start(named name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    package static func start(named name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         guard pthread_attr_init(&attributes) == 0 else { return false }
         defer { pthread_attr_destroy(&attributes) }

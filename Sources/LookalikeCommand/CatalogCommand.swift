@@ -60,8 +60,8 @@ struct CatalogCommand: AsyncParsableCommand {
             let count = try await catalog.info.entityCount
             if catalog.count != count {
                 StandardError.print(
-                    "note: prints.matrix is of an earlier state: searches find \(catalog.count) of \(count) entities "
-                        + "until somebody who may write to the catalog opens it")
+                    "note: prints.matrix is of an earlier state, with \(catalog.count) entities; the database has "
+                        + "\(count). It is brought up to date when somebody who may write to the catalog opens it.")
             }
             if problems.isEmpty { print("\(count) entities, all intact") } else { throw ExitCode.failure }
         }

@@ -11,7 +11,8 @@ struct EvaluateCommand: AsyncParsableCommand {
             QUERIES has one line of JSON per query: {"query": path, "target": id or null}, the path \
             relative to the file; or it is a folder with a file queries.jsonl. A query that shows \
             several entities has "targets": [ids]; it counts as right if the first match is any of \
-            them, and “share” is the fraction of its targets among as many first matches. Queries may \
+            them, and “share” is the fraction of its targets among as many first matches. A target that \
+            the catalog lacks is reported, counts as not found, and makes the exit status 3. Queries may \
             have a "group", or a "kind", for which all figures are printed too.
 
             “Candidates” is the recall of the first stage, which the second cannot exceed. \
@@ -79,14 +80,14 @@ struct EvaluateCommand: AsyncParsableCommand {
         if failures > 0 { throw ExitCode.someFailed }
     }
 
-    /// A target that the catalog lacks is more often a mistake than a query that shows nothing. Returns the number of
-    /// such queries.
+    /// Reports targets that the catalog lacks: they are more often mistakes in the labels than absent entities. Returns
+    /// the number of queries with such targets.
     private func reportUnknownTargets(
         of queries: [(line: Int, query: LabeledQuery)], file: URL, in catalog: Catalog
     ) async throws -> Int {
         let targets = Set(queries.flatMap { $0.query.targets.map { Data($0.utf8) } })
         let entities = try await catalog.entities(for: targets.map { String(decoding: $0, as: UTF8.self) })
-        // Of bytes: Swift takes texts for equal that are different ids.
+        // Of bytes: Swift compares equal some strings that are different ids.
         let known = Set(entities.map { Data($0.id.utf8) })
         var count = 0
         for (line, query) in queries {

@@ -41,8 +41,9 @@ struct IndexCommand: ParsableCommand {
 
     @Flag(
         help: """
-            Remove entities whose image no longer exists, if it was in a folder of INPUT’s images or below one. Other \
-            images may be on a disk that is not mounted.
+            Remove entities whose image no longer exists, if it was in a folder of INPUT’s images or below one. \
+            Entities stay whose images may be on a disk that is not mounted: elsewhere, behind a broken link, or in a \
+            folder that is empty now.
             """)
     var prune = false
 

@@ -19,17 +19,18 @@ enum OutputFile {
         func refuse(_ reason: String) -> ValidationError {
             ValidationError("\(path.text.escaped) cannot be written: \(reason)")
         }
-        switch kind(of: path.absolute) {
+        let file = target(of: path.absolute)
+        switch kind(of: file) {
         case S_IFDIR: throw refuse("it is a folder.")
         case S_IFREG, nil:
-            let folder = path.url.deletingLastPathComponent().path
+            let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
             guard kind(of: folder) == S_IFDIR else { throw refuse("there is no folder \(folder.escaped).") }
             guard access(folder, W_OK) == 0 else {
                 let reason = errno
                 throw refuse(String(cString: strerror(reason)))
             }
         default:
-            guard access(path.absolute, W_OK) == 0 else {
+            guard access(file, W_OK) == 0 else {
                 let reason = errno
                 throw refuse(String(cString: strerror(reason)))
             }
@@ -41,11 +42,7 @@ enum OutputFile {
     ///
     /// - Throws: ``WriteError``.
     static func write(_ data: Data, to path: FilePath) throws(WriteError) {
-        let target = realpath(path.absolute, nil).map { target in
-            defer { free(target) }
-            return String(cString: target)
-        }
-        let file = URL(fileURLWithPath: target ?? path.absolute)
+        let file = URL(fileURLWithPath: target(of: path.absolute))
         do {
             if let kind = kind(of: file.path), kind != S_IFREG {
                 let handle = try FileHandle(forWritingTo: file)
@@ -68,6 +65,22 @@ enum OutputFile {
         let permissions = stat(file.path, &status) == 0 ? status.st_mode & 0o7777 : nil
         try data.write(to: file, options: .atomic)
         if let permissions { chmod(file.path, permissions) }
+    }
+
+    /// Where a path leads to, through links; the last of them may lead to what is not there yet.
+    private static func target(of path: String) -> String {
+        var path = path
+        // As many links as the system follows.
+        for _ in 0..<40 {
+            if let resolved = realpath(path, nil) {
+                defer { free(resolved) }
+                return String(cString: resolved)
+            }
+            guard let link = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return path }
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            path = link.hasPrefix("/") ? link : folder + "/" + link
+        }
+        return path
     }
 
     /// `S_IFREG` or another kind of what a path leads to; nil if nothing is there.

@@ -31,6 +31,17 @@ import Testing
         #expect(try Data(contentsOf: target).starts(with: [0x93] + Data("NUMPY".utf8)))
     }
 
+    @Test func aLinkToAFileThatIsNotThereYetMakesIt() throws {
+        try FileManager.default.createDirectory(at: folder.file("sub"), withIntermediateDirectories: true)
+        let link = folder.file("link.npy").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "sub/target.npy")
+        #expect(try embed(to: link).status == 0)
+        #expect(kind(of: link) == S_IFLNK && kind(of: folder.file("sub/target.npy").path) == S_IFREG)
+        try FileManager.default.removeItem(at: folder.file("sub"))
+        let refused = try embed(to: link)
+        #expect(refused.status == 64 && refused.errors.contains("there is no folder"), "\(refused.errors)")
+    }
+
     @Test func aPipeStaysAndGetsTheContents() throws {
         let pipe = folder.file("pipe").path
         #expect(mkfifo(pipe, 0o600) == 0)

@@ -77,20 +77,19 @@ import Testing
         #expect(many.errors.contains("limited to 976 MiB, and 1408 MiB are needed"), "\(many.errors)")
     }
 
-    @Test func tooFewThreadsAreAnError() throws {
-        // The user who may do everything has no limit.
-        let user = getuid() == 0 ? "exec setpriv --reuid=65534 --regid=65534 --clear-groups" : "exec"
-        let script = "\(user) bash -c 'ulimit -u 1; exec \"$0\" model info' \"$0\""
-        let result = try Self.shell(script, [])
-        #expect(result.status == 1)
-        #expect(result.errors.contains("of 8 threads can be started"), "\(result.errors)")
-    }
-
     /// Swift repairs its name, and the catalog was made in another folder.
     @Test func aWorkingDirectoryThatIsNotUTF8IsRefused() throws {
         let folder = try TemporaryFolder()
         let script = "cd \(folder.url.path) && mkdir \"$(printf 'bad\\377')\" && cd bad* && exec \"$0\" model info"
         let result = try Self.shell(script, [])
         #expect(result.status == 64 && result.errors.contains("the working directory"), "\(result.errors)")
+    }
+
+    /// Relative paths started at the root.
+    @Test func aWorkingDirectoryThatIsGoneIsAnError() throws {
+        let folder = try TemporaryFolder()
+        let script = "cd \(folder.url.path) && mkdir gone && cd gone && rmdir ../gone && exec \"$0\" model info"
+        let result = try Self.shell(script, [])
+        #expect(result.status == 64 && result.errors.contains("is gone"), "\(result.errors)")
     }
 }

@@ -42,6 +42,16 @@ struct StorageCommandTests {
 
     private static func lines(_ result: Command.Result) -> [Substring] { result.output.split(separator: "\n") }
 
+    /// Commands waited forever.
+    @Test(.enabled(if: canRunUnprivileged)) func tooFewThreadsAreAnError() throws {
+        // The user who may do everything has no limit.
+        let user = getuid() == 0 ? "exec setpriv --reuid=65534 --regid=65534 --clear-groups" : "exec"
+        let script = "\(user) bash -c 'ulimit -u 1; exec \"$0\" model info' \"$0\""
+        let result = try Command.run(executable: "/bin/bash", ["-c", script, Command.executable.path])
+        #expect(result.status == 1)
+        #expect(result.errors.contains("of 8 threads can be started"), "\(result.errors)")
+    }
+
     /// Two slashes at the start of an address are followed by a host.
     @Test(.enabled(if: canRunUnprivileged)) func aReadOnlyCatalogAtAPathWithTwoSlashes() throws {
         let folder = try TemporaryFolder()
@@ -282,7 +292,7 @@ struct StorageCommandTests {
             [
                 "-c", "ulimit -v 3000000; exec \"$@\"", "bash", Command.executable.path, "catalog", "list", catalog,
             ])
-        #expect(result.status == 1 && result.errors.contains("prints.matrix cannot be mapped: "), "\(result.errors)")
+        #expect(result.status == 1 && result.errors.contains("prints.matrix cannot be read now: "), "\(result.errors)")
         var after = stat()
         #expect(stat(matrix, &after) == 0 && after.st_ino == before.st_ino)
     }

@@ -62,7 +62,7 @@ void lk_convolve_quantized_avxvnni(const lk_quantized_convolution *c, int32_t bl
         const int8_t *weights = c->weights + block * weight_count;
         int32_t row = row_begin, x = 0;
         for (int64_t part = 0; part < parts; part++) {
-            // Tiles of nearly the same size: one of a single pixel would wait for each of its sums.
+            // Tiles of nearly the same size: with a single pixel, each instruction would wait for the one before.
             const int pixels = (int)((part + 1) * count / parts - part * count / parts);
             tile_pixels at;
             for (int p = 0; p < pixels; p++) {

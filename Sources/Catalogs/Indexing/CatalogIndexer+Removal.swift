@@ -59,7 +59,7 @@ extension CatalogIndexer {
         return status.st_mode & S_IFMT == S_IFLNK && FileStamp.isMissing(path)
     }
 
-    /// Whether the innermost folder of the path that is there has nothing in it, as where a disk is mounted otherwise.
+    /// Whether the innermost existing folder of the path is empty, like the mount point of a disk that is not mounted.
     private static func isInEmptyFolder(_ path: String, known: inout [String: Bool]) -> Bool {
         var folder = path
         repeat {

@@ -15,7 +15,7 @@ struct FolderScan: Sequence, IteratorProtocol {
         let below: String
         let names: [String]
         var next = 0
-        /// The image before. Those with the same id follow each other.
+        /// The previous image. Images with the same id follow each other.
         var last: (id: String, path: String)?
     }
 

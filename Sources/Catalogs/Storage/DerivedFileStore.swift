@@ -28,9 +28,9 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
         do {
             return try File(url)
         } catch {
-            // To make it again would not help.
+            // Making it again would not help.
             throw folder.error(
-                .failed("\(File.format.name) cannot be mapped: \(String(cString: strerror(error.code.rawValue)))"))
+                .failed("\(File.format.name) cannot be read now: \(String(cString: strerror(error.code.rawValue)))"))
         }
     }
 

@@ -16,13 +16,17 @@ package final class MappedFile: @unchecked Sendable {
     /// Which file it is; nil for private memory.
     let identity: FileIdentity?
 
-    /// Nil if the file is missing, empty or no file, or may not be read. O(1): pages are read on demand.
+    /// Nil if the file is missing, empty or not a regular file, or cannot be mapped at all. O(1): pages are read on
+    /// demand.
     ///
-    /// - Throws: `POSIXError` if it cannot be mapped, as where there is too little address space.
+    /// - Throws: `POSIXError` if it cannot be opened or mapped now, for example where address space is short.
     package init?(_ url: URL) throws(POSIXError) {
         // A named pipe in its place must not keep the caller waiting.
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else {
+            try Self.checkIsPermanent(errno)
+            return nil
+        }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
             let count = Int(exactly: status.st_size)
@@ -33,13 +37,21 @@ package final class MappedFile: @unchecked Sendable {
         guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), base != MAP_FAILED else {
             let failure = errno
             close(descriptor)
-            throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO)
+            try Self.checkIsPermanent(failure)
+            return nil
         }
         bytes = UnsafeRawBufferPointer(start: base, count: count)
         identity = FileIdentity(status)
         stamp = FileStamp(status)
         self.descriptor = descriptor
         mapping = lk_add_mapping(base, count)
+    }
+
+    /// - Throws: the error if it says nothing about the file: another file would have it, too.
+    private static func checkIsPermanent(_ failure: CInt) throws(POSIXError) {
+        if [ENOMEM, EAGAIN, EMFILE, ENFILE, EIO].contains(failure) {
+            throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO)
+        }
     }
 
     init(_ memory: PrivateMemory) {

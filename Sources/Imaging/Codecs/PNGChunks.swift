@@ -17,6 +17,7 @@ struct PNGChunks {
             let length = number(at)
             let kind = String(decoding: bytes[(at + 4)..<(at + 8)], as: UTF8.self)
             guard length <= bytes.count - at - 8 else { return }
+            if kind == "IEND" { return }
             if kind == "IDAT" { isAfterPixels = true }
             if kinds.contains(kind), !isAfterPixels || kind == "eXIf", data[kind] == nil {
                 data[kind] = (at + 8)..<(at + 8 + length)

@@ -46,7 +46,7 @@ final class ServiceState: Sendable {
     ///   thread goes on until it has finished, and the limits on pixels and scans say how long that may be.
     func decode(_ data: Data, options: DecodingOptions, timings: StageTimings? = nil) async throws -> PixelBuffer {
         let limit = configuration.limits.decodeTime
-        // Measured on the thread: the image may wait for one behind many others.
+        // Measured on the thread, without the time that the image waits for one.
         let (image, time) = try await computing {
             let start = ContinuousClock.now
             return (try PixelBuffer(decoding: data, named: "image", options: options), ContinuousClock.now - start)

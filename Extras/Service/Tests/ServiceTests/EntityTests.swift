@@ -160,21 +160,19 @@ import Testing
         }
     }
 
-    /// Each image is decoded long before the limit, all of them together long after it.
-    @Test func waitingForOtherImagesIsNotDecoding() async throws {
-        let side = 2_500
-        let pixels = [UInt8](repeating: 200, count: side * side * 3)
-        let image = try PixelBuffer(wrapping: pixels, width: side, height: side, format: .rgb8).pngData()
-        let start = ContinuousClock.now
-        _ = try PixelBuffer(decoding: image, named: "image")
-        let limit = (ContinuousClock.now - start) * 8
+    /// All threads are busy for longer than an image may take.
+    @Test func waitingForAThreadIsNotDecoding() async throws {
+        let limit = Duration.milliseconds(400)
         try await TestServer.run(
             covers: false, configure: { $0.limits.decodeTime = limit }
         ) { (server: TestServer) async throws -> Void in
             #expect(try await server.send("PUT", "/v1/catalogs/shop").status == 201)
-            let body = image.base64EncodedString()
-            let lines = (0..<64).map { #"{"id": "\#($0)", "image": "\#(body)"}"# }
-            #expect(try await Self.batch(lines, server).allSatisfy { $0["status"] as? Int == 201 })
+            let busy = (0..<ComputeExecutor.shared.threadCount).map { _ in
+                Task(executorPreference: ComputeExecutor.shared) { _ = usleep(1_000_000) }
+            }
+            let image = try DemoCovers.image("salt-signal")
+            #expect(try await server.send("PUT", "/v1/catalogs/shop/entities/a", body: image).status == 201)
+            for task in busy { await task.value }
         }
     }
 

@@ -414,8 +414,8 @@ struct CalendarFolderTests {
         #expect(starts == expected.map { Self.date($0) })
         #expect(
             contents.problems.map(\.reason) == [
-                "the event “daily” has additional dates with a length of their own: 1 are left out",
-                "the event “called off” changes all later occurrences, too: only the first of them is changed",
+                "the event “daily” has additional dates with a duration of their own; left out: 1",
+                "the event “called off” changes this and all later occurrences; only this one is changed",
             ])
     }
 

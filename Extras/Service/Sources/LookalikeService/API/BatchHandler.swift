@@ -115,8 +115,8 @@ struct BatchHandler: Sendable {
         let entities = bodies.compactMap { try? $0.body.get() }
         let written: [Result<Line.Status, Problem>]
         do {
-            written = try await service.writePool.run {
-                try await service.store.using(served.name) { try await write(entities, to: $0) }
+            written = try await service.store.using(served.name) { served in
+                try await service.writePool.run { try await write(entities, to: served) }
             }
         } catch {
             written = entities.map { _ in .failure(Problem(error)) }

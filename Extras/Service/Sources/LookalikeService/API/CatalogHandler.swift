@@ -82,7 +82,7 @@ struct CatalogHandler: Sendable {
 
     func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
-        // What is left of the path of an entity “..”, which a catalog that was made elsewhere may have.
+        // The path that a client makes of an entity “..”; a catalog made elsewhere may have one.
         guard !request.uri.path.hasSuffix("/") else { throw Problem(.unknownPath, "There is nothing at this path.") }
         try await service.store.remove(try context.catalogName())
         return Response(status: .noContent)

@@ -27,11 +27,8 @@ struct SearchHandler: Sendable {
         let answer = try await context.working(limit: limits.requestTime, else: wait) {
             // Counts for as long as the body is in memory.
             defer { withExtendedLifetime(held.claim) {} }
-            while true {
-                let catalog = try await service.store.catalog(name)
-                let answer = await Result { try await self.answer(search, catalog, start: start) }
-                // If the catalog was replaced meanwhile, some of it may have been read from the new files.
-                if service.store.serves(catalog) { return try answer.get() }
+            return try await service.store.using(name, isSearch: true) { catalog in
+                try await self.answer(search, catalog, start: start)
             }
         }
         return Response(answer)

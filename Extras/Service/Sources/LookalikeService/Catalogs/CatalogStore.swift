@@ -35,16 +35,19 @@ package final class CatalogStore: Sendable {
         }
     }
 
-    /// Reads or changes a catalog. What fails because it is replaced meanwhile is done again with the new one.
+    /// Reads or changes a catalog. If it is replaced meanwhile, a failed attempt is repeated with the new one.
     ///
+    /// - Parameter isSearch: whether an attempt that succeeds is repeated, too: some of it may have been read from the
+    ///   new files.
     /// - Throws: what `body` throws, and as ``catalog(_:)``.
     func using<Answer: Sendable>(
-        _ name: CatalogName, _ body: (ServedCatalog) async throws -> Answer
+        _ name: CatalogName, isSearch: Bool = false, _ body: (ServedCatalog) async throws -> Answer
     ) async throws -> Answer {
         while true {
             let served = try await catalog(name)
             do {
-                return try await body(served)
+                let answer = try await body(served)
+                if !isSearch || serves(served) { return answer }
             } catch is CatalogWriter.Closed {
                 // Until it has been replaced or removed.
                 try await turn.run {}

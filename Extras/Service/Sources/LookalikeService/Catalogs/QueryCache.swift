@@ -10,7 +10,7 @@ final class QueryCache: Sendable {
         /// The id of the object: a restored catalog of the same name has other entities in the rows that were verified.
         let catalog: UUID
         let query: CatalogQuery
-        /// What the candidates were restricted to whose local features were compared.
+        /// The filter that the verified candidates passed.
         let filter: CatalogFilter
         /// The part of the image that was searched.
         let region: ImageRegion?

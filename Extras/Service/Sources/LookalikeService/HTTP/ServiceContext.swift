@@ -40,8 +40,8 @@ enum EntityID {
     private static let maximumByteCount = 512
 
     static func checked(_ id: String) throws(Problem) -> String {
-        // A client takes them for steps of the path, also percent-encoded (WHATWG's URL standard): to delete such an
-        // entity would be to delete the catalog.
+        // Clients resolve them as path segments, even percent-encoded (WHATWG's URL standard): deleting such an entity
+        // would delete the catalog.
         guard id != ".", id != ".." else { throw Problem(.invalidRequest, "An entity's id is not “.” or “..”.") }
         guard !id.isEmpty, id.utf8.count <= maximumByteCount,
             !id.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })

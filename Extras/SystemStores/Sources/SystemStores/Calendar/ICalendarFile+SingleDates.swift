@@ -26,7 +26,7 @@ extension ICalendarFile {
         }
     }
 
-    /// What of an event's single dates is not read.
+    /// The single dates of an event that are not read, as problems.
     func unreadDates(of event: OpaquePointer) -> [StoreProblem] {
         var problems: [StoreProblem] = []
         let periods = Self.properties(ICAL_RDATE_PROPERTY, of: event).count { property in
@@ -34,24 +34,14 @@ extension ICalendarFile {
         }
         if periods > 0 {
             problems.append(
-                problem("\(name(of: event)) has additional dates with a length of their own: \(periods) are left out"))
+                problem("\(name(of: event)) has additional dates with a duration of their own; left out: \(periods)"))
         }
         if let property = icalcomponent_get_first_property(event, ICAL_RECURRENCEID_PROPERTY),
             icalproperty_get_first_parameter(property, ICAL_RANGE_PARAMETER) != nil
         {
             problems.append(
-                problem("\(name(of: event)) changes all later occurrences, too: only the first of them is changed"))
+                problem("\(name(of: event)) changes this and all later occurrences; only this one is changed"))
         }
         return problems
-    }
-
-    private static func properties(_ kind: icalproperty_kind, of event: OpaquePointer) -> [OpaquePointer] {
-        var properties: [OpaquePointer] = []
-        var property = icalcomponent_get_first_property(event, kind)
-        while let one = property {
-            properties.append(one)
-            property = icalcomponent_get_next_property(event, kind)
-        }
-        return properties
     }
 }

@@ -153,13 +153,18 @@ struct ICalendarFile {
 
     /// Those that name a time zone, with the name.
     private static func zonedProperties(of event: OpaquePointer) -> [(property: OpaquePointer, zone: String)] {
-        var properties: [(property: OpaquePointer, zone: String)] = []
-        var property = icalcomponent_get_first_property(event, ICAL_ANY_PROPERTY)
+        properties(ICAL_ANY_PROPERTY, of: event).compactMap { property in
+            guard let parameter = icalproperty_get_first_parameter(property, ICAL_TZID_PARAMETER) else { return nil }
+            return (property, icalparameter_get_tzid(parameter).map { String(cString: $0) } ?? "")
+        }
+    }
+
+    static func properties(_ kind: icalproperty_kind, of component: OpaquePointer) -> [OpaquePointer] {
+        var properties: [OpaquePointer] = []
+        var property = icalcomponent_get_first_property(component, kind)
         while let one = property {
-            if let parameter = icalproperty_get_first_parameter(one, ICAL_TZID_PARAMETER) {
-                properties.append((one, icalparameter_get_tzid(parameter).map { String(cString: $0) } ?? ""))
-            }
-            property = icalcomponent_get_next_property(event, ICAL_ANY_PROPERTY)
+            properties.append(one)
+            property = icalcomponent_get_next_property(component, kind)
         }
         return properties
     }
