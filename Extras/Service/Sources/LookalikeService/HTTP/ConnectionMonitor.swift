@@ -75,8 +75,8 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
         connection.close()
     }
 
-    /// Answers a client that waits before it sends a body (RFC 9110, section 10.1.1), as curl does for a second. The key
-    /// and the length are checked later, as for clients that do not wait.
+    /// Answers a client that waits before it sends a body (RFC 9110, section 10.1.1), as curl does for a second. The
+    /// key and the length are checked later, as for clients that do not wait.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = unwrapInboundIn(data), head.headerFields[.expect]?.lowercased() == "100-continue" {
             context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
