@@ -93,18 +93,8 @@ static inline __attribute__((always_inline)) void product_tile(const int8_t *que
     for (int q = 0; q < tile_queries; q++) store_sums(sums[q], out + (size_t)q * out_stride);
 }
 
-void lk_quantized_products_avx2(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups,
-                                size_t quads, int32_t *out) {
-    const size_t out_stride = groups * 16;
-    for (size_t g = 0; g < groups; g++) {
-        const uint8_t *tile = packed + g * quads * 64;
-        size_t q = 0;
-        for (; q + TILE_QUERIES <= query_count; q += TILE_QUERIES)
-            product_tile(queries + q * quads * 4, tile, quads, out + q * out_stride + g * 16, out_stride, TILE_QUERIES);
-        for (; q < query_count; q++)
-            product_tile(queries + q * quads * 4, tile, quads, out + q * out_stride + g * 16, out_stride, 1);
-    }
-}
+#define QUANTIZED_PRODUCTS lk_quantized_products_avx2
+#include "product_tiles.h"
 
 #define PACK_QUANTIZED_ROWS lk_pack_quantized_rows_avx2
 #define SELECT_CANDIDATES lk_select_candidates_avx2
