@@ -73,6 +73,7 @@ public struct ImportedNetwork: Sendable {
         var scalars: [String: Float] = [:]
         for initializer in model.graph.initializer {
             let constant = try ConstantTensor(initializer)
+            importer.storedCount += constant.count
             if let scalar = constant.scalar { scalars[initializer.name] = scalar }
             importer.values[initializer.name] =
                 options.variables.contains(initializer.name)

@@ -198,6 +198,12 @@ struct HostileFileTests {
             ],
             initializers: [.integers("s", [1 << 20])]),
         Bomb(
+            description: "a constant that is turned again and again", says: "makes constants of more than 33554432",
+            nodes: [
+                .node("ConstantOfShape", ["s"], "w"), .node("Transpose", ["w"], "t"), .node("Transpose", ["t"], "out"),
+            ],
+            initializers: [.integers("s", [1 << 12, 1 << 12])]),
+        Bomb(
             description: "windows without end", says: "kernel_shape",
             nodes: [.node("MaxPool", ["image"], "out", ["kernel_shape": [.max, .min]])], initializers: []),
         Bomb(

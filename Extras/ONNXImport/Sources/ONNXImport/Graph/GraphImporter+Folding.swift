@@ -8,7 +8,9 @@ extension GraphImporter {
     func fold(_ node: ONNXNode) throws -> Bool {
         switch node.opType {
         case "Constant":
-            set(node, .constant(try Self.constant(of: node)))
+            let constant = try Self.constant(of: node)
+            storedCount += constant.count
+            set(node, .constant(constant))
             return true
         case "Shape":
             let extents = try value(node, 0).extents
@@ -51,14 +53,18 @@ extension GraphImporter {
 
     private func count(_ elements: Int, _ node: ONNXNode) throws {
         foldedCount += elements
-        guard foldedCount <= Self.mostFolded else { throw node.problem("makes constants of more than a gigabyte") }
+        // A weight may be transposed, cast and reshaped. A small file could do so any number of times.
+        let most = max(Self.leastFolded, 4 * storedCount)
+        guard foldedCount <= most else {
+            throw node.problem("makes constants of more than \(most) elements, of \(storedCount) in the file")
+        }
     }
 
-    /// Elements of a constant that is repeated, of one that is put together of parts, and of all constants that nodes
-    /// may make.
+    /// Elements of a constant that is repeated, of one that is put together of parts, and of all constants that the
+    /// nodes of any file may make.
     private static let mostRepeated = 1 << 24
     private static let mostCopied = 1 << 27
-    private static let mostFolded = 1 << 28
+    private static let leastFolded = 1 << 25
 
     private func place(_ index: Int, _ count: Int) -> Int { index < 0 ? index + count : index }
 

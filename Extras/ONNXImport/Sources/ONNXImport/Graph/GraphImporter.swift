@@ -16,6 +16,8 @@ final class GraphImporter {
     /// Layers that hold a tensor in another layout, by layer and layout.
     private var converted: [String: ImportedTensor] = [:]
 
+    /// Elements of the constants that the file stores.
+    var storedCount = 0
     /// Elements of the constants that nodes made.
     var foldedCount = 0
 
