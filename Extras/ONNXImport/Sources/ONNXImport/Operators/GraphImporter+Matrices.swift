@@ -97,7 +97,7 @@ extension GraphImporter {
         guard beta == 1, Self.broadcast(extents, addend.extents) == extents else {
             throw node.problem("adds \(beta) times \(addend.extents) to \(extents); that is not supported")
         }
-        let product = array(try tensor(values[name] ?? addend, name: name))
+        let product = array(tensor(values[name] ?? addend, name: name))
         let summand = array(tensor(addend, name: "\(name).addend"))
         let sum = builder.add(
             "\(name).sum", input: product.node, .combination(.init(.add, other: summand.node)))
