@@ -8,6 +8,7 @@ the catalog opens and is intact, has all that was there and all that was acknowl
 """
 
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -20,6 +21,8 @@ def main():
     parser = argument_parser(__doc__, needs_library=True)
     parser.add_argument("--sample", type=int, help="this many faults in all, spread over commands and calls")
     options = parser.parse_args()
+    # Jobs in the background ignore it otherwise.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     lookalike = options.program
     library = options.library.resolve()
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-faults-"))
