@@ -40,6 +40,17 @@ struct HostileInputTests {
         #expect(try ImageSource.items(at: behind).items.map(\.entity.id) == ["real"])
     }
 
+    /// One of the values was lost.
+    @Test func keysThatAreTheSame() throws {
+        let folder = try TemporaryFolder()
+        let keys = [("k", "k"), (Self.composed, Self.decomposed), ("a:b", "a{b")]
+        let lines = keys.map { "{\"id\": \"x\", \"image\": \"x.png\", \"\($0.0)\": {\"n\": 1}, \"\($0.1)\": 2}" }
+        let (items, problems) = try ImageSource.items(
+            at: folder.write(lines.joined(separator: "\n"), to: "m.jsonl"))
+        #expect(items.map(\.entity.attributes.count) == [2])
+        #expect(problems.map(\.reason) == ["names a key twice", "names a key twice"])
+    }
+
     @Test func labelsOfSeveralLines() throws {
         let folder = try TemporaryFolder()
         let table = "id,image,labels\na,a.png,\"rock;\nmodern; ;\n\"\n"

@@ -43,9 +43,10 @@ enum JSONValue: Decodable, Equatable {
     /// Deeper values are refused: decoding takes time that grows with the square of the depth.
     static let deepestNesting = 32
 
-    /// How deep arrays and objects are nested in a text of JSON, including the outermost. O(bytes).
-    static func nesting(of text: some Sequence<UInt8>) -> Int {
-        var (depth, deepest) = (0, 0)
+    /// How deep arrays and objects are nested in a text of JSON, including the outermost, and how many keys that has.
+    /// O(bytes).
+    static func shape(of text: some Sequence<UInt8>) -> (nesting: Int, keyCount: Int) {
+        var (depth, deepest, keyCount) = (0, 0, 0)
         var (isInString, isEscaped) = (false, false)
         for byte in text {
             if isEscaped {
@@ -60,10 +61,11 @@ enum JSONValue: Decodable, Equatable {
                     depth += 1
                     deepest = max(deepest, depth)
                 case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+                case UInt8(ascii: ":"): keyCount += depth == 1 ? 1 : 0
                 default: break
                 }
             }
         }
-        return deepest
+        return (deepest, keyCount)
     }
 }

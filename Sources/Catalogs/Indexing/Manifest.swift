@@ -45,13 +45,19 @@ enum Manifest {
         let lines = try text(of: url).utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() where !line.allSatisfy(Self.isWhitespace) {
             let origin = "\(url.path):\(index + 1)"
-            guard JSONValue.nesting(of: line) <= JSONValue.deepestNesting else {
+            let shape = JSONValue.shape(of: line)
+            guard shape.nesting <= JSONValue.deepestNesting else {
                 problems.append(
                     IndexProblem(origin: origin, reason: "is nested deeper than \(JSONValue.deepestNesting) levels"))
                 continue
             }
             guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: Data(line)) else {
                 problems.append(IndexProblem(origin: origin, reason: "is not a JSON object"))
+                continue
+            }
+            // A dictionary keeps one of two keys that are the same, or that Swift takes for the same.
+            guard object.count == shape.keyCount else {
+                problems.append(IndexProblem(origin: origin, reason: "names a key twice"))
                 continue
             }
             let labels =

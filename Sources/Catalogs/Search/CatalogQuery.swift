@@ -11,7 +11,7 @@ public struct CatalogQuery: Sendable {
     public let matchThreshold: Double?
     /// The entities whose local features were found in the query.
     package let verified: [VerifiedEntity]
-    /// Whether local features were compared: entities that are not among ``verified`` are less likely then.
+    /// Whether local features were compared: entities that were not found by them are less likely then.
     public let isVerified: Bool
     /// The candidates of the first stage, most likely first.
     package let candidates: [Int64]
