@@ -159,6 +159,7 @@ struct ICalendarFile {
         }
     }
 
+    /// All of them at once: a component has one place where its next property is, and the caller may ask for others.
     static func properties(_ kind: icalproperty_kind, of component: OpaquePointer) -> [OpaquePointer] {
         var properties: [OpaquePointer] = []
         var property = icalcomponent_get_first_property(component, kind)
@@ -499,14 +500,7 @@ struct ICalendarFile {
         _ kind: icalproperty_kind, _ rule: (OpaquePointer) -> icalrecurrencetype, of component: OpaquePointer,
         _ body: (OpaquePointer, icalrecurrencetype) -> Void
     ) {
-        // All of them first: a component has one place where its next property is, and the body may ask for others.
-        var properties: [OpaquePointer] = []
-        var property = icalcomponent_get_first_property(component, kind)
-        while let one = property {
-            properties.append(one)
-            property = icalcomponent_get_next_property(component, kind)
-        }
-        for property in properties { body(property, rule(property)) }
+        for property in properties(kind, of: component) { body(property, rule(property)) }
     }
 }
 
