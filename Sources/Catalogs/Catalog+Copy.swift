@@ -28,41 +28,11 @@ extension Catalog {
                 }
                 try copy.synchronize(copy.model.path)
             }
-            // Errors of cancellation pass as they are.
-            let outcome: Result<ModelIdentity?, any Error> = try copy.mappingErrors {
-                do {
-                    return .success(try database.reader.copyDatabase(to: url) { try cancellation.check() })
-                } catch let error as CancellationError {
-                    return .failure(error)
-                }
-            }
-            let identity = try outcome.get()
+            let identity = try store.copy(to: copy) { try cancellation.check() }
             guard identity == model.identity else {
                 throw folder.error(identity.map { .otherModel(catalog: $0, given: model.identity) } ?? .missing)
             }
             try copy.publishDatabase()
-        }
-    }
-}
-
-extension CatalogReader {
-    /// Writes one state of the database to the unfinished database of a folder.
-    ///
-    /// - Parameter progress: called after each step. What it throws ends the copy.
-    /// - Returns: the model of the prints in the copy.
-    @discardableResult
-    package func copyDatabase(
-        to url: URL, pagesPerStep: CInt = 1024, progress: @escaping () throws -> Void
-    ) throws -> ModelIdentity? {
-        let copy = CatalogFolder(url: url)
-        return try withConnection { connection in
-            // A second backup to the same file would go through a log.
-            copy.removeUnfinishedDatabase()
-            let queue = try DatabaseQueue(path: copy.unfinishedDatabase.path)
-            try connection.backup(to: queue, pagesPerStep: pagesPerStep) { _ in try progress() }
-            let identity = try queue.read(CatalogDatabase.model)
-            try queue.close()
-            return identity
         }
     }
 }

@@ -1,9 +1,9 @@
+import CMappedFiles
 import Compute
 import FeaturePrints
 import Foundation
 import Imaging
 import LocalFeatures
-import Synchronization
 
 /// A folder of entities with precomputed prints, open for searching.
 ///
@@ -19,13 +19,10 @@ public final class Catalog: Sendable {
     public let model: FeaturePrintModel
 
     let folder: CatalogFolder
-    let database: CatalogDatabase
-    let matrix: OpenDerivedFile<MappedPrintMatrix>
-    /// Nil in a catalog without local features.
-    let lists: OpenDerivedFile<MappedInvertedLists>?
+    let store: EntityStore
+    let files: LocalFiles
     /// Extracts the local features of queries; nil in a catalog without local features.
     let extractor: LocalFeatureExtractor?
-    let filtered = Mutex<FilteredRows?>(nil)
     /// Where the catalog computes and reads.
     let executor: any TaskExecutor
     let scans: JoinedScans
@@ -49,19 +46,16 @@ public final class Catalog: Sendable {
         executor: (any TaskExecutor)? = nil
     ) throws {
         folder = CatalogFolder(url: url)
-        database = try CatalogDatabase.reading(folder)
-        let (folder, database) = (folder, database)
-        guard let identity = try folder.mappingErrors({ try database.reader.read(CatalogDatabase.model) }) else {
-            throw folder.error(.missing)
-        }
+        store = try EntityStore.reading(folder)
+        guard let identity = try store.model() else { throw folder.error(.missing) }
         self.model = try Self.model(of: folder, identity: identity, given: model, precision: precision)
-        matrix = try OpenDerivedFile(DerivedFileStore(database: database, source: self.model))
-        let localFeatureModel = try Self.localFeatureModel(of: database)
+        let localFeatureModel = try Self.localFeatureModel(of: store)
         extractor = localFeatureModel.map { LocalFeatureExtractor($0) }
-        lists = try localFeatureModel.map { try OpenDerivedFile(DerivedFileStore(database: database, source: $0)) }
         let chosen = executor ?? ComputeExecutor.shared
         self.executor = chosen
         scans = JoinedScans(executor: chosen)
+        files = try LocalFiles(
+            store: store, model: self.model, localFeatureModel: localFeatureModel, scans: scans)
     }
 
     /// Opens the catalog in a folder without keeping the calling task's thread, which matters if a derived file has to
@@ -104,11 +98,27 @@ public final class Catalog: Sendable {
     }
 
     /// The number of entities.
-    public var count: Int { (try? matrix.current().rowCount) ?? matrix.header.shape.count }
+    public var count: Int { (try? files.matrix.current().rowCount) ?? files.matrix.header.shape.count }
 
-    /// The newest matrix.
-    func currentMatrix() throws(CatalogError) -> MappedPrintMatrix { try matrix.current() }
+    /// What searches read: the newest state that there are files of.
+    func state() throws -> any CatalogState { try files.state() }
 
-    /// The newest inverted lists; nil in a catalog without local features.
-    func currentLists() throws(CatalogError) -> MappedInvertedLists? { try lists?.current() }
+    /// Lets a search throw if another program truncates a derived file of the catalog meanwhile.
+    ///
+    /// Catalogs map their derived files into memory. The package replaces these by renaming; another program might
+    /// truncate one in place, as copying over it does. Reading what is missing raises SIGBUS, which ends the process.
+    /// After this call the search throws ``CatalogError`` instead, and the next one opens the file again, makes it
+    /// again, or makes its contents in memory. The same happens if the disk cannot read a page.
+    ///
+    /// ```swift
+    /// Catalog.handleTruncatedFiles()
+    /// ```
+    ///
+    /// Call it once, at the start of a program. It installs a signal handler for the whole process, so a library should
+    /// leave it to the program. Up to 4,096 open derived files are covered. Every other SIGBUS goes to the handler that
+    /// was installed before.
+    ///
+    /// - Returns: false if the system refuses the handler.
+    @discardableResult
+    public static func handleTruncatedFiles() -> Bool { lk_handle_missing_pages() }
 }

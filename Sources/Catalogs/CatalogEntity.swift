@@ -45,3 +45,20 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
             + attributes.sorted { $0.key < $1.key }.map { [ExactText($0.key), ExactText($0.value)] }
     }
 }
+
+/// Text that is the same only if its bytes are.
+///
+/// Swift's strings are equal if they are canonically equivalent, such as an “é” of one scalar and one of two. SQLite
+/// and file systems compare bytes, and so do the ids of entities.
+struct ExactText: Hashable, Sendable {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    static func == (a: ExactText, b: ExactText) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}

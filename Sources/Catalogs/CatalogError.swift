@@ -21,10 +21,8 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         /// A new catalog would use the default model, but its folder has a model file that another catalog left, whose
         /// database is gone.
         case strayModel
-        /// Written by a later version of the package.
-        case laterVersion
-        /// Written by an earlier version; indexing migrates it.
-        case earlierVersion
+        /// Made by another version of the package, or by another program.
+        case otherVersion
         /// The database is damaged; its message.
         case damaged(String)
         /// A read or write failed (on a full disk, for example); the database's message.
@@ -73,10 +71,9 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         case .noModel: "\(folder): a new catalog needs a model; none was given, and the default model is not linked"
         case .strayModel:
             "\(folder): holds model.safetensors, but no database; pass that file as the model, or remove it"
-        case .laterVersion: "\(folder): was written by a later version of Lookalike"
-        case .earlierVersion:
-            "\(folder): was written by an earlier version of Lookalike; "
-                + "“lookalike index INPUT --catalog \(folder)” migrates it"
+        case .otherVersion:
+            "\(folder): its database was made by another version of Lookalike or another program; "
+                + "index again, into another folder"
         case .damaged(let words): "\(folder): is damaged: \(words)"
         case .failed(let words): "\(folder): \(words)"
         case .unknownEntities(let ids):

@@ -1,5 +1,5 @@
 import FeaturePrints
-import GRDB
+import Foundation
 
 /// Size and provenance of a catalog.
 public struct CatalogInfo: Sendable {
@@ -34,24 +34,57 @@ extension Catalog {
     }
 
     private func currentInfo() throws -> CatalogInfo {
-        let dimension = try currentMatrix().dimension
-        return try folder.mappingErrors {
-            try database.reader.read { db in
-                CatalogInfo(
-                    entityCount: try EntityRecord.fetchCount(db), dimension: dimension,
-                    revision: try CatalogRevision.current(db)?.number ?? 0,
-                    metadataRevision: try CatalogDatabase.metadataRevision(db), model: model.identity,
-                    typeCounts: try Row.fetchAll(
-                        db,
-                        sql:
-                            "SELECT COALESCE(type, '') AS type, COUNT(*) AS count FROM entity GROUP BY 1 ORDER BY 1"
-                    ).map { try ($0.decode(atIndex: 0), $0.decode(atIndex: 1)) },
-                    entitiesWithLocalFeatures: try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM localFeatures") ?? 0,
-                    writtenBy: try Setting.writtenBy.read(db),
-                    databaseBytes: FileStamp(path: folder.database.path)?.size ?? 0,
-                    matrixBytes: FileStamp(path: folder.matrix.path)?.size ?? 0,
-                    invertedListBytes: FileStamp(path: folder.invertedLists.path)?.size ?? 0)
-            }
+        let dimension = try files.matrix.current().dimension
+        let info = try store.info()
+        func size(_ url: URL) -> Int64 { FileStamp(path: url.path)?.size ?? 0 }
+        return CatalogInfo(
+            entityCount: info.entityCount, dimension: dimension, revision: info.revision,
+            metadataRevision: info.metadataRevision, model: model.identity, typeCounts: info.typeCounts,
+            entitiesWithLocalFeatures: info.entitiesWithLocalFeatures, writtenBy: info.writtenBy,
+            databaseBytes: size(folder.database), matrixBytes: size(folder.matrix),
+            invertedListBytes: size(folder.invertedLists))
+    }
+
+    /// Reads everything that the catalog stores, and returns a description of each problem; an empty array for an
+    /// intact catalog. O(catalog).
+    ///
+    /// The database is checked against the digests that were stored with each image, and each derived file against its
+    /// own digest and, if the database has no problem, against the database. A damaged derived file is reported. It is
+    /// also rebuilt, unless another process is writing to the catalog or the folder cannot be written.
+    ///
+    /// - Throws: ``CatalogError`` if the catalog cannot be read or a file cannot be rebuilt, and `CancellationError`.
+    public func verify() async throws -> [String] { try await reading { try problems() } }
+
+    private func problems() throws -> [String] {
+        let problems = try store.problems(
+            dimension: model.dimension, wordCount: files.lists?.store.source.wordCount)
+        return try problems + files.matrix.store.problems(comparing: problems.isEmpty)
+            + (files.lists?.store.problems(comparing: problems.isEmpty) ?? [])
+    }
+}
+
+extension DerivedFileStore {
+    /// The problem of the file, which is made anew if that is possible; none for a file of an earlier state.
+    ///
+    /// - Parameter isComparing: whether to compare it with the database.
+    fileprivate func problems(comparing isComparing: Bool) throws -> [String] {
+        guard let problem = try problem(comparing: isComparing) else { return [] }
+        let name = File.format.name
+        guard folder.isWritable, let lock = DerivedFilesLock(ifFreeIn: folder) else {
+            return ["\(name): \(problem); the next index run rebuilds it"]
         }
+        defer { lock.release() }
+        try rebuild()
+        return ["\(name): \(problem); it was rebuilt"]
+    }
+
+    private func problem(comparing isComparing: Bool) throws -> String? {
+        guard let file = try mapped() else { return "is missing or damaged" }
+        guard file.contents.isIntact else { return "its contents do not match its digest" }
+        guard let usable = try usable() else { return "is not this catalog’s" }
+        // Another file may be there by now.
+        guard isComparing, usable.isCurrent, usable.file.header == file.header else { return nil }
+        guard let expected = try expectedDigest(at: file.header.revision) else { return nil }
+        return expected == file.header.contentDigest ? nil : "does not match the database"
     }
 }

@@ -1,5 +1,4 @@
 import Compute
-import GRDB
 
 extension CatalogIndexer {
     /// Indexes the items of a sequence as they come: new ones, those whose image or metadata changed, and those that
@@ -36,12 +35,12 @@ extension CatalogIndexer {
     /// - Complexity: O(entities), since the derived files are written again: 0.1 s for 100,000. For many entities use
     ///   ``index(_:jobs:)``.
     public func upsert(_ item: IndexItem) async throws {
-        try await executor.compute { cancellation in
-            let report = try index(
-                chunk: [item], jobs: threadCount(availableThreadCount), report: IndexReport(),
-                cancellation: cancellation)
-            if let problem = report.problems.first { throw problem }
-            try turn.withLock { _ in try refreshDerivedFiles() }
+        try await executor.compute { _ in
+            var pipeline = IndexPipeline(indexer: self, jobs: nil)
+            _ = try pipeline.add(item)
+            while try pipeline.flush() {}
+            if let problem = pipeline.report.problems.first { throw problem }
+            _ = try pipeline.end()
         }
     }
 
@@ -66,40 +65,7 @@ extension CatalogIndexer {
     ///   then.
     /// - Complexity: O(log entities).
     public func update(_ id: String, by change: @Sendable (inout CatalogEntity) throws -> Void) async throws {
-        try await executor.compute { _ in
-            try turn.withLock { _ in
-                // Errors of the change pass as they are; those of the database are mapped.
-                var failure: (any Error)?
-                do {
-                    try folder.mappingErrors {
-                        try writer.write { db in
-                            let request: SQLRequest<EntityRecord> = "SELECT * FROM entity WHERE id = \(id)"
-                            guard let known = try request.fetchOne(db) else {
-                                throw folder.error(.unknownEntities([id]))
-                            }
-                            var entity = known.entity
-                            do {
-                                try change(&entity)
-                                (entity.id, entity.image) = (known.id, known.image)
-                                guard !entity.hasNUL else {
-                                    throw IndexProblem(origin: "entity “\(id)”", reason: "contains a NUL character")
-                                }
-                            } catch {
-                                failure = error
-                                throw error
-                            }
-                            guard !known.entity.isStored(as: entity) else { return }
-                            var record = EntityRecord(entity, file: known.file, contentHash: known.contentHash)
-                            record.row = known.row
-                            try record.update(db)
-                            try CatalogDatabase.raiseMetadataRevision(db)
-                        }
-                    }
-                } catch {
-                    throw failure ?? error
-                }
-            }
-        }
+        try await executor.compute { _ in try turn.withLock { _ in try store.update(id, by: change) } }
     }
 
     /// Removes an entity. It is found no longer when this returns, in catalogs that are open too.
@@ -108,18 +74,4 @@ extension CatalogIndexer {
     ///   `CancellationError`.
     /// - Complexity: O(entities), as for ``upsert(_:)``.
     public func remove(_ id: String) async throws { try await executor.compute { _ in try remove([id]) } }
-
-    /// Indexes and commits a chunk.
-    func index(chunk: [IndexItem], jobs: Int?, after report: IndexReport) async throws -> IndexReport {
-        try await executor.compute { _ in
-            try index(chunk: chunk, jobs: threadCount(jobs ?? availableThreadCount), report: report)
-        }
-    }
-
-    /// Makes what was committed searchable.
-    func finish() async throws {
-        try await executor.compute { _ in try turn.withLock { _ in try refreshDerivedFiles() } }
-    }
-
-    func chunkSize(jobs: Int?) -> Int { threadCount(jobs ?? availableProcessorCount) * Self.streamedImagesPerJob }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 
 extension CatalogIndexer {
     /// Removes entities.
@@ -7,10 +6,10 @@ extension CatalogIndexer {
     /// - Throws: ``CatalogError``. If an id is unknown, nothing is removed.
     public func remove(_ ids: [String]) throws {
         try turn.withLock { _ in
-            let known = try records(of: ids)
-            let unknown = ids.filter { known[ExactText($0)] == nil }
+            let known = try Set(store.entities(forIDs: ids).map { ExactText($0.entity.id) })
+            let unknown = ids.filter { !known.contains(ExactText($0)) }
             guard unknown.isEmpty else { throw folder.error(.unknownEntities(unknown)) }
-            try drop(ids)
+            try store.remove(ids)
             try refreshDerivedFiles()
         }
     }
@@ -80,37 +79,21 @@ extension CatalogIndexer {
         evenIfAll: Bool, where isInScope: (_ image: String) -> Bool
     ) throws -> (removed: [String], keptCount: Int) {
         try turn.withLock { _ in
-            let (count, gone, keptCount) = try folder.mappingErrors {
-                try database.reader.read { db in
-                    var (count, gone, keptCount) = (0, [String](), 0)
-                    let rows = try Row.fetchCursor(db, sql: "SELECT id, image FROM entity WHERE size >= 0 ORDER BY row")
-                    while let row = try rows.next() {
-                        let image: String = try row.decode(atIndex: 1)
-                        let (isMissing, isInScope) = (FileStamp.isMissing(image), isInScope(image))
-                        if isInScope { count += 1 }
-                        guard isMissing else { continue }
-                        if isInScope { gone.append(try row.decode(atIndex: 0)) } else { keptCount += 1 }
-                    }
-                    return (count, gone, keptCount)
-                }
+            var (count, gone, keptCount) = (0, [String](), 0)
+            try store.forEachImageFile { id, image in
+                let (isMissing, isInScope) = (FileStamp.isMissing(image), isInScope(image))
+                if isInScope { count += 1 }
+                guard isMissing else { return }
+                if isInScope { gone.append(id) } else { keptCount += 1 }
             }
             guard evenIfAll || gone.isEmpty || gone.count < count else {
                 throw folder.error(.allImagesMissing(count: count))
             }
             if !gone.isEmpty {
-                try drop(gone)
+                try store.remove(gone)
                 try refreshDerivedFiles()
             }
             return (gone, keptCount)
-        }
-    }
-
-    private func drop(_ ids: [String]) throws(CatalogError) {
-        try folder.mappingErrors {
-            try writer.write { db in
-                for id in ids { try db.execute(sql: "DELETE FROM entity WHERE id = ?", arguments: [id]) }
-                try CatalogRevision.advance(db)
-            }
         }
     }
 }

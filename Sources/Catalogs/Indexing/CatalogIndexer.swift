@@ -1,7 +1,6 @@
 import Compute
 import FeaturePrints
 import Foundation
-import GRDB
 import Imaging
 import LocalFeatures
 import Synchronization
@@ -17,8 +16,7 @@ public final class CatalogIndexer: Sendable {
     public let extractsLocalFeatures: Bool
 
     let folder: CatalogFolder
-    let database: CatalogDatabase
-    let writer: DatabasePool
+    let store: EntityStore
     /// Where the indexer computes.
     let executor: any TaskExecutor
     /// One chunk at a time is compared with the database and committed.
@@ -28,10 +26,6 @@ public final class CatalogIndexer: Sendable {
 
     /// The default long side of thumbnails, in pixels.
     public static let defaultThumbnailSide = 256
-    /// Images per thread that are committed together.
-    static let imagesPerJob = 16
-    /// Of those that come one by one, which wait for each other.
-    static let streamedImagesPerJob = 8
 
     /// Opens a catalog for writing, or creates one.
     ///
@@ -62,39 +56,27 @@ public final class CatalogIndexer: Sendable {
         }
         lock = try WriterLock(folder)
         if try folder.lacksDatabase() {
-            try CatalogDatabase.create(folder, model: try Self.chosenModel(model, precision: precision, for: folder))
+            try EntityStore.create(folder, model: try Self.chosenModel(model, precision: precision, for: folder))
         }
-        let writer = try CatalogDatabase.makePool(folder)
-        let database = CatalogDatabase(folder: folder, reader: CatalogReader(writer: writer))
-        if let identity = try folder.mappingErrors({ try database.reader.read(CatalogDatabase.model) }) {
-            self.model = try Catalog.model(of: folder, identity: identity, given: model, precision: precision)
-        } else {
-            // An earlier version was killed while it made the catalog.
-            let chosen = try Self.chosenModel(model, precision: precision, for: folder)
-            try folder.mappingErrors { try writer.write { try CatalogDatabase.writeModel(chosen, $0) } }
-            self.model = chosen
+        store = try EntityStore.writing(folder)
+        guard let identity = try store.model() else {
+            throw folder.error(.damaged("its settings name no model"))
         }
+        self.model = try Catalog.model(of: folder, identity: identity, given: model, precision: precision)
         let wantsLocalFeatures =
-            try localFeatures ?? (self.model.usesLocalFeatures || Catalog.localFeatureModel(of: database) != nil)
+            try localFeatures ?? (self.model.usesLocalFeatures || Catalog.localFeatureModel(of: store) != nil)
         let extractor =
             try wantsLocalFeatures
-            ? (Catalog.localFeatureModel(of: database) ?? Catalog.defaultLocalFeatureModel())
+            ? (Catalog.localFeatureModel(of: store) ?? Catalog.defaultLocalFeatureModel())
                 .map { LocalFeatureExtractor($0) } : nil
         if let extractor {
             // A catalog with entities gets it with its first features: until then its matches are by prints alone.
-            try folder.mappingErrors {
-                try writer.write { db in
-                    guard try Int.fetchOne(db, sql: "SELECT 1 FROM entity LIMIT 1") == nil else { return }
-                    try Self.noteLocalFeatures(of: extractor.model, db)
-                }
-            }
+            try store.noteLocalFeaturesIfEmpty(model: extractor.model.digest)
         }
         extractsLocalFeatures = extractor != nil
         reader = ItemReader(
             model: self.model, thumbnailSide: thumbnailSide.map { max(1, $0) }, limits: limits, extractor: extractor)
         self.folder = folder
-        self.database = database
-        self.writer = writer
     }
 
     /// The model of a new catalog. One that is not the default model is kept in the catalog's folder.
@@ -107,19 +89,13 @@ public final class CatalogIndexer: Sendable {
             throw folder.error(.strayModel)
         }
         if given != nil, !Catalog.isDefault(chosen) {
-            try folder.mappingErrors { try chosen.fileData.write(to: folder.model, options: .atomic) }
+            do {
+                try chosen.fileData.write(to: folder.model, options: .atomic)
+            } catch {
+                throw folder.error(.failed("\(error)"))
+            }
         }
         return chosen
-    }
-
-    /// Makes a catalog one with local features.
-    ///
-    /// - Returns: whether it was one without before.
-    @discardableResult
-    static func noteLocalFeatures(of model: LocalFeatureModel, _ db: Database) throws -> Bool {
-        guard try Setting.localFeatureModel.read(db) == nil else { return false }
-        try Setting.localFeatureModel.write(model.digest, db)
-        return true
     }
 
     /// Indexes items in memory, as the method that takes the entries of a source does.
@@ -147,44 +123,15 @@ public final class CatalogIndexer: Sendable {
         _ entries: IndexEntries, jobs: Int? = nil, timings: StageTimings? = nil,
         progress: (IndexReport) -> Void = { _ in }
     ) throws -> IndexReport {
-        let jobs = threadCount(jobs ?? availableProcessorCount)
-        // Readers need them while this runs, even of an empty catalog.
-        try turn.withLock { _ in try refreshDerivedFiles() }
-        var report = IndexReport()
-        var changes = ChangesSinceRefresh()
-        var prepared = PreparedChunk()
-        func advance(to items: [IndexItem]) throws {
-            try Task.checkCancellation()
-            let (stored, next) = try turn.withLock { [prepared] _ in
-                try store(prepared, whilePreparing: items, jobs: jobs, timings: timings)
-            }
-            if !prepared.isEmpty {
-                report.add(stored)
-                progress(report)
-                if try changes.areMany(report, in: self) { try turn.withLock { _ in try refreshDerivedFiles() } }
-            }
-            prepared = next
-        }
-        func index(_ items: [IndexItem]) throws {
-            // An entity that comes again is compared with what is stored, so that has to be stored.
-            let ids = prepared.ids
-            if items.contains(where: { ids.contains(ExactText($0.entity.id)) }) { try advance(to: []) }
-            try advance(to: items)
-        }
-        var chunk = IndexChunk(limit: jobs * Self.imagesPerJob)
+        var pipeline = IndexPipeline(indexer: self, jobs: jobs ?? availableProcessorCount, timings: timings)
+        try pipeline.begin()
         for entry in entries {
             switch entry {
-            case .failure(let problem): report.problems.append(problem)
-            case .success(let item):
-                guard !chunk.add(item) else { continue }
-                try index(chunk.items)
-                chunk = IndexChunk(limit: chunk.limit)
-                _ = chunk.add(item)
+            case .failure(let problem): pipeline.add(problem)
+            case .success(let item): if try pipeline.add(item) { progress(pipeline.report) }
             }
         }
-        if !chunk.items.isEmpty { try index(chunk.items) }
-        if !prepared.isEmpty { try advance(to: []) }
-        try turn.withLock { _ in try refreshDerivedFiles() }
-        return report
+        while try pipeline.flush() { progress(pipeline.report) }
+        return try pipeline.end()
     }
 }

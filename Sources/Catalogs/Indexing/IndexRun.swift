@@ -1,3 +1,5 @@
+import Compute
+
 /// An index run that is under way: the reports after each commit.
 ///
 /// Iterating does the work. It ends when everything is searchable. A run that is no longer iterated, or whose task is
@@ -26,51 +28,66 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element 
 
     /// Does the work of the run, a commit per element.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private let indexer: CatalogIndexer
-        private let jobs: Int?
         private var items: Items.AsyncIterator
-        /// Read, and left for the next commit.
-        private var next: IndexItem?
-        private var report = IndexReport()
+        private var pipeline: IndexPipeline
+        private let executor: any TaskExecutor
         /// What ended the sequence, after the items that are committed next.
         private var failure: (any Error)?
-        private var isAtEnd = false
+        private var state = State.new
+
+        private enum State { case new, reading, flushing, ended }
 
         init(_ run: IndexRun) {
-            indexer = run.indexer
-            jobs = run.jobs
             items = run.items.makeAsyncIterator()
+            pipeline = IndexPipeline(indexer: run.indexer, jobs: run.jobs)
+            executor = run.indexer.executor
         }
 
         /// Commits the next items and returns the report so far; nil when everything is searchable.
         public mutating func next() async throws -> IndexReport? {
-            guard !isAtEnd else { return nil }
-            let chunk = failure == nil ? await nextChunk() : []
-            guard !chunk.isEmpty else {
-                isAtEnd = true
-                try await indexer.finish()
-                if let failure { throw failure }
-                return nil
+            if state == .new {
+                try await compute { pipeline in try pipeline.begin() }
+                state = .reading
             }
-            report = try await indexer.index(chunk: chunk, jobs: jobs, after: report)
-            return report
+            while state == .reading {
+                guard let item = await nextItem() else {
+                    state = .flushing
+                    break
+                }
+                if pipeline.hasRoom(for: item) {
+                    _ = try pipeline.add(item)
+                } else if try await compute({ pipeline in try pipeline.add(item) }) {
+                    return pipeline.report
+                }
+            }
+            if state == .flushing {
+                if try await compute({ pipeline in try pipeline.flush() }) { return pipeline.report }
+                state = .ended
+                try await compute { pipeline in _ = try pipeline.end() }
+                if let failure { throw failure }
+            }
+            return nil
         }
 
-        private mutating func nextChunk() async -> [IndexItem] {
-            var chunk = IndexChunk(limit: indexer.chunkSize(jobs: jobs))
-            if let item = next { _ = chunk.add(item) }
-            next = nil
+        private mutating func nextItem() async -> IndexItem? {
             do {
-                while !chunk.isFull, let item = try await items.next() {
-                    guard chunk.add(item) else {
-                        next = item
-                        break
-                    }
-                }
+                return try await items.next()
             } catch {
                 failure = error
+                return nil
             }
-            return chunk.items
+        }
+
+        /// Works on the indexer's executor.
+        private mutating func compute<Result: Sendable>(
+            _ body: @Sendable (inout IndexPipeline) throws -> Result
+        ) async throws -> Result {
+            let (result, changed) = try await executor.compute { [pipeline] _ in
+                var pipeline = pipeline
+                return (try body(&pipeline), pipeline)
+            }
+            pipeline = changed
+            return result
         }
     }
 
@@ -97,28 +114,4 @@ public struct IndexItemList: AsyncSequence, Sendable {
 
     /// From the first item on.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(items: items.makeIterator()) }
-}
-
-/// Items that are decoded, embedded and committed together; each id comes once.
-struct IndexChunk {
-    /// The number of images, or of times as many prints: these take little memory and time, and a commit costs both.
-    let limit: Int
-    private(set) var items: [IndexItem] = []
-    private var ids: Set<ExactText> = []
-    private var cost = 0
-
-    private static let printsPerImage = 64
-
-    init(limit: Int) { self.limit = limit }
-
-    var isFull: Bool { cost >= limit * Self.printsPerImage }
-
-    /// False for an item that has to wait for the next chunk: this one is full, or has an item of the same id, which
-    /// the later one replaces.
-    mutating func add(_ item: IndexItem) -> Bool {
-        guard !isFull, ids.insert(ExactText(item.entity.id)).inserted else { return false }
-        items.append(item)
-        if case .print = item.image { cost += 1 } else { cost += Self.printsPerImage }
-        return true
-    }
 }

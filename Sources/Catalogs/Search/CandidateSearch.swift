@@ -1,19 +1,15 @@
 import Compute
 import FeaturePrints
-import Foundation
-import GRDB
 import Imaging
 import LocalFeatures
-import VectorSearch
 
 /// The two stages of a search by local features: candidates by prints and by visual words, then their verification.
 struct CandidateSearch {
-    let catalog: Catalog
-    let lists: MappedInvertedLists
-    let matrix: MappedPrintMatrix
+    let state: any CatalogState
+    let model: FeaturePrintModel
     let prints: [FeaturePrint]
-    /// The rows of the matrix that are searched; nil for all.
-    let allowed: [Range<Int>]?
+    /// The entities that are searched; nil for all.
+    let selection: EntitySelection?
     let excluded: Set<Int64>
     let effort: SearchEffort
     let cancellation: Cancellation
@@ -31,17 +27,17 @@ struct CandidateSearch {
     /// Entities of the first candidates that cover this share of the query leave little room for others.
     private static let filled = 0.3
 
-    /// The rows with the nearest prints.
+    /// The entities with the nearest prints.
     func scanPrints() async throws -> PrintScan {
-        let k = max(effort.printCandidates + excluded.count, PrintScan.leastRows)
-        let nearest = try await catalog.nearest(
-            toAnyOf: prints, k: k, in: matrix, among: allowed, cancellation: cancellation)
-        return PrintScan(matrix: matrix, allowed: allowed, nearest: nearest, k: k)
+        let count = max(effort.printCandidates + excluded.count, PrintScan.leastCount)
+        let nearest = try await state.nearest(
+            count, to: prints, in: selection, after: nil, cancellation: cancellation)
+        return PrintScan(revision: state.revision, selection: selection, nearest: nearest, count: count)
     }
 
     /// The entities with the nearest prints, nearest first.
     func candidates(of scan: PrintScan) -> [Int64] {
-        let keys = scan.nearest.lazy.map { matrix.key($0.row) }.filter { !excluded.contains($0) }
+        let keys = scan.nearest.lazy.map(\.key).filter { !excluded.contains($0) }
         return Array(keys.prefix(effort.printCandidates))
     }
 
@@ -55,8 +51,11 @@ struct CandidateSearch {
     /// Votes, joins both kinds of candidates in turn, and verifies them.
     func verify(
         _ query: LocalFeatureQuery, with printCandidates: [Int64], timings: StageTimings?
-    ) throws -> (verified: [Int64: VerifiedEntity], candidates: [Int64]) {
-        let voted = measured(timings, .search) { byVotes(query) }
+    ) async throws -> (verified: [Int64: VerifiedEntity], candidates: [Int64]) {
+        let start = ContinuousClock.now
+        let voted = try await state.mostVoted(
+            effort.featureCandidates, by: query, in: selection, without: excluded)
+        timings?.add(ContinuousClock.now - start, to: .search)
         try cancellation.check()
         var candidates: [Int64] = []
         var known: Set<Int64> = []
@@ -65,17 +64,17 @@ struct CandidateSearch {
                 candidates.append(list[rank])
             }
         }
-        var found = try outlines(of: candidates.prefix(Self.firstCandidates), in: query, timings: timings)
+        var found = try await outlines(of: candidates.prefix(Self.firstCandidates), in: query, timings: timings)
         if effort == .thorough || !Self.isFilled(found.map(\.1)) {
-            found += try outlines(of: candidates.dropFirst(Self.firstCandidates), in: query, timings: timings)
+            found += try await outlines(of: candidates.dropFirst(Self.firstCandidates), in: query, timings: timings)
         }
-        let distances = squaredDistances(of: found.map(\.0))
+        let distances = try await state.squaredDistances(of: found.map(\.0), to: prints)
         var verified: [Int64: VerifiedEntity] = [:]
         let claims = Self.claims(found.map(\.1))
         for (key, outline) in found {
             guard let distance = distances[key] else { continue }
             verified[key] = VerifiedEntity(
-                key: key, revision: matrix.header.revision.number, inlierCount: outline.inlierCount,
+                key: key, revision: state.revision.number, inlierCount: outline.inlierCount,
                 evidence: outline.inliers.reduce(0) { $0 + 1 / Double(claims[$1, default: 1]) },
                 outline: outline.outline, squaredDistance: distance,
                 rectifiedDistance: nil)
@@ -94,9 +93,8 @@ struct CandidateSearch {
     /// logo or a frame that many images share has inliers, but the print of the rectified crop tells the images apart.
     func compareRectified(
         _ verified: [VerifiedEntity], in image: PixelBuffer, timings: StageTimings?
-    ) throws -> [VerifiedEntity] {
+    ) async throws -> [VerifiedEntity] {
         var verified = verified
-        let model = catalog.model
         let chosen = verified.indices
             .filter { verified[$0].evidence >= Self.leastEvidence && model.canEmbed(verified[$0].outline) }
             .sorted { (verified[$1].evidence, $0) < (verified[$0].evidence, $1) }
@@ -109,13 +107,10 @@ struct CandidateSearch {
         let crops = chosen.map { ImageCrop(image, quadrilateral: verified[$0].outline) }
         let prints = try model.embed(crops, timings: timings, cancellation: cancellation).map(\.print)
         for (index, print) in zip(chosen, prints) {
-            guard let row = matrix.row(withKey: verified[index].key),
-                let found = ExactSearch(matrix.matrix).nearest(
-                    toAnyOf: [print.vector], k: 1, among: [row..<(row + 1)]
-                ).first
-            else { continue }
-            verified[index].rectifiedDistance = Double(found.squaredDistance.squareRoot())
-            verified[index].squaredDistance = min(verified[index].squaredDistance, found.squaredDistance)
+            let key = verified[index].key
+            guard let distance = try await state.squaredDistances(of: [key], to: [print])[key] else { continue }
+            verified[index].rectifiedDistance = Double(distance.squareRoot())
+            verified[index].squaredDistance = min(verified[index].squaredDistance, distance)
         }
         return verified
     }
@@ -132,22 +127,10 @@ struct CandidateSearch {
         return claims
     }
 
-    private func byVotes(_ query: LocalFeatureQuery) -> [Int64] {
-        func isIncluded(_ position: Int) -> Bool {
-            let key = lists.key(position)
-            guard !excluded.contains(key) else { return false }
-            guard let allowed else { return true }
-            guard let row = matrix.row(withKey: key) else { return false }
-            return allowed.contains { $0.contains(row) }
-        }
-        return lists.lists.candidates(for: query.words, limit: effort.featureCandidates, where: isIncluded)
-            .map { lists.key($0.image) }
-    }
-
     private func outlines(
         of candidates: ArraySlice<Int64>, in query: LocalFeatureQuery, timings: StageTimings?
-    ) throws -> [(Int64, VerifiedOutline)] {
-        let images = try features(of: Array(candidates))
+    ) async throws -> [(Int64, VerifiedOutline)] {
+        let images = try await state.localFeatures(of: Array(candidates))
         let outlines = measured(timings, .verify, count: images.count) {
             concurrentMap(images.count, threads: availableThreadCount) {
                 cancellation.isCancelled ? nil : query.verify(images[$0].features)
@@ -155,26 +138,5 @@ struct CandidateSearch {
         }
         try cancellation.check()
         return zip(images, outlines).compactMap { image, outline in outline.map { (image.key, $0) } }
-    }
-
-    private func features(of keys: [Int64]) throws -> [(key: Int64, features: LocalFeatures)] {
-        try catalog.folder.mappingErrors {
-            try catalog.database.reader.read { db in
-                let request: SQLRequest<Row> = "SELECT row, data FROM localFeatures WHERE row IN \(keys)"
-                return try request.fetchAll(db).compactMap { row in
-                    let key: Int64 = try row.decode(forColumn: "row")
-                    return Data.fromDatabaseValue(row["data"]).flatMap(LocalFeatures.init(encoded:)).map { (key, $0) }
-                }
-            }
-        }
-    }
-
-    /// Of the prints of entities to the query's; without those that the matrix does not have.
-    private func squaredDistances(of keys: [Int64]) -> [Int64: Float] {
-        let rows = keys.sorted().compactMap { matrix.row(withKey: $0) }.map { $0..<($0 + 1) }
-        guard !rows.isEmpty else { return [:] }
-        return ExactSearch(matrix.matrix)
-            .nearest(toAnyOf: prints.map(\.vector), k: keys.count, among: rows, after: nil)
-            .reduce(into: [:]) { $0[matrix.key($1.row)] = $1.squaredDistance }
     }
 }

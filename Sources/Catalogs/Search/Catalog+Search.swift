@@ -1,28 +1,19 @@
 import Compute
 import FeaturePrints
 import Foundation
-import GRDB
 import Imaging
-import VectorSearch
+import LocalFeatures
 
 extension Catalog {
     /// The entities that an image shows, surest first. An image may show several.
     ///
-    /// - Parameters:
-    ///   - limit: the maximum number of matches.
-    ///   - bounds: which entities count as matches; by default those with a confidence of ½ and more.
-    ///   - effort: quality for time.
-    ///   - crops: the crops of the image to embed, one forward pass per crop; those of the effort by default.
-    ///   - filter: the entities to search.
     /// - Returns: an empty array if no entity is within the bounds.
     /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, and `CancellationError`.
-    /// - Complexity: see ``query(for:effort:crops:filter:timings:)``.
+    /// - Complexity: see ``query(for:options:)``.
     public func search(
-        matching image: PixelBuffer, limit: Int = 10, bounds: MatchBounds = .accepted, effort: SearchEffort = .standard,
-        crops: QueryCrops? = nil, filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
+        matching image: PixelBuffer, options: SearchOptions = SearchOptions()
     ) async throws -> [CatalogMatch] {
-        let query = try await query(for: image, effort: effort, crops: crops, filter: filter, timings: timings)
-        return try await search(query, limit: limit, bounds: bounds, filter: filter, timings: timings)
+        try await search(try await query(for: image, options: options), options: options)
     }
 
     /// The entities that each of many images shows, in the order of the images.
@@ -31,9 +22,7 @@ extension Catalog {
     ///
     /// - Throws: the first error of any of the searches; the others are cancelled.
     public func search(
-        matching images: [PixelBuffer], limit: Int = 10, bounds: MatchBounds = .accepted,
-        effort: SearchEffort = .standard, crops: QueryCrops? = nil, filter: CatalogFilter = CatalogFilter(),
-        timings: StageTimings? = nil
+        matching images: [PixelBuffer], options: SearchOptions = SearchOptions()
     ) async throws -> [[CatalogMatch]] {
         try await withThrowingTaskGroup(of: (Int, [CatalogMatch]).self) { group in
             var results = [[CatalogMatch]](repeating: [], count: images.count)
@@ -42,12 +31,7 @@ extension Catalog {
                 if index >= Self.searchesSideBySide, let (done, matches) = try await group.next() {
                     results[done] = matches
                 }
-                group.addTask {
-                    let matches = try await self.search(
-                        matching: images[index], limit: limit, bounds: bounds, effort: effort, crops: crops,
-                        filter: filter, timings: timings)
-                    return (index, matches)
-                }
+                group.addTask { (index, try await self.search(matching: images[index], options: options)) }
             }
             for try await (done, matches) in group { results[done] = matches }
             return results
@@ -56,54 +40,74 @@ extension Catalog {
 
     private static let searchesSideBySide = 64
 
-    /// The print of an entity, as it was indexed: to compare it, or to search with it.
+    /// The entities that a query shows, surest first, or a page of them.
     ///
-    /// - Throws: ``CatalogError``, with the reason `unknownEntities` for an unknown id; and `CancellationError`.
-    public func print(for id: String) async throws -> FeaturePrint { try await storedPrint(of: id).print }
-
-    private func storedPrint(of id: String) async throws -> (key: Int64, print: FeaturePrint) {
-        try await reading {
-            let found = try folder.mappingErrors {
-                try database.reader.read { db -> (key: Int64, print: Data)? in
-                    let request: SQLRequest<Row> =
-                        "SELECT print.row, print.vector FROM print JOIN entity USING (row) WHERE entity.id = \(id)"
-                    return try request.fetchOne(db).map { try ($0.decode(atIndex: 0), $0.decode(atIndex: 1)) }
-                }
-            }
-            guard let found else { throw folder.error(.unknownEntities([id])) }
-            guard let vector = PrintBlob.vector(found.print, dimension: model.dimension) else {
-                throw folder.error(.damaged("the print of “\(id)” is not \(model.dimension) finite floats"))
-            }
-            return (found.key, FeaturePrint(vector: vector, model: model.identity))
+    /// - Parameter options: effort and crops were those of the query.
+    /// - Throws: `FeaturePrintError` if the query was embedded with another model; ``CatalogError``; and
+    ///   `CancellationError`.
+    /// - Complexity: O(entities · dimension).
+    public func search(
+        _ query: CatalogQuery, options: SearchOptions = SearchOptions()
+    ) async throws -> [CatalogMatch] {
+        let start = ContinuousClock.now
+        defer { options.timings?.add(ContinuousClock.now - start, to: .search) }
+        var (found, cursor) = ([CatalogMatch](), options.cursor)
+        while true {
+            let count = options.limit - found.count
+            let ranked = try await ranking(
+                of: query, limit: count, bounds: options.bounds, condition: options.condition, after: cursor)
+            found += try await matches(ranked)
+            // Fewer than the ranking has, if some were removed since the matrix was made.
+            guard found.count < options.limit, ranked.count == count, let last = ranked.last else { return found }
+            cursor = SearchCursor(sortKey: last.sortKey, key: last.key)
         }
     }
 
-    /// More like this: the entities whose prints are nearest to that of an entity, nearest first, without the entity
-    /// itself.
-    ///
-    /// ```swift
-    /// let similar = try await catalog.search(similarTo: "slow-meridian", limit: 5)
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - limit: the maximum number of matches.
-    ///   - bounds: which entities count as matches; all by default, since what resembles an entity is not that entity.
-    ///   - filter: the entities to search.
-    /// - Throws: ``CatalogError``, with the reason `unknownEntities` for an unknown id; and `CancellationError`.
-    /// - Complexity: O(entities · dimension).
-    public func search(
-        similarTo id: String, limit: Int = 10, bounds: MatchBounds = .none, filter: CatalogFilter = CatalogFilter(),
-        timings: StageTimings? = nil
-    ) async throws -> [CatalogMatch] {
-        let (key, print) = try await storedPrint(of: id)
-        let query = try query(for: [print])
-        let start = ContinuousClock.now
-        defer { timings?.add(ContinuousClock.now - start, to: .search) }
-        return try await matches(
-            of: query, limit: limit, bounds: bounds, filter: filter, after: nil, excluding: [key])
+    private func matches(_ ranked: [RankedEntity]) async throws -> [CatalogMatch] {
+        guard !ranked.isEmpty else { return [] }
+        let entities = try await reading { try store.entities(forKeys: ranked.map(\.key)) }
+        // An entity that was removed since the matrix was made is left out.
+        return ranked.compactMap { place in
+            entities[place.key].map { CatalogMatch(entity: $0.entity, place: place) }
+        }
     }
 
-    /// A query of prints that were made before, for pages and facets.
+    /// The pages of a query's ranking, read as they are asked for.
+    ///
+    /// ```swift
+    /// let query = try await catalog.query(for: photo)
+    /// for try await page in catalog.pages(of: query, options: SearchOptions(limit: 20)) { show(page) }
+    /// ```
+    ///
+    /// Pages neither repeat nor skip entities while the catalog changes; see ``SearchCursor``.
+    /// - Parameter options: the limit is that of a page; the first page follows the cursor.
+    /// - Precondition: the limit is positive.
+    public func pages(of query: CatalogQuery, options: SearchOptions = SearchOptions()) -> MatchPages {
+        precondition(options.limit > 0, "a page of \(options.limit) matches")
+        return MatchPages(catalog: self, query: query, options: options)
+    }
+
+    // MARK: Queries
+
+    /// Embeds an image, finds candidates by prints and local features, and verifies them: all of a search that reads
+    /// the pixels. Pages of the ranking follow from the result.
+    ///
+    /// - Parameter options: the effort, the crops, the condition and the timings count here.
+    /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, and `CancellationError`.
+    /// - Complexity: O(crops · entities · dimension + entities with common visual words), besides forward passes and
+    ///   the extraction of features.
+    public func query(
+        for image: PixelBuffer, options: SearchOptions = SearchOptions()
+    ) async throws -> CatalogQuery {
+        try await scans.countingSearch {
+            try await executor.compute { cancellation in
+                let analyzed = try analyze(image, options: options, cancellation: cancellation)
+                return try await query(for: analyzed, options: options, cancellation: cancellation)
+            }
+        }
+    }
+
+    /// A query of prints that were made before. An entity's distance is its minimum distance over them.
     ///
     /// - Throws: `FeaturePrintError` if a print cannot be the catalog's model's: see `FeaturePrintModel.check(_:)`.
     public func query(for prints: [FeaturePrint]) throws(FeaturePrintError) -> CatalogQuery {
@@ -111,65 +115,157 @@ extension Catalog {
         return CatalogQuery(prints: prints, matchThreshold: model.matchThreshold(for: prints))
     }
 
-    /// The entities nearest to a print, nearest first.
+    /// A query for more like this: the entities whose prints are nearest to that of an entity, without itself.
     ///
-    /// - Throws: `FeaturePrintError` if the print was made with another model, and ``CatalogError``.
-    public func search(
-        matching print: FeaturePrint, limit: Int = 10, bounds: MatchBounds = .accepted,
-        filter: CatalogFilter = CatalogFilter(), timings: StageTimings? = nil
-    ) async throws -> [CatalogMatch] {
-        try await search(matchingAnyOf: [print], limit: limit, bounds: bounds, filter: filter, timings: timings)
+    /// ```swift
+    /// let query = try await catalog.query(similarTo: "slow-meridian")
+    /// let similar = try await catalog.search(query, options: SearchOptions(limit: 5, bounds: .none))
+    /// ```
+    ///
+    /// What resembles an entity is not that entity, so search it without bounds.
+    /// - Throws: ``CatalogError``, with the reason `unknownEntities` for an unknown id; and `CancellationError`.
+    public func query(similarTo id: String) async throws -> CatalogQuery {
+        let (key, print) = try await storedPrint(of: id)
+        try model.check(print)
+        return CatalogQuery(
+            prints: [print], matchThreshold: model.matchThreshold(for: [print]), excluded: [key])
     }
 
-    /// The entities nearest to any of the prints of a query, nearest first. An entity's distance is its minimum
-    /// distance over them.
+    /// The print of an entity, as it was indexed: to compare it, or to search with it.
     ///
-    /// - Parameter cursor: returns only what follows it in the ranking: the next page.
-    /// - Throws: `FeaturePrintError` if a print was made with another model, and ``CatalogError``.
-    public func search(
-        matchingAnyOf prints: [FeaturePrint], limit: Int = 10, bounds: MatchBounds = .accepted,
-        filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor? = nil, timings: StageTimings? = nil
-    ) async throws -> [CatalogMatch] {
-        let query = try query(for: prints)
-        return try await search(query, limit: limit, bounds: bounds, filter: filter, after: cursor, timings: timings)
+    /// - Throws: ``CatalogError``, with the reason `unknownEntities` for an unknown id; and `CancellationError`.
+    public func featurePrint(for id: String) async throws -> FeaturePrint { try await storedPrint(of: id).print }
+
+    private func storedPrint(of id: String) async throws -> (key: Int64, print: FeaturePrint) {
+        try await reading {
+            guard let found = try store.print(forID: id) else { throw folder.error(.unknownEntities([id])) }
+            guard let vector = PrintBlob.vector(found.blob, dimension: model.dimension) else {
+                throw folder.error(.damaged("the print of “\(id)” is not \(model.dimension) finite floats"))
+            }
+            return (found.key, FeaturePrint(vector: vector, model: model.identity))
+        }
     }
 
-    /// The entities that a query shows, surest first, or a page of them.
+    /// Computes all of an image that no catalog is needed for.
+    func analyze(
+        _ image: PixelBuffer, options: SearchOptions, cancellation: Cancellation
+    ) throws -> AnalyzedImage {
+        let effort = options.effort
+        let image = hasLocalFeatures && effort != .prints ? reduced(image) : image
+        let crops = options.crops ?? (hasLocalFeatures ? effort : .prints).crops
+        let embedded = try QueryEmbedder(model, crops: crops).embed(
+            image, timings: options.timings, cancellation: cancellation)
+        try cancellation.check()
+        let features =
+            effort == .prints
+            ? nil
+            : extractor.map { extractor in
+                measured(options.timings, .features) {
+                    LocalFeatureQuery(
+                        extractor.queryFeatures(of: image, detail: .query, cancellation: cancellation),
+                        model: extractor.model)
+                }
+            }
+        try cancellation.check()
+        return AnalyzedImage(image: image, effort: effort, embedded: embedded, features: features)
+    }
+
+    /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane, and two
+    /// for each of the network's input, however narrow it is.
+    private func reduced(_ image: PixelBuffer) -> PixelBuffer {
+        let inputSide = max(model.inputSize.width, model.inputSize.height)
+        let largest = min(
+            max(image.width, image.height) / LocalFeatureExtractor.Detail.fineQuery.longSide,
+            min(image.width, image.height) / (2 * inputSide), 16)
+        // Squares of 2 pixels, and of multiples of 4, are summed by whole vectors.
+        let factor = largest < 4 ? min(largest, 2) : largest / 4 * 4
+        return factor > 1 ? BoxReducer(factor: factor).reduce(image) : image
+    }
+
+    /// Finds and verifies candidates.
     ///
-    /// - Parameter cursor: returns only what follows it in the ranking: the next page.
-    /// - Throws: `FeaturePrintError` if the query was embedded with another model, and ``CatalogError``.
-    public func search(
-        _ query: CatalogQuery, limit: Int = 10, bounds: MatchBounds = .accepted,
-        filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor? = nil, timings: StageTimings? = nil
-    ) async throws -> [CatalogMatch] {
+    /// - Parameter excluded: entities that are treated as if the catalog did not have them.
+    func query(
+        for analyzed: AnalyzedImage, options: SearchOptions, excluding excluded: Set<Int64> = [],
+        cancellation: Cancellation
+    ) async throws -> CatalogQuery {
+        let (embedded, timings) = (analyzed.embedded, options.timings)
+        guard let features = analyzed.features, let extractor else {
+            return CatalogQuery(
+                prints: embedded.prints, matchThreshold: embedded.matchThreshold, excluded: excluded)
+        }
+        let state = try state()
+        let search = CandidateSearch(
+            state: state, model: model, prints: embedded.prints,
+            selection: try await state.selection(where: options.condition, among: nil), excluded: excluded,
+            effort: analyzed.effort, cancellation: cancellation)
         let start = ContinuousClock.now
-        defer { timings?.add(ContinuousClock.now - start, to: .search) }
-        return try await matches(of: query, limit: limit, bounds: bounds, filter: filter, after: cursor)
+        let scan = try await search.scanPrints()
+        let printCandidates = search.candidates(of: scan)
+        timings?.add(ContinuousClock.now - start, to: .search)
+        let first = try await search.verify(features, with: printCandidates, timings: timings)
+        var verified = first.verified
+        var candidates = first.candidates
+        if analyzed.effort == .thorough || search.needsFinerKeypoints(verified) {
+            try cancellation.check()
+            let fine = measured(timings, .features) {
+                LocalFeatureQuery(
+                    extractor.queryFeatures(
+                        of: analyzed.image, detail: .fineQuery, cancellation: cancellation), model: extractor.model)
+            }
+            try cancellation.check()
+            let second = try await search.verify(fine, with: printCandidates, timings: timings)
+            verified.merge(second.verified) { $0.evidence >= $1.evidence ? $0 : $1 }
+            candidates = second.candidates
+        }
+        try cancellation.check()
+        let compared = try await search.compareRectified(
+            verified.values.sorted { $0.key < $1.key }, in: analyzed.image, timings: timings)
+        try state.check()
+        return CatalogQuery(
+            prints: embedded.prints, matchThreshold: embedded.matchThreshold, verified: compared, isVerified: true,
+            candidates: candidates, excluded: excluded, scan: scan)
     }
+}
 
-    /// The first matches of a ranking, or of what follows a cursor in it: fewer than the limit only at its end.
-    func matches(
-        of query: CatalogQuery, limit: Int, bounds: MatchBounds, filter: CatalogFilter, after cursor: SearchCursor?,
-        excluding excluded: Set<Int64> = []
-    ) async throws -> [CatalogMatch] {
-        var (found, cursor) = ([CatalogMatch](), cursor)
-        while true {
-            let count = limit - found.count
-            let ranked = try await joinedRanking(
-                of: query, limit: count, bounds: bounds, filter: filter, after: cursor, excluding: excluded)
-            found += try await matches(ranked)
-            // Fewer than the ranking has, if some were removed since the matrix was made.
-            guard found.count < limit, ranked.count == count, let last = ranked.last else { return found }
-            cursor = SearchCursor(sortKey: last.sortKey, key: last.key)
+/// An image with everything that is computed of it before a catalog is read.
+struct AnalyzedImage: Sendable {
+    let image: PixelBuffer
+    let effort: SearchEffort
+    let embedded: EmbeddedQuery
+    let features: LocalFeatureQuery?
+}
+
+/// The pages of a ranking. None is empty; the sequence ends with the ranking.
+///
+/// Iterating throws what ``Catalog/search(_:options:)`` throws. O(entities · dimension) per page.
+public struct MatchPages: AsyncSequence, Sendable {
+    public typealias Element = [CatalogMatch]
+    public typealias Failure = any Error
+
+    let catalog: Catalog
+    let query: CatalogQuery
+    let options: SearchOptions
+
+    /// Reads a page per element.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let catalog: Catalog
+        private let query: CatalogQuery
+        private var options: SearchOptions
+        private var isAtEnd = false
+
+        init(_ pages: MatchPages) { (catalog, query, options) = (pages.catalog, pages.query, pages.options) }
+
+        /// The next page; nil at the end of the ranking.
+        public mutating func next() async throws -> [CatalogMatch]? {
+            guard !isAtEnd else { return nil }
+            let page = try await catalog.search(query, options: options)
+            isAtEnd = page.count < options.limit
+            options.cursor = page.last.map { SearchCursor(after: $0) }
+            return page.isEmpty ? nil : page
         }
     }
 
-    private func matches(_ ranked: [RankedEntity]) async throws -> [CatalogMatch] {
-        guard !ranked.isEmpty else { return [] }
-        let records = try await reading { try self.records(for: ranked.map(\.key)) }
-        // An entity that was removed since the matrix was made is left out.
-        return ranked.compactMap { place in
-            records[place.key].map { CatalogMatch(entity: $0.entity, place: place) }
-        }
-    }
+    /// Starts at the first page.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }

@@ -3,7 +3,7 @@ import Imaging
 
 /// A query image, embedded and verified: what a ranking is made from, and its pages.
 ///
-/// Made by ``Catalog/query(for:effort:crops:filter:timings:)``. It holds no pixels.
+/// Made by ``Catalog/query(for:options:)``. It holds no pixels.
 public struct CatalogQuery: Sendable {
     /// A print per crop. An entity's distance is its minimum distance over them.
     public let prints: [FeaturePrint]
@@ -15,33 +15,39 @@ public struct CatalogQuery: Sendable {
     public let isVerified: Bool
     /// The candidates of the first stage, most likely first.
     package let candidates: [Int64]
+    /// Entities that are no matches: the one that others are to resemble.
+    let excluded: Set<Int64>
     /// The nearest prints that the first stage found, for a ranking of the same entities.
     let scan: PrintScan?
 
-    /// A query without verification.
-    package init(prints: [FeaturePrint], matchThreshold: Double?) {
+    package init(
+        prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity] = [], isVerified: Bool = false,
+        candidates: [Int64] = [], excluded: Set<Int64> = []
+    ) {
         self.init(
-            prints: prints, matchThreshold: matchThreshold, verified: [], isVerified: false, candidates: [])
+            prints: prints, matchThreshold: matchThreshold, verified: verified, isVerified: isVerified,
+            candidates: candidates, excluded: excluded, scan: nil)
     }
 
-    package init(
+    init(
         prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity], isVerified: Bool,
-        candidates: [Int64], scan: PrintScan? = nil
+        candidates: [Int64], excluded: Set<Int64>, scan: PrintScan?
     ) {
         self.prints = prints
         self.matchThreshold = matchThreshold
         self.verified = verified
         self.isVerified = isVerified
         self.candidates = candidates
+        self.excluded = excluded
         self.scan = scan
     }
 
-    /// The query without what it keeps of the catalog's files: a few kilobytes. Keep this one for later pages; its
+    /// The query without the nearest prints that were found for it: a few kilobytes. Keep this one for later pages; its
     /// ranking is the same.
     public var withoutScan: CatalogQuery {
         CatalogQuery(
             prints: prints, matchThreshold: matchThreshold, verified: verified, isVerified: isVerified,
-            candidates: candidates)
+            candidates: candidates, excluded: excluded)
     }
 }
 
@@ -49,8 +55,8 @@ public struct CatalogQuery: Sendable {
 package struct VerifiedEntity: Sendable, Hashable, Codable {
     /// The entity's row in the database.
     package let key: Int64
-    /// The catalog's revision when it was verified; nil in a query that an earlier version wrote.
-    package var revision: Int64?
+    /// The catalog's revision when it was verified.
+    package let revision: Int64
     package let inlierCount: Int
     /// Inliers, those that other entities have too counted in part.
     package let evidence: Double

@@ -1,7 +1,8 @@
-import GRDB
-
-/// A field of an entity that lookups compare.
-public enum EntityField: Sendable, Hashable, Codable, CustomStringConvertible {
+/// A field of an entity, as conditions, facets and lookups name it.
+///
+/// As text, a field is its name: `id`, `type`, `title`, `subtitle`, `label`, or the name of an attribute. An attribute
+/// that has one of these names is written `attribute.type`.
+public enum EntityField: Sendable, Hashable {
     /// The id.
     case id
     /// The type.
@@ -15,38 +16,66 @@ public enum EntityField: Sendable, Hashable, Codable, CustomStringConvertible {
     /// A column of the manifest besides the known ones.
     case attribute(String)
 
-    /// The name of the field, as in a manifest.
-    public var description: String {
+    private static let named: [String: EntityField] = [
+        "id": .id, "type": .type, "title": .title, "subtitle": .subtitle, "label": .label,
+    ]
+    private static let attributePrefix = "attribute."
+
+    /// The field that a text names.
+    public init(_ name: String) {
+        if let known = Self.named[name] {
+            self = known
+        } else {
+            self = .attribute(
+                name.hasPrefix(Self.attributePrefix) ? String(name.dropFirst(Self.attributePrefix.count)) : name)
+        }
+    }
+
+    /// The name under which a catalog stores the field: that of an attribute always starts with `attribute.`.
+    package var storedName: String {
         switch self {
         case .id: "id"
         case .type: "type"
         case .title: "title"
         case .subtitle: "subtitle"
         case .label: "label"
-        case .attribute(let name): name
+        case .attribute(let name): Self.attributePrefix + name
         }
     }
 
-    /// The rows of the entities whose field has one of the values, with the value. An entity with several of them comes
-    /// as often, in a row.
-    func rows(of values: [String], where condition: SQL) -> SQLRequest<Row> {
+    /// The name of an attribute; nil for other fields.
+    var attributeName: String? { if case .attribute(let name) = self { name } else { nil } }
+
+    /// The values of the field: one, none, or several labels.
+    func values(of entity: CatalogEntity) -> [String] {
         switch self {
-        case .id: Self.rows("entity.id", of: values, where: condition)
-        case .type: Self.rows("entity.type", of: values, where: condition)
-        case .title: Self.rows("entity.title", of: values, where: condition)
-        case .subtitle: Self.rows("entity.subtitle", of: values, where: condition)
-        case .label:
-            Self.rows("one.value", in: ", json_each(entity.labels) AS one", of: values, where: condition)
-        case .attribute(let name):
-            Self.rows(
-                "one.value", in: ", json_each(entity.attributes) AS one", of: values,
-                where: "\(condition) AND one.key = \(name)")
+        case .id: [entity.id]
+        case .type: [entity.type].compactMap(\.self)
+        case .title: [entity.title].compactMap(\.self)
+        case .subtitle: [entity.subtitle].compactMap(\.self)
+        case .label: entity.labels
+        case .attribute(let name): [entity.attributes[name]].compactMap(\.self)
         }
     }
+}
 
-    private static func rows(
-        _ value: SQL, in list: SQL = "", of values: [String], where condition: SQL
-    ) -> SQLRequest<Row> {
-        "SELECT entity.row, \(value) FROM entity\(list) WHERE \(condition) AND \(value) IN \(values)"
+extension EntityField: CustomStringConvertible {
+    /// The name of the field.
+    public var description: String {
+        guard case .attribute(let name) = self else { return storedName }
+        let isAmbiguous = Self.named[name] != nil || name.hasPrefix(Self.attributePrefix)
+        return isAmbiguous ? storedName : name
+    }
+}
+
+/// A field is coded as its name.
+extension EntityField: Codable {
+    public init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(String.self))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
     }
 }

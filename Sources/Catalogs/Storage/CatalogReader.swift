@@ -1,3 +1,4 @@
+import FeaturePrints
 import Foundation
 import GRDB
 import Synchronization
@@ -124,5 +125,27 @@ package final class CatalogReader: Sendable {
             }
         }
         return try body()
+    }
+}
+
+extension CatalogReader {
+    /// Writes one state of the database to the unfinished database of a folder.
+    ///
+    /// - Parameter progress: called after each step. What it throws ends the copy.
+    /// - Returns: the model of the prints in the copy.
+    @discardableResult
+    package func copyDatabase(
+        to url: URL, pagesPerStep: CInt = 1024, progress: @escaping () throws -> Void
+    ) throws -> ModelIdentity? {
+        let copy = CatalogFolder(url: url)
+        return try withConnection { connection in
+            // A second backup to the same file would go through a log.
+            copy.removeUnfinishedDatabase()
+            let queue = try DatabaseQueue(path: copy.unfinishedDatabase.path)
+            try connection.backup(to: queue, pagesPerStep: pagesPerStep) { _ in try progress() }
+            let identity = try queue.read(EntityStore.model)
+            try queue.close()
+            return identity
+        }
     }
 }

@@ -7,14 +7,14 @@ import GRDB
 /// file missing or stale and nobody else at work. A new file is written beside the old one and renamed, so that there
 /// is a complete file at the path at any time. A file of an earlier state serves until the next one is there.
 struct DerivedFileStore<File: DerivedFile>: Sendable {
-    let database: CatalogDatabase
+    let entities: EntityStore
     let source: File.Source
 
-    var folder: CatalogFolder { database.folder }
+    var folder: CatalogFolder { entities.folder }
     var url: URL { folder.url.appendingPathComponent(File.format.name) }
 
     /// The file at the path if it is whole and of the database's state or an earlier one; otherwise nil. O(1).
-    func usable() throws(CatalogError) -> (file: File, isCurrent: Bool)? {
+    func usable() throws -> (file: File, isCurrent: Bool)? {
         while let file = try mapped() {
             if let isCurrent = try isCurrent(file) { return (file, isCurrent) }
             // A writer that has just replaced it has forgotten the state that it was of.
@@ -24,7 +24,7 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
     }
 
     /// The file at the path; nil if it is missing, or its header or its size is invalid.
-    func mapped() throws(CatalogError) -> File? {
+    func mapped() throws -> File? {
         do {
             return try File(url)
         } catch {
@@ -35,24 +35,17 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
     }
 
     /// Whether a file is of the database's state; nil if it is of none that the database came from.
-    private func isCurrent(_ file: File) throws(CatalogError) -> Bool? {
+    private func isCurrent(_ file: File) throws -> Bool? {
         let header = file.header
         guard header.modelDigest == File.modelDigest(of: source), File.isWidth(header.shape.width, of: source) else {
             return nil
         }
-        return try folder.mappingErrors {
-            try database.reader.read { db in
-                guard header.catalogID.uuidString == (try Setting.catalogID.read(db)),
-                    try header.revision.isPast(of: db)
-                else { return nil }
-                return try CatalogRevision.current(db) == header.revision
-            }
-        }
+        return try entities.isCurrent(header)
     }
 
     /// What a reader searches: the file, made anew if that is possible; an earlier file while somebody else writes or
     /// where nothing can be written; without any, private memory.
-    func open() throws(CatalogError) -> File {
+    func open() throws -> File {
         let found = try usable()
         if let found, found.isCurrent { return found.file }
         if folder.isWritable, let lock = DerivedFilesLock(ifFreeIn: folder) {
@@ -60,7 +53,7 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
             do {
                 try refresh()
                 if let file = try usable()?.file { return file }
-            } catch  where error.isUnwritable || error.reason == .busy {
+            } catch let error as CatalogError where error.isUnwritable || error.reason == .busy {
                 // A full disk, for example, or a change by another process. What is there serves.
             }
         }
@@ -72,7 +65,7 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
     ///
     /// - Precondition: the caller holds the lock.
     /// - Complexity: O(file) to copy what did not change, besides the entities that changed.
-    func refresh() throws(CatalogError) {
+    func refresh() throws {
         let found = try usable()
         if let found, found.isCurrent { return }
         try replace(reusing: found?.file)
@@ -81,27 +74,23 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
     /// Makes the file from the database alone.
     ///
     /// - Precondition: the caller holds the lock.
-    func rebuild() throws(CatalogError) { try replace(reusing: nil) }
+    func rebuild() throws { try replace(reusing: nil) }
 
     /// SHA-256 of what the file would hold; nil if the database is in another state than `revision`. O(catalog).
-    func expectedDigest(at revision: CatalogRevision) throws(CatalogError) -> Data? {
-        try folder.mappingErrors {
-            try database.reader.read { db in
-                guard try CatalogRevision.current(db) == revision else { return nil }
-                var output = try DerivedOutput.digestOnly(folder: folder)
-                _ = try File.write(db, source: source, folder: folder, reusing: nil, to: &output)
-                return try output.digest()
-            }
+    func expectedDigest(at revision: CatalogRevision) throws -> Data? {
+        try entities.read { db in
+            guard try CatalogRevision.current(db) == revision else { return nil }
+            var output = try DerivedOutput.digestOnly(folder: folder)
+            _ = try File.write(db, source: source, folder: folder, reusing: nil, to: &output)
+            return try output.digest()
         }
     }
 
-    private func makePrivate() throws(CatalogError) -> File {
-        let memory = try folder.mappingErrors {
-            try database.reader.read { db in
-                var output = try DerivedOutput.memory(folder: folder)
-                try write(db, reusing: nil, to: &output)
-                return MappedFile(output.takeMemory())
-            }
+    private func makePrivate() throws -> File {
+        let memory = try entities.read { db in
+            var output = try DerivedOutput.memory(folder: folder)
+            try write(db, reusing: nil, to: &output)
+            return MappedFile(output.takeMemory())
         }
         guard let contents = DerivedContents(memory, as: File.format), let file = File(contents) else {
             throw folder.error(.damaged("\(File.format.name) cannot be made from the database"))
@@ -109,7 +98,7 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
         return file
     }
 
-    private func replace(reusing earlier: File?) throws(CatalogError) {
+    private func replace(reusing earlier: File?) throws {
         removeLeftovers()
         // Damage is not taken over.
         let earlier = earlier.flatMap { $0.contents.file.isUnchanged && $0.contents.isIntact ? $0 : nil }
@@ -117,17 +106,15 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
         let temporary = folder.url.appendingPathComponent("\(File.format.name).\(suffix)")
         var isUsable = true
         do {
-            try folder.mappingErrors {
-                try database.reader.read { db in
-                    unlink(temporary.path)
-                    var output = try DerivedOutput.file(temporary, folder: folder)
-                    try write(db, reusing: earlier, to: &output)
-                }
-                // If another program truncated the earlier file, what was copied may be zeros.
-                isUsable = earlier?.contents.file.isUnchanged ?? true
-                guard !isUsable || rename(temporary.path, url.path) == 0 else {
-                    throw folder.error(.unwritable(String(cString: strerror(errno))))
-                }
+            try entities.read { db in
+                unlink(temporary.path)
+                var output = try DerivedOutput.file(temporary, folder: folder)
+                try write(db, reusing: earlier, to: &output)
+            }
+            // If another program truncated the earlier file, what was copied may be zeros.
+            isUsable = earlier?.contents.file.isUnchanged ?? true
+            guard !isUsable || rename(temporary.path, url.path) == 0 else {
+                throw folder.error(.unwritable(String(cString: strerror(errno))))
             }
         } catch {
             unlink(temporary.path)
@@ -141,9 +128,9 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
 
     /// Writes sections and header within one read of the database.
     private func write(_ db: Database, reusing earlier: File?, to output: inout DerivedOutput) throws {
-        guard let id = try Setting.catalogID.read(db).flatMap(UUID.init(uuidString:)),
-            let revision = try CatalogRevision.current(db)
-        else { throw folder.error(.damaged("its settings are incomplete")) }
+        guard let (id, revision) = try EntityStore.state(db) else {
+            throw folder.error(.damaged("its settings are incomplete"))
+        }
         let shape = try File.write(db, source: source, folder: folder, reusing: earlier, to: &output)
         let header = DerivedFileHeader(
             shape: shape, revision: revision, catalogID: id, modelDigest: File.modelDigest(of: source),

@@ -62,3 +62,19 @@ struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
 
     var file: FileStamp { FileStamp(size: size, modified: modified) }
 }
+
+/// A stored entity, with its row in the database.
+package struct StoredEntity: Sendable {
+    package let entity: CatalogEntity
+    package let key: Int64
+    /// A JPEG file; nil if none was made or requested.
+    package let thumbnail: Data?
+}
+
+extension CatalogEntity {
+    /// What the index of fields has of the entity. The id has an index of its own.
+    var indexedFields: [(field: EntityField, text: String)] {
+        [(.type, type), (.title, title), (.subtitle, subtitle)].compactMap { field, text in text.map { (field, $0) } }
+            + labels.map { (.label, $0) } + attributes.map { (.attribute($0.key), $0.value) }
+    }
+}

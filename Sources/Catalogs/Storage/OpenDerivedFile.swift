@@ -11,7 +11,7 @@ final class OpenDerivedFile<File: DerivedFile>: Sendable {
         var rejected: FileIdentity?
     }
 
-    init(_ store: DerivedFileStore<File>) throws(CatalogError) {
+    init(_ store: DerivedFileStore<File>) throws {
         self.store = store
         state = Mutex(State(file: try store.open()))
     }
@@ -20,23 +20,18 @@ final class OpenDerivedFile<File: DerivedFile>: Sendable {
     ///
     /// Call it before each scan, and ``DerivedFile/checkIsUnchanged(in:)`` afterwards: another program may change the
     /// file meanwhile.
-    func current() throws(CatalogError) -> File {
-        let result: Result<File, CatalogError> = state.withLock { state in
-            Result { () throws(CatalogError) -> File in
-                if let found = FileIdentity(store.url), found != state.file.contents.file.identity,
-                    found != state.rejected
-                {
-                    if let newer = try store.usable() {
-                        state = State(file: newer.file)
-                    } else {
-                        state.rejected = found
-                    }
+    func current() throws -> File {
+        try state.withLock { state in
+            if let found = FileIdentity(store.url), found != state.file.contents.file.identity, found != state.rejected {
+                if let newer = try store.usable() {
+                    state = State(file: newer.file)
+                } else {
+                    state.rejected = found
                 }
-                if !state.file.contents.file.isUnchanged { state = State(file: try store.open()) }
-                return state.file
             }
+            if !state.file.contents.file.isUnchanged { state = State(file: try store.open()) }
+            return state.file
         }
-        return try result.get()
     }
 
     /// The header of the file that was used last.

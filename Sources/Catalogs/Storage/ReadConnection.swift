@@ -34,7 +34,7 @@ struct ReadConnection: Sendable {
     }
 
     private static func opened(_ folder: CatalogFolder) throws -> ReadConnection {
-        var configuration = CatalogDatabase.configuration
+        var configuration = EntityStore.configuration
         configuration.readonly = true
         func probed(_ reader: any DatabaseReader, stamp: FileStamp? = nil) throws -> ReadConnection {
             _ = try reader.read { try $0.tableExists("setting") }

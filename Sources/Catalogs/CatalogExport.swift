@@ -1,6 +1,5 @@
 import FeaturePrints
 import Foundation
-import GRDB
 import LocalFeatures
 
 extension Catalog {
@@ -21,12 +20,20 @@ extension Catalog {
 
     private func write(to url: URL) throws {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        var prints: [[Float]] = []
+        var (lines, features) = (Data(), Data())
         // One read, so that all files show the same state.
-        let (prints, lines, features) = try folder.mappingErrors {
-            try database.reader.read { db in
-                let (prints, lines) = try exportedEntities(db)
-                return (prints, lines, try exportedFeatures(db))
+        try store.forEachStored { entity, print in
+            guard let vector = PrintBlob.vector(print, dimension: model.dimension) else {
+                throw folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
             }
+            prints.append(vector)
+            lines += Data((try JSONLine.text(entity) + "\n").utf8)
+        } features: { id, data in
+            guard let decoded = LocalFeatures(encoded: data) else {
+                throw folder.error(.damaged("the local features of “\(id)” cannot be read"))
+            }
+            features += Data((try JSONLine.text(ExportedFeatures(id, decoded)) + "\n").utf8)
         }
         let printsFile = url.appendingPathComponent("prints.npy")
         let lineFiles = ["entities.jsonl", "features.jsonl"].map { url.appendingPathComponent($0) }
@@ -41,36 +48,6 @@ extension Catalog {
         for file in lineFiles { unlink(file.path) }
         try NumPyFile.data(prints, columns: model.dimension).write(to: printsFile, options: .atomic)
         for (file, data) in zip(lineFiles, [lines, features]) { try data.write(to: file, options: .atomic) }
-    }
-
-    private func exportedEntities(_ db: Database) throws -> (prints: [[Float]], lines: Data) {
-        var prints: [[Float]] = []
-        var lines = Data()
-        let rows = try Row.fetchCursor(
-            db, sql: "SELECT entity.*, print.vector FROM entity JOIN print USING (row) ORDER BY row")
-        while let row = try rows.next() {
-            let entity = try EntityRecord(row: row).entity
-            guard let vector = PrintBlob.vector(try row.decode(forColumn: "vector"), dimension: model.dimension) else {
-                throw folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
-            }
-            prints.append(vector)
-            lines += Data((try JSONLine.text(entity) + "\n").utf8)
-        }
-        return (prints, lines)
-    }
-
-    private func exportedFeatures(_ db: Database) throws -> Data {
-        var lines = Data()
-        let rows = try Row.fetchCursor(
-            db, sql: "SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) ORDER BY row")
-        while let row = try rows.next() {
-            let (id, data): (String, Data) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
-            guard let features = LocalFeatures(encoded: data) else {
-                throw folder.error(.damaged("the local features of “\(id)” cannot be read"))
-            }
-            lines += Data((try JSONLine.text(ExportedFeatures(id, features)) + "\n").utf8)
-        }
-        return lines
     }
 }
 
@@ -89,5 +66,33 @@ private struct ExportedFeatures: Encodable {
         keypoints = features.keypoints.map { [$0.x, $0.y, $0.scale, $0.angle] }
         words = features.words
         codes = Data(features.codes)
+    }
+}
+
+/// One JSON value per line, with sorted keys: the format of all JSON lines that the package writes.
+package enum JSONLine {
+    package static func text(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+}
+
+/// NumPy's file format, version 1.0, for float32 matrices
+/// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
+public enum NumPyFile {
+    /// - Precondition: every row has `columns` numbers.
+    public static func data(_ rows: [[Float]], columns: Int) -> Data {
+        var header = "{'descr': '<f4', 'fortran_order': False, 'shape': (\(rows.count), \(columns)), }"
+        // Magic, version and length take ten bytes; the numbers start at a multiple of 64.
+        header += String(repeating: " ", count: 63 - (10 + header.utf8.count) % 64) + "\n"
+        var data = Data([0x93]) + Data("NUMPY".utf8) + Data([1, 0])
+        withUnsafeBytes(of: UInt16(header.utf8.count).littleEndian) { data.append(contentsOf: $0) }
+        data.append(contentsOf: header.utf8)
+        for row in rows {
+            precondition(row.count == columns, "a row of \(row.count) numbers in a matrix with \(columns) columns")
+            for value in row { withUnsafeBytes(of: value.bitPattern.littleEndian) { data.append(contentsOf: $0) } }
+        }
+        return data
     }
 }

@@ -18,48 +18,46 @@ extension Catalog {
     ///
     /// - Parameters:
     ///   - targets: the ids of the entities that the image shows; empty if it shows none of the catalog's.
-    ///   - limit: matches to rank; more than the targets there are.
     ///   - leaveOut: whether to search once more as if the catalog did not have the targets.
+    ///   - options: the limit is the number of matches to rank, more than the targets there are; the effort, the crops
+    ///     and the timings count as well.
     /// - Throws: ``CatalogError``, ``ModelError`` if the image cannot be embedded, and `CancellationError`.
     public func evaluate(
-        _ image: PixelBuffer, targets: Set<String>, limit: Int = 10, effort: SearchEffort = .standard,
-        crops: QueryCrops? = nil, leaveOut: Bool = false, timings: StageTimings? = nil
+        _ image: PixelBuffer, targets: Set<String>, leaveOut: Bool = false, options: SearchOptions = SearchOptions()
     ) async throws -> EvaluatedQuery {
         let analyzed = try await executor.compute { cancellation in
-            try analyze(image, effort: effort, crops: crops, timings: timings, cancellation: cancellation)
+            try analyze(image, options: options, cancellation: cancellation)
         }
-        func outcome(_ targets: Set<String>, excluding excluded: Set<Int64>) async throws -> (
-            [CatalogMatch], Evaluation.Outcome
-        ) {
+        func outcome(
+            _ targets: Set<String>, excluding excluded: Set<Int64>
+        ) async throws -> (matches: [CatalogMatch], outcome: Evaluation.Outcome) {
             let query = try await executor.compute { cancellation in
                 try await self.query(
-                    for: analyzed, filter: CatalogFilter(), excluding: excluded, timings: timings,
-                    cancellation: cancellation)
+                    for: analyzed, options: options, excluding: excluded, cancellation: cancellation)
             }
             let start = ContinuousClock.now
-            let places = try await joinedRanking(
-                of: query, limit: limit, bounds: .none, filter: CatalogFilter(), after: nil, excluding: excluded)
-            timings?.add(ContinuousClock.now - start, to: .search)
+            let places = try await ranking(
+                of: query, limit: options.limit, bounds: .none, condition: options.condition, after: nil)
+            options.timings?.add(ContinuousClock.now - start, to: .search)
             let keys = places.map(\.key) + query.candidates
-            let records = try await reading { try self.records(for: keys) }
+            let entities = try await reading { try store.entities(forKeys: keys) }
             let matches = places.compactMap { place in
-                records[place.key].map { CatalogMatch(entity: $0.entity, place: place) }
+                entities[place.key].map { CatalogMatch(entity: $0.entity, place: place) }
             }
             let accepted = places.count { MatchBounds.accepted.contains($0, threshold: query.matchThreshold) }
             return (
                 matches,
                 Evaluation.Outcome(
                     targets: targets, ranking: matches.map { ($0.entity.id, $0.confidence) }, acceptedCount: accepted,
-                    candidates: query.candidates.compactMap { records[$0]?.entity.id })
+                    candidates: query.candidates.compactMap { entities[$0]?.entity.id })
             )
         }
-        let (matches, full) = try await outcome(targets, excluding: [])
-        guard leaveOut, !targets.isEmpty else {
-            return EvaluatedQuery(matches: matches, outcome: full, withoutTargets: nil)
+        let full = try await outcome(targets, excluding: [])
+        var withoutTargets: Evaluation.Outcome?
+        if leaveOut, !targets.isEmpty {
+            let keys = try await reading { try Set(store.entities(forIDs: targets.sorted()).map(\.key)) }
+            withoutTargets = try await outcome([], excluding: keys).outcome
         }
-        let records = try await reading { try self.records(forIDs: targets.sorted()) }
-        let keys = Set(records.map(\.key))
-        return EvaluatedQuery(
-            matches: matches, outcome: full, withoutTargets: try await outcome([], excluding: keys).1)
+        return EvaluatedQuery(matches: full.matches, outcome: full.outcome, withoutTargets: withoutTargets)
     }
 }

@@ -1,0 +1,308 @@
+import Compute
+import FeaturePrints
+import Foundation
+import Imaging
+import Inference
+
+/// The one engine of index runs: collects items into chunks, and prepares a chunk while the one before is stored.
+struct IndexPipeline: Sendable {
+    private let indexer: CatalogIndexer
+    /// The number of threads; nil for those that have nothing else to do.
+    private let jobs: Int?
+    private let timings: StageTimings?
+    private var chunk: IndexChunk
+    private var prepared = PreparedChunk()
+    /// What was committed so far, and all problems.
+    private(set) var report = IndexReport()
+    private var changesAtLastRefresh = 0
+
+    /// Images per thread that are committed together.
+    private static let imagesPerJob = 16
+    /// The fewest changes after which derived files are made during a run.
+    private static let fewestChanges = 4096
+
+    init(indexer: CatalogIndexer, jobs: Int?, timings: StageTimings? = nil) {
+        self.indexer = indexer
+        self.jobs = jobs
+        self.timings = timings
+        chunk = IndexChunk(limit: threadCount(jobs ?? availableProcessorCount) * Self.imagesPerJob)
+    }
+
+    /// Makes derived files, also of an empty catalog: readers need them while the run goes on.
+    func begin() throws { try indexer.turn.withLock { _ in try indexer.refreshDerivedFiles() } }
+
+    mutating func add(_ problem: IndexProblem) { report.problems.append(problem) }
+
+    /// Adds an item. If it does not fit into the chunk any more, prepares the chunk and stores the one before.
+    ///
+    /// - Returns: whether something was committed.
+    mutating func add(_ item: IndexItem) throws -> Bool {
+        if chunk.add(item) { return false }
+        let isCommitted = try flush(all: false)
+        _ = chunk.add(item)
+        return isCommitted
+    }
+
+    /// Whether adding the item is no work.
+    func hasRoom(for item: IndexItem) -> Bool { chunk.hasRoom(for: item) }
+
+    /// Prepares what was added, and stores what was prepared before.
+    ///
+    /// - Parameter all: whether to store something in any case.
+    /// - Returns: whether something was committed; false at the end.
+    mutating func flush(all: Bool = true) throws -> Bool {
+        let items = chunk.items
+        chunk = IndexChunk(limit: chunk.limit)
+        // An entity that comes again is compared with what is stored, so that has to be stored.
+        let ids = prepared.ids
+        var isCommitted = false
+        if items.contains(where: { ids.contains(ExactText($0.entity.id)) }) { isCommitted = try advance(to: []) }
+        if !items.isEmpty { isCommitted = try advance(to: items) || isCommitted }
+        if all, !isCommitted { isCommitted = try advance(to: []) }
+        return isCommitted
+    }
+
+    /// Makes everything searchable.
+    ///
+    /// - Returns: the last report.
+    func end() throws -> IndexReport {
+        try indexer.turn.withLock { _ in try indexer.refreshDerivedFiles() }
+        return report
+    }
+
+    private mutating func advance(to items: [IndexItem]) throws -> Bool {
+        try Task.checkCancellation()
+        let jobs = threadCount(jobs ?? availableThreadCount)
+        let (stored, next) = try indexer.turn.withLock { [prepared, timings, indexer] _ in
+            try indexer.store(prepared, whilePreparing: items, jobs: jobs, timings: timings)
+        }
+        let isCommitted = !prepared.isEmpty
+        prepared = next
+        if isCommitted {
+            report.add(stored)
+            try refreshIfManyChanges()
+        }
+        return isCommitted
+    }
+
+    /// Makes the derived files after enough changes for the total work to stay proportional to the entities, so that
+    /// readers find what was indexed.
+    private mutating func refreshIfManyChanges() throws {
+        let changes = report.added + report.updated
+        guard changes - changesAtLastRefresh >= Self.fewestChanges,
+            changes - changesAtLastRefresh >= (try indexer.store.imageCount()) / 4
+        else { return }
+        changesAtLastRefresh = changes
+        try indexer.turn.withLock { _ in try indexer.refreshDerivedFiles() }
+    }
+}
+
+/// Items that are decoded, embedded and committed together; each id comes once.
+struct IndexChunk {
+    /// The number of images, or of times as many prints: these take little memory and time, and a commit costs both.
+    let limit: Int
+    private(set) var items: [IndexItem] = []
+    private var ids: Set<ExactText> = []
+    private var cost = 0
+
+    private static let printsPerImage = 64
+
+    init(limit: Int) { self.limit = limit }
+
+    private var isFull: Bool { cost >= limit * Self.printsPerImage }
+
+    func hasRoom(for item: IndexItem) -> Bool { !isFull && !ids.contains(ExactText(item.entity.id)) }
+
+    /// False for an item that has to wait for the next chunk: this one is full, or has an item of the same id, which
+    /// the later one replaces.
+    mutating func add(_ item: IndexItem) -> Bool {
+        guard !isFull, ids.insert(ExactText(item.entity.id)).inserted else { return false }
+        items.append(item)
+        if case .print = item.image { cost += 1 } else { cost += Self.printsPerImage }
+        return true
+    }
+}
+
+/// Items that were read and embedded and are yet to be stored, together.
+struct PreparedChunk: Sendable {
+    var images: [PreparedImage] = []
+    /// Entities whose print stays, with their new metadata or file stamp.
+    var metadataChanges: [EntityRecord] = []
+    var unchanged = 0
+    var problems: [IndexProblem] = []
+    var notes: [IndexNote] = []
+
+    var isEmpty: Bool { images.isEmpty && metadataChanges.isEmpty && unchanged == 0 && problems.isEmpty }
+
+    /// Of the entities that are yet to be stored.
+    var ids: Set<ExactText> {
+        Set((images.map(\.record.id) + metadataChanges.map(\.id)).map { ExactText($0) })
+    }
+
+    mutating func append(_ other: PreparedChunk) {
+        images += other.images
+        metadataChanges += other.metadataChanges
+        unchanged += other.unchanged
+        problems += other.problems
+        notes += other.notes
+    }
+}
+
+/// All that is stored of an image.
+struct PreparedImage: Sendable {
+    let record: EntityRecord
+    /// As `PrintBlob` stores it.
+    let print: Data
+    /// A JPEG file.
+    let thumbnail: Data?
+    /// As `LocalFeatures.encoded` has them.
+    let features: Data?
+}
+
+extension CatalogIndexer {
+    /// Images of a forward pass, at most. A thread reads as many and embeds them before it reads more, so that few
+    /// decoded images are in memory at once.
+    private static let largestBatch = 8
+    /// What the decoded images of a thread take, but for the last one: eight photographs of 5 megapixels.
+    private static let mostPixelBytes = 128 << 20
+
+    /// Stores a chunk, and prepares the next one on the other threads.
+    func store(
+        _ prepared: PreparedChunk, whilePreparing items: [IndexItem], jobs: Int, timings: StageTimings?
+    ) throws -> (stored: IndexReport, next: PreparedChunk) {
+        enum Outcome: Sendable {
+            case stored(IndexReport)
+            case prepared(PreparedChunk)
+        }
+        let known = try known(items.map(\.entity.id))
+        for item in items where known[ExactText(item.entity.id)] == nil { item.readAhead() }
+        let batches = Self.batches(of: items.count, jobs: jobs)
+        let outcomes = concurrentMap(batches.count + 1, threads: jobs) { index in
+            Result {
+                guard index > 0 else { return Outcome.stored(try store(prepared)) }
+                let batch = items[batches[index - 1]]
+                return .prepared(
+                    prepare(batch, known: known, threads: max(1, jobs / batches.count), timings: timings))
+            }
+        }
+        var (stored, next) = (IndexReport(), PreparedChunk())
+        for outcome in outcomes {
+            switch try outcome.get() {
+            case .stored(let report): stored = report
+            case .prepared(let part): next.append(part)
+            }
+        }
+        return (stored, next)
+    }
+
+    /// Smaller ones at the end, so that all threads are done at about the same time (guided self-scheduling:
+    /// Polychronopoulos, Kuck, IEEE Transactions on Computers 36, 1987).
+    private static func batches(of count: Int, jobs: Int) -> [Range<Int>] {
+        var (batches, start) = ([Range<Int>](), 0)
+        while start < count {
+            let size = min(max((count - start) / jobs, 1), largestBatch)
+            batches.append(start..<(start + size))
+            start += size
+        }
+        return batches
+    }
+
+    private func prepare(
+        _ items: ArraySlice<IndexItem>, known: [ExactText: ItemReader.Known], threads: Int, timings: StageTimings?
+    ) -> PreparedChunk {
+        var prepared = PreparedChunk()
+        var new: [NewItem] = []
+        var pixelBytes = 0
+        for item in items {
+            switch reader.read(item, known: known[ExactText(item.entity.id)], timings: timings) {
+            case .unchanged: prepared.unchanged += 1
+            case .metadataChanged(let record): prepared.metadataChanges.append(record)
+            case .image(let image):
+                new.append((item.origin, image))
+                guard let pixels = image.source.pixels else { continue }
+                prepared.notes += pixels.decodingNotes.map { IndexNote(origin: item.origin, text: $0) }
+                pixelBytes += pixels.height * pixels.bytesPerRow
+                if pixelBytes >= Self.mostPixelBytes {
+                    embed(new, into: &prepared, threads: threads, timings: timings)
+                    (new, pixelBytes) = ([], 0)
+                }
+            case .failed(let reason): prepared.problems.append(IndexProblem(origin: item.origin, reason: reason))
+            }
+        }
+        embed(new, into: &prepared, threads: threads, timings: timings)
+        return prepared
+    }
+
+    private typealias NewItem = (origin: String, image: ItemReader.NewImage)
+
+    private func embed(_ new: [NewItem], into prepared: inout PreparedChunk, threads: Int, timings: StageTimings?) {
+        var embedded = prints(of: new.compactMap(\.image.source.pixels), threads: threads, timings: timings)[...]
+        for (origin, image) in new {
+            guard let print = image.source.print.map(Result.success) ?? embedded.popFirst() else {
+                preconditionFailure("an image without pixels and without a print")
+            }
+            do {
+                prepared.images.append(
+                    PreparedImage(
+                        record: image.record, print: PrintBlob.data(try print.get().vector),
+                        thumbnail: image.thumbnail, features: image.features?.encoded))
+            } catch {
+                prepared.problems.append(IndexProblem(origin: origin, reason: "\(error)"))
+            }
+        }
+    }
+
+    /// The prints of images. Where a network gives one image no print, as if its output is zero, others have theirs.
+    private func prints(
+        of images: [PixelBuffer], threads: Int, timings: StageTimings?
+    ) -> [Result<FeaturePrint, ModelError>] {
+        do {
+            return try model.featurePrints(for: images, threads: threads, timings: timings).map { .success($0) }
+        } catch {
+            return images.map { image in
+                Result { () throws(ModelError) in
+                    try model.featurePrints(for: [image], threads: threads, timings: timings)[0]
+                }
+            }
+        }
+    }
+
+    /// Commits a chunk.
+    private func store(_ chunk: PreparedChunk) throws -> IndexReport {
+        var report = IndexReport()
+        report.unchanged = chunk.unchanged
+        report.problems = chunk.problems
+        report.notes = chunk.notes
+        guard !chunk.metadataChanges.isEmpty || !chunk.images.isEmpty else { return report }
+        let hasFeatures = chunk.images.contains { $0.features != nil }
+        let stored = try store.store(
+            chunk, thumbnailSide: reader.thumbnailSide,
+            localFeatureModel: hasFeatures ? reader.extractor?.model.digest : nil)
+        // Readers need them as soon as the catalog says that it has local features.
+        if stored.hasFirstLocalFeatures { try refreshDerivedFiles() }
+        report.added = stored.added
+        report.updated = stored.updated
+        report.problems += stored.overtaken.map {
+            IndexProblem(origin: $0.origin, reason: "got another image meanwhile; its metadata is not stored")
+        }
+        return report
+    }
+
+    private func known(_ ids: [String]) throws -> [ExactText: ItemReader.Known] {
+        let found = try store.knownEntities(forIDs: ids).map { record, hasLocalFeatures in
+            ItemReader.Known(record: record, isComplete: reader.extractor == nil || hasLocalFeatures)
+        }
+        return Dictionary(found.map { (ExactText($0.record.id), $0) }) { first, _ in first }
+    }
+
+    /// Makes the derived files that are of an earlier state.
+    func refreshDerivedFiles() throws {
+        try DerivedFileStore<MappedPrintMatrix>(entities: store, source: model).refresh()
+        if let model = try Catalog.localFeatureModel(of: store) {
+            try DerivedFileStore<MappedInvertedLists>(entities: store, source: model).refresh()
+        }
+        // Nothing is made from earlier states any more.
+        try store.forgetEarlierRevisions()
+        store.checkpoint()
+    }
+}

@@ -1,0 +1,97 @@
+import Compute
+import FeaturePrints
+import LocalFeatures
+
+/// What a search needs of a catalog, in one state of it: nearest prints, votes, local features, records and filters.
+///
+/// A catalog in a folder answers from its database and its mapped files (``LocalState``). Keys are the entities' rows in
+/// the database; they ascend in the catalog's order, which breaks ties.
+protocol CatalogState: Sendable {
+    /// The state of the prints.
+    var revision: CatalogRevision { get }
+    /// The number of entities with a print.
+    var entityCount: Int { get }
+
+    /// The entities to search; nil for all of them.
+    ///
+    /// - Parameter keys: the entities, of those that satisfy the condition; nil for all of them.
+    func selection(where condition: Condition, among keys: KeySelection?) async throws -> EntitySelection?
+
+    /// Whether the state has the entity and it is selected.
+    func contains(_ key: Int64, in selection: EntitySelection?) -> Bool
+
+    /// The entities nearest to any of the prints, nearest first.
+    ///
+    /// - Parameter last: only what follows this one.
+    /// - Throws: `CancellationError`.
+    func nearest(
+        _ count: Int, to prints: [FeaturePrint], in selection: EntitySelection?, after last: NearEntity?,
+        cancellation: Cancellation
+    ) async throws -> [NearEntity]
+
+    /// The squared distance of each entity's print to the nearest of the prints; none for an entity without a print.
+    func squaredDistances(of keys: [Int64], to prints: [FeaturePrint]) async throws -> [Int64: Float]
+
+    /// The entities whose visual words have the most votes of a query's features, most first.
+    func mostVoted(
+        _ count: Int, by query: LocalFeatureQuery, in selection: EntitySelection?, without excluded: Set<Int64>
+    ) async throws -> [Int64]
+
+    /// The local features of entities, without those that have none.
+    func localFeatures(of keys: [Int64]) async throws -> [(key: Int64, features: LocalFeatures)]
+
+    /// Those of the entities whose image was stored after the given revision of each.
+    func keys(changedSince revisions: [Int64: Int64]) async throws -> Set<Int64>
+
+    /// The records of entities, without those that were removed since.
+    func entities(for keys: [Int64]) async throws -> [Int64: StoredEntity]
+
+    /// Throws if something that was read is not of this state, because a file was changed by another program.
+    func check() throws
+}
+
+/// An entity with the squared distance of its print.
+struct NearEntity: Sendable, Equatable {
+    let key: Int64
+    let squaredDistance: Float
+}
+
+/// The entities that a search is restricted to.
+struct EntitySelection: Sendable, Equatable {
+    let condition: Condition
+    let keys: KeySelection?
+    /// The rows of a local catalog's matrix.
+    let rows: [Range<Int>]
+}
+
+/// Some entities of a catalog, by their rows in the database.
+package enum KeySelection: Sendable, Equatable {
+    /// These entities; ascending.
+    case only([Int64])
+    /// All entities but these; ascending.
+    case allBut([Int64])
+}
+
+/// The entities with the nearest prints that the first stage of a search found. A ranking of the same query starts with
+/// them instead of scanning all prints again.
+package struct PrintScan: Sendable {
+    /// Entities that the first stage finds at least: enough for a first page with its verified entities. A scan for
+    /// more takes no longer.
+    static let leastCount = 32
+
+    let revision: CatalogRevision
+    /// The entities that were scanned; nil for all.
+    let selection: EntitySelection?
+    /// Nearest first.
+    let nearest: [NearEntity]
+    /// The entities that were looked for. There are fewer only if no others are selected.
+    let count: Int
+
+    /// The first of the nearest of some entities; nil if others were scanned, or more were looked for.
+    func nearest(_ count: Int, at revision: CatalogRevision, in selection: EntitySelection?) -> [NearEntity]? {
+        guard revision == self.revision, selection == self.selection,
+            count <= self.count || nearest.count < self.count
+        else { return nil }
+        return Array(nearest.prefix(count))
+    }
+}

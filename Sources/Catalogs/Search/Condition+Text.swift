@@ -1,0 +1,300 @@
+import Foundation
+
+/// A condition as text, for command lines, requests and storage.
+///
+///     type = album and price < 20
+///     artist in ("Delta Wren", "Low Lanterns") or not exists year
+///     released in 1969-01-01..1969-12-31
+///     title starts with "Slow" and label != sold
+///
+/// `and` binds more tightly than `or`, `not` more tightly than both; parentheses group. A comparison is a field, an
+/// operator and a value: `=` and `!=` compare text, `in (…)` a list of texts; `<`, `<=`, `>`, `>=` and `in a..b` numbers or
+/// dates. Fields and values with other characters than letters, digits, `_`, `-`, `.`, `:` and `+` stand in double quotes;
+/// a backslash takes the next character as it is.
+extension Condition: LosslessStringConvertible {
+    /// Why a text is no condition.
+    public struct SyntaxError: Error, Equatable, CustomStringConvertible, LocalizedError {
+        /// The text.
+        public let text: String
+        /// What is wrong with it.
+        public let reason: String
+
+        public var description: String { "“\(text)” is not a condition: \(reason)" }
+        public var errorDescription: String? { description }
+    }
+
+    /// The condition that a text states; an empty text is satisfied by every entity.
+    ///
+    /// - Throws: ``SyntaxError``, which names what was expected and what was found.
+    public init(parsing text: String) throws(SyntaxError) {
+        var parser = ConditionParser(text)
+        self = try parser.condition()
+    }
+
+    /// The condition that a text states; nil for a text that is none.
+    public init?(_ text: String) {
+        guard let condition = try? Condition(parsing: text) else { return nil }
+        self = condition
+    }
+
+    public var description: String {
+        switch self {
+        case .isAnyOf(let field, let values) where values.count == 1: "\(Self.quoted(field)) = \(Self.quoted(values[0]))"
+        case .isAnyOf(let field, let values):
+            "\(Self.quoted(field)) in (\(values.map(Self.quoted).joined(separator: ", ")))"
+        case .number(let field, let range): Self.comparison(field, range) { "\($0)" }
+        // Without quotes a year alone would be a number, too.
+        case .date(let field, let range): Self.comparison(field, range) { "\"\($0)\"" }
+        case .hasPrefix(let field, let prefix): "\(Self.quoted(field)) starts with \(Self.quoted(prefix))"
+        case .exists(let field): "exists \(Self.quoted(field))"
+        case .not(let condition): "not \(condition.grouped)"
+        case .all(let parts): parts.map(\.grouped).joined(separator: " and ")
+        case .any(let parts): parts.isEmpty ? "nothing" : parts.map(\.grouped).joined(separator: " or ")
+        }
+    }
+
+    private var grouped: String { isEverything ? "everything" : "(\(description))" }
+
+    private static func quoted(_ field: EntityField) -> String { quoted(field.description) }
+
+    private static func quoted(_ text: String) -> String {
+        let isWord = !text.isEmpty && text.unicodeScalars.allSatisfy(ConditionParser.isOfWord)
+        if isWord, !ConditionParser.keywords.contains(text.lowercased()), !text.contains("..") { return text }
+        return "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+
+    private static func comparison<Value>(
+        _ field: EntityField, _ range: ValueRange<Value>, _ text: (Value) -> String
+    ) -> String {
+        let field = quoted(field)
+        switch (range.lower, range.upper) {
+        case (let lower?, let upper?):
+            return "\(field) in \(text(lower.value))\(lower.isIncluded ? "" : "<")..\(upper.isIncluded ? "" : "<")"
+                + text(upper.value)
+        case (let lower?, nil): return "\(field) >\(lower.isIncluded ? "=" : "") \(text(lower.value))"
+        case (nil, let upper?): return "\(field) <\(upper.isIncluded ? "=" : "") \(text(upper.value))"
+        case (nil, nil): return "exists \(field)"
+        }
+    }
+}
+
+/// A condition is coded as its text.
+extension Condition: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        do {
+            self = try Condition(parsing: container.decode(String.self))
+        } catch let error as SyntaxError {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: error.description)
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// Reads a condition by recursive descent.
+private struct ConditionParser {
+    static let keywords: Set = ["and", "or", "not", "in", "exists", "starts", "with", "everything", "nothing"]
+    /// Deeper groups are refused: the parser and SQLite recurse.
+    private static let deepestNesting = 64
+
+    private enum Token: Equatable {
+        case word(String), quoted(String), symbol(String), end
+    }
+
+    private let text: String
+    private var rest: Substring.UnicodeScalarView
+    private var token = Token.end
+    private var depth = 0
+
+    init(_ text: String) {
+        self.text = text
+        rest = text[...].unicodeScalars
+    }
+
+    static func isOfWord(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+            || "_-.:+/@#%'&".unicodeScalars.contains(scalar)
+    }
+
+    mutating func condition() throws(Condition.SyntaxError) -> Condition {
+        try advance()
+        if token == .end { return .everything }
+        let condition = try disjunction()
+        guard token == .end else { throw unexpected("“and”, “or” or the end") }
+        return condition
+    }
+
+    private mutating func disjunction() throws(Condition.SyntaxError) -> Condition {
+        var parts = [try conjunction()]
+        while try skip("or") { parts.append(try conjunction()) }
+        return parts.count == 1 ? parts[0] : .any(parts)
+    }
+
+    private mutating func conjunction() throws(Condition.SyntaxError) -> Condition {
+        var parts = [try term()]
+        while try skip("and") { parts.append(try term()) }
+        return parts.count == 1 ? parts[0] : .all(parts)
+    }
+
+    private mutating func term() throws(Condition.SyntaxError) -> Condition {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= Self.deepestNesting else { throw error("it is nested deeper than \(Self.deepestNesting) levels") }
+        if try skip("not") { return .not(try term()) }
+        if try skip(symbol: "(") {
+            let condition = try disjunction()
+            guard try skip(symbol: ")") else { throw unexpected("“)”") }
+            return condition
+        }
+        if try skip("everything") { return .everything }
+        if try skip("nothing") { return .any([]) }
+        if try skip("exists") { return .exists(try field()) }
+        return try comparison(of: try field())
+    }
+
+    private mutating func comparison(of field: EntityField) throws(Condition.SyntaxError) -> Condition {
+        if try skip("in") { return try skip(symbol: "(") ? try list(of: field) : try range(of: field) }
+        if try skip("starts") {
+            guard try skip("with") else { throw unexpected("“with”") }
+            return .hasPrefix(field, try value())
+        }
+        guard case .symbol(let symbol) = token, ["=", "!=", "<", "<=", ">", ">="].contains(symbol) else {
+            throw unexpected("=, !=, <, <=, >, >=, “in” or “starts with” after “\(field)”")
+        }
+        try advance()
+        let value = try operand()
+        switch symbol {
+        case "=": return .isAnyOf(field, [value.text])
+        case "!=": return .not(.isAnyOf(field, [value.text]))
+        case "<": return try ordered(field, nil, (value, false))
+        case "<=": return try ordered(field, nil, (value, true))
+        case ">": return try ordered(field, (value, false), nil)
+        default: return try ordered(field, (value, true), nil)
+        }
+    }
+
+    private mutating func list(of field: EntityField) throws(Condition.SyntaxError) -> Condition {
+        var values: [String] = []
+        while try !skip(symbol: ")") {
+            if !values.isEmpty, try !skip(symbol: ",") { throw unexpected("“,” or “)”") }
+            values.append(try value())
+        }
+        return .isAnyOf(field, values)
+    }
+
+    /// Reads `a..b`; a `<` beside the dots leaves out that end.
+    private mutating func range(of field: EntityField) throws(Condition.SyntaxError) -> Condition {
+        let lower = try operand()
+        let excludesLower = try skip(symbol: "<")
+        guard try skip(symbol: "..") else { throw unexpected("a list in parentheses or a range such as 10..20") }
+        let excludesUpper = try skip(symbol: "<")
+        return try ordered(field, (lower, !excludesLower), (try operand(), !excludesUpper))
+    }
+
+    private func ordered(
+        _ field: EntityField, _ lower: (Operand, Bool)?, _ upper: (Operand, Bool)?
+    ) throws(Condition.SyntaxError) -> Condition {
+        func range<Value>(_ value: (Operand) -> Value?) -> ValueRange<Value>? {
+            func end(_ end: (Operand, Bool)) -> ValueRange<Value>.End? {
+                value(end.0).map { .init($0, isIncluded: end.1) }
+            }
+            let ends = (lower.flatMap(end), upper.flatMap(end))
+            guard (ends.0 == nil) == (lower == nil), (ends.1 == nil) == (upper == nil) else { return nil }
+            return ValueRange(from: ends.0, to: ends.1)
+        }
+        let numbers = range { $0.isQuoted ? nil : FieldValue.number($0.text) }
+        let dates = range { FieldValue.isDate($0.text) ? $0.text : nil }
+        switch (numbers, dates) {
+        // A year alone is both.
+        case (let numbers?, let dates?): return .any([.number(field, numbers), .date(field, dates)])
+        case (let numbers?, nil): return .number(field, numbers)
+        case (nil, let dates?): return .date(field, dates)
+        case (nil, nil):
+            let texts = [lower, upper].compactMap { $0.map { "“\($0.0.text)”" } }.joined(separator: " and ")
+            throw error("expected numbers, or dates such as 1969-07-20, found \(texts)")
+        }
+    }
+
+    private mutating func field() throws(Condition.SyntaxError) -> EntityField {
+        switch token {
+        case .word(let name) where !Self.keywords.contains(name.lowercased()), .quoted(let name):
+            try advance()
+            return EntityField(name)
+        default: throw unexpected("the name of a field")
+        }
+    }
+
+    private typealias Operand = (text: String, isQuoted: Bool)
+
+    private mutating func operand() throws(Condition.SyntaxError) -> Operand {
+        switch token {
+        case .word(let value):
+            try advance()
+            return (value, false)
+        case .quoted(let value):
+            try advance()
+            return (value, true)
+        default: throw unexpected("a value")
+        }
+    }
+
+    private mutating func value() throws(Condition.SyntaxError) -> String { try operand().text }
+
+    private mutating func skip(_ keyword: String) throws(Condition.SyntaxError) -> Bool {
+        guard case .word(let word) = token, word.lowercased() == keyword else { return false }
+        try advance()
+        return true
+    }
+
+    private mutating func skip(symbol: String) throws(Condition.SyntaxError) -> Bool {
+        guard token == .symbol(symbol) else { return false }
+        try advance()
+        return true
+    }
+
+    private mutating func advance() throws(Condition.SyntaxError) {
+        while let first = rest.first, first.properties.isWhitespace { rest.removeFirst() }
+        guard let first = rest.popFirst() else { return token = .end }
+        switch first {
+        case "\"": token = .quoted(try quotedText())
+        case "(", ")", ",", "=": token = .symbol(String(first))
+        case "<", ">", "!":
+            let isWithEquals = rest.first == "="
+            if isWithEquals { rest.removeFirst() }
+            token = .symbol(String(first) + (isWithEquals ? "=" : ""))
+        case "." where rest.first == ".":
+            rest.removeFirst()
+            token = .symbol("..")
+        case let scalar where Self.isOfWord(scalar):
+            var word = String.UnicodeScalarView([first])
+            while let next = rest.first, Self.isOfWord(next), !rest.starts(with: "..".unicodeScalars) {
+                word.append(rest.removeFirst())
+            }
+            token = .word(String(word))
+        default: throw error("“\(first)” has to stand in double quotes")
+        }
+    }
+
+    private mutating func quotedText() throws(Condition.SyntaxError) -> String {
+        var quoted = String.UnicodeScalarView()
+        while let next = rest.popFirst() {
+            if next == "\"" { return String(quoted) }
+            if next == "\\", let escaped = rest.popFirst() { quoted.append(escaped) } else { quoted.append(next) }
+        }
+        throw error("a double quote is not closed")
+    }
+
+    private func unexpected(_ expected: String) -> Condition.SyntaxError {
+        switch token {
+        case .word(let found), .symbol(let found): error("expected \(expected), found “\(found)”")
+        case .quoted(let found): error("expected \(expected), found \"\(found)\"")
+        case .end: error("expected \(expected), found the end")
+        }
+    }
+
+    private func error(_ reason: String) -> Condition.SyntaxError { Condition.SyntaxError(text: text, reason: reason) }
+}

@@ -1,0 +1,115 @@
+import Compute
+import FeaturePrints
+import Foundation
+
+/// How a catalog is searched: how many matches are wanted, of which entities, and how much work they are worth.
+///
+/// ```swift
+/// var options = SearchOptions(limit: 20, condition: .isAnyOf(.type, ["album"]))
+/// let first = try await catalog.search(query, options: options)
+/// options.cursor = first.last.map(SearchCursor.init(after:))
+/// let second = try await catalog.search(query, options: options)
+/// ```
+public struct SearchOptions: Sendable {
+    /// The maximum number of matches.
+    public var limit: Int
+    /// Which entities count as matches; by default those with a confidence of ½ and more.
+    public var bounds: MatchBounds
+    /// The entities to search.
+    public var condition: Condition
+    /// Returns only what follows this place in the ranking: the next page.
+    public var cursor: SearchCursor?
+    /// Quality for time, when an image is analyzed.
+    public var effort: SearchEffort
+    /// The crops of an image to embed, one forward pass per crop; those of the effort if nil.
+    public var crops: QueryCrops?
+    /// Receives the time of each stage.
+    public var timings: StageTimings?
+
+    /// Options; each has a default.
+    public init(
+        limit: Int = 10, bounds: MatchBounds = .accepted, condition: Condition = .everything,
+        after cursor: SearchCursor? = nil, effort: SearchEffort = .standard, crops: QueryCrops? = nil,
+        timings: StageTimings? = nil
+    ) {
+        self.limit = limit
+        self.bounds = bounds
+        self.condition = condition
+        self.cursor = cursor
+        self.effort = effort
+        self.crops = crops
+        self.timings = timings
+    }
+}
+
+/// How much work an image search does: a trade of time for recall.
+public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Compares prints alone. Fast, and enough for images that are shown upright and alone.
+    case prints
+    /// Verifies the best candidates by their local features. Extracts finer keypoints of a query that shows several
+    /// things, or in which nothing is found at first.
+    case standard
+    /// Extracts finer keypoints of every query and verifies more candidates.
+    case thorough
+
+    /// The crops of a query to embed. Verification makes up for two of four.
+    public var crops: QueryCrops {
+        self == .standard ? QueryCrops(centerFractions: [1], localizedCrops: 1) : .localized
+    }
+
+    /// Candidates to verify that the prints propose.
+    var printCandidates: Int { self == .thorough ? 50 : 10 }
+    /// The maximum number of verified entities whose rectified crop is embedded; one forward pass each.
+    var rectifiedCrops: Int { self == .thorough ? 32 : 16 }
+    /// Candidates to verify that the local features propose, for each detail they are extracted in.
+    var featureCandidates: Int { self == .thorough ? 100 : 20 }
+}
+
+/// A place in a ranking, from which the next page is read.
+///
+/// It holds the sort key and the entity of the last result, not an offset. So the next page neither repeats nor skips
+/// results, even if entities were added, changed or removed in between, and in another process.
+public struct SearchCursor: Sendable, Hashable {
+    /// Ascending; what it measures depends on the ranking.
+    package let sortKey: Double
+    package let key: Int64
+
+    package init(sortKey: Double, key: Int64) {
+        self.sortKey = sortKey
+        self.key = key
+    }
+
+    /// The place after a match of an image search.
+    public init(after match: CatalogMatch) {
+        self.init(sortKey: match.sortKey, key: match.key)
+    }
+}
+
+/// A cursor as text, for storage or a URL.
+extension SearchCursor: LosslessStringConvertible, Codable {
+    public init?(_ description: String) {
+        let parts = description.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ $0.allSatisfy(\.isHexDigit) }),
+            let bits = UInt64(parts[0], radix: 16), let key = Int64(parts[1], radix: 16), key >= 0
+        else { return nil }
+        let sortKey = Double(bitPattern: bits)
+        guard sortKey.isFinite else { return nil }
+        self.init(sortKey: sortKey, key: key)
+    }
+
+    public var description: String { String(sortKey.bitPattern, radix: 16) + "-" + String(key, radix: 16) }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let cursor = SearchCursor(text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "“\(text)” is not a search cursor")
+        }
+        self = cursor
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

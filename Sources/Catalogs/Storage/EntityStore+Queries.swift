@@ -1,0 +1,249 @@
+import GRDB
+
+extension Condition {
+    /// The condition on a row of the table `entity`.
+    var sql: SQL {
+        switch self {
+        case .isAnyOf(.id, let values): "entity.id IN \(values)"
+        case .isAnyOf(let field, let values): field.sql("field.text IN \(values)")
+        case .number(.id, _), .date(.id, _): "0"
+        case .number(let field, let range):
+            field.sql(
+                Self.joined(
+                    ["field.number IS NOT NULL"]
+                        + [
+                            range.lower.map { $0.isIncluded ? "field.number >= \($0.value)" : "field.number > \($0.value)" },
+                            range.upper.map { $0.isIncluded ? "field.number <= \($0.value)" : "field.number < \($0.value)" },
+                        ].compactMap(\.self), .and))
+        case .date(let field, let range):
+            // A day comes before all times of it, and the largest scalar after them.
+            field.sql(
+                Self.joined(
+                    ["(field.text GLOB '[0-9][0-9][0-9][0-9]' OR field.text GLOB '[0-9][0-9][0-9][0-9]-*')"]
+                        + [
+                            range.lower.map {
+                                $0.isIncluded
+                                    ? "field.text >= \($0.value)" : "field.text > \($0.value) || char(0x10FFFF)"
+                            },
+                            range.upper.map {
+                                $0.isIncluded
+                                    ? "field.text <= \($0.value) || char(0x10FFFF)" : "field.text < \($0.value)"
+                            },
+                        ].compactMap(\.self), .and))
+        case .hasPrefix(.id, let prefix): Self.hasPrefix("entity.id", prefix)
+        case .hasPrefix(let field, let prefix): field.sql(Self.hasPrefix("field.text", prefix))
+        case .exists(.id): "1"
+        case .exists(let field): field.sql("1")
+        case .not(let condition): "NOT (\(condition.sql))"
+        case .all(let parts): Self.joined(parts.map(\.sql), .and)
+        case .any(let parts): Self.joined(parts.map(\.sql), .or)
+        }
+    }
+
+    /// The range is for the index; it has a text too many only where the next scalar is the largest that there is.
+    private static func hasPrefix(_ column: SQL, _ prefix: String) -> SQL {
+        "(\(column) >= \(prefix) AND \(column) <= \(prefix) || char(0x10FFFF))"
+    }
+
+    private enum Conjunction { case and, or }
+
+    /// A balanced tree: SQLite refuses expressions deeper than 1,000.
+    private static func joined(_ parts: [SQL], _ conjunction: Conjunction) -> SQL {
+        func joined(_ parts: ArraySlice<SQL>) -> SQL {
+            guard parts.count > 1 else { return parts[parts.startIndex] }
+            let middle = parts.startIndex + parts.count / 2
+            let (a, b) = (joined(parts[..<middle]), joined(parts[middle...]))
+            return conjunction == .and ? "(\(a) AND \(b))" : "(\(a) OR \(b))"
+        }
+        if parts.isEmpty { return conjunction == .and ? "1" : "0" }
+        return joined(parts[...])
+    }
+}
+
+extension EntityField {
+    /// The condition on `entity` that the field has a value that satisfies the condition on `field`.
+    fileprivate func sql(_ condition: SQL) -> SQL {
+        "entity.row IN (SELECT field.row FROM field WHERE field.name = \(storedName) AND \(condition))"
+    }
+}
+
+/// Entities by their fields and their text.
+extension EntityStore {
+    /// The first entities that satisfy a condition, in the catalog's order, after the one of a row.
+    func entities(where condition: Condition, limit: Int, after key: Int64?) throws -> [StoredEntity] {
+        try read { db in
+            let request: SQLRequest<EntityRecord> = """
+                SELECT * FROM entity WHERE row > \(key ?? .min) AND \(condition.sql) ORDER BY row LIMIT \(limit)
+                """
+            return try request.fetchAll(db).map { StoredEntity(entity: $0.entity, key: $0.row ?? 0, thumbnail: nil) }
+        }
+    }
+
+    /// The rows of the entities that satisfy a condition, ascending, and the state of the metadata that this holds for.
+    ///
+    /// - Parameter known: rows are nil if the metadata is still in this state.
+    func keys(
+        where condition: Condition, unlessAt known: Int64?
+    ) throws -> (metadataRevision: Int64, keys: [Int64]?) {
+        try read { db in
+            let revision = try Setting.metadataRevision.count(db)
+            if revision == known { return (revision, nil) }
+            let request: SQLRequest<Int64> = "SELECT row FROM entity WHERE \(condition.sql) ORDER BY row"
+            return (revision, try request.fetchAll(db))
+        }
+    }
+
+    /// The first entities whose field has one of the values, in the order of the values, then of the catalog.
+    /// O(limit + values · log entities) where the condition rejects few.
+    ///
+    /// - Parameter check: called between values; what it throws ends the search.
+    func entities(
+        where field: EntityField, isAnyOf values: [String], limit: Int, condition: Condition, withThumbnails: Bool,
+        check: () throws -> Void
+    ) throws -> [StoredEntity] {
+        var rest = Set<ExactText>()
+        let values = values.filter { rest.insert(ExactText($0)).inserted }
+        return try read { db in
+            var keys: [Int64] = []
+            var known: Set<Int64> = []
+            for value in values where keys.count < limit {
+                try check()
+                let isValue: SQL =
+                    field == .id
+                    ? "SELECT row FROM entity WHERE id = \(value)"
+                    : "SELECT row FROM field WHERE name = \(field.storedName) AND text = \(value)"
+                let isEntity: SQL =
+                    condition.isEverything ? "" : " AND row IN (SELECT row FROM entity WHERE \(condition.sql))"
+                // An entity may have several of the labels.
+                let request: SQLRequest<Int64> = "\(isValue)\(isEntity) ORDER BY row LIMIT \(limit)"
+                let found = try request.fetchCursor(db)
+                while keys.count < limit, let key = try found.next() {
+                    if known.insert(key).inserted { keys.append(key) }
+                }
+            }
+            let stored = try Self.entities(forKeys: keys, withThumbnails: withThumbnails, db)
+            return keys.compactMap { stored[$0] }
+        }
+    }
+
+    /// The first of the attributes that no entity has; nil also for a catalog without entities.
+    func unknownAttribute(among names: [String]) throws -> String? {
+        guard !names.isEmpty else { return nil }
+        return try read { db in
+            guard try Int.fetchOne(db, sql: "SELECT 1 FROM entity LIMIT 1") != nil else { return nil }
+            let statement = try db.cachedStatement(sql: "SELECT 1 FROM field WHERE name = ? LIMIT 1")
+            return try names.first { name in
+                try Int.fetchOne(statement, arguments: [EntityField.attribute(name).storedName]) == nil
+            }
+        }
+    }
+
+    /// How many of the entities have each value of each field.
+    ///
+    /// - Parameter check: called between parts of the entities; what it throws ends the count.
+    func counts(of fields: [EntityField], among keys: [Int64], check: () throws -> Void) throws -> [[(String, Int)]] {
+        let names = fields.map(\.storedName)
+        let counts = try read { db in
+            var counts: [ExactText: [ExactText: Int]] = [:]
+            _ = try Self.inParts(of: keys) { part -> [Never] in
+                try check()
+                let request: SQLRequest<Row> = """
+                    SELECT name, text, COUNT(*) FROM field WHERE row IN \(part) AND name IN \(names) GROUP BY 1, 2
+                    """
+                for row in try request.fetchAll(db) {
+                    let (name, text): (String, String) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
+                    counts[ExactText(name), default: [:]][ExactText(text), default: 0] += try row.decode(atIndex: 2)
+                }
+                if names.contains(EntityField.id.storedName) {
+                    let ids: SQLRequest<String> = "SELECT id FROM entity WHERE row IN \(part)"
+                    for id in try ids.fetchAll(db) {
+                        counts[ExactText(EntityField.id.storedName), default: [:]][ExactText(id)] = 1
+                    }
+                }
+                return []
+            }
+            return counts
+        }
+        return names.map { counts[ExactText($0), default: [:]].map { ($0.key.text, $0.value) } }
+    }
+
+    /// The entities whose title, subtitle or labels contain all words, best first.
+    func entities(matching text: TextQuery, limit: Int, condition: Condition) throws -> [CatalogEntity] {
+        try read { db in
+            let request: SQLRequest<EntityRecord> = """
+                SELECT entity.* \(Self.ranking(of: text, condition)) LIMIT \(limit)
+                """
+            return try request.fetchAll(db).map(\.entity)
+        }
+    }
+
+    /// The first distinct titles of the entities that contain all words, best first.
+    func titles(matching text: TextQuery, limit: Int, condition: Condition) throws -> [String] {
+        try read { db in
+            let request: SQLRequest<Row> = "SELECT entity.title \(Self.ranking(of: text, condition))"
+            let rows = try request.fetchCursor(db)
+            var titles: [String] = []
+            var seen: Set<String> = []
+            // Many entities may have the same title.
+            while titles.count < limit, let row = try rows.next() {
+                if let title = try row.decode(String?.self, atIndex: 0), seen.insert(title).inserted {
+                    titles.append(title)
+                }
+            }
+            return titles
+        }
+    }
+
+    /// What follows SELECT in a search for words, best first.
+    private static func ranking(of text: TextQuery, _ condition: Condition) -> SQL {
+        """
+        FROM entityText JOIN entity ON entity.row = entityText.rowid \
+        WHERE entityText MATCH \(text.expression) AND \(condition.sql) \
+        ORDER BY bm25(entityText, 10, 5, 2), entity.row
+        """
+    }
+
+    /// The entities that contain any of the phrases, by how many they contain; ties in the catalog's order.
+    func entities(
+        havingAnyOf phrases: [TextQuery], among keys: [Int64]?, after last: Catalog.PhraseMatch?, limit: Int,
+        condition: Condition
+    ) throws -> [Catalog.PhraseMatch] {
+        // SQLite joins 500 queries at most.
+        let each = stride(from: 0, to: phrases.count, by: 100).map { start -> SQL in
+            let part = phrases[start..<min(start + 100, phrases.count)].map { phrase -> SQL in
+                "SELECT rowid AS row FROM entityText WHERE entityText MATCH \(phrase.expression)"
+            }.joined(separator: " UNION ALL ")
+            return "SELECT row FROM (\(part))"
+        }.joined(separator: " UNION ALL ")
+        let among: SQL = keys.map { " AND entity.row IN \($0)" } ?? ""
+        let after: SQL =
+            last.map { " HAVING COUNT(*) < \($0.count) OR (COUNT(*) = \($0.count) AND entity.row > \($0.key))" } ?? ""
+        return try read { db in
+            let request: SQLRequest<Row> = """
+                SELECT entity.row, COUNT(*) FROM (\(each)) AS found JOIN entity ON entity.row = found.row \
+                WHERE \(condition.sql)\(among) GROUP BY entity.row\(after) ORDER BY 2 DESC, 1 LIMIT \(limit)
+                """
+            return try request.fetchAll(db).map { row in
+                Catalog.PhraseMatch(key: try row.decode(atIndex: 0), count: try row.decode(atIndex: 1))
+            }
+        }
+    }
+}
+
+/// Typed words as a query of SQLite's full-text index.
+///
+/// All words must occur, in any field; the last may be a prefix. Every word is quoted, so that it cannot be an
+/// operator, a column or a syntax error (https://www.sqlite.org/fts5.html, section 3).
+struct TextQuery {
+    let expression: String
+
+    /// Nil if the text has no words.
+    init?(_ text: String, lastIsPrefix: Bool) {
+        // A word of punctuation has no tokens, and would match nothing.
+        let words = text.split(whereSeparator: \.isWhitespace)
+            .filter { $0.contains { $0.isLetter || $0.isNumber } }
+            .map { "\"" + $0.filter { $0 != "\0" }.replacing("\"", with: "\"\"") + "\"" }
+        guard !words.isEmpty else { return nil }
+        expression = words.joined(separator: " ") + (lastIsPrefix ? "*" : "")
+    }
+}

@@ -1,0 +1,183 @@
+import Compute
+import FeaturePrints
+import Foundation
+import GRDB
+import LocalFeatures
+
+extension EntityStore {
+    /// The digest of what is stored of an entity's image: the first half of the SHA-256 of the id, a zero byte and the
+    /// blob. With the id, blobs that were swapped are found as well as damaged ones.
+    static func digest(of blob: Data, id: String) -> Data { SHA256.hash(Data(id.utf8) + [0] + blob).prefix(16) }
+
+    /// Reads everything that is stored.
+    ///
+    /// - Parameter wordCount: the number of visual words; nil in a catalog without local features.
+    /// - Returns: a sentence per problem.
+    func problems(dimension: Int, wordCount: Int?) throws -> [String] {
+        try read { db in
+            try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" } + Self.entityProblems(db)
+                + Self.revisionProblems(db) + Self.printProblems(dimension: dimension, db)
+                + Self.blobProblems("localFeatures", "local features are", db) {
+                    LocalFeatures(encoded: $0, wordCount: wordCount ?? .max) != nil
+                } + Self.blobProblems("thumbnail", "thumbnail is", db) { _ in true }
+        }
+    }
+
+    /// Names an entity that may have an id of another type.
+    private static func name(_ id: DatabaseValue) -> String { "entity “\(String.fromDatabaseValue(id) ?? "?")”" }
+
+    private static func entityProblems(_ db: Database) throws -> [String] {
+        var problems = try DatabaseValue.fetchAll(
+            db, sql: "SELECT id FROM entity WHERE row NOT IN (SELECT row FROM print)"
+        ).map { "\(name($0)) has no print" }
+        let fields = try Row.fetchCursor(db, sql: "SELECT row, name, text, number FROM field ORDER BY row")
+        var next = try fields.next().map(IndexedField.init)
+        var areFieldsIntact = true
+        let entities = try Row.fetchCursor(db, sql: "SELECT * FROM entity ORDER BY row")
+        while let entity = try entities.next() {
+            let key = Int64.fromDatabaseValue(entity["row"]) ?? .max
+            var indexed: Set<IndexedField> = []
+            while let field = next, field.key <= key {
+                indexed.insert(field)
+                next = try fields.next().map(IndexedField.init)
+            }
+            do {
+                let record = try EntityRecord(row: entity)
+                if indexed != Set(record.entity.indexedFields.map { IndexedField($0, $1, of: key) }) {
+                    areFieldsIntact = false
+                }
+            } catch let error as DatabaseError {
+                problems.append(error.message ?? "\(error)")
+            }
+        }
+        if next != nil || !areFieldsIntact { problems.append("the index of the entities’ fields does not match them") }
+        if try !isTextIndexIntact(db) { problems.append("the index of the entities’ text does not match them") }
+        return problems
+    }
+
+    /// A row of the index of fields.
+    private struct IndexedField: Hashable {
+        let key: Int64
+        let name: ExactText
+        let text: ExactText
+        let number: Double?
+
+        init(_ row: Row) {
+            key = Int64.fromDatabaseValue(row[0]) ?? .min
+            name = ExactText(String.fromDatabaseValue(row[1]) ?? "")
+            text = ExactText(String.fromDatabaseValue(row[2]) ?? "")
+            number = Double.fromDatabaseValue(row[3])
+        }
+
+        init(_ field: EntityField, _ text: String, of key: Int64) {
+            (self.key, name, self.text) = (key, ExactText(field.storedName), ExactText(text))
+            number = FieldValue.number(text)
+        }
+    }
+
+    private static func revisionProblems(_ db: Database) throws -> [String] {
+        // Derived files are made of what changed since a revision.
+        let revision = try CatalogRevision.current(db)?.number ?? 0
+        let misdated: SQLRequest<DatabaseValue> = """
+            SELECT entity.id FROM checksum JOIN entity USING (row) \
+            WHERE typeof(checksum.revision) <> 'integer' OR checksum.revision NOT BETWEEN 0 AND \(revision)
+            """
+        return try misdated.fetchAll(db).map { "\(name($0)): its revision is not one of the catalog’s" }
+    }
+
+    private static func printProblems(dimension: Int, _ db: Database) throws -> [String] {
+        var problems: [String] = []
+        let prints = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT entity.id, print.vector, checksum.print FROM print LEFT JOIN entity USING (row) \
+                LEFT JOIN checksum USING (row) ORDER BY print.row
+                """)
+        while let print = try prints.next() {
+            guard let id = String.fromDatabaseValue(print[0]) else {
+                problems.append("a print without an entity")
+                continue
+            }
+            let name = "entity “\(id)”"
+            let blob = Data.fromDatabaseValue(print[1]) ?? Data()
+            guard let vector = PrintBlob.vector(blob, dimension: dimension) else {
+                problems.append("\(name): its print is not \(dimension) finite floats")
+                continue
+            }
+            let norm = FeaturePrintModel.norm(of: vector)
+            if abs(norm - 1) > FeaturePrintModel.normTolerance {
+                problems.append("\(name): its print has the norm \(norm), not 1")
+            } else if Data.fromDatabaseValue(print[2]) != digest(of: blob, id: id) {
+                problems.append("\(name): its print is damaged or another entity’s")
+            }
+        }
+        return problems
+    }
+
+    /// An entity may have no such blob, but not lose what it had.
+    private static func blobProblems(
+        _ table: String, _ subject: String, _ db: Database, where isReadable: (Data) -> Bool
+    ) throws -> [String] {
+        var problems: [String] = []
+        let blobs = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT entity.id, \(table).data, checksum.\(table) FROM entity LEFT JOIN checksum USING (row) \
+                LEFT JOIN \(table) USING (row) WHERE COALESCE(\(table).data, checksum.\(table)) IS NOT NULL \
+                ORDER BY entity.row
+                """)
+        while let blob = try blobs.next() {
+            // An id of another type has been reported before.
+            guard let id = String.fromDatabaseValue(blob[0]) else { continue }
+            let name = "entity “\(id)”: its"
+            guard let data = Data.fromDatabaseValue(blob[1]) else {
+                problems.append("\(name) \(subject) missing")
+                continue
+            }
+            if !isReadable(data) {
+                problems.append("\(name) local features cannot be read")
+            } else if Data.fromDatabaseValue(blob[2]) != digest(of: data, id: id) {
+                problems.append("\(name) \(subject) damaged or another entity’s")
+            }
+        }
+        return problems
+    }
+
+    /// Whether the full-text index is that of the entities. O(text).
+    ///
+    /// FTS5 can check an index, but only where it can write, and SQLite's `integrity_check` looks into virtual tables
+    /// since 3.44 alone. So both are copied to a temporary database, where FTS5 indexes the text again
+    /// (https://www.sqlite.org/fts5.html, “integrity-check”).
+    private static func isTextIndexIntact(_ db: Database) throws -> Bool {
+        // SQLite keeps what does not fit into its cache in a file that it deletes.
+        let copy = try DatabaseQueue(path: "")
+        return try copy.write { copy in
+            try copy.execute(
+                sql: """
+                    CREATE VIRTUAL TABLE entityText USING fts5(
+                        title, subtitle, labels, \(CatalogSchema.textIndexOptions));
+                    DELETE FROM entityText_data;
+                    """)
+            for (query, table) in [
+                ("SELECT row, title, subtitle, labels FROM entity", "content"),
+                ("SELECT id, block FROM entityText_data", "data"),
+                ("SELECT segid, term, pgno FROM entityText_idx", "idx"),
+                ("SELECT id, sz FROM entityText_docsize", "docsize"),
+            ] {
+                let selection = try db.makeStatement(sql: query)
+                let places = (0..<selection.columnCount).map { _ in "?" }.joined(separator: ", ")
+                let insertion = try copy.makeStatement(sql: "INSERT INTO entityText_\(table) VALUES (\(places))")
+                let rows = try Row.fetchCursor(selection)
+                while let row = try rows.next() {
+                    try insertion.execute(arguments: StatementArguments(row.databaseValues))
+                }
+            }
+            do {
+                try copy.execute(sql: "INSERT INTO entityText (entityText) VALUES ('integrity-check')")
+                return true
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+                return false
+            }
+        }
+    }
+}
