@@ -65,8 +65,8 @@ struct CatalogCopyTests {
         let fixture = try CoverFixture()
         let catalog = try Catalog(at: fixture.catalog)
         let query = try await catalog.query(for: CoverFixture.photograph(of: 3).image)
-        let expected = try await catalog.search(query, bounds: .none)
+        let expected = try await catalog.search(query, options: SearchOptions(bounds: .none))
         #expect(expected.count == 6)
-        #expect(try await catalog.search(query.withoutScan, bounds: .none) == expected)
+        #expect(try await catalog.search(query.withoutScan, options: SearchOptions(bounds: .none)) == expected)
     }
 }

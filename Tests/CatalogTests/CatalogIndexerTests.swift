@@ -14,16 +14,19 @@ struct CatalogIndexerTests {
         #expect(catalog.count == 6)
         for index in 0..<6 {
             let matches = try await catalog.search(
-                matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, bounds: MatchBounds(maxDistance: 2),
-                effort: .prints, crops: .whole)
+                matching: SampleImage.blocks(seed: UInt64(index)),
+                options: SearchOptions(limit: 3, bounds: MatchBounds(maxDistance: 2), effort: .prints, crops: .whole))
             #expect(matches.count == 3)
             #expect(matches.first?.entity.id == fixture.id(index) && matches.first?.distance == 0)
             #expect(matches.map(\.distance) == matches.map(\.distance).sorted())
         }
         #expect(
-            try await catalog.search(matching: SampleImage.blocks(seed: 99), bounds: MatchBounds(maxDistance: 0))
-                .isEmpty)
-        #expect(try await catalog.search(matching: SampleImage.blocks(seed: 0), limit: 0).isEmpty)
+            try await catalog.search(
+                matching: SampleImage.blocks(seed: 99), options: SearchOptions(bounds: MatchBounds(maxDistance: 0))
+            )
+            .isEmpty)
+        #expect(
+            try await catalog.search(matching: SampleImage.blocks(seed: 0), options: SearchOptions(limit: 0)).isEmpty)
         #expect(
             try await catalog.entities(for: [fixture.id(3), "unknown", fixture.id(1)]).map(\.id) == [
                 fixture.id(3), fixture.id(1),
@@ -46,7 +49,7 @@ struct CatalogIndexerTests {
         let changed = try fixture.index()
         #expect((changed.added, changed.updated, changed.unchanged) == (1, 2, 4))
         let found = try await Catalog(at: fixture.catalog).search(
-            matching: SampleImage.blocks(seed: 200), limit: 1, crops: .whole)
+            matching: SampleImage.blocks(seed: 200), options: SearchOptions(limit: 1, crops: .whole))
         #expect(found.first?.entity.id == fixture.id(2) && found.first?.distance == 0)
     }
 
@@ -65,7 +68,8 @@ struct CatalogIndexerTests {
         #expect(words.contains("has the same id “sub0/image0” as"))
         let catalog = try Catalog(at: fixture.catalog)
         #expect(catalog.count == 6, "an entity whose new image is damaged stays")
-        let found = try await catalog.search(matching: SampleImage.blocks(seed: 1), limit: 1, crops: .whole)
+        let found = try await catalog.search(
+            matching: SampleImage.blocks(seed: 1), options: SearchOptions(limit: 1, crops: .whole))
         #expect(found.first?.entity.id == fixture.id(1) && found.first?.distance == 0)
     }
 
@@ -89,7 +93,7 @@ struct CatalogIndexerTests {
         #expect(try await catalog.reduceEntities(into: [String]()) { $0.append($1.id) } == (0..<70).map(String.init))
         for (id, seed) in [(0, 0), (3, 503), (5, 505), (40, 40)] {
             let expected = try indexer.model.featurePrint(for: SampleImage.blocks(seed: UInt64(seed)))
-            #expect(try await catalog.print(for: "\(id)") == expected, "of entity \(id)")
+            #expect(try await catalog.featurePrint(for: "\(id)") == expected, "of entity \(id)")
         }
         let again = try indexer.index(items.dropFirst().map { $0 }, jobs: 2)
         #expect((again.added, again.updated) == (0, 4), "3 and 5 change and change back")
@@ -105,7 +109,7 @@ struct CatalogIndexerTests {
             _ = try CatalogIndexer(at: url).index(items, jobs: jobs)
             let catalog = try Catalog(at: url)
             var found: [FeaturePrint?] = []
-            for item in items { found.append(try await catalog.print(for: item.entity.id)) }
+            for item in items { found.append(try await catalog.featurePrint(for: item.entity.id)) }
             prints.append(found)
         }
         #expect(prints[0] == prints[1] && prints[0] == prints[2] && !prints[0].contains(nil))
@@ -168,7 +172,7 @@ struct CatalogIndexerTests {
         #expect((report.updated, report.unchanged) == (1, 19))
         let original = try catalog.model.featurePrint(
             for: PixelBuffer(contentsOf: URL(fileURLWithPath: last.entity.image)))
-        #expect(try await catalog.print(for: last.entity.id).distance(to: original) < 1e-3)
+        #expect(try await catalog.featurePrint(for: last.entity.id).distance(to: original) < 1e-3)
     }
 
     /// The rows that had passed a filter were kept although the matrix is of an earlier revision during a run.
@@ -185,17 +189,15 @@ struct CatalogIndexerTests {
         _ = try indexer.index(try items("before"))
         let catalog = try Catalog(at: fixture.catalog)
         let query = try await catalog.query(for: PixelBuffer(contentsOf: fixture.path(0)))
-        func found() throws -> Int {
-            try catalog.ranking(
-                of: query, limit: 10, bounds: .none, filter: CatalogFilter(labels: ["before"]), after: nil
+        func found() async throws -> Int {
+            try await catalog.ranking(
+                of: query, limit: 10, bounds: .none, condition: .isAnyOf(.label, ["before"]), after: nil
             ).count
         }
-        #expect(try found() == 4)
+        #expect(try await found() == 4)
         for index in 0..<4 { try fixture.write(index, seed: UInt64(index) + 100) }
         var counts: [Int] = []
-        _ = try indexer.index(try items("after")) { _ in
-            if let count = try? found() { counts.append(count) }
-        }
+        for try await _ in indexer.run(over: try items("after")) { counts.append(try await found()) }
         #expect(counts == [0])
     }
 
@@ -249,7 +251,9 @@ struct CatalogIndexerTests {
         let catalog = try Catalog(at: folder.url)
         #expect(catalog.count == 0)
         #expect(
-            try await catalog.search(matching: SampleImage.blocks(seed: 1), bounds: MatchBounds(maxDistance: 2)).isEmpty
+            try await catalog.search(
+                matching: SampleImage.blocks(seed: 1), options: SearchOptions(bounds: MatchBounds(maxDistance: 2))
+            ).isEmpty
         )
         #expect(try await catalog.verify().isEmpty)
     }
@@ -295,7 +299,7 @@ struct CatalogIndexerTests {
         #expect(catalog.model.identity == other.identity)
         await #expect(throws: FeaturePrintError.self) {
             try await catalog.search(
-                matching: try FeaturePrintModel.default().featurePrint(for: SampleImage.blocks(seed: 0)))
+                catalog.query(for: [try FeaturePrintModel.default().featurePrint(for: SampleImage.blocks(seed: 0))]))
         }
         try FileManager.default.removeItem(at: fixture.catalog.appendingPathComponent("model.safetensors"))
         let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }

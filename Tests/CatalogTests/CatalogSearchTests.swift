@@ -43,8 +43,8 @@ struct TextSearchTests {
     @Test func findsWordsInAnyFieldTitlesFirst() async throws {
         let fixture = try ManifestFixture(Self.rows, count: 4)
         let catalog = try Catalog(at: fixture.catalog)
-        func ids(_ text: String, filter: CatalogFilter = CatalogFilter()) async throws -> [String] {
-            try await catalog.search(text: text, filter: filter).map(\.id)
+        func ids(_ text: String, condition: Condition = Condition.everything) async throws -> [String] {
+            try await catalog.search(text: text, condition: condition).map(\.id)
         }
         // In a title first (of two, in the shorter text), in labels last.
         #expect(try await ids("ambient") == ["e3", "e1", "e0"])
@@ -54,7 +54,7 @@ struct TextSearchTests {
         #expect(try await ids("東京") == ["e2"])
         #expect(try await ids("fontaine meridian") == ["e0"])
         #expect(try await ids("fontaine works").isEmpty)
-        #expect(try await ids("ambient", filter: CatalogFilter(types: ["poster"])) == ["e3"])
+        #expect(try await ids("ambient", condition: Condition.isAnyOf(.type, ["poster"])) == ["e3"])
         #expect(try await catalog.search(text: "ambient", limit: 1).count == 1)
         #expect(
             try await catalog.suggestions(for: "amb") == ["Poster of Ambient Works", "Ambient Works", "Slow Meridian"])
@@ -128,19 +128,26 @@ struct RecommendedDistanceTests {
         #expect(strict.model.matchThreshold == 0.1 && strict.model.matchThreshold(for: prints) == 0)
         // The image itself is at distance 0, and whatever else there is farther.
         #expect(
-            try await strict.search(matching: image, effort: .prints, crops: .whole).map(\.entity.id) == [fixture.id(1)]
+            try await strict.search(matching: image, options: SearchOptions(effort: .prints, crops: .whole)).map(
+                \.entity.id) == [fixture.id(1)]
         )
-        #expect(try await strict.search(matching: prints[0]).map(\.entity.id) == [fixture.id(1)])
-        #expect(try await strict.search(matching: SampleImage.blocks(seed: 77), effort: .prints).isEmpty)
+        #expect(try await strict.search(strict.query(for: [prints[0]])).map(\.entity.id) == [fixture.id(1)])
         #expect(
-            try await strict.search(matching: SampleImage.blocks(seed: 77), bounds: MatchBounds(maxDistance: 2)).count
+            try await strict.search(matching: SampleImage.blocks(seed: 77), options: SearchOptions(effort: .prints))
+                .isEmpty)
+        #expect(
+            try await strict.search(
+                matching: SampleImage.blocks(seed: 77), options: SearchOptions(bounds: MatchBounds(maxDistance: 2))
+            ).count
                 == 3)
-        #expect(try await usual.search(matching: SampleImage.blocks(seed: 77), effort: .prints).count == 3)
-        #expect(try await strict.search(matchingAnyOf: []).isEmpty)
+        #expect(
+            try await usual.search(matching: SampleImage.blocks(seed: 77), options: SearchOptions(effort: .prints))
+                .count == 3)
+        #expect(try await strict.search(strict.query(for: [])).isEmpty)
     }
 }
 
-struct CatalogFilterTests {
+struct ConditionSearchTests {
     static let rows = (0..<12).map { index in
         ManifestFixture.row(
             index,
@@ -154,26 +161,26 @@ struct CatalogFilterTests {
         let catalog = try Catalog(at: fixture.catalog)
         let image = SampleImage.blocks(seed: 5)
         let all = try await catalog.search(
-            matching: image, limit: 12, bounds: MatchBounds(maxDistance: 2), crops: .whole)
+            matching: image, options: SearchOptions(limit: 12, bounds: MatchBounds(maxDistance: 2), crops: .whole))
         #expect(all.count == 12)
-        let filters: [(CatalogFilter, (CatalogEntity) -> Bool)] = [
-            (CatalogFilter(types: ["poster"]), { $0.type == "poster" }),
-            (CatalogFilter(types: ["poster", "album"]), { _ in true }),
-            (CatalogFilter(types: ["none"]), { _ in false }),
-            (CatalogFilter(labels: ["all", "l1"]), { $0.labels.contains("l1") }),
-            (CatalogFilter(labels: ["l1", "l2"]), { _ in false }),
+        let filters: [(Condition, (CatalogEntity) -> Bool)] = [
+            (Condition.isAnyOf(.type, ["poster"]), { $0.type == "poster" }),
+            (Condition.isAnyOf(.type, ["poster", "album"]), { _ in true }),
+            (Condition.isAnyOf(.type, ["none"]), { _ in false }),
+            (Condition.all([.isAnyOf(.label, ["all"]), .isAnyOf(.label, ["l1"])]), { $0.labels.contains("l1") }),
+            (Condition.all([.isAnyOf(.label, ["l1"]), .isAnyOf(.label, ["l2"])]), { _ in false }),
             (
-                CatalogFilter(attributes: ["year": ["2001", "2003"]]),
+                Condition.isAnyOf(.attribute("year"), ["2001", "2003"]),
                 { ["2001", "2003"].contains($0.attributes["year"]) }
             ),
-            (CatalogFilter(attributes: ["maker's \"name\"": ["m1"]]), { $0.attributes["maker's \"name\""] == "m1" }),
+            (Condition.isAnyOf(.attribute("maker's \"name\""), ["m1"]), { $0.attributes["maker's \"name\""] == "m1" }),
             (
-                CatalogFilter(types: ["album"], attributes: ["year": ["2001"]]),
+                Condition.all([.isAnyOf(.type, ["album"]), .isAnyOf(.attribute("year"), ["2001"])]),
                 { $0.type == "album" && $0.attributes["year"] == "2001" }
             ),
-            (CatalogFilter(types: ["album"]).and(CatalogFilter(types: ["poster"])), { _ in false }),
+            (Condition.isAnyOf(.type, ["album"]) && .isAnyOf(.type, ["poster"]), { _ in false }),
             (
-                CatalogFilter(types: ["album"]).and(CatalogFilter(labels: ["l2"])),
+                Condition.isAnyOf(.type, ["album"]) && .isAnyOf(.label, ["l2"]),
                 { $0.type == "album" && $0.labels.contains("l2") }
             ),
         ]
@@ -181,7 +188,9 @@ struct CatalogFilterTests {
             let expected = all.filter { passes($0.entity) }
             for limit in [1, 2, 12] {
                 let found = try await catalog.search(
-                    matching: image, limit: limit, bounds: MatchBounds(maxDistance: 2), crops: .whole, filter: filter)
+                    matching: image,
+                    options: SearchOptions(
+                        limit: limit, bounds: MatchBounds(maxDistance: 2), condition: filter, crops: .whole))
                 #expect(found == Array(expected.prefix(limit)), "\(filter), \(limit)")
             }
         }
@@ -190,12 +199,13 @@ struct CatalogFilterTests {
     @Test func aKeptFilterIsForgottenWhenTheCatalogChanges() async throws {
         let fixture = try ManifestFixture(Array(Self.rows.prefix(6)), count: 12)
         let catalog = try Catalog(at: fixture.catalog)
-        let filter = CatalogFilter(labels: ["l1"])
+        let filter = Condition.isAnyOf(.label, ["l1"])
         func found() async throws -> Set<String> {
             Set(
                 try await catalog.search(
-                    matching: SampleImage.blocks(seed: 5), limit: 20, bounds: MatchBounds(maxDistance: 2),
-                    crops: .whole, filter: filter
+                    matching: SampleImage.blocks(seed: 5),
+                    options: SearchOptions(
+                        limit: 20, bounds: MatchBounds(maxDistance: 2), condition: filter, crops: .whole)
                 ).map(\.entity.id))
         }
         #expect(try await found() == ["e1", "e5"])
@@ -209,13 +219,13 @@ struct CatalogFilterTests {
     @Test func relatedEntitiesComeInTheOrderOfTheValues() async throws {
         let fixture = try ManifestFixture(Self.rows, count: 12)
         let catalog = try Catalog(at: fixture.catalog)
-        let found = try await catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001", "1900", "2003"])
+        let found = try await catalog.entities(where: .attribute("year"), isAnyOf: ["2003", "2001", "1900", "2003"])
         #expect(found.map(\.id) == ["e3", "e8", "e1", "e6", "e11"])
         #expect(
-            try await catalog.entities(whereAttribute: "year", isAnyOf: ["2003", "2001"], limit: 3).map(\.id) == [
+            try await catalog.entities(where: .attribute("year"), isAnyOf: ["2003", "2001"], limit: 3).map(\.id) == [
                 "e3", "e8", "e1",
             ])
-        #expect(try await catalog.entities(whereAttribute: "year", isAnyOf: []).isEmpty)
+        #expect(try await catalog.entities(where: .attribute("year"), isAnyOf: []).isEmpty)
     }
 }
 
@@ -224,12 +234,14 @@ struct SearchCursorTests {
         let fixture = try ManifestFixture((0..<10).map { ManifestFixture.row($0, #""title": "t""#) }, count: 14)
         let catalog = try Catalog(at: fixture.catalog)
         let print = try catalog.model.featurePrint(for: SampleImage.blocks(seed: 77))
-        let all = try await catalog.search(matching: print, limit: 20, bounds: MatchBounds(maxDistance: 2))
+        let all = try await catalog.search(
+            catalog.query(for: [print]), options: SearchOptions(limit: 20, bounds: MatchBounds(maxDistance: 2)))
         var paged: [CatalogMatch] = []
         while true {
             let page = try await catalog.search(
-                matchingAnyOf: [print], limit: 3, bounds: MatchBounds(maxDistance: 2),
-                after: paged.last.map { SearchCursor(after: $0) })
+                catalog.query(for: [print]),
+                options: SearchOptions(
+                    limit: 3, bounds: MatchBounds(maxDistance: 2), after: paged.last.map { SearchCursor(after: $0) }))
             if page.isEmpty { break }
             paged += page
         }
@@ -243,7 +255,8 @@ struct SearchCursorTests {
                 ManifestFixture.row($0, #""title": "t""#)
             })
         let rest = try await catalog.search(
-            matchingAnyOf: [print], limit: 20, bounds: MatchBounds(maxDistance: 2), after: cursor
+            catalog.query(for: [print]),
+            options: SearchOptions(limit: 20, bounds: MatchBounds(maxDistance: 2), after: cursor)
         ).map(
             \.entity.id)
         let expected = Set(all[4...].map(\.entity.id)).subtracting([all[7].entity.id])
@@ -319,24 +332,22 @@ struct ThumbnailTests {
     }
 }
 
-struct CatalogMigrationTests {
-    /// A catalog as the first version left it: no text index, no thumbnails.
-    @Test func anEarlierCatalogIsNamedAndBroughtUpByIndexing() throws {
+struct CatalogVersionTests {
+    /// Nothing is written to a database that another version may have made.
+    @Test(arguments: [0, 2]) func aCatalogOfAnotherVersionIsRefused(version: Int) throws {
         let fixture = try CatalogFixture(count: 2)
         try fixture.index()
-        let database = try DatabaseQueue(path: fixture.catalog.appendingPathComponent("catalog.sqlite").path)
-        try database.write { db in
-            try db.execute(
-                sql: """
-                    DROP TRIGGER entityTextInsert; DROP TRIGGER entityTextDelete; DROP TRIGGER entityTextUpdate;
-                    DROP TABLE entityText; DROP TABLE thumbnail; DELETE FROM grdb_migrations WHERE identifier = '2';
-                    """)
-        }
+        let url = fixture.catalog.appendingPathComponent("catalog.sqlite")
+        let database = try DatabaseQueue(path: url.path)
+        try database.write { try $0.execute(sql: "PRAGMA user_version = \(version)") }
         try database.close()
-        let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
-        #expect(error?.reason == .earlierVersion && error?.description.contains("lookalike index") == true)
-        let report = try fixture.index()
-        #expect(report.unchanged == 2)
-        #expect(try Catalog(at: fixture.catalog).count == 2)
+        for error in [
+            #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) },
+            #expect(throws: CatalogError.self) { try CatalogIndexer(at: fixture.catalog) },
+        ] {
+            #expect(error?.reason == .otherVersion && error?.description.contains("index again") == true)
+        }
+        let after = try DatabaseQueue(path: url.path)
+        #expect(try after.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == version)
     }
 }

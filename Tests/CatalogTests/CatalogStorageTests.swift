@@ -10,7 +10,8 @@ struct CatalogStorageTests {
     private static func answers(_ fixture: CatalogFixture) async throws -> [String] {
         let catalog = try Catalog(at: fixture.catalog)
         return try await catalog.search(
-            matching: SampleImage.blocks(seed: 3), limit: 10, bounds: MatchBounds(maxDistance: 2)
+            matching: SampleImage.blocks(seed: 3),
+            options: SearchOptions(limit: 10, bounds: MatchBounds(maxDistance: 2))
         ).map {
             "\($0.entity.id) \($0.distance)"
         }

@@ -23,7 +23,8 @@ struct ConcurrentSearchTests {
         let catalog = try Catalog(at: fixture.catalog, executor: executor)
         executor.open()
         #expect(try await catalog.reading { executor.isCurrent })
-        let found = try await catalog.search(matching: SampleImage.blocks(seed: 1), limit: 1, bounds: .none)
+        let found = try await catalog.search(
+            matching: SampleImage.blocks(seed: 1), options: SearchOptions(limit: 1, bounds: .none))
         #expect(found.map(\.id) == [fixture.id(1)])
     }
 
@@ -33,7 +34,9 @@ struct ConcurrentSearchTests {
         let executor = GatedExecutor()
         let catalog = try Catalog(at: fixture.catalog, executor: executor)
         let timings = StageTimings()
-        let search = Task { try await catalog.search(matching: SampleImage.blocks(seed: 1), timings: timings) }
+        let search = Task {
+            try await catalog.search(matching: SampleImage.blocks(seed: 1), options: SearchOptions(timings: timings))
+        }
         search.cancel()
         executor.open()
         await #expect(throws: CancellationError.self) { try await search.value }
@@ -69,7 +72,7 @@ struct ConcurrentSearchTests {
             try await CatalogIndexer(at: folder.url).upsert(item)
         }
         func search(_ catalog: Catalog, _ image: PixelBuffer) async throws -> [CatalogMatch] {
-            try await catalog.search(matching: image, limit: 3, bounds: .none, crops: .whole)
+            try await catalog.search(matching: image, options: SearchOptions(limit: 3, bounds: .none, crops: .whole))
         }
         var expected: [[CatalogMatch]] = []
         let first = try Catalog(at: folder.url)
@@ -107,17 +110,23 @@ struct ConcurrentSearchTests {
             try catalog.query(for: (0...(index % 5)).map { _ in Self.print(of: model, &random) })
         }
         var alone: [[CatalogMatch]] = []
-        for query in queries { alone.append(try await catalog.search(query, limit: 7, bounds: .none)) }
+        for query in queries {
+            alone.append(try await catalog.search(query, options: SearchOptions(limit: 7, bounds: .none)))
+        }
         let together = try await withThrowingTaskGroup(of: (Int, [CatalogMatch]).self) { group in
             for (index, query) in queries.enumerated() {
-                group.addTask { (index, try await catalog.search(query, limit: 7, bounds: .none)) }
+                group.addTask {
+                    (index, try await catalog.search(query, options: SearchOptions(limit: 7, bounds: .none)))
+                }
             }
             return try await group.reduce(into: [Int: [CatalogMatch]]()) { $0[$1.0] = $1.1 }
         }
         for index in queries.indices { #expect(together[index] == alone[index], "query \(index)") }
 
         // Some of those that are in flight are cancelled: they throw, and the others are answered.
-        let tasks = queries.map { query in Task { try await catalog.search(query, limit: 7, bounds: .none) } }
+        let tasks = queries.map { query in
+            Task { try await catalog.search(query, options: SearchOptions(limit: 7, bounds: .none)) }
+        }
         for index in stride(from: 0, to: tasks.count, by: 3) { tasks[index].cancel() }
         for (index, task) in tasks.enumerated() {
             switch await task.result {
@@ -133,8 +142,8 @@ struct ConcurrentSearchTests {
         let catalog = try Catalog(at: fixture.catalog)
         let seeds = (0..<70).map { UInt64($0 * 5 % 6) }
         let found = try await catalog.search(
-            matching: seeds.map { SampleImage.blocks(seed: $0) }, limit: 1, bounds: .none, effort: .prints,
-            crops: .whole)
+            matching: seeds.map { SampleImage.blocks(seed: $0) },
+            options: SearchOptions(limit: 1, bounds: .none, effort: .prints, crops: .whole))
         #expect(found.map { $0.map(\.id) } == seeds.map { [fixture.id(Int($0))] })
         let none: [PixelBuffer] = []
         #expect(try await catalog.search(matching: none).isEmpty)

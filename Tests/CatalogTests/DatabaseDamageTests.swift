@@ -95,7 +95,9 @@ struct DatabaseDamageTests {
         try Self.change(
             fixture.catalog,
             "UPDATE print SET vector = x'\(long.map { String(format: "%02x", $0) }.joined())' WHERE row = 2")
-        await #expect(throws: FeaturePrintError.self) { try await catalog.search(similarTo: fixture.id(2)) }
+        await #expect(throws: FeaturePrintError.self) {
+            try await catalog.search(catalog.query(similarTo: fixture.id(2)), options: SearchOptions(bounds: .none))
+        }
         #expect(try await catalog.verify().first?.contains("its print has the norm") == true)
         try FileManager.default.removeItem(at: fixture.catalog.appendingPathComponent("prints.matrix"))
         let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
@@ -133,31 +135,20 @@ struct DatabaseDamageTests {
             ALTER TABLE other RENAME TO entity
             """
         ),
-        (
-            "grdb_migrations",
-            """
-            DROP TABLE grdb_migrations;
-            CREATE VIEW grdb_migrations AS WITH RECURSIVE endless (identifier) AS
-                (SELECT '1' UNION ALL SELECT identifier FROM endless) SELECT * FROM endless
-            """
-        ),
     ])
     func whatNoCatalogHasIsNotUsed(name: String, sql: String) throws {
         let fixture = try CatalogFixture(count: 2)
         try fixture.index()
-        // A writer of an earlier catalog migrates it before anything else.
-        for isEarlier in [false, true] where !isEarlier || name != "grdb_migrations" {
-            try Self.change(fixture.catalog, isEarlier ? "DELETE FROM grdb_migrations WHERE identifier = '4'" : sql)
-            for error in [
-                #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) },
-                #expect(throws: CatalogError.self) { try CatalogIndexer(at: fixture.catalog) },
-            ] {
-                guard case .damaged(let words) = error?.reason else {
-                    Issue.record("\(String(describing: error))")
-                    continue
-                }
-                #expect(words.contains("“\(name)” is not"), "\(words)")
+        try Self.change(fixture.catalog, sql)
+        for error in [
+            #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) },
+            #expect(throws: CatalogError.self) { try CatalogIndexer(at: fixture.catalog) },
+        ] {
+            guard case .damaged(let words) = error?.reason else {
+                Issue.record("\(String(describing: error))")
+                continue
             }
+            #expect(words.contains("“\(name)” is not"), "\(words)")
         }
     }
 
@@ -171,7 +162,10 @@ struct DatabaseDamageTests {
         let catalog = try Catalog(at: fixture.catalog)
         #expect(catalog.count == 3)
         #expect(try await catalog.verify() == ["entity “c1”: its revision is not one of the catalog’s"])
-        #expect(try await catalog.search(matching: CoverFixture.cover(1), limit: 1).map(\.id) == ["c1"])
+        #expect(
+            try await catalog.search(matching: CoverFixture.cover(1), options: SearchOptions(limit: 1)).map(\.id) == [
+                "c1"
+            ])
     }
 
     /// As a writer that was killed leaves the matrix: a page lost a match, and was taken for the last one.
@@ -180,13 +174,18 @@ struct DatabaseDamageTests {
         try fixture.index()
         let catalog = try Catalog(at: fixture.catalog)
         let query = try await catalog.query(for: PixelBuffer(contentsOf: fixture.path(0)))
-        let all = try await catalog.search(query, bounds: .none).map(\.id)
+        let all = try await catalog.search(query, options: SearchOptions(bounds: .none)).map(\.id)
         try Self.change(
             fixture.catalog, "DELETE FROM entity WHERE id IN ('\(all[1])', '\(all[2])', '\(all[3])')")
         var found: [String] = []
-        for try await page in catalog.pages(of: query, count: 2, bounds: .none) { found += page.map(\.id) }
+        for try await page in catalog.pages(of: query, options: SearchOptions(limit: 2, bounds: .none)) {
+            found += page.map(\.id)
+        }
         #expect(found == [all[0], all[4], all[5]])
-        #expect(try await catalog.search(query, limit: 2, bounds: .none).map(\.id) == [all[0], all[4]])
+        #expect(
+            try await catalog.search(query, options: SearchOptions(limit: 2, bounds: .none)).map(\.id) == [
+                all[0], all[4],
+            ])
     }
 
     @Test func statisticsAreNoDamage() throws {
@@ -252,40 +251,20 @@ struct DatabaseDamageTests {
         await attempt { try await catalog.entities(for: ["c0", "c1"]) }
         await attempt { try await catalog.reduceEntities(into: 0) { count, _ in count += 1 } }
         for id in ["c0", "c1"] {
-            await attempt { try await catalog.search(similarTo: id) }
+            await attempt {
+                try await catalog.search(catalog.query(similarTo: id), options: SearchOptions(bounds: .none))
+            }
             await attempt { try await catalog.thumbnail(for: id) }
         }
         await attempt { try await catalog.search(text: "l1") }
         await attempt { try await catalog.suggestions(for: "l") }
-        await attempt { try await catalog.search(matching: query, bounds: .none) }
+        await attempt { try await catalog.search(matching: query, options: SearchOptions(bounds: .none)) }
         let print = try catalog.query(for: [catalog.model.featurePrint(for: query)])
-        for key in [FacetKey.type, .label, .attribute("year")] {
-            await attempt { try await catalog.facets(of: print, by: [key], bounds: .none) }
+        for key in [EntityField.type, .label, .attribute("year")] {
+            await attempt { try await catalog.facets(of: print, by: [key], options: SearchOptions(bounds: .none)) }
         }
         await attempt { try await catalog.export(to: url.appendingPathComponent("export")) }
         for failure in failures { #expect(failure is CatalogError || failure is ImageError, "\(failure)") }
         if let failure = failures.first { throw failure }
-    }
-
-    /// A catalog as the version before wrote it.
-    @Test func anEarlierCatalogIsMigrated() async throws {
-        let fixture = try CatalogFixture(count: 4)
-        try fixture.index()
-        try Self.change(
-            fixture.catalog,
-            """
-            INSERT INTO setting (key, value) VALUES ('revision', '7');
-            DROP TABLE checksum;
-            DROP TABLE revision;
-            DELETE FROM grdb_migrations WHERE identifier = '4';
-            """)
-        let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
-        #expect(error?.reason == .earlierVersion)
-        #expect(try fixture.index().unchanged == 4)
-        let catalog = try Catalog(at: fixture.catalog)
-        #expect(try await catalog.info.revision == 7 && catalog.count == 4)
-        #expect(try await catalog.verify().isEmpty)
-        try Self.change(fixture.catalog, "UPDATE thumbnail SET data = x'00' WHERE row = 1")
-        #expect(try await catalog.verify().count == 1, "what was there is protected too")
     }
 }

@@ -18,7 +18,8 @@ struct DerivedFileTests {
 
     private static func nearest(_ catalog: Catalog, seed: UInt64) async throws -> (id: String, distance: Double)? {
         try await catalog.search(
-            matching: SampleImage.blocks(seed: seed), limit: 1, bounds: .none, effort: .prints, crops: .whole
+            matching: SampleImage.blocks(seed: seed),
+            options: SearchOptions(limit: 1, bounds: .none, effort: .prints, crops: .whole)
         ).first.map { ($0.entity.id, $0.distance) }
     }
 

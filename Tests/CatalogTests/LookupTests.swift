@@ -35,47 +35,58 @@ struct LookupTests {
         let folder = try TemporaryFolder()
         let catalog = try await Self.catalog(folder)
         let query = try catalog.query(for: [Self.print(0, catalog.model)])
-        let all = try await catalog.search(query, limit: .max, bounds: .none)
+        let all = try await catalog.search(query, options: SearchOptions(limit: .max, bounds: .none))
         #expect(all.map(\.id) == (0..<Self.count).map { "e\($0)" })
 
         var paged: [CatalogMatch] = []
-        for try await page in catalog.pages(of: query, count: 300, bounds: .none) {
+        for try await page in catalog.pages(of: query, options: SearchOptions(limit: 300, bounds: .none)) {
             #expect(page.count == 300 || paged.count == 900)
             paged += page
         }
         #expect(paged == all)
         let cursor = SearchCursor(after: all[1_000])
-        let rest = catalog.pages(of: query, count: 60, bounds: .none, after: cursor)
+        let rest = catalog.pages(of: query, options: SearchOptions(limit: 60, bounds: .none, after: cursor))
         #expect(try await rest.reduce(into: []) { $0 += $1 } == Array(all[1_001...]))
         // A last page that is full is the last as well, and an empty ranking has no page.
         var counts: [Int] = []
-        for try await page in catalog.pages(of: query, count: 550, bounds: .none) { counts.append(page.count) }
+        for try await page in catalog.pages(of: query, options: SearchOptions(limit: 550, bounds: .none)) {
+            counts.append(page.count)
+        }
         #expect(counts == [550, 550])
         for try await _ in catalog.pages(
-            of: query, bounds: MatchBounds(maxDistance: -1), filter: CatalogFilter(types: ["x"]))
+            of: query,
+            options: SearchOptions(bounds: MatchBounds(maxDistance: -1), condition: Condition.isAnyOf(.type, ["x"])))
         {
             Issue.record("an empty ranking has a page")
         }
 
         let facets = try await catalog.facets(
-            of: query, by: [.type, .label, .attribute("year")], bounds: .none)
+            of: query, by: [.type, .label, .attribute("year")], options: SearchOptions(bounds: .none))
         #expect(facets[0].values.map(\.count) == [550, 550])
         #expect(facets[1].values.first == facets[1].values.first { $0.value == "all" && $0.count == 1_100 })
         #expect(facets[2].values.map(\.count) == Array(repeating: 110, count: 10))
         // Within a distance, and with a filter.
         let near = try await catalog.facets(
-            of: query, by: [.type], bounds: MatchBounds(maxDistance: .atMost(all[100].distance)),
-            filter: CatalogFilter(types: ["album"]))
+            of: query, by: [.type],
+            options: SearchOptions(
+                bounds: MatchBounds(maxDistance: .atMost(all[100].distance)),
+                condition: Condition.isAnyOf(.type, ["album"])))
         #expect(near[0].values.map(\.value) == ["album"] && near[0].values.map(\.count) == [51])
 
-        let similar = try await catalog.search(similarTo: "e500", limit: 4)
+        let similar = try await catalog.search(
+            catalog.query(similarTo: "e500"), options: SearchOptions(limit: 4, bounds: .none))
         #expect(Set(similar.map(\.id)) == ["e499", "e501", "e498", "e502"])
         #expect(similar.map(\.distance) == similar.map(\.distance).sorted())
         #expect(
-            try await catalog.search(similarTo: "e500", limit: 2, filter: CatalogFilter(types: ["poster"]))
-                .allSatisfy { $0.entity.type == "poster" })
-        #expect(try await catalog.print(for: "e500") == Self.print(500, catalog.model))
-        let error = await #expect(throws: CatalogError.self) { try await catalog.search(similarTo: "nobody") }
+            try await catalog.search(
+                catalog.query(similarTo: "e500"),
+                options: SearchOptions(limit: 2, bounds: .none, condition: Condition.isAnyOf(.type, ["poster"]))
+            )
+            .allSatisfy { $0.entity.type == "poster" })
+        #expect(try await catalog.featurePrint(for: "e500") == Self.print(500, catalog.model))
+        let error = await #expect(throws: CatalogError.self) {
+            try await catalog.search(catalog.query(similarTo: "nobody"), options: SearchOptions(bounds: .none))
+        }
         #expect(error?.reason == .unknownEntities(["nobody"]))
     }
 
@@ -101,7 +112,7 @@ struct LookupTests {
         let query = try catalog.query(for: [Self.print(0, catalog.model)])
         let mistakes: [@Sendable () async throws -> Void] = [
             { _ = try await catalog.entities(where: .attribute("yaer"), isAnyOf: ["1995"]) },
-            { _ = try await catalog.entities(whereAttribute: "yaer", isAnyOf: ["1995"]) },
+            { _ = try await catalog.entities(where: .attribute("yaer"), isAnyOf: ["1995"]) },
             { _ = try await catalog.facets(of: query, by: [.attribute("yaer")]) },
         ]
         for mistake in mistakes {
@@ -124,7 +135,7 @@ struct LookupTests {
         let catalog = try Catalog(at: folder.url)
         let query = try catalog.query(for: [Self.print(0, model)])
         func values(_ names: [String]) async throws -> [[String]] {
-            try await catalog.facets(of: query, by: names.map { .attribute($0) }, bounds: .none)
+            try await catalog.facets(of: query, by: names.map { .attribute($0) }, options: SearchOptions(bounds: .none))
                 .map { $0.values.map(\.value) }
         }
         #expect(try await values([composed]) == [["1"]])
@@ -145,13 +156,15 @@ struct LookupTests {
         let catalog = try Catalog(at: folder.url)
         let query = try catalog.query(for: [Self.print(0, catalog.model)])
         func found(_ label: String) async throws -> [String] {
-            try await catalog.search(query, bounds: .none, filter: CatalogFilter(labels: [label])).map(\.id)
+            try await catalog.search(
+                query, options: SearchOptions(bounds: .none, condition: Condition.isAnyOf(.label, [label]))
+            ).map(\.id)
         }
         #expect(try await found(composed) == ["a"])
         #expect(try await found(decomposed) == ["b"])
         #expect(
             try await catalog.entities(where: .label, isAnyOf: [decomposed, composed]).map(\.id) == ["b", "a"])
-        let labels = try await catalog.facets(of: query, by: [.label], bounds: .none)[0].values
+        let labels = try await catalog.facets(of: query, by: [.label], options: SearchOptions(bounds: .none))[0].values
         #expect(labels.count == 2 && labels.allSatisfy { $0.count == 1 })
 
         #expect(try await indexer.run(over: [item("a", 0, decomposed)]).report().updated == 1)
@@ -164,7 +177,7 @@ struct LookupTests {
         let folder = try TemporaryFolder()
         let catalog = try await Self.catalog(folder)
         let phrases = (0..<1200).map { "Title \($0)" } + ["all"]
-        let found = try catalog.entities(havingAnyOf: phrases, limit: 5, filter: CatalogFilter())
+        let found = try catalog.entities(havingAnyOf: phrases, limit: 5, condition: Condition.everything)
         #expect(found.count == 5 && found.allSatisfy { $0.count == 2 })
     }
 
@@ -222,10 +235,12 @@ struct DistanceLimitTests {
         let catalog = try Catalog(at: fixture.catalog)
         let query = try catalog.query(for: [catalog.model.featurePrint(for: SampleImage.blocks(seed: 2))])
         let threshold = try #require(query.matchThreshold)
-        let all = try await catalog.search(query, bounds: MatchBounds(maxDistance: .unlimited))
+        let all = try await catalog.search(query, options: SearchOptions(bounds: MatchBounds(maxDistance: .unlimited)))
         #expect(all.count == 6)
         let expected = all.filter { $0.distance <= threshold }.map(\.id)
-        #expect(try await catalog.search(query, bounds: MatchBounds(maxDistance: .recommended)).map(\.id) == expected)
+        #expect(
+            try await catalog.search(query, options: SearchOptions(bounds: MatchBounds(maxDistance: .recommended))).map(
+                \.id) == expected)
     }
 
     /// Verified entities come first in a ranking, however far their prints are.
@@ -234,11 +249,13 @@ struct DistanceLimitTests {
         let catalog = try Catalog(at: fixture.catalog)
         let (image, _) = CoverFixture.photograph(of: 2)
         let query = try await catalog.query(for: image)
-        let all = try await catalog.search(query, bounds: .none)
+        let all = try await catalog.search(query, options: SearchOptions(bounds: .none))
         let nearest = try #require(all.map(\.distance).min())
         for limit in 1...6 {
             let bounds = MatchBounds(maxDistance: .atMost(nearest))
-            #expect(try await catalog.search(query, limit: limit, bounds: bounds).map(\.distance) == [nearest])
+            #expect(
+                try await catalog.search(query, options: SearchOptions(limit: limit, bounds: bounds)).map(\.distance)
+                    == [nearest])
         }
     }
 }

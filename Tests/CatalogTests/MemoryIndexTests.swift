@@ -32,8 +32,8 @@ struct MemoryIndexTests {
         #expect((report.added, report.problems.count) == (4, 0))
 
         let catalog = try Catalog(at: url)
-        let print = try await catalog.print(for: "file")
-        for id in ["data", "pixels", "print"] { #expect(try await catalog.print(for: id) == print) }
+        let print = try await catalog.featurePrint(for: "file")
+        for id in ["data", "pixels", "print"] { #expect(try await catalog.featurePrint(for: id) == print) }
         let thumbnail = try #require(try await catalog.thumbnail(for: "file"))
         for id in ["data", "pixels"] { #expect(try await catalog.thumbnail(for: id) == thumbnail) }
         #expect(try await catalog.thumbnail(for: "print") == nil)
@@ -118,9 +118,10 @@ struct MemoryIndexTests {
         #expect(try await found(1).isEmpty)
         #expect(catalog.count == 1)
 
-        let filter = CatalogFilter(attributes: ["year": ["2001"]])
+        let filter = Condition.isAnyOf(.attribute("year"), ["2001"])
         func withFilter() async throws -> [String] {
-            try await catalog.search(matching: SampleImage.shapes(seed: 3), filter: filter).map(\.id)
+            try await catalog.search(matching: SampleImage.shapes(seed: 3), options: SearchOptions(condition: filter))
+                .map(\.id)
         }
         #expect(try await withFilter().isEmpty)
         try await indexer.update(Self.entity("b", title: "New title", year: "2001"))
@@ -133,7 +134,7 @@ struct MemoryIndexTests {
         let indexer = try CatalogIndexer(at: url)
         try await indexer.upsert(IndexItem(Self.entity("a"), image: .pixels(SampleImage.blocks(seed: 1))))
         let catalog = try Catalog(at: url)
-        let before = try await catalog.print(for: "a")
+        let before = try await catalog.featurePrint(for: "a")
         let broken = await #expect(throws: IndexProblem.self) {
             try await indexer.upsert(IndexItem(Self.entity("a"), image: .data(Data("broken".utf8))))
         }
@@ -158,7 +159,7 @@ struct MemoryIndexTests {
             let error = await #expect(throws: CatalogError.self) { try await attempt() }
             #expect(error?.reason == .unknownEntities(["b"]))
         }
-        #expect(try await catalog.print(for: "a") == before && catalog.count == 1)
+        #expect(try await catalog.featurePrint(for: "a") == before && catalog.count == 1)
     }
 
     @Test func aStreamIsIndexedAsItComesWithReports() async throws {
@@ -183,7 +184,7 @@ struct MemoryIndexTests {
         #expect(catalog.count == 15)
         #expect(try await catalog.entities(for: ["e0", "e4", "e5"]).map(\.title) == ["15", "19", "5"])
         let print = try catalog.model.featurePrint(for: SampleImage.blocks(seed: 15))
-        #expect(try await catalog.print(for: "e0") == print)
+        #expect(try await catalog.featurePrint(for: "e0") == print)
     }
 
     @Test func whatCameBeforeAnErrorOfTheStreamIsSearchable() async throws {
@@ -239,7 +240,7 @@ struct MemoryIndexTests {
         gate.continuation.yield()
         switch await change.result {
         case .success:
-            #expect(try await catalog.search(matching: image, bounds: .none).first?.id == "a")
+            #expect(try await catalog.search(matching: image, options: SearchOptions(bounds: .none)).first?.id == "a")
         case .failure(let error):
             #expect(error is CancellationError)
             #expect(try await catalog.entities(for: ["a"]).isEmpty)

@@ -17,7 +17,8 @@ struct QueryDecodingTests {
         for (effort, width) in [(SearchEffort.prints, 480), (.standard, 1920), (.thorough, 1920)] {
             let image = try PixelBuffer(decoding: photo, options: catalog.decodingOptions(for: effort))
             #expect(image.width == width, "\(effort)")
-            let matches = try await catalog.search(matching: image, bounds: .none, effort: effort)
+            let matches = try await catalog.search(
+                matching: image, options: SearchOptions(bounds: .none, effort: effort))
             #expect(matches.first?.entity.id == "c2", "\(effort)")
         }
         #expect(

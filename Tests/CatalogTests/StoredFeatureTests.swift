@@ -8,7 +8,7 @@ import Testing
 /// Catalogs with and without local features, and damage to the file of their inverted lists.
 struct StoredFeatureTests {
     private static func answers(_ catalog: Catalog, _ image: PixelBuffer) async throws -> [String] {
-        try await catalog.search(matching: image, bounds: .none).map {
+        try await catalog.search(matching: image, options: SearchOptions(bounds: .none)).map {
             "\($0.entity.id) \($0.confidence) \($0.inlierCount)"
         }
     }
@@ -19,7 +19,10 @@ struct StoredFeatureTests {
         #expect(!before.hasLocalFeatures && !FileManager.default.fileExists(atPath: fixture.lists.path))
         #expect(try await before.verify().isEmpty)
         let (image, _) = CoverFixture.photograph(of: 2)
-        #expect(try await before.search(matching: image, bounds: .none).allSatisfy { $0.outline == nil })
+        #expect(
+            try await before.search(matching: image, options: SearchOptions(bounds: .none)).allSatisfy {
+                $0.outline == nil
+            })
 
         let added = try fixture.index()
         #expect((added.added, added.updated, added.unchanged) == (0, 4, 0))
@@ -62,7 +65,10 @@ struct StoredFeatureTests {
         #expect(try fixture.index(localFeatures: false).updated == 1)
         let catalog = try Catalog(at: fixture.catalog)
         #expect(try await catalog.search(matching: image).isEmpty)
-        #expect(try await catalog.search(matching: image, bounds: .none).allSatisfy { $0.inlierCount < 7 })
+        #expect(
+            try await catalog.search(matching: image, options: SearchOptions(bounds: .none)).allSatisfy {
+                $0.inlierCount < 7
+            })
         #expect(try await catalog.verify().isEmpty)
         // The next indexing with features finds that one has none.
         #expect(try fixture.index().updated == 1)
@@ -130,7 +136,7 @@ struct StoredFeatureTests {
         let catalog = try Catalog(at: fixture.catalog)
         #expect(try await catalog.verify() == ["entity “c1”: its local features cannot be read"])
         let (image, _) = CoverFixture.photograph(of: 1)
-        let found = try await catalog.search(matching: image, bounds: .none)
+        let found = try await catalog.search(matching: image, options: SearchOptions(bounds: .none))
         #expect(found.count == 3 && found.first { $0.entity.id == "c1" }?.outline == nil)
         let (other, _) = CoverFixture.photograph(of: 2)
         #expect(try await catalog.search(matching: other).first?.outline != nil)
@@ -159,7 +165,7 @@ struct StoredFeatureTests {
         try FileManager.default.removeItem(at: fixture.lists)
         try old.write(to: fixture.lists)
         let (image, _) = CoverFixture.photograph(of: 2)
-        let found = try await reader.search(matching: image, bounds: .none)
+        let found = try await reader.search(matching: image, options: SearchOptions(bounds: .none))
         #expect(Set(found.map(\.entity.id)) == ["c0", "c1", "c3"])
     }
 
@@ -200,14 +206,18 @@ struct StoredFeatureTests {
     @Test func anEmptyCatalogAndImagesWithoutFeaturesAreSearched() async throws {
         let fixture = try CoverFixture(count: 0)
         let (image, _) = CoverFixture.photograph(of: 2)
-        #expect(try await Catalog(at: fixture.catalog).search(matching: image, bounds: .none).isEmpty)
+        #expect(
+            try await Catalog(at: fixture.catalog).search(matching: image, options: SearchOptions(bounds: .none))
+                .isEmpty)
         let gray = try PixelBuffer([UInt8](repeating: 128, count: 60 * 50 * 3), width: 60, height: 50, format: .rgb8)
         let url = try fixture.folder.write(gray.pngData(), to: "gray/g.png")
         let (items, _) = try ImageSource.items(at: url.deletingLastPathComponent())
         _ = try CatalogIndexer(at: fixture.catalog).index(items)
         let catalog = try Catalog(at: fixture.catalog)
-        #expect(try await catalog.search(matching: image, bounds: .none).map(\.entity.id) == ["g"])
-        #expect(try await catalog.search(matching: gray, bounds: .none).map(\.entity.id) == ["g"])
+        #expect(
+            try await catalog.search(matching: image, options: SearchOptions(bounds: .none)).map(\.entity.id) == ["g"])
+        #expect(
+            try await catalog.search(matching: gray, options: SearchOptions(bounds: .none)).map(\.entity.id) == ["g"])
         // Looked at, and without features: not looked at again.
         #expect(try CatalogIndexer(at: fixture.catalog).index(items).unchanged == 1)
     }

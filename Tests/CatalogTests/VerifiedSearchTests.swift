@@ -31,7 +31,7 @@ struct VerifiedSearchTests {
             (0, 0.7, 20, SIMD2(170, 150)), (3, 0.7, 340, SIMD2(470, 150)), (2, 0.6, 100, SIMD2(320, 370)),
         ])
         for effort in [SearchEffort.standard, .thorough] {
-            let matches = try await catalog.search(matching: image, effort: effort)
+            let matches = try await catalog.search(matching: image, options: SearchOptions(effort: effort))
             #expect(Set(matches.map(\.entity.id)) == ["c0", "c3", "c2"], "\(effort)")
             #expect(matches.map(\.confidence) == matches.map(\.confidence).sorted(by: >))
             for (id, placement) in zip(["c0", "c3", "c2"], placements) {
@@ -48,7 +48,7 @@ struct VerifiedSearchTests {
         let catalog = try Catalog(at: fixture.catalog)
         let (image, _) = CoverFixture.photograph(of: 30)
         #expect(try await catalog.search(matching: image).isEmpty)
-        let all = try await catalog.search(matching: image, bounds: .none)
+        let all = try await catalog.search(matching: image, options: SearchOptions(bounds: .none))
         #expect(all.count == 6 && all.allSatisfy { $0.confidence < 0.5 })
     }
 
@@ -57,12 +57,13 @@ struct VerifiedSearchTests {
         let indexer = try CatalogIndexer(at: fixture.catalog)
         for index in 0..<4 { try await indexer.update(CatalogEntity(id: "c\(index)", type: "album", title: "")) }
         let catalog = try Catalog(at: fixture.catalog)
-        let filter = CatalogFilter(types: ["album"])
-        let query = try await catalog.query(for: CoverFixture.photograph(of: 2).image, filter: filter)
-        let before = try await catalog.search(query, bounds: .none, filter: filter)
+        let filter = Condition.isAnyOf(.type, ["album"])
+        let query = try await catalog.query(
+            for: CoverFixture.photograph(of: 2).image, options: SearchOptions(condition: filter))
+        let before = try await catalog.search(query, options: SearchOptions(bounds: .none, condition: filter))
         #expect(Set(before.map(\.id)) == ["c0", "c1", "c2", "c3"])
         try await indexer.update(CatalogEntity(id: "c1", type: "poster", title: ""))
-        let after = try await catalog.search(query, bounds: .none, filter: filter)
+        let after = try await catalog.search(query, options: SearchOptions(bounds: .none, condition: filter))
         #expect(Set(after.map(\.id)) == ["c0", "c2", "c3"])
     }
 
@@ -71,27 +72,33 @@ struct VerifiedSearchTests {
         let catalog = try Catalog(at: fixture.catalog)
         let (image, _) = CoverFixture.photograph(of: 2)
         let query = try await catalog.query(for: image)
-        let all = try await catalog.search(query, bounds: .none)
+        let all = try await catalog.search(query, options: SearchOptions(bounds: .none))
         #expect(all.count == 6 && all[0].entity.id == "c2")
         #expect(all.map(\.confidence) == all.map(\.confidence).sorted(by: >))
         for limit in 0...6 {
-            #expect(try await catalog.search(query, limit: limit, bounds: .none) == Array(all.prefix(limit)))
+            #expect(
+                try await catalog.search(query, options: SearchOptions(limit: limit, bounds: .none))
+                    == Array(all.prefix(limit)))
         }
         let least = all[2].confidence
         #expect(
-            try await catalog.search(query, bounds: MatchBounds(minConfidence: least))
+            try await catalog.search(query, options: SearchOptions(bounds: MatchBounds(minConfidence: least)))
                 == all.filter { $0.confidence >= least })
         let middle = all.map(\.distance).sorted()[3]
         #expect(
-            try await catalog.search(query, bounds: MatchBounds(maxDistance: .atMost(middle)))
+            try await catalog.search(query, options: SearchOptions(bounds: MatchBounds(maxDistance: .atMost(middle))))
                 == all.filter { $0.distance <= middle })
-        #expect(try await catalog.search(query, bounds: MatchBounds(minConfidence: 0.5, maxDistance: 0)).isEmpty)
+        #expect(
+            try await catalog.search(
+                query, options: SearchOptions(bounds: MatchBounds(minConfidence: 0.5, maxDistance: 0))
+            ).isEmpty)
     }
 
     @Test func theEffortOfPrintsComparesNoFeatures() async throws {
         let fixture = try CoverFixture()
         let catalog = try Catalog(at: fixture.catalog)
-        let matches = try await catalog.search(matching: CoverFixture.cover(3), bounds: .none, effort: .prints)
+        let matches = try await catalog.search(
+            matching: CoverFixture.cover(3), options: SearchOptions(bounds: .none, effort: .prints))
         #expect(matches.count == 6 && matches.allSatisfy { $0.outline == nil && $0.inlierCount == 0 })
         #expect(matches[0].entity.id == "c3" && matches[0].distance < 1e-3)
         #expect(matches.map(\.distance) == matches.map(\.distance).sorted())
@@ -103,17 +110,19 @@ struct VerifiedSearchTests {
         let (image, _) = CoverFixture.photograph([
             (1, 0.8, 15, SIMD2(180, 240)), (4, 0.8, 300, SIMD2(460, 240)),
         ])
-        func ids(_ filter: CatalogFilter, bounds: MatchBounds = .accepted) async throws -> [String] {
-            try await catalog.search(matching: image, bounds: bounds, filter: filter).map(\.entity.id)
+        func ids(_ condition: Condition, bounds: MatchBounds = .accepted) async throws -> [String] {
+            try await catalog.search(matching: image, options: SearchOptions(bounds: bounds, condition: condition)).map(
+                \.entity.id)
         }
-        #expect(try await Set(ids(CatalogFilter())) == ["c1", "c4"])
-        #expect(try await ids(CatalogFilter(types: ["even"])) == ["c4"])
-        #expect(try await ids(CatalogFilter(types: ["odd"])) == ["c1"])
-        #expect(try await ids(CatalogFilter(labels: ["l2"])).isEmpty)
-        #expect(try await Set(ids(CatalogFilter(labels: ["l2"]), bounds: .none)) == ["c2", "c5"])
+        #expect(try await Set(ids(Condition.everything)) == ["c1", "c4"])
+        #expect(try await ids(Condition.isAnyOf(.type, ["even"])) == ["c4"])
+        #expect(try await ids(Condition.isAnyOf(.type, ["odd"])) == ["c1"])
+        #expect(try await ids(Condition.isAnyOf(.label, ["l2"])).isEmpty)
+        #expect(try await Set(ids(Condition.isAnyOf(.label, ["l2"]), bounds: .none)) == ["c2", "c5"])
         // A filter of the pages alone, after the query was verified without one.
         let query = try await catalog.query(for: image)
-        let odd = try await catalog.search(query, bounds: .none, filter: CatalogFilter(types: ["odd"]))
+        let odd = try await catalog.search(
+            query, options: SearchOptions(bounds: .none, condition: Condition.isAnyOf(.type, ["odd"])))
         #expect(odd.first?.entity.id == "c1" && odd.count == 3 && odd.allSatisfy { $0.entity.type == "odd" })
     }
 }
@@ -126,7 +135,7 @@ struct VerifiedPagingTests {
             (1, 0.75, 15, SIMD2(170, 150)), (8, 0.75, 200, SIMD2(470, 150)), (6, 0.5, 90, SIMD2(320, 390)),
         ])
         let query = try await catalog.query(for: image)
-        let all = try await catalog.search(query, limit: 100, bounds: .none)
+        let all = try await catalog.search(query, options: SearchOptions(limit: 100, bounds: .none))
         #expect(all.count == 11 && Set(all.map(\.entity.id)).count == 11)
         #expect(all.contains { $0.outline != nil } && all.contains { $0.outline == nil })
         for size in [1, 2, 3, 10, 11] {
@@ -136,7 +145,8 @@ struct VerifiedPagingTests {
                     // As text, as an app passes it on.
                     try #require(SearchCursor(SearchCursor(after: match).description))
                 }
-                let page = try await catalog.search(query, limit: size, bounds: .none, after: cursor)
+                let page = try await catalog.search(
+                    query, options: SearchOptions(limit: size, bounds: .none, after: cursor))
                 if page.isEmpty { break }
                 #expect(page.count <= size)
                 paged += page
@@ -154,7 +164,8 @@ struct VerifiedPagingTests {
         try fixture.write(CoverFixture.cover(20), as: 1)
         try fixture.index()
         #expect(try await catalog.search(query).isEmpty)
-        let first = try #require(try await catalog.search(query, bounds: .none).first { $0.id == "c1" })
+        let first = try #require(
+            try await catalog.search(query, options: SearchOptions(bounds: .none)).first { $0.id == "c1" })
         #expect(first.outline == nil && first.inlierCount == 0)
         // A change of another entity leaves it verified.
         let other = try await catalog.query(for: CoverFixture.photograph(of: 2).image).withoutScan
@@ -170,7 +181,7 @@ struct VerifiedPagingTests {
         let query = try await catalog.query(for: image)
         #expect(try await catalog.search(query).first?.entity.id == "c2")
         try CatalogIndexer(at: fixture.catalog).remove(["c2"])
-        let rest = try await catalog.search(query, bounds: .none)
+        let rest = try await catalog.search(query, options: SearchOptions(bounds: .none))
         #expect(rest.count == 5 && !rest.contains { $0.entity.id == "c2" })
     }
 }
@@ -202,7 +213,8 @@ struct CatalogEvaluationTests {
         let image = CoverFixture.cover(1)
         #expect(try await catalog.evaluate(image, targets: ["c1"]).withoutTargets == nil)
         #expect(try await catalog.evaluate(image, targets: [], leaveOut: true).withoutTargets == nil)
-        let several = try await catalog.evaluate(image, targets: ["c1", "c2", "unknown"], limit: 2, leaveOut: true)
+        let several = try await catalog.evaluate(
+            image, targets: ["c1", "c2", "unknown"], leaveOut: true, options: SearchOptions(limit: 2))
         #expect(several.outcome.ranking.count == 2 && several.outcome.ranking[0].id == "c1")
         #expect(several.withoutTargets?.ranking.map(\.id) == ["c0"])
     }

@@ -16,16 +16,18 @@ struct IndexPipeline: Sendable {
     private(set) var report = IndexReport()
     private var changesAtLastRefresh = 0
 
-    /// Images per thread that are committed together.
+    /// Images per thread that are committed together, by default.
     private static let imagesPerJob = 16
     /// The fewest changes after which derived files are made during a run.
     private static let fewestChanges = 4096
 
-    init(indexer: CatalogIndexer, jobs: Int?, timings: StageTimings? = nil) {
+    init(
+        indexer: CatalogIndexer, jobs: Int?, imagesPerJob: Int = Self.imagesPerJob, timings: StageTimings? = nil
+    ) {
         self.indexer = indexer
         self.jobs = jobs
         self.timings = timings
-        chunk = IndexChunk(limit: threadCount(jobs ?? availableProcessorCount) * Self.imagesPerJob)
+        chunk = IndexChunk(limit: threadCount(jobs ?? availableProcessorCount) * imagesPerJob)
     }
 
     /// Makes derived files, also of an empty catalog: readers need them while the run goes on.

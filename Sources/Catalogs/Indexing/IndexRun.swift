@@ -39,7 +39,8 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element 
 
         init(_ run: IndexRun) {
             items = run.items.makeAsyncIterator()
-            pipeline = IndexPipeline(indexer: run.indexer, jobs: run.jobs)
+            // A source may be slow, and its items are searchable only when they are committed.
+            pipeline = IndexPipeline(indexer: run.indexer, jobs: run.jobs, imagesPerJob: 8)
             executor = run.indexer.executor
         }
 

@@ -1,3 +1,4 @@
+import FeaturePrints
 import Imaging
 
 /// An entity that a search found: how sure it is, and where the query shows it.
@@ -51,4 +52,71 @@ extension CatalogMatch: Encodable {
         try values.encodeIfPresent(outline, forKey: .outline)
         try values.encode(SearchCursor(after: self), forKey: .cursor)
     }
+}
+
+/// A query image, embedded and verified: what a ranking is made from, and its pages.
+///
+/// Made by ``Catalog/query(for:options:)``. It holds no pixels.
+public struct CatalogQuery: Sendable {
+    /// A print per crop. An entity's distance is its minimum distance over them.
+    public let prints: [FeaturePrint]
+    /// The match threshold of the prints, 0...2; nil for a model without one.
+    public let matchThreshold: Double?
+    /// The entities whose local features were found in the query.
+    package let verified: [VerifiedEntity]
+    /// Whether local features were compared: entities that were not found by them are less likely then.
+    public let isVerified: Bool
+    /// The candidates of the first stage, most likely first.
+    package let candidates: [Int64]
+    /// Entities that are no matches: the one that others are to resemble.
+    let excluded: Set<Int64>
+    /// The nearest prints that the first stage found, for a ranking of the same entities.
+    let scan: PrintScan?
+
+    package init(
+        prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity] = [], isVerified: Bool = false,
+        candidates: [Int64] = [], excluded: Set<Int64> = []
+    ) {
+        self.init(
+            prints: prints, matchThreshold: matchThreshold, verified: verified, isVerified: isVerified,
+            candidates: candidates, excluded: excluded, scan: nil)
+    }
+
+    init(
+        prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity], isVerified: Bool,
+        candidates: [Int64], excluded: Set<Int64>, scan: PrintScan?
+    ) {
+        self.prints = prints
+        self.matchThreshold = matchThreshold
+        self.verified = verified
+        self.isVerified = isVerified
+        self.candidates = candidates
+        self.excluded = excluded
+        self.scan = scan
+    }
+
+    /// The query without the nearest prints that were found for it: a few kilobytes. Keep this one for later pages; its
+    /// ranking is the same.
+    public var withoutScan: CatalogQuery {
+        CatalogQuery(
+            prints: prints, matchThreshold: matchThreshold, verified: verified, isVerified: isVerified,
+            candidates: candidates, excluded: excluded)
+    }
+}
+
+/// An entity whose local features agree on a place in the query.
+package struct VerifiedEntity: Sendable, Hashable, Codable {
+    /// The entity's row in the database.
+    package let key: Int64
+    /// The catalog's revision when it was verified.
+    package let revision: Int64
+    package let inlierCount: Int
+    /// Inliers, those that other entities have too counted in part.
+    package let evidence: Double
+    package let outline: Quadrilateral
+    /// The minimum over the query's crops and, if it was embedded, the crop that the outline rectifies.
+    package var squaredDistance: Float
+    /// The distance of the crop that the outline rectifies, which shows the entity's image alone and upright; nil if it
+    /// was not embedded.
+    package var rectifiedDistance: Double?
 }

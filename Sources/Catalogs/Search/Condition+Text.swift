@@ -39,7 +39,8 @@ extension Condition: LosslessStringConvertible {
 
     public var description: String {
         switch self {
-        case .isAnyOf(let field, let values) where values.count == 1: "\(Self.quoted(field)) = \(Self.quoted(values[0]))"
+        case .isAnyOf(let field, let values) where values.count == 1:
+            "\(Self.quoted(field)) = \(Self.quoted(values[0]))"
         case .isAnyOf(let field, let values):
             "\(Self.quoted(field)) in (\(values.map(Self.quoted).joined(separator: ", ")))"
         case .number(let field, let range): Self.comparison(field, range) { "\($0)" }
@@ -143,7 +144,9 @@ private struct ConditionParser {
     private mutating func term() throws(Condition.SyntaxError) -> Condition {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= Self.deepestNesting else { throw error("it is nested deeper than \(Self.deepestNesting) levels") }
+        guard depth <= Self.deepestNesting else {
+            throw error("it is nested deeper than \(Self.deepestNesting) levels")
+        }
         if try skip("not") { return .not(try term()) }
         if try skip(symbol: "(") {
             let condition = try disjunction()

@@ -85,3 +85,114 @@ struct CatalogFolder: Sendable {
 
     func error(_ reason: CatalogError.Reason) -> CatalogError { CatalogError(folder: path, reason: reason) }
 }
+
+/// The exclusive right to change a catalog's database. The system releases it when the process ends, however it ends.
+final class WriterLock: Sendable {
+    private let lock: FileLock
+    /// A writer keeps readers from making derived files that it is about to make anew.
+    private let derivedFiles: DerivedFilesLock
+
+    /// - Throws: ``CatalogError`` if another process has the right. If a reader is making a derived file, waits for it.
+    init(_ folder: CatalogFolder) throws(CatalogError) {
+        lock = try FileLock(folder.lock, of: folder, waits: false)
+        derivedFiles = try DerivedFilesLock(waitingIn: folder)
+    }
+}
+
+/// The exclusive right to replace a catalog's derived files.
+final class DerivedFilesLock: Sendable {
+    private let lock: FileLock
+
+    init(waitingIn folder: CatalogFolder) throws(CatalogError) {
+        lock = try FileLock(folder.derivedFilesLock, of: folder, waits: true)
+    }
+
+    /// Nil if another process is at work, or the lock's file cannot be made.
+    init?(ifFreeIn folder: CatalogFolder) {
+        guard let lock = try? FileLock(folder.derivedFilesLock, of: folder, waits: false) else { return nil }
+        self.lock = lock
+    }
+
+    /// Ends the right; otherwise it ends with the object.
+    func release() { lock.release() }
+}
+
+/// A lock on a file, which other processes and other objects of this process respect.
+private final class FileLock: Sendable {
+    private let descriptor: Int32
+
+    init(_ url: URL, of folder: CatalogFolder, waits: Bool) throws(CatalogError) {
+        let descriptor = open(url.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        var failure = errno
+        guard descriptor >= 0 else { throw folder.error(.unwritable(String(cString: strerror(failure)))) }
+        while flock(descriptor, LOCK_EX | (waits ? 0 : LOCK_NB)) != 0 {
+            failure = errno
+            if failure == EINTR { continue }
+            close(descriptor)
+            throw folder.error(failure == EWOULDBLOCK ? .busy : .unwritable(String(cString: strerror(failure))))
+        }
+        self.descriptor = descriptor
+    }
+
+    func release() { flock(descriptor, LOCK_UN) }
+
+    deinit { close(descriptor) }
+}
+
+/// Size and modification time: whether a file changed since it was indexed, without reading it.
+package struct FileStamp: Equatable, Sendable {
+    let size: Int64
+    /// Nanoseconds since 1970.
+    let modified: Int64
+
+    /// Of an image that was indexed from memory: there is no file to compare it with.
+    static let inMemory = FileStamp(size: -1, modified: 0)
+
+    init(size: Int64, modified: Int64) {
+        self.size = size
+        self.modified = modified
+    }
+
+    /// Nil if there is no such file.
+    package init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init(_ status: stat) {
+        size = Int64(status.st_size)
+        #if canImport(Darwin)
+            let time = status.st_mtimespec
+        #else
+            let time = status.st_mtim
+        #endif
+        modified = Self.nanoseconds(time)
+    }
+
+    /// Whether any later change will give the file a different stamp. Linux before 6.13 takes the times of files from a
+    /// clock that stands still between two ticks, which are 1 to 10 ms apart.
+    package var isOlderThanLaterChanges: Bool {
+        #if os(Linux)
+            let clock = CLOCK_REALTIME_COARSE
+        #else
+            let clock = CLOCK_REALTIME
+        #endif
+        var now = timespec()
+        return clock_gettime(clock, &now) == 0 && modified < Self.nanoseconds(now)
+    }
+
+    /// Times after 2262 wrap around.
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+
+    /// Whether there is certainly no file at the path, in contrast to one that cannot be reached now.
+    static func isMissing(_ path: String) -> Bool {
+        var status = stat()
+        let result = stat(path, &status)
+        // Read at once: any other call may change it.
+        let reason = errno
+        return result != 0 && (reason == ENOENT || reason == ENOTDIR)
+    }
+}

@@ -20,7 +20,7 @@ struct CatalogSchema: Equatable, Sendable {
     ///
     /// The full-text index has no copy of the text: it reads the table of entities.
     private static let definition = """
-        CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+        CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
         CREATE TABLE revision (number INTEGER PRIMARY KEY, token TEXT NOT NULL);
         CREATE TABLE entity (
             row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, type TEXT, title TEXT, subtitle TEXT,

@@ -12,8 +12,12 @@ extension Condition {
                 Self.joined(
                     ["field.number IS NOT NULL"]
                         + [
-                            range.lower.map { $0.isIncluded ? "field.number >= \($0.value)" : "field.number > \($0.value)" },
-                            range.upper.map { $0.isIncluded ? "field.number <= \($0.value)" : "field.number < \($0.value)" },
+                            range.lower.map {
+                                $0.isIncluded ? "field.number >= \($0.value)" : "field.number > \($0.value)"
+                            },
+                            range.upper.map {
+                                $0.isIncluded ? "field.number <= \($0.value)" : "field.number < \($0.value)"
+                            },
                         ].compactMap(\.self), .and))
         case .date(let field, let range):
             // A day comes before all times of it, and the largest scalar after them.

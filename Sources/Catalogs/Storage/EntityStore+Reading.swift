@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Inference
 import LocalFeatures
 
 /// Records and blobs of entities, by their rows or ids.
@@ -19,7 +20,9 @@ extension EntityStore {
     /// The stored entities with these ids, in the order of the ids, without unknown ones.
     func entities(forIDs ids: [String], withThumbnails: Bool = false) throws -> [StoredEntity] {
         let found = try read { db in
-            try Self.inParts(of: ids) { try Self.stored(where: "entity.id IN \($0)", withThumbnails: withThumbnails, db) }
+            try Self.inParts(of: ids) {
+                try Self.stored(where: "entity.id IN \($0)", withThumbnails: withThumbnails, db)
+            }
         }
         let byID = Dictionary(found.map { (ExactText($0.entity.id), $0) }, uniquingKeysWith: { first, _ in first })
         return ids.compactMap { byID[ExactText($0)] }
@@ -40,12 +43,25 @@ extension EntityStore {
     /// - Parameter condition: the entities; all by default.
     /// - Throws: what `body` throws; ``CatalogError/Reason/busy`` if the database changes while the file is read alone.
     func forEachEntity(where condition: Condition = .everything, _ body: (CatalogEntity) throws -> Void) throws {
-        try read(attempts: 1) { db in
-            let request: SQLRequest<EntityRecord> = """
-                SELECT * FROM entity WHERE \(condition.sql) ORDER BY row
-                """
-            let records = try request.fetchCursor(db)
-            while let record = try records.next() { try body(record.entity) }
+        // An error of the body is not to be taken for one of a change meanwhile.
+        var failure: (any Error)?
+        do {
+            try read(attempts: 1) { db in
+                let request: SQLRequest<EntityRecord> = """
+                    SELECT * FROM entity WHERE \(condition.sql) ORDER BY row
+                    """
+                let records = try request.fetchCursor(db)
+                while let record = try records.next() {
+                    do {
+                        try body(record.entity)
+                    } catch {
+                        failure = error
+                        throw error
+                    }
+                }
+            }
+        } catch {
+            throw failure ?? error
         }
     }
 
@@ -188,5 +204,100 @@ struct DerivedEntities {
             try body(key, .blob(Data.fromDatabaseValue(row[1]) ?? Data()))
         }
         try takeOver(before: nil)
+    }
+}
+
+/// A row of the table of entities.
+struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
+    static let databaseTableName = "entity"
+
+    var row: Int64?
+    var id: String
+    var type: String?
+    var title: String?
+    var subtitle: String?
+    var labels: [String]
+    var attributes: [String: String]
+    var image: String
+    var size: Int64
+    /// Nanoseconds since 1970.
+    var modified: Int64
+    /// SHA-256.
+    var contentHash: Data
+
+    mutating func didInsert(_ inserted: InsertionSuccess) { row = inserted.rowID }
+
+    init(_ entity: CatalogEntity, file: FileStamp, contentHash: Data) {
+        id = entity.id
+        type = entity.type
+        title = entity.title
+        subtitle = entity.subtitle
+        labels = entity.labels
+        attributes = entity.attributes
+        image = entity.image
+        size = file.size
+        modified = file.modified
+        self.contentHash = contentHash
+    }
+
+    /// - Throws: `DatabaseError`, which names the row, for values of another type and for malformed JSON.
+    init(row: Row) throws {
+        do {
+            self = try FetchableRecordDecoder().decode(Self.self, from: row)
+        } catch let error as DecodingError {
+            throw Self.damage(row, describe(error))
+        } catch let error as RowDecodingError {
+            throw Self.damage(row, error.summary)
+        }
+    }
+
+    private static func damage(_ row: Row, _ reason: String) -> DatabaseError {
+        let number = row.hasColumn("row") ? Int64.fromDatabaseValue(row["row"]).map { "\($0)" } : nil
+        return DatabaseError(
+            resultCode: .SQLITE_CORRUPT, message: "row \(number ?? "?") of its entities cannot be read: \(reason)")
+    }
+
+    var entity: CatalogEntity {
+        CatalogEntity(
+            id: id, type: type, title: title, subtitle: subtitle, labels: labels, attributes: attributes, image: image)
+    }
+
+    /// What problems call it.
+    var origin: String { image.isEmpty ? "entity “\(id)”" : image }
+
+    var file: FileStamp { FileStamp(size: size, modified: modified) }
+}
+
+/// A stored entity, with its row in the database.
+package struct StoredEntity: Sendable {
+    package let entity: CatalogEntity
+    package let key: Int64
+    /// A JPEG file; nil if none was made or requested.
+    package let thumbnail: Data?
+}
+
+extension CatalogEntity {
+    /// What the index of fields has of the entity. The id has an index of its own.
+    var indexedFields: [(field: EntityField, text: String)] {
+        [(.type, type), (.title, title), (.subtitle, subtitle)].compactMap { field, text in text.map { (field, $0) } }
+            + labels.map { (.label, $0) } + attributes.map { (.attribute($0.key), $0.value) }
+    }
+}
+
+/// Prints as stored: little-endian 32-bit floats.
+enum PrintBlob {
+    static func data(_ vector: [Float]) -> Data {
+        vector.map(\.bitPattern.littleEndian).withUnsafeBytes { Data($0) }
+    }
+
+    /// Nil if the dimension is wrong or a component is not finite.
+    static func vector(_ data: Data, dimension: Int) -> [Float]? {
+        guard data.count == dimension * 4 else { return nil }
+        let vector = data.withUnsafeBytes { bytes in
+            (0..<dimension).map {
+                Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self)))
+            }
+        }
+        return vector.allSatisfy(\.isFinite) ? vector : nil
     }
 }

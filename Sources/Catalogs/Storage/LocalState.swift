@@ -23,7 +23,9 @@ final class LocalFiles: Sendable {
     }
 
     /// The newest state that there are files of.
-    func state() throws -> LocalState { LocalState(files: self, matrix: try matrix.current(), lists: try lists?.current()) }
+    func state() throws -> LocalState {
+        LocalState(files: self, matrix: try matrix.current(), lists: try lists?.current())
+    }
 
     /// The rows of the matrix that a condition selects, kept from one search to the next: the pages of a search share
     /// theirs.
