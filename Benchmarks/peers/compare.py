@@ -13,7 +13,7 @@ import scaling
 from contests import CONTESTS
 from inputs import Inputs
 from limits import Limits
-from machine import described, kind
+from machine import commit, described, kind
 from network_stage import openvino_request
 
 HERE = Path(__file__).resolve().parent
@@ -64,6 +64,7 @@ def main():
             continue
         contest, processes = CONTESTS[name](options.program.resolve(), inputs, limits)
         results["contests"][name] = contest.run(log)
+        results["contests"][name]["commit"] = commit()
         results["contests"][name]["memory"] = [process.peak_memory() for process in processes]
         for process in processes:
             process.close()

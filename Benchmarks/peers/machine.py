@@ -49,6 +49,11 @@ def memory():
     return f"{kilobytes / 2**20:.0f} GiB"
 
 
+def commit():
+    """The commit that is measured, with “-dirty” for changes that are in none."""
+    return first_line(["git", "describe", "--always", "--dirty", "--exclude", "*"])
+
+
 def described():
     return {
         "processor": processor(),

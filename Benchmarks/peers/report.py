@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Writes RESULTS.md, and a page with pictures for each kind of machine that has results.
+"""Writes the measured part of RESULTS.md, and of a page with pictures for each kind of machine that has results.
 
 python report.py [--results ../results] [--output ../RESULTS.md]
+
+The measured part of a page is the one before the line END; what follows is written by hand, and kept.
 """
 
 import argparse
@@ -14,6 +16,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
+END = "<!-- Written by make bench up to here. -->"
 COLORS = {
     "Lookalike int8": "#0b6e4f",
     "Lookalike int8, then float32": "#0b6e4f",
@@ -107,6 +110,17 @@ def pictures(results, folder, kind):
     figure.savefig(folder / f"{kind}-network.png")
 
 
+def write(path, parts):
+    """Replaces the measured part of a page."""
+    _, _, kept = path.read_text().partition(END) if path.exists() else ("", "", "")
+    path.write_text("\n\n".join(parts) + f"\n\n{END}\n" + kept.removeprefix("\n"))
+
+
+def commits(results):
+    """The commits that were measured, in the order of the contests."""
+    return ", ".join(dict.fromkeys(contest["commit"] for contest in results["contests"].values()))
+
+
 def machine(results):
     described, limits = results["machine"], results["limits"]
     packages = ", ".join(f"{name} {version}" for name, version in described["packages"].items())
@@ -125,7 +139,7 @@ def heading(contest):
 
 def page(kind, results, folder):
     """All contests of a kind of machine."""
-    parts = [f"# Results: {kind}", "Written by `make bench`; [RESULTS.md](../RESULTS.md) says how to read it."]
+    parts = [f"# Results: {kind}", "[RESULTS.md](../RESULTS.md) says how to read this page."]
     parts.append(f"**Machine.** {machine(results)}")
     for contest in results["contests"].values():
         memory = [f"{value:.0f}" for value in contest.get("memory", [])]
@@ -133,7 +147,8 @@ def page(kind, results, folder):
         if memory:
             remarks.append(f"peak memory of our processes, inputs included: {', '.join(memory)} MiB")
         parts.append(
-            f"## {heading(contest)}\n\n{table(contest)}\n\n{contest['rounds']} rounds. " + sentence("; ".join(remarks))
+            f"## {heading(contest)}\n\n{table(contest)}\n\n{contest['rounds']} rounds at {contest['commit']}. "
+            + sentence("; ".join(remarks))
         )
     if "scaling" in results:
         pictures(results, folder, kind)
@@ -141,7 +156,7 @@ def page(kind, results, folder):
             f"## Scaling\n\n![Search time against catalog size]({kind}-search.png)\n\n"
             f"![Throughput against batch and threads]({kind}-network.png)"
         )
-    (folder / f"{kind}.md").write_text("\n\n".join(parts) + "\n")
+    write(folder / f"{kind}.md", parts)
 
 
 def against_fastest(contest):
@@ -176,29 +191,26 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, default=HERE.parent / "results", help="folder of the results")
     parser.add_argument("--output", type=Path, default=HERE.parent / "RESULTS.md")
-    parser.add_argument(
-        "--remarks", type=Path, default=HERE.parent / "REMARKS.md", help="the discussion, placed after the overview"
-    )
     options = parser.parse_args()
     machines = {path.stem: json.loads(path.read_text()) for path in sorted(options.results.glob("*.json"))}
     for kind, results in machines.items():
         page(kind, results, options.results)
     links = "\n".join(
-        f"- [{kind}](results/{kind}.md): {results['machine']['processor']}" for kind, results in machines.items()
+        f"- [{kind}](results/{kind}.md): {results['machine']['processor']}; at {commits(results)}"
+        for kind, results in machines.items()
     )
     parts = [
         "# Results",
-        "Written by `make bench`. Both sides run alternately on the same inputs. A figure is the median of all\n"
-        "rounds, with the interquartile range in brackets. A ratio is theirs ÷ ours within a round: above 1,\n"
-        "Lookalike is faster. One thread is one core, the same for both sides.",
+        "Both sides run alternately on the same inputs. A figure is the median of all rounds, with the interquartile\n"
+        "range in brackets. A ratio is theirs ÷ ours within a round: above 1, Lookalike is faster. One thread is one\n"
+        "core, the same for both sides.",
         "## Machines\n\nInstruction sets differ between machines, and so do the ratios; each kind has a page with all"
-        " times.\n\n" + links,
+        " times.\nThe commits are those that its figures were stored with. Compare within a column: columns differ in"
+        " commits, too.\n\n" + links,
         "## Overview\n\nThe time of the fastest peer, divided by that of our fastest contender; both are named. The"
         " pages have all pairs.\n\n" + overview(machines),
     ]
-    if options.remarks.exists():
-        parts.append(options.remarks.read_text().strip())
-    options.output.write_text("\n\n".join(parts) + "\n")
+    write(options.output, parts)
 
 
 if __name__ == "__main__":
