@@ -17,20 +17,6 @@
 
 #include "kernel_tables.h"
 
-static const lk_kernels portable = LK_TABLE(LK_TARGET_PORTABLE, portable, portable, portable, portable, false, false);
-#if defined(__x86_64__)
-static const lk_kernels avx2 = LK_TABLE(LK_TARGET_AVX2, avx2, avx2, avx2, avx2, false, true);
-static const lk_kernels avxvnni = LK_TABLE(LK_TARGET_AVXVNNI, avxvnni, avx2, avxvnni, avxvnni, true, true);
-static const lk_kernels avx512 = LK_TABLE(LK_TARGET_AVX512, avx512, avx512, avx2, avx2, false, true);
-static const lk_kernels avx512vnni =
-    LK_TABLE(LK_TARGET_AVX512VNNI, avx512vnni, avx512, avx512vnni, avx512vnni, true, true);
-static const lk_kernels amx = LK_TABLE(LK_TARGET_AMX, amx, avx512, avx512vnni, amx, true, true);
-#elif defined(__aarch64__)
-static const lk_kernels neon = LK_TABLE(LK_TARGET_NEON, neon, neon, neon, neon, false, false);
-static const lk_kernels neondotprod =
-    LK_TABLE(LK_TARGET_NEONDOTPROD, neondotprod, neon, neondotprod, neondotprod, true, true);
-#endif
-
 #if defined(__x86_64__)
 static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
@@ -78,16 +64,16 @@ static bool has_dot_product(void) {
 
 const lk_kernels *lk_kernels_for(lk_simd_target target) {
     switch (target) {
-    case LK_TARGET_PORTABLE: return &portable;
+    case LK_TARGET_PORTABLE: return &lk_kernels_portable;
 #if defined(__x86_64__)
-    case LK_TARGET_AVX2: __builtin_cpu_init(); return has_avx2() ? &avx2 : NULL;
-    case LK_TARGET_AVXVNNI: __builtin_cpu_init(); return has_avxvnni() ? &avxvnni : NULL;
-    case LK_TARGET_AVX512: __builtin_cpu_init(); return has_avx512() ? &avx512 : NULL;
-    case LK_TARGET_AVX512VNNI: __builtin_cpu_init(); return has_avx512vnni() ? &avx512vnni : NULL;
-    case LK_TARGET_AMX: __builtin_cpu_init(); return has_avx512vnni() && has_amx() ? &amx : NULL;
+    case LK_TARGET_AVX2: __builtin_cpu_init(); return has_avx2() ? &lk_kernels_avx2 : NULL;
+    case LK_TARGET_AVXVNNI: __builtin_cpu_init(); return has_avxvnni() ? &lk_kernels_avxvnni : NULL;
+    case LK_TARGET_AVX512: __builtin_cpu_init(); return has_avx512() ? &lk_kernels_avx512 : NULL;
+    case LK_TARGET_AVX512VNNI: __builtin_cpu_init(); return has_avx512vnni() ? &lk_kernels_avx512vnni : NULL;
+    case LK_TARGET_AMX: __builtin_cpu_init(); return has_avx512vnni() && has_amx() ? &lk_kernels_amx : NULL;
 #elif defined(__aarch64__)
-    case LK_TARGET_NEON: return &neon;
-    case LK_TARGET_NEONDOTPROD: return has_dot_product() ? &neondotprod : NULL;
+    case LK_TARGET_NEON: return &lk_kernels_neon;
+    case LK_TARGET_NEONDOTPROD: return has_dot_product() ? &lk_kernels_neondotprod : NULL;
 #endif
     default: return NULL;
     }
@@ -101,7 +87,7 @@ static bool wins_trial(const lk_kernels *amx_kernels, const lk_kernels *best) {
 
 static const lk_kernels *choose(void) {
     const char *wanted = getenv("LOOKALIKE_SIMD");
-    const lk_kernels *best = &portable;
+    const lk_kernels *best = &lk_kernels_portable;
     for (lk_simd_target target = LK_TARGET_PORTABLE; target <= LK_TARGET_AMX; target++) {
         const lk_kernels *kernels = lk_kernels_for(target);
         if (!kernels) continue;

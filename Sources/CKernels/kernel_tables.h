@@ -1,83 +1,76 @@
-// The functions that each target's files provide for its table.
+// The tables of the SIMD targets, and the kernels in them.
+//
+// A target is a file in the folder targets. It includes the kernels' headers, where KERNEL(name) becomes
+// lk_name_TARGET, and fills its table with them and with kernels that other targets compile.
 
 #ifndef LOOKALIKE_KERNEL_TABLES_H
 #define LOOKALIKE_KERNEL_TABLES_H
 
+// Here, since their functions must not get the instructions that a target's file allows.
+#include <math.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #include "CKernels.h"
 
-#define LK_DECLARE_FLOAT(suffix)                                                                                       \
-    void lk_convolve_##suffix(const lk_convolution *, int32_t, int32_t, int32_t, int32_t);                             \
-    void lk_winograd_input_##suffix(const lk_winograd *, const float *, ptrdiff_t, ptrdiff_t, int32_t, float *);       \
-    void lk_winograd_output_##suffix(const lk_winograd *, const float *, int32_t, const float *, const float *,        \
-                                     float *, ptrdiff_t, ptrdiff_t, bool);                                             \
-    void lk_convolve_depthwise_##suffix(const lk_depthwise_convolution *, int32_t, int32_t, int32_t, int32_t);         \
-    void lk_pool_##suffix(const lk_pooling *, int32_t, int32_t);                                                       \
-    void lk_activate_##suffix(const lk_activation *, const float *, size_t, float *);                                  \
-    void lk_combine_##suffix(lk_combination, lk_operand, lk_operand, size_t, float *);                                 \
-    void lk_quantize_##suffix(const float *, float, uint8_t, size_t, uint8_t *);                                       \
-    void lk_dequantize_##suffix(const uint8_t *, float, uint8_t, size_t, float *);                                     \
-    void lk_generalized_mean_##suffix(const float *, ptrdiff_t, int32_t, int32_t, float, float, float *);              \
-    void lk_squared_distances_##suffix(const float *, const float *, ptrdiff_t, size_t, size_t, float *);              \
-    void lk_dot_products_##suffix(const float *, const float *, ptrdiff_t, size_t, size_t, float *);                   \
-    void lk_sum_rows_##suffix(const uint8_t *, ptrdiff_t, int32_t, size_t, uint16_t *);                                \
-    void lk_sum_columns_##suffix(const uint16_t *, int32_t, int32_t, int32_t, bool, float *);                          \
-    void lk_sum_cells_##suffix(const uint8_t *, ptrdiff_t, int32_t, int32_t, int32_t, float *);                        \
-    void lk_filter_columns_##suffix(const float *, const lk_filter_span *, const float *, int32_t, float *);           \
-    void lk_accumulate_##suffix(const float *, float, size_t, float *);                                                \
-    void lk_write_pixels_##suffix(const float *, int32_t, const lk_pixel_layout *, float *);                           \
-    void lk_sample_##suffix(const float *, int32_t, int32_t, const lk_projection *, int32_t, int32_t, float *);        \
-    void lk_luma_row_##suffix(const uint8_t *, int32_t, const float *, int32_t, float *);                              \
-    void lk_filter_row_##suffix(const float *, const lk_filter_span *, const float *, int32_t, float *);               \
-    void lk_gaussian_blur_##suffix(const lk_plane *, const float *, int32_t, float *, float *, float *);               \
-    size_t lk_scale_space_extrema_##suffix(const float *const[3], ptrdiff_t, int32_t, int32_t, int32_t, float,         \
-                                           lk_pixel *, size_t);                                                        \
-    void lk_orientation_histogram_##suffix(const lk_patch *, const float *, float *);                                  \
-    void lk_gradient_descriptor_##suffix(const lk_patch *, const float *, float *);                                    \
-    lk_quantization lk_quantize_components_##suffix(const float *, size_t, int8_t *);                                  \
-    void lk_offer_centers_##suffix(const int32_t *, int32_t, float, const float *, size_t, int32_t,                    \
-                                   lk_nearest_centers *);                                                              \
-    void lk_best_two_##suffix(const int32_t *, int32_t, const float *, size_t, lk_best_two *);                         \
-    size_t lk_hamming_within_##suffix(uint64_t, const uint64_t *, size_t, uint32_t, lk_hamming *);
+// The functions in lk_kernels, in groups that a target compiles as a whole.
+// clang-format off
+#define LK_FLOAT_KERNELS(K, target)                                                                                    \
+    K(convolve, target) K(winograd_input, target) K(winograd_output, target) K(convolve_depthwise, target)             \
+    K(pool, target) K(activate, target) K(combine, target) K(quantize, target) K(dequantize, target)                   \
+    K(generalized_mean, target) K(squared_distances, target) K(dot_products, target) K(sum_rows, target)               \
+    K(sum_columns, target) K(sum_cells, target) K(filter_columns, target) K(accumulate, target)                        \
+    K(write_pixels, target) K(sample, target) K(luma_row, target) K(filter_row, target) K(gaussian_blur, target)       \
+    K(scale_space_extrema, target) K(orientation_histogram, target) K(gradient_descriptor, target)                     \
+    K(quantize_components, target) K(offer_centers, target) K(best_two, target) K(hamming_within, target)
+#define LK_QUANTIZED_CONVOLUTION(K, target) K(convolve_quantized, target)
+#define LK_QUANTIZED_DISTANCES(K, target)                                                                              \
+    K(quantized_dot_products, target) K(pack_quantized_rows, target) K(quantized_products, target)                     \
+    K(select_candidates, target)
 
-#define LK_DECLARE_QUANTIZED_CONVOLUTION(suffix)                                                                       \
-    void lk_convolve_quantized_##suffix(const lk_quantized_convolution *, int32_t, int32_t, int32_t, int32_t);
+// The entries of a table, each argument the target that compiles the group.
+#define LK_ENTRY(kernel, target) .kernel = lk_##kernel##_##target,
+#define LK_ENTRIES(floats, convolution, distances)                                                                     \
+    LK_FLOAT_KERNELS(LK_ENTRY, floats)                                                                                 \
+    LK_QUANTIZED_CONVOLUTION(LK_ENTRY, convolution)                                                                    \
+    LK_QUANTIZED_DISTANCES(LK_ENTRY, distances)
+// clang-format on
 
-#define LK_DECLARE_QUANTIZED(suffix)                                                                                   \
-    LK_DECLARE_QUANTIZED_CONVOLUTION(suffix)                                                                           \
-    void lk_quantized_dot_products_##suffix(const int8_t *, const uint8_t *, ptrdiff_t, size_t, size_t, int32_t *);    \
-    void lk_pack_quantized_rows_##suffix(const uint8_t *, ptrdiff_t, size_t, size_t, uint8_t *);                       \
-    void lk_quantized_products_##suffix(const int8_t *, size_t, const uint8_t *, size_t, size_t, int32_t *);           \
-    size_t lk_select_candidates_##suffix(const lk_distance_bound *, const int32_t *, const float *, const float *,     \
-                                         const float *, size_t, float, uint32_t *);
+#define LK_COUNT(kernel, target) +1
+enum {
+    LK_KERNEL_COUNT =
+        0 LK_FLOAT_KERNELS(LK_COUNT, ) LK_QUANTIZED_CONVOLUTION(LK_COUNT, ) LK_QUANTIZED_DISTANCES(LK_COUNT, )
+};
+_Static_assert(sizeof(lk_kernels) == offsetof(lk_kernels, convolve) + LK_KERNEL_COUNT * sizeof(void (*)(void)),
+               "every function in lk_kernels is in a group");
 
-// Some targets have their own float32 kernels, some their own int8 kernels, one an int8 convolution alone.
-#define LK_TABLE(target_value, target_name, floats, quantized, convolution, fast_dot_product, fast_scan)               \
-    {                                                                                                                  \
-        target_value, #target_name, fast_dot_product, fast_scan, lk_convolve_##floats, lk_winograd_input_##floats,     \
-            lk_winograd_output_##floats, lk_convolve_quantized_##convolution, lk_convolve_depthwise_##floats,          \
-            lk_pool_##floats, lk_activate_##floats, lk_combine_##floats, lk_quantize_##floats, lk_dequantize_##floats, \
-            lk_generalized_mean_##floats, lk_quantized_dot_products_##quantized, lk_pack_quantized_rows_##quantized,   \
-            lk_quantized_products_##quantized, lk_select_candidates_##quantized, lk_squared_distances_##floats,        \
-            lk_dot_products_##floats, lk_sum_rows_##floats, lk_sum_columns_##floats, lk_sum_cells_##floats,            \
-            lk_filter_columns_##floats, lk_accumulate_##floats, lk_write_pixels_##floats, lk_sample_##floats,          \
-            lk_luma_row_##floats, lk_filter_row_##floats, lk_gaussian_blur_##floats, lk_scale_space_extrema_##floats,  \
-            lk_orientation_histogram_##floats, lk_gradient_descriptor_##floats, lk_quantize_components_##floats,       \
-            lk_offer_centers_##floats, lk_best_two_##floats, lk_hamming_within_##floats                                \
-    }
-
-LK_DECLARE_FLOAT(portable)
-LK_DECLARE_QUANTIZED(portable)
+#define LK_DECLARE(kernel, target) __typeof__(*((lk_kernels *)0)->kernel) lk_##kernel##_##target;
+LK_FLOAT_KERNELS(LK_DECLARE, portable)
+LK_QUANTIZED_CONVOLUTION(LK_DECLARE, portable)
+LK_QUANTIZED_DISTANCES(LK_DECLARE, portable)
+extern const lk_kernels lk_kernels_portable;
 #if defined(__x86_64__)
-LK_DECLARE_FLOAT(avx2)
-LK_DECLARE_QUANTIZED(avx2)
-LK_DECLARE_QUANTIZED(avxvnni)
-LK_DECLARE_FLOAT(avx512)
-LK_DECLARE_QUANTIZED(avx512vnni)
-LK_DECLARE_QUANTIZED_CONVOLUTION(amx)
+LK_FLOAT_KERNELS(LK_DECLARE, avx2)
+LK_QUANTIZED_CONVOLUTION(LK_DECLARE, avx2)
+LK_QUANTIZED_DISTANCES(LK_DECLARE, avx2)
+LK_QUANTIZED_CONVOLUTION(LK_DECLARE, avxvnni)
+LK_QUANTIZED_DISTANCES(LK_DECLARE, avxvnni)
+LK_FLOAT_KERNELS(LK_DECLARE, avx512)
+LK_QUANTIZED_CONVOLUTION(LK_DECLARE, avx512vnni)
+LK_QUANTIZED_DISTANCES(LK_DECLARE, avx512vnni)
+LK_QUANTIZED_CONVOLUTION(LK_DECLARE, amx)
+extern const lk_kernels lk_kernels_avx2, lk_kernels_avxvnni, lk_kernels_avx512, lk_kernels_avx512vnni, lk_kernels_amx;
 #elif defined(__aarch64__)
-LK_DECLARE_FLOAT(neon)
-LK_DECLARE_QUANTIZED(neon)
-LK_DECLARE_QUANTIZED(neondotprod)
+LK_FLOAT_KERNELS(LK_DECLARE, neon)
+LK_QUANTIZED_CONVOLUTION(LK_DECLARE, neon)
+LK_QUANTIZED_DISTANCES(LK_DECLARE, neon)
+LK_QUANTIZED_CONVOLUTION(LK_DECLARE, neondotprod)
+LK_QUANTIZED_DISTANCES(LK_DECLARE, neondotprod)
+extern const lk_kernels lk_kernels_neon, lk_kernels_neondotprod;
 #endif
 
 #endif

@@ -1,5 +1,7 @@
 // Sixteen floats as one value. Clang maps it to one AVX-512, two AVX2 or four NEON registers, so
 // that a kernel is written once and its targets differ in their tiles alone.
+//
+// The file of a SIMD target defines LK_AVX512 before it includes this if the target has those instructions.
 
 #ifndef LOOKALIKE_VECTOR_H
 #define LOOKALIKE_VECTOR_H
@@ -41,6 +43,7 @@ LK_INLINE uint8_t lk_u8(float x) {
 
 typedef int32_t lk_i32x16 __attribute__((vector_size(64)));
 typedef uint8_t lk_u8x16 __attribute__((vector_size(16)));
+typedef uint8_t lk_u8x64 __attribute__((vector_size(64)));
 
 LK_INLINE lk_i32x16 lk_load16_u8(const uint8_t *p) {
     lk_u8x16 bytes;
@@ -60,6 +63,11 @@ LK_INLINE void lk_store16_u8(uint8_t *p, lk_f32x16 v) {
         __builtin_convertvector(__builtin_convertvector(__builtin_elementwise_roundeven(v), lk_i32x16), lk_u8x16);
     memcpy(p, &bytes, sizeof bytes);
 #endif
+}
+
+// `yes` in the lanes whose bits are set, `no` in the others.
+LK_INLINE lk_f32x16 lk_choose(lk_i32x16 mask, lk_f32x16 yes, lk_f32x16 no) {
+    return (lk_f32x16)((mask & (lk_i32x16)yes) | (~mask & (lk_i32x16)no));
 }
 
 // 1 / x for normal numbers whose reciprocals are normal; off by at most two units in the last place.

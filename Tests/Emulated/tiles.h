@@ -1,5 +1,5 @@
-// The instructions of Intel's AMX that quantized_convolution_amx.c uses, in plain C, for CPUs without them: include it
-// before that file. It ends the program where a CPU would fault. Intel: "64 and IA-32 Architectures Software
+// The instructions of Intel's AMX that quantized_convolution_amx.h uses, in plain C, for CPUs without them: include it
+// before targets/amx.c. It ends the program where a CPU would fault. Intel: "64 and IA-32 Architectures Software
 // Developer's Manual", volume 2, instructions LDTILECFG, TILELOADD, TDPBUSD, TILESTORED, TILEZERO and TILERELEASE.
 
 #if defined(__x86_64__)

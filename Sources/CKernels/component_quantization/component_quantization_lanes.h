@@ -1,12 +1,8 @@
 // Quantizes the components of a vector to int8 with one step, sixteen at a time.
-//
-// The including file defines QUANTIZE_COMPONENTS and sets the target.
-
-#include "../vector.h"
 
 typedef int8_t i8x16 __attribute__((vector_size(16)));
 
-lk_quantization QUANTIZE_COMPONENTS(const float *values, size_t count, int8_t *codes) {
+lk_quantization KERNEL(quantize_components)(const float *values, size_t count, int8_t *codes) {
     lk_f32x16 widest = lk_splat16(LK_SMALLEST_COMPONENT);
     for (size_t i = 0; i < count; i += 16)
         widest = __builtin_elementwise_max(widest, __builtin_elementwise_abs(lk_load16(values + i)));

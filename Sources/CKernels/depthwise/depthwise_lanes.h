@@ -1,9 +1,11 @@
 // A depthwise convolution in tiles of DEPTHWISE_PIXELS pixels of a row: an accumulator holds the sixteen channels of a
 // pixel over all taps, and the weights of a tap are loaded once for the tile.
-//
-// The including file defines DEPTHWISE_PIXELS and CONVOLVE_DEPTHWISE, and sets the target.
 
-#include "../vector.h"
+#if defined(LK_AVX512)
+enum { DEPTHWISE_PIXELS = 14 };
+#else
+enum { DEPTHWISE_PIXELS = 6 };
+#endif
 
 LK_INLINE void depthwise_tile(const lk_depthwise_convolution *c, const float *input, const float *weights,
                               const lk_f32x16 bias, float *output, const int pixels, const int32_t height,
@@ -49,7 +51,7 @@ LK_INLINE void depthwise_rows(const lk_depthwise_convolution *c, int32_t block, 
     }
 }
 
-// Of a size and stride that the compiler knows.
+// Kernels of a size and stride that the compiler knows.
 #define DEPTHWISE_KNOWN(size, stride)                                                                                  \
     static void depthwise_##size##_##stride(const lk_depthwise_convolution *c, int32_t block, int32_t row_begin,       \
                                             int32_t row_end) {                                                         \
@@ -60,13 +62,14 @@ DEPTHWISE_KNOWN(3, 2)
 DEPTHWISE_KNOWN(5, 1)
 DEPTHWISE_KNOWN(5, 2)
 DEPTHWISE_KNOWN(7, 1)
+#undef DEPTHWISE_KNOWN
 
 static void depthwise_any(const lk_depthwise_convolution *c, int32_t block, int32_t row_begin, int32_t row_end) {
     depthwise_rows(c, block, row_begin, row_end, c->kernel_height, c->kernel_width, c->pixel_step, c->tap_stride);
 }
 
-void CONVOLVE_DEPTHWISE(const lk_depthwise_convolution *c, int32_t block_begin, int32_t block_end, int32_t row_begin,
-                        int32_t row_end) {
+void KERNEL(convolve_depthwise)(const lk_depthwise_convolution *c, int32_t block_begin, int32_t block_end,
+                                int32_t row_begin, int32_t row_end) {
     void (*rows)(const lk_depthwise_convolution *, int32_t, int32_t, int32_t) = depthwise_any;
     if (c->kernel_width == c->kernel_height && c->tap_stride == LK_CHANNEL_BLOCK) {
         const ptrdiff_t stride = c->pixel_step / LK_CHANNEL_BLOCK;

@@ -1,14 +1,8 @@
 // The two nearest of a row of dot products, and Hamming distances of 64-bit signatures.
-//
-// The including file defines BEST_TWO and HAMMING_WITHIN, and sets the target.
-
-#include <math.h>
-
-#include "../vector.h"
 
 typedef uint64_t lk_u64x8 __attribute__((vector_size(64)));
 
-void BEST_TWO(const int32_t *dots, int32_t offset, const float *scales, size_t count, lk_best_two *out) {
+void KERNEL(best_two)(const int32_t *dots, int32_t offset, const float *scales, size_t count, lk_best_two *out) {
     lk_f32x16 best = lk_splat16(-INFINITY), second = best;
     lk_i32x16 places = {0}, place = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     lk_i32x16 offsets;
@@ -22,7 +16,7 @@ void BEST_TWO(const int32_t *dots, int32_t offset, const float *scales, size_t c
         best = __builtin_elementwise_max(value, best);
         places = (above & place) | (~above & places);
     }
-    // Of equal values the first row wins, as in a loop over the rows.
+    // The first row wins among equal values, as in a loop over the rows.
     int winner = 0;
     for (int lane = 1; lane < 16; lane++)
         if (best[lane] > best[winner] || (best[lane] == best[winner] && places[lane] < places[winner])) winner = lane;
@@ -32,7 +26,8 @@ void BEST_TWO(const int32_t *dots, int32_t offset, const float *scales, size_t c
     *out = (lk_best_two){best[winner], runner_up, places[winner]};
 }
 
-size_t HAMMING_WITHIN(uint64_t signature, const uint64_t *signatures, size_t count, uint32_t limit, lk_hamming *found) {
+size_t KERNEL(hamming_within)(uint64_t signature, const uint64_t *signatures, size_t count, uint32_t limit,
+                              lk_hamming *found) {
     size_t kept = 0, i = 0;
     const lk_u64x8 one = {1, 1, 1, 1, 1, 1, 1, 1};
     for (; i + 8 <= count; i += 8) {

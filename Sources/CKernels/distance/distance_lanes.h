@@ -1,13 +1,9 @@
 // Sixteen running sums per row, and the same order of additions in every SIMD target. Rows come one after the
 // other, as they lie in memory: one stream is what the prefetchers follow best, and the processor works at
 // several rows at once by itself.
-//
-// The including file defines SQUARED_DISTANCES and DOT_PRODUCTS, and sets the target.
-
-#include "../vector.h"
 
 // The number of rows from which prefetching pays off, and the prefetch distance in bytes; measured.
-enum { SCAN = 8, AHEAD = 4096 };
+enum { SCAN = 8, SCAN_AHEAD = 4096 };
 
 LK_INLINE lk_f32x16 term(lk_f32x16 q, lk_f32x16 x, lk_f32x16 sum, const int is_distance) {
     if (!is_distance) return __builtin_elementwise_fma(q, x, sum);
@@ -18,7 +14,7 @@ LK_INLINE lk_f32x16 term(lk_f32x16 q, lk_f32x16 x, lk_f32x16 sum, const int is_d
 LK_INLINE void reduce_all(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
                           float *out, const int is_distance) {
     const size_t whole = dimension / 16 * 16;
-    const ptrdiff_t ahead = count >= SCAN ? AHEAD : 0;
+    const ptrdiff_t ahead = count >= SCAN ? SCAN_AHEAD : 0;
     lk_f32x16 rest = lk_splat16(0);
     if (whole < dimension) rest = lk_load16_partial(query + whole, dimension - whole);
     for (size_t i = 0; i < count; i++) {
@@ -34,12 +30,12 @@ LK_INLINE void reduce_all(const float *query, const float *rows, ptrdiff_t row_s
     }
 }
 
-void SQUARED_DISTANCES(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
-                       float *out) {
+void KERNEL(squared_distances)(const float *query, const float *rows, ptrdiff_t row_stride, size_t count,
+                               size_t dimension, float *out) {
     reduce_all(query, rows, row_stride, count, dimension, out, 1);
 }
 
-void DOT_PRODUCTS(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
-                  float *out) {
+void KERNEL(dot_products)(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
+                          float *out) {
     reduce_all(query, rows, row_stride, count, dimension, out, 0);
 }

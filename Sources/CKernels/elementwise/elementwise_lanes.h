@@ -1,26 +1,15 @@
-// Functions of sixteen numbers at once; the including file defines ELEMENTWISE and sets the target.
-
-#include <math.h>
+// Functions of sixteen numbers at once.
 
 #include "../exponential.h"
 
-LK_INLINE lk_f32x16 chosen(lk_i32x16 mask, lk_f32x16 yes, lk_f32x16 no) {
-    lk_i32x16 a, b;
-    memcpy(&a, &yes, sizeof a);
-    memcpy(&b, &no, sizeof b);
-    a = (a & mask) | (b & ~mask);
-    memcpy(&yes, &a, sizeof yes);
-    return yes;
-}
-
 // lk_exp2 clamps its argument, and would make a number of NaN.
-LK_INLINE lk_f32x16 exp_of(lk_f32x16 x) { return chosen(x == x, lk_exp2(x * 1.44269504f), x); }
+LK_INLINE lk_f32x16 exp_of(lk_f32x16 x) { return lk_choose(x == x, lk_exp2(x * 1.44269504f), x); }
 
 // Numerically safe on both sides: e^-|x| is at most 1.
 LK_INLINE lk_f32x16 sigmoid_of(lk_f32x16 x) {
     const lk_f32x16 small = exp_of(-__builtin_elementwise_abs(x));
     const lk_f32x16 side = lk_reciprocal(1 + small);
-    return chosen(x > 0, side, small * side);
+    return lk_choose(x > 0, side, small * side);
 }
 
 LK_INLINE lk_f32x16 tanh_of(lk_f32x16 x) {
@@ -30,7 +19,7 @@ LK_INLINE lk_f32x16 tanh_of(lk_f32x16 x) {
     // Near zero the difference above has few digits; Taylor's series has them all.
     const lk_f32x16 q = x * x;
     const lk_f32x16 near = size * (1 + q * (-1.0f / 3 + q * (2.0f / 15 + q * (-17.0f / 315))));
-    return __builtin_elementwise_copysign(chosen(size < 0.1f, near, far), x);
+    return __builtin_elementwise_copysign(lk_choose(size < 0.1f, near, far), x);
 }
 
 // Abramowitz and Stegun, "Handbook of Mathematical Functions", 7.1.26 for large arguments, and Taylor's series (7.1.5)
@@ -44,7 +33,7 @@ LK_INLINE lk_f32x16 erf_of(lk_f32x16 x) {
     const lk_f32x16 q = x * x;
     const lk_f32x16 near =
         1.12837917f * size * (1 + q * (-1.0f / 3 + q * (1.0f / 10 + q * (-1.0f / 42 + q * (1.0f / 216)))));
-    return __builtin_elementwise_copysign(chosen(size < 0.3f, near, far), x);
+    return __builtin_elementwise_copysign(lk_choose(size < 0.3f, near, far), x);
 }
 
 // log(1 + e^x), from the side on which nothing overflows.
@@ -52,8 +41,8 @@ LK_INLINE lk_f32x16 softplus_of(lk_f32x16 x) {
     const lk_f32x16 small = exp_of(-__builtin_elementwise_abs(x));
     // log(1 + s) by its series where 1 + s would lose the digits of s.
     const lk_f32x16 near = small * (1 - small * (0.5f - small * (1.0f / 3)));
-    const lk_f32x16 log = chosen(small < 1e-3f, near, lk_log2(1 + small) * 0.693147181f);
-    return chosen(x == x, __builtin_elementwise_max(x, lk_splat16(0)) + log, x);
+    const lk_f32x16 log = lk_choose(small < 1e-3f, near, lk_log2(1 + small) * 0.693147181f);
+    return lk_choose(x == x, __builtin_elementwise_max(x, lk_splat16(0)) + log, x);
 }
 
 LK_INLINE lk_f32x16 clamped(lk_f32x16 x, float low, float high) {
@@ -77,12 +66,12 @@ LK_INLINE lk_f32x16 clamped(lk_f32x16 x, float low, float high) {
         break;                                                                                                         \
     }
 
-void ELEMENTWISE(activate)(const lk_activation *activation, const float *values, size_t count, float *out) {
+void KERNEL(activate)(const lk_activation *activation, const float *values, size_t count, float *out) {
     const float alpha = activation->alpha, beta = activation->beta;
     switch (activation->kind) {
     case LK_CLAMP: EACH(clamped(x, alpha, beta))
-    case LK_LEAKY_RELU: EACH(chosen(x < 0, x * alpha, x))
-    case LK_ELU: EACH(chosen(x < 0, alpha * (exp_of(x) - 1), x))
+    case LK_LEAKY_RELU: EACH(lk_choose(x < 0, x * alpha, x))
+    case LK_ELU: EACH(lk_choose(x < 0, alpha * (exp_of(x) - 1), x))
     case LK_SIGMOID: EACH(sigmoid_of(x))
     case LK_HARD_SIGMOID: EACH(clamped(x * alpha + beta, 0, 1))
     case LK_HARD_SWISH: EACH(x * clamped(x * (1.0f / 6) + 0.5f, 0, 1))
@@ -106,8 +95,9 @@ void ELEMENTWISE(activate)(const lk_activation *activation, const float *values,
         break;
     }
 }
+#undef EACH
 
-void ELEMENTWISE(quantize)(const float *values, float scale, uint8_t zero_point, size_t count, uint8_t *codes) {
+void KERNEL(quantize)(const float *values, float scale, uint8_t zero_point, size_t count, uint8_t *codes) {
     const lk_f32x16 factor = lk_splat16(scale), zero = lk_splat16(zero_point);
     size_t i = 0;
     for (; i + 16 <= count; i += 16)
@@ -115,7 +105,7 @@ void ELEMENTWISE(quantize)(const float *values, float scale, uint8_t zero_point,
     for (; i < count; i++) codes[i] = lk_u8(fmaf(values[i], scale, zero_point));
 }
 
-void ELEMENTWISE(dequantize)(const uint8_t *codes, float scale, uint8_t zero_point, size_t count, float *values) {
+void KERNEL(dequantize)(const uint8_t *codes, float scale, uint8_t zero_point, size_t count, float *values) {
     size_t i = 0;
     for (; i + 16 <= count; i += 16)
         lk_store16(values + i, __builtin_convertvector(lk_load16_u8(codes + i) - zero_point, lk_f32x16) * scale);
@@ -140,7 +130,7 @@ LK_INLINE lk_f32x16 combined(const lk_combination operation, lk_f32x16 x, lk_f32
     case LK_DIVIDE: return x / y;
     case LK_MAXIMUM: return __builtin_elementwise_max(x, y);
     case LK_MINIMUM: return __builtin_elementwise_min(x, y);
-    case LK_PRELU: return chosen(x < 0, x * y, x);
+    case LK_PRELU: return lk_choose(x < 0, x * y, x);
     case LK_POWER:
         // By the library: negative bases and whole exponents are allowed.
         for (int lane = 0; lane < 16; lane++) x[lane] = powf(x[lane], y[lane]);
@@ -173,7 +163,7 @@ LK_INLINE void combine_operation(const lk_combination operation, lk_operand left
     else combine_modes(operation, left, left.mode, right, right.mode, count, out);
 }
 
-void ELEMENTWISE(combine)(lk_combination operation, lk_operand left, lk_operand right, size_t count, float *out) {
+void KERNEL(combine)(lk_combination operation, lk_operand left, lk_operand right, size_t count, float *out) {
     switch (operation) {
     case LK_ADD: combine_operation(LK_ADD, left, right, count, out); break;
     case LK_SUBTRACT: combine_operation(LK_SUBTRACT, left, right, count, out); break;

@@ -1,10 +1,9 @@
-// Powers of sixteen channels at once, x^p = 2^(p log2 x); the including file defines GENERALIZED_MEAN and
-// sets the target.
+// Powers of sixteen channels at once, x^p = 2^(p log2 x).
 
 #include "../exponential.h"
 
-void GENERALIZED_MEAN(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height, float power,
-                      float epsilon, float *out) {
+void KERNEL(generalized_mean)(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height, float power,
+                              float epsilon, float *out) {
     lk_f32x16 sum = lk_splat16(0);
     for (int32_t y = 0; y < height; y++)
         for (int32_t x = 0; x < width; x++) {

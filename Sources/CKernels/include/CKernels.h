@@ -137,7 +137,7 @@ typedef struct {
     int32_t dilation_y;
     int32_t padding_left;
     int32_t padding_top;
-    // Of the mean: the padding counts as zeros, up to these many columns and rows after the map.
+    // The mean counts the padding as zeros, up to these many columns and rows after the map.
     bool padding_counts;
     int32_t padding_right;
     int32_t padding_bottom;
@@ -146,10 +146,10 @@ typedef struct {
     float *output;
     ptrdiff_t output_row_stride;
     int32_t output_width;
-    // Used by `lk_pool_quantized` in place of `input`, and, of the largest, of `output`.
+    // Used by `lk_pool_quantized` in place of `input`, and in place of `output` for the largest.
     const uint8_t *quantized_input;
     uint8_t *quantized_output;
-    // Of the mean of codes: a code stands for scale * (code - zero_point).
+    // For the mean of codes: a code stands for scale * (code - zero_point).
     float scale;
     uint8_t zero_point;
 } lk_pooling;

@@ -1,11 +1,4 @@
 // Gradient histograms of a patch around a keypoint, a row of sixteen samples at a time.
-//
-// The including file defines ORIENTATION_HISTOGRAM and GRADIENT_DESCRIPTOR, and sets the target. It may define
-// GATHER(floats, indices), which loads sixteen floats by their indices.
-
-#include <math.h>
-
-#include "../vector.h"
 
 // A margin of one sample on every side, for central differences; rows are padded to two vectors.
 enum { SIDE = LK_PATCH_SIDE, SAMPLES = SIDE + 2, PITCH = 32 };
@@ -14,9 +7,11 @@ LK_INLINE lk_f32x16 clamp_to(lk_f32x16 v, float limit) {
     return __builtin_elementwise_min(__builtin_elementwise_max(v, lk_splat16(0)), lk_splat16(limit));
 }
 
-LK_INLINE lk_f32x16 choose(lk_i32x16 mask, lk_f32x16 yes, lk_f32x16 no) {
-    return (lk_f32x16)((mask & (lk_i32x16)yes) | (~mask & (lk_i32x16)no));
+#if defined(LK_AVX512)
+LK_INLINE lk_f32x16 gather(const float *floats, lk_i32x16 indices) {
+    return (lk_f32x16)_mm512_i32gather_ps((__m512i)indices, floats, 4);
 }
+#endif
 
 // `used` samples in the direction (step_x, step_y) from (x, y) on, bilinear.
 LK_INLINE lk_f32x16 sample_line(const lk_patch *patch, float x, float y, float step_x, float step_y, const int used) {
@@ -29,13 +24,13 @@ LK_INLINE lk_f32x16 sample_line(const lk_patch *patch, float x, float y, float s
     const ptrdiff_t stride = patch->plane.stride;
     lk_i32x16 at = row * (int32_t)stride + column;
     lk_f32x16 a = {0}, b = {0}, c = {0}, d = {0};
-#ifdef GATHER
+#if defined(LK_AVX512)
     if (used == 16) {
         const float *pixels = patch->plane.pixels;
-        a = GATHER(pixels, at);
-        b = GATHER(pixels + 1, at);
-        c = GATHER(pixels + stride, at);
-        d = GATHER(pixels + stride + 1, at);
+        a = gather(pixels, at);
+        b = gather(pixels + 1, at);
+        c = gather(pixels + stride, at);
+        d = gather(pixels + stride + 1, at);
     } else
 #endif
         for (int lane = 0; lane < used; lane++) {
@@ -76,13 +71,13 @@ LK_INLINE lk_f32x16 angle_in_bins(lk_f32x16 x, lk_f32x16 y) {
     lk_f32x16 a = low / (high + lk_splat16(1e-30f)), s = a * a;
     lk_f32x16 angle =
         ((lk_splat16(-0.0464964749f) * s + lk_splat16(0.15931422f)) * s - lk_splat16(0.327622764f)) * s * a + a;
-    angle = choose(ay > ax, lk_splat16(1.57079633f) - angle, angle);
-    angle = choose(x < lk_splat16(0), lk_splat16(3.14159265f) - angle, angle);
-    angle = choose(y < lk_splat16(0), lk_splat16(6.28318531f) - angle, angle);
+    angle = lk_choose(ay > ax, lk_splat16(1.57079633f) - angle, angle);
+    angle = lk_choose(x < lk_splat16(0), lk_splat16(3.14159265f) - angle, angle);
+    angle = lk_choose(y < lk_splat16(0), lk_splat16(6.28318531f) - angle, angle);
     return angle * lk_splat16(LK_ORIENTATION_BINS / 6.28318531f);
 }
 
-void ORIENTATION_HISTOGRAM(const lk_patch *patch, const float *window, float *histogram) {
+void KERNEL(orientation_histogram)(const lk_patch *patch, const float *window, float *histogram) {
     float samples[SAMPLES * PITCH];
     sample_patch(patch, samples);
     float bins[LK_ORIENTATION_BINS + 1] = {0};
@@ -103,7 +98,7 @@ void ORIENTATION_HISTOGRAM(const lk_patch *patch, const float *window, float *hi
     memcpy(histogram, bins, LK_ORIENTATION_BINS * sizeof(float));
 }
 
-void GRADIENT_DESCRIPTOR(const lk_patch *patch, const float *window, float *descriptor) {
+void KERNEL(gradient_descriptor)(const lk_patch *patch, const float *window, float *descriptor) {
     static const float directions[8][2] = {{1, 0},  {0.70710678f, 0.70710678f},   {0, 1},  {-0.70710678f, 0.70710678f},
                                            {-1, 0}, {-0.70710678f, -0.70710678f}, {0, -1}, {0.70710678f, -0.70710678f}};
     float samples[SAMPLES * PITCH];

@@ -1,12 +1,6 @@
 // The luma of a row of pixels, sixteen at a time, and a filter along a row of it.
-//
-// The including file defines LUMA_ROW and FILTER_ROW, and sets the target.
-
-#include "../vector.h"
 
 typedef uint32_t u32x16 __attribute__((vector_size(64)));
-typedef uint8_t u8x64 __attribute__((vector_size(64)));
-typedef uint8_t u8x16 __attribute__((vector_size(16)));
 
 // Four bytes of a pixel, lowest first.
 LK_INLINE lk_f32x16 weigh_channels(u32x16 pixels, const float *weights) {
@@ -22,14 +16,14 @@ LK_INLINE u32x16 widen_pixels(const uint8_t *source) {
     u32x16 packed;
     memcpy(&packed, source, sizeof packed);
     const u32x16 quarters = __builtin_shufflevector(packed, packed, 0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11);
-    const u8x64 bytes = (u8x64)quarters, zero = {0};
+    const lk_u8x64 bytes = (lk_u8x64)quarters, zero = {0};
     return (u32x16)__builtin_shufflevector(bytes, zero, 0, 1, 2, 64, 3, 4, 5, 64, 6, 7, 8, 64, 9, 10, 11, 64, 16, 17,
                                            18, 64, 19, 20, 21, 64, 22, 23, 24, 64, 25, 26, 27, 64, 32, 33, 34, 64, 35,
                                            36, 37, 64, 38, 39, 40, 64, 41, 42, 43, 64, 48, 49, 50, 64, 51, 52, 53, 64,
                                            54, 55, 56, 64, 57, 58, 59, 64);
 }
 
-void LUMA_ROW(const uint8_t *source, int32_t channels, const float *weights, int32_t width, float *out) {
+void KERNEL(luma_row)(const uint8_t *source, int32_t channels, const float *weights, int32_t width, float *out) {
     int32_t x = 0;
     if (channels == 4) {
         for (; x + 16 <= width; x += 16) {
@@ -43,7 +37,7 @@ void LUMA_ROW(const uint8_t *source, int32_t channels, const float *weights, int
             lk_store16(out + x, weigh_channels(widen_pixels(source + (ptrdiff_t)x * 3), weights));
     } else {
         for (; x + 16 <= width; x += 16) {
-            u8x16 pixels;
+            lk_u8x16 pixels;
             memcpy(&pixels, source + x, sizeof pixels);
             lk_store16(out + x, __builtin_convertvector(pixels, lk_f32x16) * lk_splat16(weights[0]));
         }
@@ -56,7 +50,8 @@ void LUMA_ROW(const uint8_t *source, int32_t channels, const float *weights, int
     }
 }
 
-void FILTER_ROW(const float *cells, const lk_filter_span *spans, const float *weights, int32_t width, float *out) {
+void KERNEL(filter_row)(const float *cells, const lk_filter_span *spans, const float *weights, int32_t width,
+                        float *out) {
     for (int32_t x = 0; x < width; x++) {
         const lk_filter_span span = spans[x];
         const float *cell = cells + span.first, *weight = weights + span.offset;

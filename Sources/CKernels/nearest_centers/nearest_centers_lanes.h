@@ -1,12 +1,9 @@
 // The nearest cluster centers from int8 dot products, sixteen at a time.
-//
-// The including file defines OFFER_CENTERS and sets the target.
 
-#include "../vector.h"
 #include "insert_center.h"
 
-void OFFER_CENTERS(const int32_t *dots, int32_t offset, float scale, const float *half_squared_norms, size_t count,
-                   int32_t first, lk_nearest_centers *nearest) {
+void KERNEL(offer_centers)(const int32_t *dots, int32_t offset, float scale, const float *half_squared_norms,
+                           size_t count, int32_t first, lk_nearest_centers *nearest) {
     lk_i32x16 offsets;
     for (int lane = 0; lane < 16; lane++) offsets[lane] = offset;
     float lowest = lk_lowest_score(nearest);

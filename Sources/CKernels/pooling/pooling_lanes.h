@@ -1,8 +1,8 @@
-// Pooling of sixteen channels at once; the including file defines POOL and sets the target.
+// Pooling of sixteen channels at once.
 
 #include "pooling_taps.h"
 
-void POOL(const lk_pooling *p, int32_t row_begin, int32_t row_end) {
+void KERNEL(pool)(const lk_pooling *p, int32_t row_begin, int32_t row_end) {
     for (int32_t row = row_begin; row < row_end; row++)
         for (int32_t column = 0; column < p->output_width; column++) {
             const lk_pooling_window w = pooling_window(p, row, column);

@@ -1,10 +1,9 @@
-// One pixel and one block at a time, left to the compiler's vectorizer; the including file defines
-// CONVOLVE_QUANTIZED and sets the target.
+// An int8 convolution of one pixel and one block at a time, left to the compiler's vectorizer.
 
 #include "quantized_result.h"
 
-void CONVOLVE_QUANTIZED(const lk_quantized_convolution *c, int32_t block_begin, int32_t block_end, int32_t row_begin,
-                        int32_t row_end) {
+void KERNEL(convolve_quantized)(const lk_quantized_convolution *c, int32_t block_begin, int32_t block_end,
+                                int32_t row_begin, int32_t row_end) {
     const ptrdiff_t taps = (ptrdiff_t)c->kernel_height * c->kernel_width;
     for (int32_t block = block_begin; block < block_end; block++)
         for (int32_t row = row_begin; row < row_end; row++)

@@ -1,9 +1,7 @@
-// Packing and candidate selection, the same on every SIMD target; the including file defines PACK_QUANTIZED_ROWS and
-// SELECT_CANDIDATES and sets the target.
+// Packing and candidate selection, the same on every SIMD target.
 
-#include "../vector.h"
-
-void PACK_QUANTIZED_ROWS(const uint8_t *rows, ptrdiff_t row_stride, size_t count, size_t dimension, uint8_t *packed) {
+void KERNEL(pack_quantized_rows)(const uint8_t *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
+                                 uint8_t *packed) {
     const size_t quads = (dimension + 3) / 4, whole = dimension / 4;
     for (size_t group = 0; group * 16 < count; group++) {
         uint8_t *out = packed + group * quads * 64;
@@ -19,9 +17,9 @@ void PACK_QUANTIZED_ROWS(const uint8_t *rows, ptrdiff_t row_stride, size_t count
     }
 }
 
-size_t SELECT_CANDIDATES(const lk_distance_bound *bound, const int32_t *dots, const float *scales,
-                         const float *squared_norms, const float *residual_norms, size_t count, float limit,
-                         uint32_t *found) {
+size_t KERNEL(select_candidates)(const lk_distance_bound *bound, const int32_t *dots, const float *scales,
+                                 const float *squared_norms, const float *residual_norms, size_t count, float limit,
+                                 uint32_t *found) {
     size_t within = 0;
     for (size_t i = 0; i < count; i += 16) {
         const size_t present = count - i < 16 ? count - i : 16;

@@ -1,8 +1,8 @@
-// All products, in tiles of TILE_QUERIES queries and sixteen rows; the including file defines QUANTIZED_PRODUCTS,
-// TILE_QUERIES and product_tile, and sets the target.
+// All products, in tiles of TILE_QUERIES queries and sixteen rows. The including file defines TILE_QUERIES and
+// product_tile.
 
-void QUANTIZED_PRODUCTS(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups, size_t quads,
-                        int32_t *out) {
+void KERNEL(quantized_products)(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups,
+                                size_t quads, int32_t *out) {
     const size_t out_stride = groups * 16;
     for (size_t g = 0; g < groups; g++) {
         const uint8_t *tile = packed + g * quads * 64;

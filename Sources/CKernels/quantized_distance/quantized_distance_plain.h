@@ -1,10 +1,9 @@
-// Sums of integers have no order, so the compiler's vectorizer may choose one; the including file defines
-// QUANTIZED_DOT_PRODUCTS, QUANTIZED_PRODUCTS and what candidates.h wants, and sets the target.
+// Sums of integers have no order, so the compiler's vectorizer may choose one.
 
 #include "candidates.h"
 
-void QUANTIZED_DOT_PRODUCTS(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride, size_t count,
-                            size_t dimension, int32_t *out) {
+void KERNEL(quantized_dot_products)(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride, size_t count,
+                                    size_t dimension, int32_t *out) {
     for (size_t i = 0; i < count; i++) {
         const uint8_t *row = rows + (ptrdiff_t)i * row_stride;
         int32_t sum = 0;
@@ -13,8 +12,8 @@ void QUANTIZED_DOT_PRODUCTS(const int8_t *query, const uint8_t *rows, ptrdiff_t 
     }
 }
 
-void QUANTIZED_PRODUCTS(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups, size_t quads,
-                        int32_t *out) {
+void KERNEL(quantized_products)(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups,
+                                size_t quads, int32_t *out) {
     for (size_t q = 0; q < query_count; q++) {
         for (size_t group = 0; group < groups; group++) {
             int32_t sums[16] = {0};

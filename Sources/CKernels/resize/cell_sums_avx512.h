@@ -34,7 +34,7 @@ LK_INLINE void add_some_pixel_rows(const uint8_t *source, ptrdiff_t stride, int3
     }
 }
 
-void RESIZE(sum_cells)(const uint8_t *source, ptrdiff_t stride, int32_t rows, int32_t width, int32_t factor,
+void KERNEL(sum_cells)(const uint8_t *source, ptrdiff_t stride, int32_t rows, int32_t width, int32_t factor,
                        float *cells) {
     const int32_t parts = factor / 4;
     uint16_t pairs[PANEL * 2];

@@ -1,8 +1,4 @@
 // Gaussian blur and extrema of differences of Gaussians, sixteen pixels at a time.
-//
-// The including file defines GAUSSIAN_BLUR and SCALE_SPACE_EXTREMA, and sets the target.
-
-#include "../vector.h"
 
 // Columns of a strip of the vertical pass: the rows under its kernel stay in the first-level cache. Rows of a band, on
 // which the horizontal pass follows while they are in the second-level cache.
@@ -38,8 +34,8 @@ LK_INLINE void weigh_rows(const float *const *rows, const float *taps, int32_t r
     }
 }
 
-void GAUSSIAN_BLUR(const lk_plane *source, const float *taps, int32_t radius, float *line, float *out,
-                   float *difference) {
+void KERNEL(gaussian_blur)(const lk_plane *source, const float *taps, int32_t radius, float *line, float *out,
+                           float *difference) {
     const ptrdiff_t stride = source->stride;
     const int32_t width = source->width, height = source->height, columns = (width + 15) / 16 * 16;
     for (int32_t top = 0; top < height; top += BAND) {
@@ -69,8 +65,8 @@ void GAUSSIAN_BLUR(const lk_plane *source, const float *taps, int32_t radius, fl
     }
 }
 
-size_t SCALE_SPACE_EXTREMA(const float *const planes[3], ptrdiff_t stride, int32_t width, int32_t height,
-                           int32_t border, float threshold, lk_pixel *found, size_t capacity) {
+size_t KERNEL(scale_space_extrema)(const float *const planes[3], ptrdiff_t stride, int32_t width, int32_t height,
+                                   int32_t border, float threshold, lk_pixel *found, size_t capacity) {
     size_t count = 0;
     for (int32_t y = border; y < height - border; y++) {
         for (int32_t x = border; x < width - border; x += 16) {

@@ -1,10 +1,6 @@
 // The transforms of Winograd's F(4x4, 3x3): sixteen outputs of a 3x3 convolution from 36 products
 // instead of 144. Lavin, Gray: "Fast Algorithms for Convolutional Neural Networks" (CVPR 2016),
 // section 4.2, whose matrices B and A these are; a lane is per channel.
-//
-// The including file defines WINOGRAD and sets the target.
-
-#include "../vector.h"
 
 // B' times a column of six.
 LK_INLINE void winograd_input_column(const lk_f32x16 d[6], lk_f32x16 out[6]) {
@@ -28,8 +24,8 @@ LK_INLINE void winograd_output_column(const lk_f32x16 m[6], lk_f32x16 out[4]) {
     out[3] = near_odd + 8 * far_odd + m[5];
 }
 
-void WINOGRAD(input)(const lk_winograd *w, const float *input, ptrdiff_t block_stride, ptrdiff_t row_stride,
-                     int32_t blocks, float *transformed) {
+void KERNEL(winograd_input)(const lk_winograd *w, const float *input, ptrdiff_t block_stride, ptrdiff_t row_stride,
+                            int32_t blocks, float *transformed) {
     const ptrdiff_t tiles = (ptrdiff_t)w->tile_rows * w->tile_columns;
     const ptrdiff_t component = blocks * tiles * LK_CHANNEL_BLOCK;
     for (int32_t block = 0; block < blocks; block++)
@@ -71,8 +67,9 @@ void WINOGRAD(input)(const lk_winograd *w, const float *input, ptrdiff_t block_s
             }
 }
 
-void WINOGRAD(output)(const lk_winograd *w, const float *products, int32_t blocks, const float *bias,
-                      const float *residual, float *output, ptrdiff_t block_stride, ptrdiff_t row_stride, bool relu) {
+void KERNEL(winograd_output)(const lk_winograd *w, const float *products, int32_t blocks, const float *bias,
+                             const float *residual, float *output, ptrdiff_t block_stride, ptrdiff_t row_stride,
+                             bool relu) {
     const ptrdiff_t tiles = (ptrdiff_t)w->tile_rows * w->tile_columns;
     const ptrdiff_t component = blocks * tiles * LK_CHANNEL_BLOCK;
     for (int32_t block = 0; block < blocks; block++) {

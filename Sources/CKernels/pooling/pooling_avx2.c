@@ -1,9 +1,0 @@
-#if defined(__x86_64__)
-#include "../kernel_tables.h"
-#include "../target_avx2.h"
-
-#define POOL lk_pool_avx2
-#include "pooling_lanes.h"
-
-#pragma clang attribute pop
-#endif

@@ -1,2 +1,0 @@
-#define CONVOLVE_QUANTIZED lk_convolve_quantized_portable
-#include "quantized_convolution_plain.h"

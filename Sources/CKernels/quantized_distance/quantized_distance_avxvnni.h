@@ -1,0 +1,92 @@
+// Dot products of int8 rows with vpdpbusd, which adds the products of four components to a sum.
+
+// Prefetch distance in bytes; measured.
+enum { ROWS_AT_ONCE = 8, STEP = 32, AHEAD = 4096 };
+
+// The sums of eight vectors as one vector: neighboring lanes are added, three times.
+LK_INLINE __m256i sums_of(const __m256i v[ROWS_AT_ONCE]) {
+    __m256i a[4], b[2];
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 4; i++) a[i] = _mm256_hadd_epi32(v[2 * i], v[2 * i + 1]);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 2; i++) b[i] = _mm256_hadd_epi32(a[2 * i], a[2 * i + 1]);
+    return _mm256_add_epi32(_mm256_permute2x128_si256(b[0], b[1], 0x20), _mm256_permute2x128_si256(b[0], b[1], 0x31));
+}
+
+LK_INLINE __m256i dot_row(const int8_t *query, const uint8_t *row, size_t whole) {
+    __m256i even = _mm256_setzero_si256(), odd = _mm256_setzero_si256();
+    size_t j = 0;
+    for (; j + 2 * STEP <= whole; j += 2 * STEP) {
+        even = _mm256_dpbusd_avx_epi32(even, _mm256_loadu_si256((const __m256i *)(row + j)),
+                                       _mm256_loadu_si256((const __m256i *)(query + j)));
+        odd = _mm256_dpbusd_avx_epi32(odd, _mm256_loadu_si256((const __m256i *)(row + j + STEP)),
+                                      _mm256_loadu_si256((const __m256i *)(query + j + STEP)));
+    }
+    if (j < whole)
+        even = _mm256_dpbusd_avx_epi32(even, _mm256_loadu_si256((const __m256i *)(row + j)),
+                                       _mm256_loadu_si256((const __m256i *)(query + j)));
+    return _mm256_add_epi32(even, odd);
+}
+
+void KERNEL(quantized_dot_products)(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride, size_t count,
+                                    size_t dimension, int32_t *out) {
+    const size_t whole = dimension / STEP * STEP;
+    for (size_t i = 0; i < count; i += ROWS_AT_ONCE) {
+        const size_t present = count - i < ROWS_AT_ONCE ? count - i : ROWS_AT_ONCE;
+        const uint8_t *first = rows + (ptrdiff_t)i * row_stride;
+        int32_t dots[ROWS_AT_ONCE];
+        __m256i sums[ROWS_AT_ONCE];
+        if (present == ROWS_AT_ONCE) {
+            // Rows by rows, as they lie in memory: the prefetchers follow one stream.
+#pragma clang loop unroll(full)
+            for (int r = 0; r < ROWS_AT_ONCE; r++) {
+                const uint8_t *row = first + r * row_stride;
+                for (size_t j = 0; j < dimension; j += 64) _mm_prefetch((const char *)row + AHEAD + j, _MM_HINT_T0);
+                sums[r] = dot_row(query, row, whole);
+            }
+        } else {
+            for (size_t r = 0; r < ROWS_AT_ONCE; r++)
+                sums[r] =
+                    r < present ? dot_row(query, first + (ptrdiff_t)r * row_stride, whole) : _mm256_setzero_si256();
+        }
+        _mm256_storeu_si256((__m256i *)dots, sums_of(sums));
+        for (size_t r = 0; r < present && whole < dimension; r++)
+            for (size_t j = whole; j < dimension; j++)
+                dots[r] += query[j] * first[(ptrdiff_t)r * row_stride + (ptrdiff_t)j];
+        memcpy(out + i, dots, present * sizeof *dots);
+    }
+}
+
+// 16 rows times six queries in 12 registers.
+enum { TILE_QUERIES = 6, TILE_VECTORS = 2 };
+
+LK_INLINE void product_tile(const int8_t *queries, const uint8_t *packed, size_t quads, int32_t *out, size_t out_stride,
+                            const int tile_queries) {
+    __m256i sums[TILE_QUERIES][TILE_VECTORS];
+#pragma clang loop unroll(full)
+    for (int q = 0; q < tile_queries; q++)
+#pragma clang loop unroll(full)
+        for (int v = 0; v < TILE_VECTORS; v++) sums[q][v] = _mm256_setzero_si256();
+    for (size_t quad = 0; quad < quads; quad++) {
+        __m256i rows[TILE_VECTORS];
+#pragma clang loop unroll(full)
+        for (int v = 0; v < TILE_VECTORS; v++) rows[v] = _mm256_loadu_si256((const __m256i *)(packed + quad * 64) + v);
+#pragma clang loop unroll(full)
+        for (int q = 0; q < tile_queries; q++) {
+            int32_t four;
+            memcpy(&four, queries + ((size_t)q * quads + quad) * 4, sizeof four);
+            const __m256i query = _mm256_set1_epi32(four);
+#pragma clang loop unroll(full)
+            for (int v = 0; v < TILE_VECTORS; v++) sums[q][v] = _mm256_dpbusd_avx_epi32(sums[q][v], rows[v], query);
+        }
+    }
+#pragma clang loop unroll(full)
+    for (int q = 0; q < tile_queries; q++)
+#pragma clang loop unroll(full)
+        for (int v = 0; v < TILE_VECTORS; v++)
+            _mm256_storeu_si256((__m256i *)(out + (size_t)q * out_stride) + v, sums[q][v]);
+}
+
+#include "product_tiles.h"
+
+#include "candidates.h"

@@ -1,1 +1,0 @@
-#pragma clang attribute push(__attribute__((target("avx2,fma"), min_vector_width(256))), apply_to = function)

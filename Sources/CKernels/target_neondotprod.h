@@ -1,1 +1,0 @@
-#pragma clang attribute push(__attribute__((target("dotprod"))), apply_to = function)

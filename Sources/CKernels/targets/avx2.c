@@ -1,0 +1,17 @@
+// AVX2 with fused multiply-adds.
+
+#if defined(__x86_64__)
+#include "../kernel_tables.h"
+
+#define KERNEL(name) lk_##name##_avx2
+#pragma clang attribute push(__attribute__((target("avx2,fma"), min_vector_width(256))), apply_to = function)
+
+#include "../lanes.h"
+#include "../quantized_convolution/quantized_convolution_plain.h"
+#include "../quantized_distance/quantized_distance_avx2.h"
+
+#pragma clang attribute pop
+
+const lk_kernels lk_kernels_avx2 = {
+    .target = LK_TARGET_AVX2, .name = "avx2", .has_fast_int8_scan = true, LK_ENTRIES(avx2, avx2, avx2)};
+#endif

@@ -1,0 +1,20 @@
+// AVX2 with dot products of int8 (VNNI).
+
+#if defined(__x86_64__)
+#include "../kernel_tables.h"
+
+#define KERNEL(name) lk_##name##_avxvnni
+#pragma clang attribute push(__attribute__((target("avxvnni,avx2,fma"), min_vector_width(256))), apply_to = function)
+
+#include "../vector.h"
+#include "../quantized_convolution/quantized_convolution_avxvnni.h"
+#include "../quantized_distance/quantized_distance_avxvnni.h"
+
+#pragma clang attribute pop
+
+const lk_kernels lk_kernels_avxvnni = {.target = LK_TARGET_AVXVNNI,
+                                       .name = "avxvnni",
+                                       .has_fast_int8_dot_product = true,
+                                       .has_fast_int8_scan = true,
+                                       LK_ENTRIES(avx2, avxvnni, avxvnni)};
+#endif
