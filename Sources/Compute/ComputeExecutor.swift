@@ -1,3 +1,6 @@
+import CKernels
+import Foundation
+
 /// Threads of the package's own, on which searches and index runs compute.
 ///
 /// Swift's tasks share a small pool of threads, and a task that computes for long keeps it from all others. So a
@@ -70,3 +73,15 @@ package var availableThreadCount: Int {
     let threads = ComputeThreads.current
     return 1 + min(threads.availableCount, threads.count - 1)
 }
+
+/// The number of processors that this process may run on, at least 1. Unlike Foundation's count it respects CPU
+/// affinity (`taskset`, a container's CPU set).
+package var availableProcessorCount: Int {
+    let allowed = Int(lk_available_processors())
+    return allowed > 0 ? allowed : max(1, ProcessInfo.processInfo.activeProcessorCount)
+}
+
+/// A number of threads that a process can have: each takes memory of its own, such as a network's activations.
+package func threadCount(_ wanted: Int) -> Int { min(max(1, wanted), mostThreads) }
+
+package let mostThreads = 1024
