@@ -146,7 +146,7 @@ let package = Package(
             dependencies: ["Catalogs", "Compute", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch"]),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["Compute", "DefaultModel", "Imaging", "LookalikeCommand", "TestSupport"]),
+            dependencies: ["Catalogs", "DefaultModel", "Imaging", "LookalikeCommand", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,4 @@
 import Catalogs
-import Compute
 import Foundation
 import GRDB
 import TestSupport

@@ -1,4 +1,4 @@
-import Compute
+import Catalogs
 import Foundation
 import TestSupport
 import Testing
