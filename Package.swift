@@ -81,10 +81,10 @@ let package = Package(
             ]),
         .target(name: "CKernels"),
         .target(name: "CMappedFiles"),
-        .target(name: "Compute", dependencies: ["CKernels", "COpenSSL"]),
+        .target(name: "Compute", dependencies: ["CKernels"]),
         .target(name: "Imaging", dependencies: ["CImageCodecs", "CKernels", "Compute"]),
         .target(name: "VectorSearch", dependencies: ["CKernels", "Compute"]),
-        .target(name: "Inference", dependencies: ["CKernels", "Compute"]),
+        .target(name: "Inference", dependencies: ["CKernels", "COpenSSL", "Compute"]),
         .target(name: "LocalFeatures", dependencies: ["CKernels", "Compute", "Imaging", "Inference"]),
         .target(
             name: "FeaturePrints",
@@ -138,7 +138,7 @@ let package = Package(
         .testTarget(
             name: "CatalogTests",
             dependencies: [
-                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "TestSupport",
+                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(

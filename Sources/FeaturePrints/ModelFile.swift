@@ -1,4 +1,3 @@
-import Compute
 import Foundation
 import Inference
 

@@ -1,8 +1,8 @@
 import Catalogs
-import Compute
 import FeaturePrints
 import Foundation
 import Imaging
+import Inference
 import TestSupport
 import Testing
 

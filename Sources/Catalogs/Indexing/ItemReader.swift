@@ -1,7 +1,7 @@
-import Compute
 import FeaturePrints
 import Foundation
 import Imaging
+import Inference
 import LocalFeatures
 
 /// Reads items: decodes their images, and extracts all that a catalog stores of them except the print.
