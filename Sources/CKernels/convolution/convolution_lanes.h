@@ -82,41 +82,21 @@ typedef void (*tile_function)(const lk_convolution *, const float *, const float
     { tile_##p##_##b##_0, tile_##p##_##b##_16, tile_##p##_##b##_32, tile_##p##_##b##_4, tile_##p##_##b##_8 }
 
 #if defined(LK_AVX512)
+#define TILE_WIDTHS(W) W(1) W(2) W(3) W(4) W(5) W(6) W(7) W(8) W(9) W(10) W(11) W(12) W(13) W(14)
 #define DEFINE_WIDTH(p)                                                                                                \
     DEFINE_STEPS(p, 1)                                                                                                 \
     DEFINE_STEPS(p, 2)
-#define WIDTH(p)                                                                                                       \
-    { STEPS(p, 1), STEPS(p, 2) }
+#define WIDTH(p) {STEPS(p, 1), STEPS(p, 2)},
 #else
+#define TILE_WIDTHS(W) W(1) W(2) W(3) W(4) W(5) W(6)
 #define DEFINE_WIDTH(p) DEFINE_STEPS(p, 1)
-#define WIDTH(p)                                                                                                       \
-    { STEPS(p, 1) }
+#define WIDTH(p) {STEPS(p, 1)},
 #endif
 
-DEFINE_WIDTH(1)
-DEFINE_WIDTH(2)
-DEFINE_WIDTH(3)
-DEFINE_WIDTH(4)
-DEFINE_WIDTH(5)
-DEFINE_WIDTH(6)
-#if defined(LK_AVX512)
-DEFINE_WIDTH(7)
-DEFINE_WIDTH(8)
-DEFINE_WIDTH(9)
-DEFINE_WIDTH(10)
-DEFINE_WIDTH(11)
-DEFINE_WIDTH(12)
-DEFINE_WIDTH(13)
-DEFINE_WIDTH(14)
-#endif
+TILE_WIDTHS(DEFINE_WIDTH)
 
 // [pixels - 1][blocks - 1][step]
-static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][5] = {
-    WIDTH(1), WIDTH(2), WIDTH(3), WIDTH(4),  WIDTH(5),  WIDTH(6),
-#if defined(LK_AVX512)
-    WIDTH(7), WIDTH(8), WIDTH(9), WIDTH(10), WIDTH(11), WIDTH(12), WIDTH(13), WIDTH(14),
-#endif
-};
+static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][5] = {TILE_WIDTHS(WIDTH)};
 
 #if defined(LK_AVX512)
 // Two rows of 5 to 7 columns, three of 4.
@@ -187,6 +167,7 @@ void KERNEL(convolve)(const lk_convolution *c, int32_t block_begin, int32_t bloc
 #undef DEFINE_TILE
 #undef DEFINE_STEPS
 #undef STEPS
+#undef TILE_WIDTHS
 #undef DEFINE_WIDTH
 #undef WIDTH
 #undef DEFINE_NARROW

@@ -72,31 +72,13 @@ typedef void (*tile_function)(const lk_quantized_convolution *, const uint8_t *,
     DEFINE_TILE(p, 2, 0)                                                                                               \
     DEFINE_TILE(p, 2, 1)                                                                                               \
     DEFINE_TILE(p, 2, 2)
-#define WIDTH(p)                                                                                                       \
-    {                                                                                                                  \
-        {tile_##p##_1_0, tile_##p##_1_1, tile_##p##_1_2}, { tile_##p##_2_0, tile_##p##_2_1, tile_##p##_2_2 }           \
-    }
+#define WIDTH(p) {{tile_##p##_1_0, tile_##p##_1_1, tile_##p##_1_2}, {tile_##p##_2_0, tile_##p##_2_1, tile_##p##_2_2}},
+#define TILE_WIDTHS(W) W(1) W(2) W(3) W(4) W(5) W(6) W(7) W(8) W(9) W(10) W(11) W(12) W(13) W(14)
 
-DEFINE_WIDTH(1)
-DEFINE_WIDTH(2)
-DEFINE_WIDTH(3)
-DEFINE_WIDTH(4)
-DEFINE_WIDTH(5)
-DEFINE_WIDTH(6)
-DEFINE_WIDTH(7)
-DEFINE_WIDTH(8)
-DEFINE_WIDTH(9)
-DEFINE_WIDTH(10)
-DEFINE_WIDTH(11)
-DEFINE_WIDTH(12)
-DEFINE_WIDTH(13)
-DEFINE_WIDTH(14)
+TILE_WIDTHS(DEFINE_WIDTH)
 
 // [pixels - 1][blocks - 1][stride]
-static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][3] = {
-    WIDTH(1), WIDTH(2), WIDTH(3),  WIDTH(4),  WIDTH(5),  WIDTH(6),  WIDTH(7),
-    WIDTH(8), WIDTH(9), WIDTH(10), WIDTH(11), WIDTH(12), WIDTH(13), WIDTH(14),
-};
+static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][3] = {TILE_WIDTHS(WIDTH)};
 
 #define DEFINE_NARROW(r, w, s)                                                                                         \
     static void narrow_##r##_##w##_##s(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights, \
@@ -176,6 +158,7 @@ void KERNEL(convolve_quantized)(const lk_quantized_convolution *c, int32_t block
 }
 
 #undef DEFINE_TILE
+#undef TILE_WIDTHS
 #undef DEFINE_WIDTH
 #undef WIDTH
 #undef DEFINE_NARROW

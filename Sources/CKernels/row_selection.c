@@ -1,7 +1,7 @@
 // One version for all targets: it reads what a product of many times as many operations wrote.
 
 #include "CKernels.h"
-#include "../vector.h"
+#include "vector.h"
 
 size_t lk_select_rows(const float *products, const float *squared_norms, size_t count, const float *limits,
                       uint32_t *found) {
