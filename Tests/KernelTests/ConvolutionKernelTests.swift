@@ -8,7 +8,7 @@ struct ConvolutionKernelTests {
     struct Shape: CustomStringConvertible, Sendable {
         let channels, outputs, width, height, kernel, stride: Int
         let isImage, hasResidual, relu: Bool
-        /// Of the columns, where it is not that of the rows.
+        /// The stride of the columns, where it is not that of the rows.
         var columnStride: Int?
         var rowDilation = 1
         var columnDilation = 1

@@ -74,7 +74,7 @@ struct HammingKernelTests {
         let seed = UInt64(count * 100 + limit)
         var random = SeededGenerator(seed: seed)
         let signature = random.next()
-        // Of all distances, equal and opposite signatures among them.
+        // Signatures at all distances, equal and opposite ones among them.
         let signatures = (0..<count).map { index -> UInt64 in
             if index % 11 == 3 { return signature }
             if index % 11 == 7 { return ~signature }

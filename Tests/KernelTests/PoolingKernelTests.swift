@@ -12,7 +12,7 @@ struct PoolingKernelTests {
         var padded = false
 
         private var span: Int { (kernel - 1) * dilation + 1 }
-        /// Of the result.
+        /// The columns of the result.
         var columns: Int { (width + 2 * padding - span) / stride + 1 }
         var rows: Int { (height + 2 * padding - span) / stride + 1 }
 

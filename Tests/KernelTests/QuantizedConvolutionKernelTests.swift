@@ -10,12 +10,12 @@ struct QuantizedConvolutionKernelTests {
         let inputBlocks, outputBlocks, width, height, kernel, stride: Int
         let residual: Residual
         let relu, givesBytes: Bool
-        /// Of the columns, where it is not that of the rows.
+        /// The stride of the columns, where it is not that of the rows.
         var columnStride: Int?
         var rowDilation = 1
         var columnDilation = 1
 
-        /// Of the input.
+        /// The columns of the input.
         var columns: Int { (width - 1) * (columnStride ?? stride) + (kernel - 1) * columnDilation + 1 }
         var rows: Int { (height - 1) * stride + (kernel - 1) * rowDilation + 1 }
 

@@ -20,7 +20,7 @@ struct QuantizedConvolutionTrialTests {
         table.convolve_quantized = { convolution, blockBegin, blockEnd, rowBegin, rowEnd in
             guard let convolution, let portable = lk_kernels_for(LK_TARGET_PORTABLE) else { return }
             portable.pointee.convolve_quantized(convolution, blockBegin, blockEnd, rowBegin, rowEnd)
-            // Of a narrow map with many channels: the last pixel of the last block.
+            // The last pixel of the last block, in a narrow map with many channels.
             let layer = convolution.pointee
             guard layer.output_width == 7 else { return }
             layer.quantized_output[Int(blockEnd) * layer.output_block_stride - 1] ^= 1
