@@ -10,17 +10,17 @@ public struct ModelSummary: Sendable {
         public let output: String
         /// Weights and biases.
         public let parameters: Int
-        /// For one image.
+        /// Multiply-adds for one image.
         public let multiplyAdds: Int
     }
 
     /// The layers in the order in which they run.
     public let rows: [Row]
-    /// A bound of the work for one image, in multiply-adds, with that of layers that have none, such as pooling.
+    /// A bound of the work for one image in terms of multiply-adds, also for layers that have none, such as pooling.
     public let operationCount: Int
-    /// The sum of all layers.
+    /// Weights and biases of all layers.
     public var parameters: Int { rows.reduce(0) { $0 + $1.parameters } }
-    /// The sum of all layers, for one image.
+    /// Multiply-adds of all layers for one image.
     public var multiplyAdds: Int {
         rows.reduce(0) { total, row in
             let (sum, isTooLarge) = total.addingReportingOverflow(row.multiplyAdds)
@@ -34,8 +34,8 @@ extension Network {
         ModelSummary(
             rows: layers.map {
                 ModelSummary.Row(
-                    name: $0.name, kind: $0.summary, output: $0.outputShape.description,
-                    parameters: $0.parameterCount, multiplyAdds: $0.multiplyAdds)
+                    name: $0.name, kind: $0.layer.summary, output: $0.layer.outputShape.description,
+                    parameters: $0.layer.parameterCount, multiplyAdds: $0.layer.multiplyAdds)
             },
             operationCount: operationCount)
     }

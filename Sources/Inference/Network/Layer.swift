@@ -1,16 +1,8 @@
-import Compute
-
-/// One step of a network. A new operation conforms to it, and gets a case in
-/// ``NetworkGraph/Operation`` and a line in ``LayerDescription/makeLayer()``.
+/// One step of a network: what a ``RunnableOperation`` makes of its inputs' shapes and its weights.
 protocol Layer: Sendable {
-    var name: String { get }
-    /// The names of the input tensors.
-    var inputs: [String] { get }
-    /// The input that is read at the offsets that the output is written at, if any.
-    var residualInput: String? { get }
+    var outputShape: TensorShape { get }
     /// The tensor that the layer stands for; it computes nothing.
     var constant: AlignedFloats? { get }
-    var outputShape: TensorShape { get }
     /// The zero padding around its first input, in pixels.
     var padding: Int { get }
     var parameterCount: Int { get }
@@ -29,18 +21,115 @@ protocol Layer: Sendable {
     var scratchCount: Int { get }
 
     /// Computes `parts` of the output for every image of the batch.
-    func run(
-        _ parts: Range<Int>, tensors: LayerTensors, batch: Int, scratch: UnsafeMutablePointer<Float>,
-        kernels: SIMDTarget)
+    func run(_ parts: Range<Int>, in pass: LayerPass)
 }
 
 extension Layer {
-    var padding: Int { 0 }
-    var residualInput: String? { nil }
     var constant: AlignedFloats? { nil }
+    var padding: Int { 0 }
     var parameterCount: Int { 0 }
     var multiplyAdds: Int { 0 }
     var tableBytes: Int { 0 }
     var parts: Int { 1 }
     var scratchCount: Int { 0 }
+}
+
+/// A layer with its place in a network.
+struct NetworkLayer: Sendable {
+    let name: String
+    /// The names of the tensors that are read.
+    let inputs: [String]
+    /// The one of them that is read at the offsets that the output is written at, if any.
+    let residual: String?
+    let layer: any Layer
+
+    /// - Throws: `unusableGraph` or `unusableTensor` if the layer cannot be run.
+    init(_ description: LayerDescription) throws(ModelError.Reason) {
+        let node = description.node
+        layer = try node.runnable.makeLayer(description)
+        name = node.name
+        inputs = layer.constant == nil ? [node.input] + node.otherInputs : []
+        residual = node.runnable.residual
+    }
+}
+
+/// A node of the graph with what it needs to become a layer.
+struct LayerDescription {
+    let node: NetworkGraph.Node
+    let input: TensorShape
+    let others: [TensorShape]
+    let file: SafeTensorsFile
+    /// Nil in a network that computes in float32.
+    let quantization: Quantization.LayerParameters?
+
+    func checked(_ value: Int, _ key: String, in range: ClosedRange<Int>) throws(ModelError.Reason) -> Int {
+        guard range.contains(value) else {
+            throw problem("has \(key) \(value), outside \(range.lowerBound)…\(range.upperBound)")
+        }
+        return value
+    }
+
+    /// Refuses the image, which has no blocks of channels.
+    func checkIsNoImage() throws(ModelError.Reason) {
+        for case .image in [input] + others { throw problem("reads the image; it needs a map of it") }
+    }
+
+    /// An axis of a tensor, which may have none.
+    func checkedAxis(_ axis: Int, of extents: [Int]) throws(ModelError.Reason) -> Int {
+        guard extents.indices.contains(axis) else { throw problem("has axis \(axis), but its input is \(extents)") }
+        return axis
+    }
+
+    /// The number of elements of a shape that a file states.
+    @discardableResult
+    func elementCount(_ shape: [Int]) throws(ModelError.Reason) -> Int {
+        var count = 1
+        guard shape.count <= Self.mostAxes else { throw problem("has \(shape.count) axes, more than \(Self.mostAxes)") }
+        for extent in shape {
+            let (product, overflow) = count.multipliedReportingOverflow(by: extent)
+            guard extent > 0, !overflow, product <= Self.mostElements else {
+                throw problem("has the impossible shape \(shape)")
+            }
+            count = product
+        }
+        return count
+    }
+
+    /// Layers walk over axes by recursion.
+    private static let mostAxes = 16
+    /// As many floats as a pass over one image may have.
+    private static let mostElements = 128 << 20
+
+    func problem(_ words: String) -> ModelError.Reason { .unusableGraph("layer “\(node.name)” \(words)") }
+}
+
+/// Parts of a tensor for layers that treat every element alike: a map's blocks, or pieces of an array.
+enum ElementParts {
+    private static let piece = 16_384
+
+    static func count(_ shape: TensorShape) -> Int {
+        if shape.isRowMajor { return (shape.elementCount + piece - 1) / piece }
+        return TensorShape.blockCount(shape.channels)
+    }
+
+    /// Calls `body` with the offsets of consecutive elements in both tensors, and with their number; the gaps of a last
+    /// block are among them.
+    ///
+    /// - Precondition: both have the same shape.
+    static func forEachRow(
+        of part: Int, _ input: TensorLayout, _ output: TensorLayout,
+        _ body: (_ from: Int, _ to: Int, _ count: Int) -> Void
+    ) {
+        let shape = output.shape
+        guard !shape.isRowMajor else {
+            let start = part * piece
+            body(start, start, min(piece, shape.elementCount - start))
+            return
+        }
+        for row in 0..<shape.height {
+            body(
+                input.origin + part * input.blockStride + row * input.rowStride,
+                output.origin + part * output.blockStride + row * output.rowStride, shape.width * output.pixelStride)
+        }
+    }
 }

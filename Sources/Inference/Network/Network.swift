@@ -5,7 +5,7 @@ package struct Network: Sendable {
     static let imageName = "image"
 
     package let graph: NetworkGraph
-    let layers: [any Layer]
+    let layers: [NetworkLayer]
     let plan: MemoryPlan
     private let steps: [Step]
     private let imageLayout: TensorLayout
@@ -18,17 +18,28 @@ package struct Network: Sendable {
     /// a batch should have no more elements than the network has weights. Against batches of 8, that is 1.1 and 1.15
     /// times as fast with MobileNetV3 and EfficientNet-B0 (2.5 GHz Xeon, one thread).
     package let preferredBatchSize: Int
-    /// The work of a pass over one image: that of the layers, and the borders of maps, which are cleared.
+    /// The work of a pass over one image: the work of the layers, and clearing the borders of maps.
     let operationCount: Int
 
     /// A layer with the places of its tensors, so that a pass needs no dictionary lookups.
     private struct Step: Sendable {
+        let name: String
         let layer: any Layer
         let inputs: [TensorPlace]
         let output: TensorPlace
 
-        func tensors(in workspace: Workspace) -> LayerTensors {
-            LayerTensors(workspace: workspace, inputs: inputs, output: output.slot(in: workspace))
+        /// Computes some parts on one thread.
+        func run(_ parts: Range<Int>, in workspace: Workspace, batch: Int, thread: Int, kernels: SIMDTarget) {
+            layer.run(
+                parts,
+                in: LayerPass(
+                    workspace: workspace, inputs: inputs, output: output.slot(in: workspace), batch: batch,
+                    scratch: workspace.scratch(thread), kernels: kernels))
+        }
+
+        func clearBorders(in workspace: Workspace, batch: Int) {
+            let output = output.slot(in: workspace)
+            for image in 0..<batch { output.clearBorder(image) }
         }
     }
 
@@ -45,7 +56,7 @@ package struct Network: Sendable {
     /// The most bytes that a pass over one image may need. The default network needs a few MB.
     private static let largestPass = 512 << 20
 
-    /// The most bytes that the layers may keep for weights, packed, for constants and for tables: those of a billion
+    /// The most bytes that the layers may keep for packed weights, for constants and for tables: as many as a billion
     /// parameters in float32. The default network needs a hundred MB at most.
     private static let mostKept = 4 << 30
 
@@ -59,12 +70,15 @@ package struct Network: Sendable {
         else { throw .unusableGraph("its input needs three means and three positive deviations") }
 
         var shapes: [String: TensorShape] = [Self.imageName: .image(width: input.width, height: input.height)]
-        var layers: [any Layer] = []
+        var layers: [NetworkLayer] = []
         guard graph.nodes.count <= Self.mostLayers else {
             throw .unusableGraph("it has \(graph.nodes.count) layers; at most \(Self.mostLayers) can be planned")
         }
         var kept = 0
-        for node in graph.nodes { try Self.keep(node.weightBytes(in: file), of: node.name, total: &kept) }
+        for node in graph.nodes {
+            let bytes = node.runnable.weightCount(in: file) * MemoryLayout<Float>.stride
+            try Self.keep(bytes, of: node.name, total: &kept)
+        }
         for node in graph.nodes {
             func shape(_ name: String) throws(ModelError.Reason) -> TensorShape {
                 guard let shape = shapes[name] else {
@@ -75,18 +89,19 @@ package struct Network: Sendable {
             guard shapes[node.name] == nil else { throw .unusableGraph("two layers are called “\(node.name)”") }
             var others: [TensorShape] = []
             for name in node.otherInputs { others.append(try shape(name)) }
-            let description = LayerDescription(
-                node: node, input: try shape(node.input), others: others, file: file,
-                quantization: quantization?.parameters(for: node, image: input))
-            let layer = try description.makeLayer()
+            let place = try NetworkLayer(
+                LayerDescription(
+                    node: node, input: try shape(node.input), others: others, file: file,
+                    quantization: quantization?.parameters(for: node, image: input)))
+            let layer = place.layer
             try Self.checkMemory(
                 TensorLayout(shape: layer.outputShape, border: 0).count + layer.scratchCount,
                 of: "the output of layer “\(node.name)”, \(layer.outputShape.description),")
             try Self.keep(layer.tableBytes, of: node.name, total: &kept)
             shapes[node.name] = layer.outputShape
-            layers.append(layer)
+            layers.append(place)
         }
-        guard let last = layers.last, case .vector(let length) = last.outputShape else {
+        guard let last = layers.last, case .vector(let length) = last.layer.outputShape else {
             throw .unusableGraph("its last layer has to give a vector")
         }
         guard length <= Self.largestOutput else {
@@ -105,17 +120,17 @@ package struct Network: Sendable {
         try Self.checkMemory(plan.count + plan.scratchCount, of: "a pass over one image")
         let constants = Dictionary(
             uniqueKeysWithValues: layers.compactMap { layer in
-                layer.constant.map { (layer.name, $0) }
+                layer.layer.constant.map { (layer.name, $0) }
             })
         func place(_ name: String) throws(ModelError.Reason) -> TensorPlace {
             guard let layout = plan.layouts[name] else { throw .unusableGraph("“\(name)” has no place in memory") }
             return TensorPlace(offset: plan.offsets[name] ?? 0, layout: layout, constant: constants[name])
         }
         var steps: [Step] = []
-        for layer in layers where layer.constant == nil {
+        for layer in layers where layer.layer.constant == nil {
             var inputs: [TensorPlace] = []
             for input in layer.inputs { inputs.append(try place(input)) }
-            steps.append(Step(layer: layer, inputs: inputs, output: try place(layer.name)))
+            steps.append(Step(name: layer.name, layer: layer.layer, inputs: inputs, output: try place(layer.name)))
         }
         self.graph = graph
         self.layers = layers
@@ -125,9 +140,9 @@ package struct Network: Sendable {
         imageLayout = try place(Self.imageName).layout
         cornersPlace = if let corners = graph.corners { try place(corners) } else { nil }
         outputDimension = length
-        let parameters = layers.reduce(0) { $0 + $1.parameterCount }
-        let elements = layers.reduce(0) { $0 + ($1.constant == nil ? $1.outputShape.elementCount : 0) }
-        operationCount = (layers.map(\.operationCount) + plan.layouts.values.map(\.borderOperationCount))
+        let parameters = layers.reduce(0) { $0 + $1.layer.parameterCount }
+        let elements = steps.reduce(0) { $0 + $1.layer.outputShape.elementCount }
+        operationCount = (layers.map(\.layer.operationCount) + plan.layouts.values.map(\.borderOperationCount))
             .reduce(0) { total, count in
                 let (sum, isTooLarge) = total.addingReportingOverflow(count)
                 return isTooLarge ? .max : sum
@@ -173,30 +188,34 @@ package struct Network: Sendable {
     package func run(_ workspace: Workspace, batch: Int, threads: Int, kernels: SIMDTarget) {
         precondition(batch <= workspace.batchCapacity, "\(batch) images in a workspace for \(workspace.batchCapacity)")
         precondition(threads <= workspace.threads, "\(threads) threads in a workspace for \(workspace.threads)")
-        for image in 0..<batch {
-            imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count, zero: 0)
-        }
         guard threads > 1, let pass = workspace.pass else {
-            for step in steps {
-                let tensors = step.tensors(in: workspace)
-                for image in 0..<batch { tensors.output.clearBorder(image) }
-                step.layer.run(
-                    0..<step.layer.parts, tensors: tensors, batch: batch, scratch: workspace.scratch(0),
-                    kernels: kernels)
-            }
+            runInOrder(workspace, batch: batch, kernels: kernels) { _ in }
             return
         }
+        clearImageBorders(in: workspace, batch: batch)
         pass.run(threads: threads) { step, part, thread in
             let step = steps[step]
-            let tensors = step.tensors(in: workspace)
             // Each part writes pixels of its own of the output; the border is a part of its own as well.
             if part == 0 {
-                for image in 0..<batch { tensors.output.clearBorder(image) }
+                step.clearBorders(in: workspace, batch: batch)
             } else {
-                step.layer.run(
-                    (part - 1)..<part, tensors: tensors, batch: batch, scratch: workspace.scratch(thread),
-                    kernels: kernels)
+                step.run((part - 1)..<part, in: workspace, batch: batch, thread: thread, kernels: kernels)
             }
+        }
+    }
+
+    private func runInOrder(_ workspace: Workspace, batch: Int, kernels: SIMDTarget, _ afterStep: (Step) -> Void) {
+        clearImageBorders(in: workspace, batch: batch)
+        for step in steps {
+            step.clearBorders(in: workspace, batch: batch)
+            step.run(0..<step.layer.parts, in: workspace, batch: batch, thread: 0, kernels: kernels)
+            afterStep(step)
+        }
+    }
+
+    private func clearImageBorders(in workspace: Workspace, batch: Int) {
+        for image in 0..<batch {
+            imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count, zero: 0)
         }
     }
 
@@ -207,24 +226,17 @@ package struct Network: Sendable {
         _ names: Set<String>, in workspace: Workspace, batch: Int, kernels: SIMDTarget,
         _ body: (_ name: String, _ values: [Float]) -> Void
     ) {
-        for image in 0..<batch {
-            imageLayout.clearBorder(workspace.memory.pointer + image * imageLayout.count, zero: 0)
-        }
-        for step in steps {
-            let tensors = step.tensors(in: workspace)
-            for image in 0..<batch { tensors.output.clearBorder(image) }
-            step.layer.run(
-                0..<step.layer.parts, tensors: tensors, batch: batch, scratch: workspace.scratch(0), kernels: kernels)
-            guard names.contains(step.layer.name) else { continue }
-            let shape = step.layer.outputShape
+        runInOrder(workspace, batch: batch, kernels: kernels) { step in
+            guard names.contains(step.name) else { return }
+            let (shape, output) = (step.layer.outputShape, step.output.slot(in: workspace))
             var values = [Float](repeating: 0, count: shape.elementCount)
             for image in 0..<batch {
                 values.withUnsafeMutableBufferPointer { buffer in
                     guard let start = buffer.baseAddress else { return }
-                    let source = tensors.output.rowMajor(image, scratch: start)
+                    let source = output.rowMajor(image, scratch: start)
                     if source != UnsafePointer(start) { start.update(from: source, count: shape.elementCount) }
                 }
-                body(step.layer.name, values)
+                body(step.name, values)
             }
         }
     }

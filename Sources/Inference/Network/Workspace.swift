@@ -1,7 +1,7 @@
 /// The memory of one forward pass at a time.
 ///
-/// Unchecked: whoever runs a pass has the workspace alone: the models take idle ones from a locked list. The threads of
-/// the pass share it as ``AlignedFloats`` describes.
+/// Unchecked: whoever runs a pass has the workspace alone, since the models take idle ones from a locked list. The
+/// threads of the pass share it as ``AlignedFloats`` describes.
 package final class Workspace: @unchecked Sendable {
     let memory: AlignedFloats
     package let batchCapacity: Int
@@ -23,4 +23,108 @@ package final class Workspace: @unchecked Sendable {
     package var byteCount: Int { (memory.count + scratchMemory.count) * MemoryLayout<Float>.stride }
 
     func scratch(_ thread: Int) -> UnsafeMutablePointer<Float> { scratchMemory.pointer + thread * scratchCount }
+}
+
+/// The offsets of all tensors of a network in one block of memory.
+///
+/// A tensor's memory is reused after its last reader has run; first fit. For a batch all offsets and counts are
+/// multiplied by its size.
+struct MemoryPlan: Sendable {
+    let layouts: [String: TensorLayout]
+    let offsets: [String: Int]
+    /// Floats for one image.
+    let count: Int
+    /// Floats of scratch memory per thread, for any batch.
+    let scratchCount: Int
+
+    init(image: String, imageShape: TensorShape, layers: [NetworkLayer], codes: [String: QuantizationParameters]) {
+        var borders: [String: Int] = [:]
+        for layer in layers where layer.layer.padding > 0 {
+            borders[layer.inputs[0]] = max(borders[layer.inputs[0]] ?? 0, layer.layer.padding)
+        }
+        // A residual is read at the offsets that the output is written at.
+        var settled = false
+        while !settled {
+            settled = true
+            for layer in layers {
+                guard let residual = layer.residual else { continue }
+                let common = max(borders[layer.name] ?? 0, borders[residual] ?? 0)
+                if borders[layer.name] != common || borders[residual] != common { settled = false }
+                (borders[layer.name], borders[residual]) = (common, common)
+            }
+        }
+
+        var lastUse: [String: Int] = [:]
+        for (step, layer) in layers.enumerated() {
+            for input in layer.inputs { lastUse[input] = step }
+        }
+        let tensors =
+            [(name: image, shape: imageShape, isConstant: false)]
+            + layers.map { (name: $0.name, shape: $0.layer.outputShape, isConstant: $0.layer.constant != nil) }
+        var layouts: [String: TensorLayout] = [:]
+        var offsets: [String: Int] = [:]
+        var live: [(range: Range<Int>, until: Int)] = []
+        var end = 0
+        for (index, tensor) in tensors.enumerated() {
+            let step = index - 1
+            let layout = TensorLayout(
+                shape: tensor.shape, border: borders[tensor.name] ?? 0,
+                element: codes[tensor.name].map { .uint8($0) } ?? .float32)
+            layouts[tensor.name] = layout
+            if tensor.isConstant { continue }
+            live.removeAll { $0.until < step }
+            live.sort { $0.range.lowerBound < $1.range.lowerBound }
+            var offset = 0
+            for other in live where offset + layout.count > other.range.lowerBound {
+                offset = max(offset, other.range.upperBound)
+            }
+            live.append((offset..<(offset + layout.count), lastUse[tensor.name] ?? .max))
+            offsets[tensor.name] = offset
+            end = max(end, offset + layout.count)
+        }
+        self.layouts = layouts
+        self.offsets = offsets
+        count = end
+        scratchCount = layers.map(\.layer.scratchCount).max() ?? 0
+    }
+}
+
+/// float32 values that start on a cache line, initially zero.
+///
+/// Unchecked: the memory has no lock. Weights are filled before their layer is shared, and only read afterwards. The
+/// memory of a ``Workspace`` is written on every forward pass, which one caller at a time may run; the threads of a
+/// pass write to disjoint parts, and the barrier after each step publishes them to the others.
+final class AlignedFloats: @unchecked Sendable {
+    let pointer: UnsafeMutablePointer<Float>
+    let count: Int
+
+    init(count: Int) {
+        self.count = count
+        let bytes = UnsafeMutableRawPointer.allocate(
+            byteCount: max(count, 1) * MemoryLayout<Float>.stride, alignment: 64)
+        pointer = bytes.bindMemory(to: Float.self, capacity: max(count, 1))
+        pointer.initialize(repeating: 0, count: max(count, 1))
+    }
+
+    convenience init(padding values: [Float], to count: Int) {
+        self.init(count: count)
+        for (index, value) in values.enumerated() { pointer[index] = value }
+    }
+
+    deinit { UnsafeMutableRawPointer(pointer).deallocate() }
+}
+
+/// int8 values that start on a cache line, initially zero.
+///
+/// Unchecked: a layer fills them in its initializer, before it is shared, and only reads them afterwards.
+final class AlignedBytes: @unchecked Sendable {
+    let pointer: UnsafeMutablePointer<Int8>
+
+    init(count: Int) {
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1), alignment: 64)
+        pointer = bytes.bindMemory(to: Int8.self, capacity: max(count, 1))
+        pointer.initialize(repeating: 0, count: max(count, 1))
+    }
+
+    deinit { UnsafeMutableRawPointer(pointer).deallocate() }
 }

@@ -50,16 +50,16 @@ struct ImportTests {
 
     @Test func foldsWhatItCan() throws {
         let network = try ImportedNetwork(contentsOf: Self.file("mobile"), options: Self.options("mobile"))
-        let activations = network.graph.nodes.filter { if case .activation = $0.operation { true } else { false } }
+        let activations = network.graph.nodes.filter { $0.operation is NetworkGraph.Activation }
         // Behind a clamped power alone: the others are part of a convolution.
         #expect(activations.count <= 3, "\(activations.map(\.name))")
         let residuals = network.graph.nodes.filter {
-            if case .convolution(let convolution) = $0.operation { convolution.residual != nil } else { false }
+            ($0.operation as? NetworkGraph.Convolution)?.residual != nil
         }
         #expect(residuals.count == 1)
         let last = try ImportedNetwork(contentsOf: Self.file("channels-last"), options: Self.options("x"))
         // No array but the last vector: transpositions cost nothing.
-        let arrays = last.graph.nodes.filter { if case .rearrangement = $0.operation { true } else { false } }
+        let arrays = last.graph.nodes.filter { $0.operation is NetworkGraph.Rearrangement }
         #expect(arrays.count == 1, "\(arrays.map(\.name))")
     }
 
@@ -103,7 +103,7 @@ struct ImportTests {
         for (pads, isPadded) in [([0, 0, 0, -1, 0, 0, 0, 1], true), ([0, 0, 0, 0, 0, 0, 0, 0], false)] {
             let file = ProtocolBuffer.model(nodes, initializers: [.integers("p", pads)]).data
             let network = try ImportedNetwork(file, named: "x", options: Self.options("x"))
-            let paddings = network.graph.nodes.filter { if case .padding = $0.operation { true } else { false } }
+            let paddings = network.graph.nodes.filter { $0.operation is NetworkGraph.ArrayPadding }
             #expect(paddings.isEmpty != isPadded)
         }
     }

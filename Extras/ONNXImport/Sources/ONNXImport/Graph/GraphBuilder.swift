@@ -19,7 +19,7 @@ struct GraphBuilder {
     private var weightNames: [String: Int] = [:]
 
     /// Adds a layer; its name is `name` or one made of it.
-    mutating func add(_ name: String, input: String, _ operation: NetworkGraph.Operation) -> String {
+    mutating func add(_ name: String, input: String, _ operation: any LayerOperation) -> String {
         let name = Self.unique(name, in: &names)
         nodes.append(NetworkGraph.Node(name: name, input: input, operation: operation))
         return name

@@ -55,10 +55,10 @@ extension GraphImporter {
             source = ImportedTensor(
                 node: builder.add(
                     "\(tensor.node).vector", input: source.node,
-                    .rearrangement(.init(shape: [1, count], strides: [count, 1]))),
+                    NetworkGraph.Rearrangement(shape: [1, count], strides: [count, 1])),
                 extents: [1, count], layout: .array)
         }
         guard normalized else { return source.node }
-        return builder.add("print", input: source.node, .l2Normalization)
+        return builder.add("print", input: source.node, NetworkGraph.L2Normalization())
     }
 }

@@ -110,7 +110,7 @@ final class GraphImporter {
         case .constant(let constant):
             let weight = builder.addWeight(name, constant.floats, shape: constant.extents)
             let layer = builder.add(
-                name, input: "image", .constant(.init(tensor: weight, shape: constant.extents)))
+                name, input: "image", NetworkGraph.Constant(tensor: weight, shape: constant.extents))
             return ImportedTensor(node: layer, extents: constant.extents, layout: .array)
         }
     }
@@ -135,7 +135,8 @@ final class GraphImporter {
             guard tensor.extents.count == 4, tensor.extents[0] == 1 else { return nil }
             return convert(tensor, "map") {
                 ImportedTensor(
-                    node: builder.add("\(tensor.node).map", input: tensor.node, .map), extents: tensor.extents,
+                    node: builder.add("\(tensor.node).map", input: tensor.node, NetworkGraph.ToMap()),
+                    extents: tensor.extents,
                     layout: .map)
             }
         }
@@ -179,7 +180,8 @@ final class GraphImporter {
     private func mapOfImage(_ tensor: ImportedTensor) -> ImportedTensor {
         convert(tensor, "map") {
             ImportedTensor(
-                node: builder.add("\(tensor.node).map", input: tensor.node, .map), extents: tensor.extents, layout: .map
+                node: builder.add("\(tensor.node).map", input: tensor.node, NetworkGraph.ToMap()),
+                extents: tensor.extents, layout: .map
             )
         }
     }
@@ -215,7 +217,7 @@ final class GraphImporter {
         _ tensor: ImportedTensor, _ rearrangement: NetworkGraph.Rearrangement, _ suffix: String
     ) -> ImportedTensor {
         ImportedTensor(
-            node: builder.add("\(tensor.node).\(suffix)", input: tensor.node, .rearrangement(rearrangement)),
+            node: builder.add("\(tensor.node).\(suffix)", input: tensor.node, rearrangement),
             extents: rearrangement.shape, layout: .array)
     }
 
@@ -239,7 +241,7 @@ final class GraphImporter {
 
     /// Adds the layer that a node becomes, named after the node's output.
     func add(
-        _ node: ONNXNode, input: ImportedTensor, _ operation: NetworkGraph.Operation, extents: [Int],
+        _ node: ONNXNode, input: ImportedTensor, _ operation: any LayerOperation, extents: [Int],
         layout: ImportedTensor.Layout, output: Int = 0
     ) {
         let name = output < node.output.count ? node.output[output] : node.displayName

@@ -45,7 +45,7 @@ struct GraphSimplifier {
 
     /// Merges each node into the one that makes its input, where `merge` can and nobody else reads it.
     private mutating func mergeIntoInputs(
-        _ merge: (inout Self, _ into: NetworkGraph.Node, _ node: NetworkGraph.Node) -> NetworkGraph.Operation?
+        _ merge: (inout Self, _ into: NetworkGraph.Node, _ node: NetworkGraph.Node) -> (any LayerOperation)?
     ) {
         var readers = readers
         var places = Dictionary(uniqueKeysWithValues: nodes.enumerated().map { ($0.element.name, $0.offset) })
@@ -70,7 +70,8 @@ struct GraphSimplifier {
     /// Batch normalization and the like: a factor and a summand per channel after a convolution.
     private mutating func mergeScales() {
         mergeIntoInputs { simplifier, before, node in
-            guard case .convolution(var convolution) = before.operation, case .convolution(let scale) = node.operation,
+            guard var convolution = before.operation as? NetworkGraph.Convolution,
+                let scale = node.operation as? NetworkGraph.Convolution,
                 scale.groups == scale.outputs, scale.outputs == convolution.outputs, scale.kernel == 1,
                 scale.stride == 1, scale.padding == 0, scale.residual == nil, !convolution.relu,
                 convolution.activation == nil, convolution.residual == nil,
@@ -89,7 +90,7 @@ struct GraphSimplifier {
             simplifier.weights[convolution.bias] = bias
             convolution.relu = scale.relu
             convolution.activation = scale.activation
-            return .convolution(convolution)
+            return convolution
         }
     }
 
@@ -97,17 +98,19 @@ struct GraphSimplifier {
     private mutating func mergeBiases() {
         let constants = Dictionary(
             uniqueKeysWithValues: nodes.compactMap { node -> (String, NetworkGraph.Constant)? in
-                if case .constant(let constant) = node.operation { (node.name, constant) } else { nil }
+                if let constant = node.operation as? NetworkGraph.Constant { (node.name, constant) } else { nil }
             })
         // The linear layer may be either side of the sum.
         for (index, node) in nodes.enumerated() {
-            if case .combination(let sum) = node.operation, sum.operator == .add, constants[node.input] != nil {
+            if let sum = node.operation as? NetworkGraph.Combination, sum.operator == .add, constants[node.input] != nil
+            {
                 nodes[index] = NetworkGraph.Node(
-                    name: node.name, input: sum.other, operation: .combination(.init(.add, other: node.input)))
+                    name: node.name, input: sum.other, operation: NetworkGraph.Combination(.add, other: node.input))
             }
         }
         mergeIntoInputs { simplifier, before, node in
-            guard case .linear(let linear) = before.operation, case .combination(let sum) = node.operation,
+            guard let linear = before.operation as? NetworkGraph.Linear,
+                let sum = node.operation as? NetworkGraph.Combination,
                 sum.operator == .add, let constant = constants[sum.other], constant.shape.last == linear.outputs,
                 constant.shape.reduce(1, *) == linear.outputs, constant.shape.count <= 2,
                 let values = simplifier.weights[constant.tensor]?.values,
@@ -115,18 +118,18 @@ struct GraphSimplifier {
             else { return nil }
             for index in values.indices { bias.values[index] += values[index] }
             simplifier.weights[linear.bias] = bias
-            return .linear(linear)
+            return linear
         }
     }
 
     private mutating func mergeActivations() {
         mergeIntoInputs { _, before, node in
-            guard case .convolution(var convolution) = before.operation,
-                case .activation(let activation) = node.operation,
+            guard var convolution = before.operation as? NetworkGraph.Convolution,
+                let activation = node.operation as? NetworkGraph.Activation,
                 !convolution.relu, convolution.activation == nil
             else { return nil }
             if activation == .clamp(atLeast: 0) { convolution.relu = true } else { convolution.activation = activation }
-            return .convolution(convolution)
+            return convolution
         }
     }
 
@@ -138,7 +141,7 @@ struct GraphSimplifier {
         for index in nodes.indices {
             let node = nodes[index]
             defer { places[nodes[index].name] = index }
-            guard case .combination(let sum) = node.operation, sum.operator == .add, node.input != sum.other,
+            guard let sum = node.operation as? NetworkGraph.Combination, sum.operator == .add, node.input != sum.other,
                 sumsOfEqualMaps.contains(node.name)
             else { continue }
             // The later of both, since the other one is known there.
@@ -147,30 +150,17 @@ struct GraphSimplifier {
             }
             for (side, other) in sides {
                 guard let place = places[side], readers[side] == 1, side != output, places[other] != nil,
-                    case .convolution(var convolution) = nodes[place].operation, !convolution.relu,
+                    var convolution = nodes[place].operation as? NetworkGraph.Convolution, !convolution.relu,
                     convolution.activation == nil, convolution.residual == nil, convolution.groups == 1
                 else { continue }
                 convolution.residual = other
                 nodes[index] = NetworkGraph.Node(
-                    name: node.name, input: nodes[place].input, operation: .convolution(convolution))
+                    name: node.name, input: nodes[place].input, operation: convolution)
                 merged.insert(place)
                 readers[side] = 0
                 break
             }
         }
         nodes = nodes.enumerated().filter { !merged.contains($0.offset) }.map(\.element)
-    }
-}
-
-extension NetworkGraph.Node {
-    /// The tensors of the file that the layer reads.
-    var tensorNames: [String] {
-        switch operation {
-        case .convolution(let convolution): [convolution.weight, convolution.bias]
-        case .linear(let linear): [linear.weight, linear.bias]
-        case .constant(let constant): [constant.tensor]
-        case .normalization(let normalization): [normalization.weight, normalization.bias]
-        default: []
-        }
     }
 }

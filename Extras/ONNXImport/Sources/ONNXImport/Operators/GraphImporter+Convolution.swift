@@ -41,11 +41,10 @@ extension GraphImporter {
         let name = node.output.first ?? node.displayName
         add(
             node, input: input,
-            .convolution(
-                .init(
-                    weight: builder.addWeight("\(name).weight", weight.floats, shape: weight.extents),
-                    bias: builder.addWeight("\(name).bias", bias, shape: [outputs]), outputs: outputs, kernel: kernel,
-                    stride: stride, padding: padding, dilation: dilation, groups: groups)),
+            NetworkGraph.Convolution(
+                weight: builder.addWeight("\(name).weight", weight.floats, shape: weight.extents),
+                bias: builder.addWeight("\(name).bias", bias, shape: [outputs]), outputs: outputs, kernel: kernel,
+                stride: stride, padding: padding, dilation: dilation, groups: groups),
             extents: [1, outputs, size.height, size.width], layout: .map)
     }
 
@@ -54,11 +53,10 @@ extension GraphImporter {
         let channels = input.extents[1]
         let layer = builder.add(
             name, input: input.node,
-            .convolution(
-                .init(
-                    weight: builder.addWeight("\(name).weight", scale, shape: [channels, 1, 1, 1]),
-                    bias: builder.addWeight("\(name).bias", shift, shape: [channels]), outputs: channels, kernel: 1,
-                    stride: 1, padding: 0, groups: channels)))
+            NetworkGraph.Convolution(
+                weight: builder.addWeight("\(name).weight", scale, shape: [channels, 1, 1, 1]),
+                bias: builder.addWeight("\(name).bias", shift, shape: [channels]), outputs: channels, kernel: 1,
+                stride: 1, padding: 0, groups: channels))
         return ImportedTensor(node: layer, extents: input.extents, layout: .map)
     }
 

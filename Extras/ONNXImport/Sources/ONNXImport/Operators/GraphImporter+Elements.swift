@@ -43,7 +43,7 @@ extension GraphImporter {
         if input.layout == .image { input = readable(input) }
         if input.layout == .imageChannelsLast { input = array(input) }
         guard activation.alpha.isFinite, activation.beta.isFinite else { throw node.problem("has infinite parameters") }
-        add(node, input: input, .activation(activation), extents: input.extents, layout: input.layout)
+        add(node, input: input, activation, extents: input.extents, layout: input.layout)
     }
 
     private func clip(_ node: ONNXNode) throws {
@@ -89,7 +89,7 @@ extension GraphImporter {
         let pair = try aligned(
             operand(left, beside: right, "\(name).left"), operand(right, beside: left, "\(name).right"))
         let layer = builder.add(
-            name, input: pair.left.node, .combination(.init(kind, other: pair.right.node)))
+            name, input: pair.left.node, NetworkGraph.Combination(kind, other: pair.right.node))
         if kind == .add, pair.left.layout != .array, pair.left.extents == pair.right.extents {
             builder.sumsOfEqualMaps.insert(layer)
         }
@@ -106,7 +106,8 @@ extension GraphImporter {
                 .constant(channelsFirst.reshaped(Self.isChannelsLast(tensor) ? channelsFirst.extents : shape)),
                 name: name)
             var map = ImportedTensor(
-                node: builder.add("\(name).map", input: array.node, .map), extents: array.extents, layout: .map)
+                node: builder.add("\(name).map", input: array.node, NetworkGraph.ToMap()), extents: array.extents,
+                layout: .map)
             if Self.isChannelsLast(tensor) { map = rotated(map) }
             return map
         }

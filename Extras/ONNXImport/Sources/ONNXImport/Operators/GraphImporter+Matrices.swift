@@ -22,7 +22,7 @@ extension GraphImporter {
             return try linear(node, left, weight: weight, bias: bias, outputs: columns, extents: extents)
         }
         let (x, y) = (array(left), array(try tensor(node, 1)))
-        add(node, input: x, .matrixProduct(.init(other: y.node)), extents: extents, layout: .array)
+        add(node, input: x, NetworkGraph.MatrixProduct(other: y.node), extents: extents, layout: .array)
     }
 
     /// - Parameter weight: [outputs][inputs]
@@ -35,15 +35,15 @@ extension GraphImporter {
         guard input.layout == .mapChannelsLast else {
             let weightName = builder.addWeight("\(name).weight", weight, shape: [outputs, inputs])
             return add(
-                node, input: array(input), .linear(.init(weight: weightName, bias: biasName, outputs: outputs)),
+                node, input: array(input), NetworkGraph.Linear(weight: weightName, bias: biasName, outputs: outputs),
                 extents: extents, layout: .array)
         }
         // A convolution of the pixels.
         let weightName = builder.addWeight("\(name).weight", weight, shape: [outputs, inputs, 1, 1])
         add(
             node, input: input,
-            .convolution(
-                .init(weight: weightName, bias: biasName, outputs: outputs, kernel: 1, stride: 1, padding: 0)),
+            NetworkGraph.Convolution(
+                weight: weightName, bias: biasName, outputs: outputs, kernel: 1, stride: 1, padding: 0),
             extents: extents, layout: .mapChannelsLast)
     }
 
@@ -69,7 +69,7 @@ extension GraphImporter {
             let (rows, columns) = (left.extents[0], left.extents[1])
             let layer = builder.add(
                 "\(name).left", input: source.node,
-                .rearrangement(.init(shape: [columns, rows], strides: [1, columns])))
+                NetworkGraph.Rearrangement(shape: [columns, rows], strides: [1, columns]))
             left = ImportedTensor(node: layer, extents: [columns, rows], layout: .array)
         }
         let isTransposed = node.integer("transB", default: 0) != 0
@@ -100,7 +100,7 @@ extension GraphImporter {
         let product = array(tensor(values[name] ?? addend, name: name))
         let summand = array(tensor(addend, name: "\(name).addend"))
         let sum = builder.add(
-            "\(name).sum", input: product.node, .combination(.init(.add, other: summand.node)))
+            "\(name).sum", input: product.node, NetworkGraph.Combination(.add, other: summand.node))
         set(node, .tensor(ImportedTensor(node: sum, extents: extents, layout: .array)))
     }
 }

@@ -32,8 +32,8 @@ extension GraphImporter {
         let factor = tensor(.constant(.init(floats: factors.map { Float($0) }, extents: shape)), name: "\(name).scale")
         let summand = tensor(.constant(.init(floats: summands, extents: shape)), name: "\(name).shift")
         let product = builder.add(
-            "\(name).scaled", input: source.node, .combination(.init(.multiply, other: factor.node)))
-        let layer = builder.add(name, input: product, .combination(.init(.add, other: summand.node)))
+            "\(name).scaled", input: source.node, NetworkGraph.Combination(.multiply, other: factor.node))
+        let layer = builder.add(name, input: product, NetworkGraph.Combination(.add, other: summand.node))
         set(node, .tensor(ImportedTensor(node: layer, extents: input.extents, layout: .array)))
     }
 
@@ -61,20 +61,20 @@ extension GraphImporter {
         let extents = input.extents.enumerated().map { $0.offset < axis ? $0.element : 1 }
         let name = node.output.first ?? ""
         add(
-            node, input: input, .reduction(.init(.mean, axes: axes)), extents: extents, layout: .array, output: 1)
+            node, input: input, NetworkGraph.Reduction(.mean, axes: axes), extents: extents, layout: .array, output: 1)
         guard node.output.count > 2 else { return }
-        let mean = builder.add("\(name).mean", input: input.node, .reduction(.init(.mean, axes: axes)))
+        let mean = builder.add("\(name).mean", input: input.node, NetworkGraph.Reduction(.mean, axes: axes))
         let difference = builder.add(
-            "\(name).difference", input: input.node, .combination(.init(.subtract, other: mean)))
+            "\(name).difference", input: input.node, NetworkGraph.Combination(.subtract, other: mean))
         let square = builder.add(
-            "\(name).square", input: difference, .combination(.init(.multiply, other: difference)))
-        let variance = builder.add("\(name).variance", input: square, .reduction(.init(.mean, axes: axes)))
+            "\(name).square", input: difference, NetworkGraph.Combination(.multiply, other: difference))
+        let variance = builder.add("\(name).variance", input: square, NetworkGraph.Reduction(.mean, axes: axes))
         let small = tensor(.constant(.init(floats: [epsilon], extents: [1])), name: "\(name).epsilon")
-        let sum = builder.add("\(name).sum", input: variance, .combination(.init(.add, other: small.node)))
-        let deviation = builder.add("\(name).deviation", input: sum, .activation(.init(.sqrt)))
+        let sum = builder.add("\(name).sum", input: variance, NetworkGraph.Combination(.add, other: small.node))
+        let deviation = builder.add("\(name).deviation", input: sum, NetworkGraph.Activation(.sqrt))
         add(
             node, input: ImportedTensor(node: deviation, extents: extents, layout: .array),
-            .activation(.init(.reciprocal)), extents: extents, layout: .array, output: 2)
+            NetworkGraph.Activation(.reciprocal), extents: extents, layout: .array, output: 2)
     }
 
     private func normalize(
@@ -84,10 +84,9 @@ extension GraphImporter {
         let name = node.output.first ?? ""
         add(
             node, input: input,
-            .normalization(
-                .init(
-                    scope, epsilon: epsilon, weight: builder.addWeight("\(name).weight", weight, shape: shape),
-                    bias: builder.addWeight("\(name).bias", bias, shape: shape))),
+            NetworkGraph.Normalization(
+                scope, epsilon: epsilon, weight: builder.addWeight("\(name).weight", weight, shape: shape),
+                bias: builder.addWeight("\(name).bias", bias, shape: shape)),
             extents: input.extents, layout: input.layout)
     }
 
@@ -126,8 +125,8 @@ extension GraphImporter {
         guard order == 1 || order == 2 else { throw node.problem("has p = \(order); 1 and 2 are supported") }
         let norm = builder.add(
             "\(node.output.first ?? "").norm", input: input.node,
-            .reduction(.init(order == 1 ? .l1 : .l2, axes: [axis])))
+            NetworkGraph.Reduction(order == 1 ? .l1 : .l2, axes: [axis]))
         add(
-            node, input: input, .combination(.init(.divide, other: norm)), extents: input.extents, layout: .array)
+            node, input: input, NetworkGraph.Combination(.divide, other: norm), extents: input.extents, layout: .array)
     }
 }

@@ -26,11 +26,10 @@ extension GraphImporter {
             node, input.extents, kernel: kernel, stride: stride, padding: padding, dilation: dilation,
             roundsUp: roundsUp)
         let pooling = NetworkGraph.Pooling(
-            kernel: kernel, stride: stride, padding: padding, dilation: dilation,
+            mean ? .mean : .maximum, kernel: kernel, stride: stride, padding: padding, dilation: dilation,
             countsPadding: mean && node.integer("count_include_pad", default: 0) != 0, roundsUp: roundsUp)
         add(
-            node, input: input, mean ? .averagePooling(pooling) : .maximumPooling(pooling),
-            extents: [1, input.extents[1], size.height, size.width], layout: .map)
+            node, input: input, pooling, extents: [1, input.extents[1], size.height, size.width], layout: .map)
     }
 
     private func globalPooling(_ node: ONNXNode, mean: Bool) throws {
@@ -41,10 +40,10 @@ extension GraphImporter {
     }
 
     /// Pooling over all pixels of a map.
-    static func globalPooling(_ input: ImportedTensor, mean: Bool) -> NetworkGraph.Operation {
-        let pooling = NetworkGraph.Pooling(
-            kernel: .init(height: input.extents[2], width: input.extents[3]), stride: 1, padding: 0)
-        return mean ? .averagePooling(pooling) : .maximumPooling(pooling)
+    static func globalPooling(_ input: ImportedTensor, mean: Bool) -> NetworkGraph.Pooling {
+        NetworkGraph.Pooling(
+            mean ? .mean : .maximum, kernel: .init(height: input.extents[2], width: input.extents[3]), stride: 1,
+            padding: 0)
     }
 
     private func resizing(_ node: ONNXNode) throws {
@@ -102,7 +101,8 @@ extension GraphImporter {
         }
         add(
             node, input: input,
-            .resizing(.init(size: size, scales: factors, mode: mode, coordinates: coordinates, rounding: rounding)),
+            NetworkGraph.Resizing(
+                size: size, scales: factors, mode: mode, coordinates: coordinates, rounding: rounding),
             extents: [1, extents[1], size.height, size.width], layout: .map)
     }
 }

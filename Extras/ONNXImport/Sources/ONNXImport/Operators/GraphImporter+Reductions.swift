@@ -37,7 +37,7 @@ extension GraphImporter {
         } else {
             let source = readable(input)
             let layer = builder.add(
-                keeps ? name : "\(name).reduced", input: source.node, .reduction(.init(function, axes: axes)))
+                keeps ? name : "\(name).reduced", input: source.node, NetworkGraph.Reduction(function, axes: axes))
             result = ImportedTensor(node: layer, extents: reduced, layout: .array)
         }
         if keeps { return set(node, .tensor(result)) }
@@ -55,10 +55,10 @@ extension GraphImporter {
             // Older versions normalize over all axes from this one on.
             let rows = [extents[..<axis].reduce(1, *), extents[axis...].reduce(1, *)]
             let matrix = builder.add(
-                "\(name).rows", input: input.node, .rearrangement(.init(shape: rows, strides: Self.strides(rows))))
+                "\(name).rows", input: input.node, NetworkGraph.Rearrangement(shape: rows, strides: Self.strides(rows)))
             layer = builder.add(
                 name, input: softmax("\(name).softmax", of: matrix, axis: 1, isLog: isLog),
-                .rearrangement(.init(shape: extents, strides: Self.strides(extents))))
+                NetworkGraph.Rearrangement(shape: extents, strides: Self.strides(extents)))
         } else {
             layer = softmax(name, of: input.node, axis: axis, isLog: isLog)
         }
@@ -68,12 +68,12 @@ extension GraphImporter {
     /// The logarithm is x − max x − log Σ exp(x − max x): that of a softmax would be lost where the softmax is 0 as a
     /// float.
     private func softmax(_ name: String, of input: String, axis: Int, isLog: Bool) -> String {
-        guard isLog else { return builder.add(name, input: input, .softmax(axis: axis)) }
-        let largest = builder.add("\(name).max", input: input, .reduction(.init(.maximum, axes: [axis])))
-        let below = builder.add("\(name).below", input: input, .combination(.init(.subtract, other: largest)))
-        let powers = builder.add("\(name).exp", input: below, .activation(.init(.exp)))
-        let sum = builder.add("\(name).sum", input: powers, .reduction(.init(.sum, axes: [axis])))
-        let log = builder.add("\(name).log", input: sum, .activation(.init(.log)))
-        return builder.add(name, input: below, .combination(.init(.subtract, other: log)))
+        guard isLog else { return builder.add(name, input: input, NetworkGraph.Softmax(axis: axis)) }
+        let largest = builder.add("\(name).max", input: input, NetworkGraph.Reduction(.maximum, axes: [axis]))
+        let below = builder.add("\(name).below", input: input, NetworkGraph.Combination(.subtract, other: largest))
+        let powers = builder.add("\(name).exp", input: below, NetworkGraph.Activation(.exp))
+        let sum = builder.add("\(name).sum", input: powers, NetworkGraph.Reduction(.sum, axes: [axis]))
+        let log = builder.add("\(name).log", input: sum, NetworkGraph.Activation(.log))
+        return builder.add(name, input: below, NetworkGraph.Combination(.subtract, other: log))
     }
 }

@@ -21,7 +21,8 @@ extension GraphImporter {
     ) {
         let source = readable(input)
         add(
-            node, input: source, .rearrangement(.init(shape: shape, strides: strides, offset: offset)), extents: shape,
+            node, input: source, NetworkGraph.Rearrangement(shape: shape, strides: strides, offset: offset),
+            extents: shape,
             layout: .array, output: output)
     }
 
@@ -65,7 +66,7 @@ extension GraphImporter {
         if let shuffle = shuffles[node.input[0]], shuffle.isTransposed, extents == shuffle.source.extents {
             let selection = NetworkGraph.ChannelSelection(
                 others: [], channels: [.init(input: 0, first: 0, count: extents[1])], shuffledGroups: shuffle.groups)
-            return add(node, input: shuffle.source, .channelSelection(selection), extents: extents, layout: .map)
+            return add(node, input: shuffle.source, selection, extents: extents, layout: .map)
         }
         if input.layout == .map, extents.count == 5, extents[0] == 1, Array(extents[3...]) == Array(input.extents[2...])
         {
@@ -201,7 +202,7 @@ extension GraphImporter {
             let selection = NetworkGraph.ChannelSelection(
                 others: [], channels: [.init(input: 0, first: slices[1].first, count: slices[1].count)])
             return add(
-                node, input: input, .channelSelection(selection), extents: extents, layout: .map, output: output)
+                node, input: input, selection, extents: extents, layout: .map, output: output)
         }
         let strides = Self.strides(input.extents)
         rearrange(
@@ -268,10 +269,10 @@ extension GraphImporter {
             (shape[axis], steps[axis]) = (slice.count, slice.step * strides[axis])
             return builder.add(
                 "\(name).part", input: source.node,
-                .rearrangement(.init(shape: shape, strides: steps, offset: slice.first * strides[axis])))
+                NetworkGraph.Rearrangement(shape: shape, strides: steps, offset: slice.first * strides[axis]))
         }
         let layer = builder.add(
-            "\(name).parts", input: parts[0], .concatenation(.init(others: Array(parts.dropFirst()), axis: axis)))
+            "\(name).parts", input: parts[0], NetworkGraph.Concatenation(others: Array(parts.dropFirst()), axis: axis))
         var joined = input.extents
         joined[axis] = raw.count
         rearrange(
@@ -322,12 +323,12 @@ extension GraphImporter {
                 others: maps.dropFirst().map(\.node),
                 channels: maps.enumerated().map { .init(input: $0.offset, first: 0, count: $0.element.extents[1]) })
             return add(
-                node, input: maps[0], .channelSelection(selection), extents: extents,
+                node, input: maps[0], selection, extents: extents,
                 layout: allLast ? .mapChannelsLast : .map)
         }
         let arrays = inputs.map { readable($0) }
         add(
-            node, input: arrays[0], .concatenation(.init(others: arrays.dropFirst().map(\.node), axis: axis)),
+            node, input: arrays[0], NetworkGraph.Concatenation(others: arrays.dropFirst().map(\.node), axis: axis),
             extents: extents, layout: .array)
     }
 
@@ -359,7 +360,7 @@ extension GraphImporter {
         if (before + after).allSatisfy({ $0 == 0 }) { return set(node, .tensor(input)) }
         let source = readable(input)
         add(
-            node, input: source, .padding(.init(mode: mode, value: value, before: before, after: after)),
+            node, input: source, NetworkGraph.ArrayPadding(mode: mode, value: value, before: before, after: after),
             extents: extents, layout: .array)
         if mode == .constant, value == 0, rank == 4, before[..<2] == [0, 0], after[..<2] == [0, 0],
             (before + after).allSatisfy({ $0 >= 0 }), input.layout == .map || input.layout == .image

@@ -1,0 +1,114 @@
+/// The layers of a network, as a model file describes them.
+///
+/// JSON under the metadata key `lookalike.graph`; batch normalization is already folded into the weights. Nodes are in
+/// an order in which they can be run: a node's inputs come before it.
+public struct NetworkGraph: Sendable, Codable {
+    /// The version of this description that the program reads.
+    public static let version = 1
+    /// The key of the description in a model file's metadata.
+    public static let metadataKey = "lookalike.graph"
+
+    /// The input image: RGB in 0...1, normalized per channel as `(value - mean) / std`.
+    public struct Input: Sendable, Codable, Equatable {
+        /// In pixels.
+        public var width: Int
+        /// In pixels.
+        public var height: Int
+        /// Per channel: red, green, blue.
+        public var mean: [Float]
+        /// Per channel: red, green, blue.
+        public var std: [Float]
+
+        /// An image; it is checked when a network is built from the graph.
+        public init(width: Int, height: Int, mean: [Float], std: [Float]) {
+            self.width = width
+            self.height = height
+            self.mean = mean
+            self.std = std
+        }
+
+        private enum CodingKeys: String, CodingKey, CaseIterable { case width, height, mean, std }
+
+        public init(from decoder: any Decoder) throws {
+            try NetworkGraph.refuseOthers(
+                than: Set(CodingKeys.allCases.map(\.rawValue)), in: decoder, of: "its input")
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            width = try values.decode(Int.self, forKey: .width)
+            height = try values.decode(Int.self, forKey: .height)
+            mean = try values.decode([Float].self, forKey: .mean)
+            std = try values.decode([Float].self, forKey: .std)
+        }
+    }
+
+    /// One layer: an operation on the output of another layer.
+    public struct Node: Sendable {
+        /// Unique in the graph.
+        public var name: String
+        /// The node whose output is read, or `image`.
+        public var input: String
+        /// What the layer computes.
+        public var operation: any LayerOperation
+
+        /// A layer; it is checked when a network is built from the graph.
+        public init(name: String, input: String, operation: any LayerOperation) {
+            self.name = name
+            self.input = input
+            self.operation = operation
+        }
+    }
+
+    /// The version of the description, see the static `version`.
+    public var version: Int
+    /// The name of the model, for display.
+    public var name: String
+    /// The image that the network takes.
+    public var input: Input
+    /// The output of the last node is the feature print.
+    public var nodes: [Node]
+    /// The node, if any, that localizes the object: eight numbers, x and y of its corners in pixels of the input,
+    /// clockwise from its top left.
+    public var corners: String?
+
+    /// A graph of the current version; it is checked when a network is built from it.
+    public init(name: String, input: Input, nodes: [Node], corners: String? = nil) {
+        version = Self.version
+        self.name = name
+        self.input = input
+        self.nodes = nodes
+        self.corners = corners
+    }
+
+    private enum CodingKeys: String, CodingKey, CaseIterable { case version, name, input, nodes, corners }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        version = try values.decode(Int.self, forKey: .version)
+        name = try values.decode(String.self, forKey: .name)
+        input = try values.decode(Input.self, forKey: .input)
+        nodes = try values.decode([Node].self, forKey: .nodes)
+        corners = try values.decodeIfPresent(String.self, forKey: .corners)
+        try Self.refuseOthers(than: Set(CodingKeys.allCases.map(\.rawValue)), in: decoder, of: "the graph")
+    }
+}
+
+extension NetworkGraph {
+    private struct AnyKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Throws if an object has keys other than those that this program reads.
+    static func refuseOthers(than known: Set<String>, in decoder: any Decoder, of what: String) throws {
+        let unknown = try decoder.container(keyedBy: AnyKey.self).allKeys.filter { !known.contains($0.stringValue) }
+            .sorted { $0.stringValue < $1.stringValue }
+        guard let first = unknown.first else { return }
+        let names = unknown.map { "“\($0.stringValue)”" }.joined(separator: ", ")
+        throw DecodingError.dataCorrupted(
+            .init(
+                codingPath: decoder.codingPath + [first],
+                debugDescription: "\(what) has \(names), which this program does not know; "
+                    + "it reads \(known.sorted().joined(separator: ", "))"))
+    }
+}
