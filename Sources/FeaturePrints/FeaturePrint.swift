@@ -1,3 +1,5 @@
+import Foundation
+
 /// A global image descriptor, or embedding: a unit vector that is close to those of similar images.
 ///
 /// Distances lie in 0...2. Two images most likely show the same thing if their distance is below
@@ -32,4 +34,74 @@ public struct FeaturePrint: Sendable, Hashable {
         }
         return sum.squareRoot()
     }
+}
+
+/// Coded as the model's identity and the components: little-endian 32-bit floats, which JSON has in Base64.
+extension FeaturePrint: Codable {
+    private enum CodingKeys: String, CodingKey { case model, vector }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let bytes = try values.decode(Data.self, forKey: .vector)
+        let size = MemoryLayout<UInt32>.size
+        let vector = bytes.withUnsafeBytes { bytes in
+            stride(from: 0, through: bytes.count - size, by: size).map { offset in
+                Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+            }
+        }
+        guard !vector.isEmpty, bytes.count % size == 0, vector.allSatisfy(\.isFinite) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .vector, in: values,
+                debugDescription: "\(bytes.count) bytes are not the finite 32-bit floats of a print")
+        }
+        self.init(vector: vector, model: try values.decode(ModelIdentity.self, forKey: .model))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var bytes = Data(capacity: vector.count * MemoryLayout<UInt32>.size)
+        for value in vector { withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) } }
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(model, forKey: .model)
+        try values.encode(bytes, forKey: .vector)
+    }
+}
+
+/// Why two prints cannot be compared.
+public enum FeaturePrintError: Error, Equatable, CustomStringConvertible {
+    /// The prints were made with different models, whose distances mean nothing.
+    case differentModels(ModelIdentity, ModelIdentity)
+    /// A print has this number of components instead of the expected one.
+    case wrongDimension(Int, expected: Int)
+    /// A print is longer than a unit vector.
+    case notNormalized(norm: Double)
+
+    public var description: String {
+        switch self {
+        case .differentModels(let one, let other):
+            "a print of model \(one) cannot be compared with one of model \(other); make both with one model"
+        case .wrongDimension(let count, let expected): "the print has \(count) components, not \(expected)"
+        case .notNormalized(let norm): "the print has the norm \(norm), not 1"
+        }
+    }
+}
+
+/// The network that made a print. Only prints of one network can be compared.
+public struct ModelIdentity: Sendable, Hashable, Codable, CustomStringConvertible {
+    /// The name in the model file, for display.
+    public let name: String
+    /// SHA-256 of the graph and the weights, hexadecimal.
+    public let digest: String
+
+    /// An identity, as stored with a catalog.
+    ///
+    /// - Parameter digest: SHA-256, hexadecimal. It alone decides equality.
+    public init(name: String, digest: String) {
+        self.name = name
+        self.digest = digest
+    }
+
+    public static func == (a: Self, b: Self) -> Bool { a.digest == b.digest }
+    public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+
+    public var description: String { "\(name) (\(digest.prefix(12)))" }
 }

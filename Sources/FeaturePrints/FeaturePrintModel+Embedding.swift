@@ -108,3 +108,62 @@ extension FeaturePrintModel {
         return Quadrilateral(topLeft: point(0), topRight: point(1), bottomRight: point(2), bottomLeft: point(3))
     }
 }
+
+/// An image to embed, or a quadrilateral of one that is rectified first.
+public struct ImageCrop: Sendable {
+    /// The image.
+    public let image: PixelBuffer
+    /// Nil for the whole image.
+    public let quadrilateral: Quadrilateral?
+
+    /// A crop of an image.
+    ///
+    /// - Parameter quadrilateral: the part to rectify, as fractions of the sides; nil for the whole image.
+    public init(_ image: PixelBuffer, quadrilateral: Quadrilateral? = nil) {
+        self.image = image
+        self.quadrilateral = quadrilateral
+    }
+}
+
+/// The output of a network for one crop: its print, and where it localizes the object.
+public struct CropPrint: Sendable {
+    /// The print of the crop.
+    public let print: FeaturePrint
+    /// The corners of the object that the picture is about, in coordinates of the image that the crop is of.
+    ///
+    /// Nil for a model without localization (``FeaturePrintModel/localizesObjects``). An image that shows no such
+    /// object gets corners too.
+    public let object: Quadrilateral?
+
+    /// A print and, if the model localizes objects, the corners of the object.
+    public init(print: FeaturePrint, object: Quadrilateral?) {
+        self.print = print
+        self.object = object
+    }
+}
+
+/// Writes images into a network's input: resized or rectified to its size, normalized, in its layout.
+struct NetworkInput: Sendable {
+    let rectifier: Rectifier
+    private let resizer: Resizer
+    private let layout: FloatImageLayout
+
+    init(of network: Network, simd: SIMDTarget) {
+        let input = network.graph.input
+        resizer = Resizer(width: input.width, height: input.height, simd: simd)
+        rectifier = Rectifier(width: input.width, height: input.height, simd: simd)
+        let place = network.inputLayout
+        layout = FloatImageLayout(
+            offset: place.origin, rowStride: place.rowStride, pixelStride: place.pixelStride,
+            multiply: (1 / input.std[0], 1 / input.std[1], 1 / input.std[2]),
+            add: (-input.mean[0] / input.std[0], -input.mean[1] / input.std[1], -input.mean[2] / input.std[2]))
+    }
+
+    func write(_ crop: ImageCrop, into input: UnsafeMutableBufferPointer<Float>) {
+        if let quadrilateral = crop.quadrilateral {
+            rectifier.rectify(quadrilateral, of: crop.image, into: input, layout: layout)
+        } else {
+            resizer.resize(crop.image, into: input, layout: layout)
+        }
+    }
+}

@@ -1,3 +1,8 @@
+import Compute
+import Foundation
+import Inference
+import VectorSearch
+
 extension FeaturePrintModel {
     /// The match threshold for a query, given the prints of its crops. The distance of a match is its minimum distance
     /// to them.
@@ -16,4 +21,95 @@ extension FeaturePrintModel {
 
     /// The size of the background set that score normalization compares a query with; 0 without one.
     public var backgroundSetCount: Int { scoreNormalization?.count ?? 0 }
+}
+
+/// Moves the match threshold with the mean distance of a query to its nearest neighbors in a background set.
+///
+/// A photograph of an airplane in a blue sky is close to every other one; a record sleeve is close only to itself. One
+/// threshold for both confuses airplanes, or misses sleeves in bad light. Jégou et al., "Exploiting descriptor
+/// distances for precise image search", 2011; with background images as in Pizzi et al., "A Self-Supervised Descriptor
+/// for Image Copy Detection", CVPR 2022.
+struct ScoreNormalization: Sendable {
+    static let metadataKey = "lookalike.background"
+
+    /// The JSON in a file's metadata.
+    struct Description: Decodable {
+        /// The tensor with the prints of the background set, one per row.
+        let tensor: String
+        /// How many nearest neighbors are averaged.
+        let nearest: Int
+        /// The change of the threshold per unit of their mean distance.
+        let weight: Double
+        /// The mean distance at which the threshold does not move.
+        let typical_distance: Double
+
+        /// Nil if the file has no background set.
+        ///
+        /// - Throws: `malformed` if the description is unusable.
+        init?(of file: SafeTensorsFile) throws(ModelError.Reason) {
+            guard let text = file.metadata[metadataKey] else { return nil }
+            do {
+                self = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
+            } catch {
+                throw .malformed("the metadata “\(metadataKey)” cannot be decoded (\(describe(error)))")
+            }
+        }
+    }
+
+    private let search: ExactSearch
+    private let nearest: Int
+    private let weight: Double
+    private let typicalDistance: Double
+    private let tensor: String
+
+    var count: Int { search.matrix.rowCount }
+
+    /// ``check(dimension:)`` has to follow.
+    ///
+    /// - Throws: `malformed` if a value of the description is out of range; `unusableTensor` if there are no prints.
+    init(_ description: Description, of file: SafeTensorsFile, simd: SIMDTarget) throws(ModelError.Reason) {
+        let tensor = description.tensor
+        guard let shape = file.shape(of: tensor) else {
+            throw .unusableTensor(name: tensor, "is named by “\(Self.metadataKey)”, but missing from the file")
+        }
+        guard shape.first != 0 else { throw .unusableTensor(name: tensor, "has no prints") }
+        guard shape.count == 2, shape[1] > 0 else {
+            throw .unusableTensor(name: tensor, "has the shape \(shape), which is not that of prints")
+        }
+        let (count, dimension) = (shape[0], shape[1])
+        guard (1...count).contains(description.nearest), (0...1).contains(description.weight),
+            (0...2).contains(description.typical_distance)
+        else {
+            throw .malformed(
+                "the metadata “\(Self.metadataKey)” has nearest = \(description.nearest) of \(count) rows, weight = "
+                    + "\(description.weight) and typical_distance = \(description.typical_distance); "
+                    + "their ranges are 1…\(count), 0…1 and 0…2"
+            )
+        }
+        let values = try file.floats(tensor, shape: [count, dimension])
+        self.tensor = tensor
+        search = ExactSearch(PrintMatrix(values, dimension: dimension), simd: simd)
+        (nearest, weight, typicalDistance) = (description.nearest, description.weight, description.typical_distance)
+    }
+
+    /// - Throws: `unusableTensor` if the prints are not unit vectors of the network's output dimension.
+    func check(dimension: Int) throws(ModelError.Reason) {
+        let matrix = search.matrix
+        guard matrix.dimension == dimension else {
+            throw .unusableTensor(
+                name: tensor,
+                "has the shape [\(count), \(matrix.dimension)], but the graph needs [\(count), \(dimension)]")
+        }
+        // Half-precision components leave a norm of 1 to within a thousandth.
+        if let row = (0..<count).first(where: { abs(matrix.squaredNorm(ofRow: $0) - 1) > 0.01 }) {
+            throw .unusableTensor(name: tensor, "has a print whose norm is not 1, in row \(row)")
+        }
+    }
+
+    /// The offset of the threshold for a query with these prints. O(prints · background set · dimension).
+    func offset(for prints: [[Float]]) -> Double {
+        let found = search.nearest(toAnyOf: prints, k: nearest, threads: 1)
+        let mean = found.reduce(0) { $0 + Double($1.distance) } / Double(found.count)
+        return weight * (mean - typicalDistance)
+    }
 }

@@ -48,7 +48,7 @@ public struct QueryEmbedder: Sendable {
 
     private func prints(of image: PixelBuffer, _ embed: ([ImageCrop]) throws -> [CropPrint]) throws -> [CropPrint] {
         let (fractions, localizedCrops) = (crops.centerFractions, crops.localizedCrops)
-        let query = QueryImage(image, for: model, cropCount: fractions.count + localizedCrops)
+        let query = CropSource(image, for: model, cropCount: fractions.count + localizedCrops)
         let centers = fractions.map { $0 == 1 ? query.overview : query.overview.centerCrop($0) }
         var prints = try embed(centers.map { ImageCrop($0) })
         guard let first = fractions.first else { return prints }
@@ -61,5 +61,60 @@ public struct QueryEmbedder: Sendable {
             object = print.object
         }
         return prints
+    }
+}
+
+/// A query image, embedded: a print per crop, and the distance up to which an entity matches it.
+public struct EmbeddedQuery: Sendable {
+    /// The crops in the order in which they were embedded.
+    public let crops: [CropPrint]
+    /// The model of the prints.
+    public let model: FeaturePrintModel
+
+    init(crops: [CropPrint], model: FeaturePrintModel) {
+        self.crops = crops
+        self.model = model
+    }
+
+    /// The prints of the crops. An entity's distance is its minimum distance over them.
+    public var prints: [FeaturePrint] { crops.map(\.print) }
+
+    /// The match threshold for this query, 0...2; nil for a model without one.
+    ///
+    /// Computed on each access; see ``FeaturePrintModel/matchThreshold(for:)`` for what it costs.
+    public var matchThreshold: Double? { model.matchThreshold(for: prints) }
+}
+
+/// A query image, several crops of which are embedded. A large image is reduced once; small crops read the original
+/// pixels.
+private struct CropSource {
+    /// The image, reduced if it is large.
+    let overview: PixelBuffer
+    private let image: PixelBuffer
+    private let inputSide: Int
+
+    /// The overview has at least this many pixels per pixel of the network's input, along each side. More did not
+    /// change recall on the validation queries, and cost more to resize.
+    private static let inputsInOverview = 2
+
+    /// - Parameter cropCount: how many crops are embedded; for a single one nothing is reduced.
+    init(_ image: PixelBuffer, for model: FeaturePrintModel, cropCount: Int) {
+        self.image = image
+        inputSide = max(model.inputSize.width, model.inputSize.height)
+        let factor =
+            cropCount < 2 ? 1 : min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
+        overview = BoxReducer(factor: factor).reduce(image)
+    }
+
+    /// A rectified crop of the center `fraction` of the image, read from the overview if that has at least one pixel
+    /// per pixel of the network's input, and from the image otherwise.
+    func crop(_ quadrilateral: Quadrilateral, ofCenter fraction: Double) -> ImageCrop {
+        let corners = quadrilateral.corners
+        let sides = zip(corners, corners.dropFirst() + corners.prefix(1)).map { a, b in
+            let (x, y) = ((a.x - b.x) * Double(overview.width), (a.y - b.y) * Double(overview.height))
+            return fraction * (x * x + y * y).squareRoot()
+        }
+        let source = (sides.min() ?? 0) >= Double(inputSide) ? overview : image
+        return ImageCrop(fraction == 1 ? source : source.centerCrop(fraction), quadrilateral: quadrilateral)
     }
 }

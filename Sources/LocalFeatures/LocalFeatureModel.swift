@@ -1,3 +1,4 @@
+import CKernels
 import Compute
 import Foundation
 import Inference
@@ -89,5 +90,76 @@ public final class LocalFeatureModel: Sendable {
             throw .malformed("its “\(metadataKey)” has an impossible unit or zero point")
         }
         return description
+    }
+}
+
+/// Projects raw descriptors to fewer components, by principal component analysis, and to unit length.
+struct DescriptorProjection: Sendable {
+    private let mean: [Float]
+    /// Row-major, `LocalFeatureModel.dimension` rows of `KeypointDescriber.length`.
+    private let rows: [Float]
+    private let kernels: SIMDTarget
+
+    init(mean: [Float], rows: [Float], kernels: SIMDTarget) {
+        self.mean = mean
+        self.rows = rows
+        self.kernels = kernels
+    }
+
+    /// Projects one descriptor. O(rows · length).
+    func project(_ descriptor: UnsafeMutableBufferPointer<Float>, into result: UnsafeMutableBufferPointer<Float>) {
+        let length = mean.count
+        precondition(
+            descriptor.count == length && result.count * length == rows.count, "a descriptor has \(length) components")
+        for index in 0..<length { descriptor[index] -= mean[index] }
+        kernels.table.dot_products(descriptor.baseAddress, rows, length, result.count, length, result.baseAddress)
+        var squares: Float = 1e-20
+        for value in result { squares += value * value }
+        let scale = 1 / squares.squareRoot()
+        for index in result.indices { result[index] *= scale }
+    }
+}
+
+/// Quantizes the components of projected descriptors to 4 bits, each with its own step.
+///
+/// A code c stands for (c − 7.5) · step. Two components share a byte, the first in its low half.
+struct DescriptorQuantizer: Sendable {
+    /// Bytes of a quantized descriptor.
+    static let byteCount = LocalFeatureModel.dimension / 2
+
+    let steps: [Float]
+
+    /// Appends the codes of a descriptor.
+    func append(_ descriptor: UnsafeBufferPointer<Float>, to bytes: inout [UInt8]) {
+        func code(_ index: Int) -> UInt8 {
+            UInt8(min(max((descriptor[index] / steps[index]).rounded(.down) + 8, 0), 15))
+        }
+        for pair in 0..<Self.byteCount { bytes.append(code(2 * pair) | code(2 * pair + 1) << 4) }
+    }
+
+    /// Writes the codes 0...15 of `count` descriptors, one per byte.
+    static func unpack(_ bytes: UnsafeBufferPointer<UInt8>, into codes: UnsafeMutableBufferPointer<UInt8>) {
+        precondition(codes.count >= 2 * bytes.count, "two codes per byte")
+        for index in bytes.indices {
+            codes[2 * index] = bytes[index] & 15
+            codes[2 * index + 1] = bytes[index] >> 4
+        }
+    }
+
+    /// The component that a code stands for.
+    func value(_ code: UInt8, component: Int) -> Float { (Float(code) - 7.5) * steps[component] }
+
+    /// The unit vector that the codes of a descriptor stand for.
+    func restore(_ codes: ArraySlice<UInt8>, into descriptor: UnsafeMutableBufferPointer<Float>) {
+        var squares: Float = 1e-20
+        for (pair, byte) in codes.enumerated() {
+            for (index, code) in [(2 * pair, byte & 15), (2 * pair + 1, byte >> 4)] {
+                let value = value(code, component: index)
+                descriptor[index] = value
+                squares += value * value
+            }
+        }
+        let scale = 1 / squares.squareRoot()
+        for index in descriptor.indices { descriptor[index] *= scale }
     }
 }
