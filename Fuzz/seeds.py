@@ -199,9 +199,19 @@ def int8_model():
     # Unit vectors, each along an axis.
     tensors["background"] = ([6, 4], lambda index: float(index // 4 % 4 == index % 4))
     background = {"tensor": "background", "nearest": 3, "weight": 0.5, "typical_distance": 1.2}
+    confidence = {
+        "per_inlier": 1,
+        "most_inliers": 20,
+        "per_rectified_distance": -10,
+        "verified_bias": -5,
+        "largest_distance": 0.75,
+        "per_distance": 8,
+        "unverified_margin": 0.3,
+    }
     metadata = {
         "lookalike.background": json.dumps(background),
         "lookalike.recommended_max_distance": "0.8",
+        "lookalike.confidence": json.dumps(confidence),
         "lookalike.graph": json.dumps({"version": 1, "name": "int8", "input": image, "nodes": nodes}),
         "lookalike.activation_ranges": json.dumps(ranges),
     }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Sets a model file's match threshold, and the background set that adjusts it per query (score normalization).
+"""Sets a model file's match threshold, the background set that adjusts it per query (score normalization), and the
+coefficients of the confidence of matches.
 
     python calibrate.py ../default.safetensors --background PHOTOS=768 --background COVERS=512 \\
         --exclude VALIDATION --max-distance 0.55
@@ -33,11 +34,15 @@ def main():
         help="leave out near-duplicates of the images in this folder",
     )
     parser.add_argument("--max-distance", type=float, help="match threshold of a typical query")
+    parser.add_argument("--confidence", type=Path, metavar="FILE", help="JSON with the coefficients of the confidence")
     parser.add_argument("--output", type=Path, help="default: the model file itself")
     options = parser.parse_args()
     metadata, arrays = read_safetensors(options.model)
     if options.max_distance is not None:
         metadata["lookalike.recommended_max_distance"] = f"{options.max_distance:.4f}"
+    if options.confidence is not None:
+        coefficients = json.loads(options.confidence.read_text())
+        metadata["lookalike.confidence"] = json.dumps(coefficients, separators=(",", ":"))
     if options.background:
         graph = json.loads(metadata["lookalike.graph"])
         tensors = {name: torch.tensor(array) for name, array in arrays.items()}

@@ -14,8 +14,10 @@ public final class FeaturePrintModel: Sendable {
     public let precision: Precision
     /// The match threshold before score normalization, a distance in 0...2; nil if the file has none.
     ///
-    /// ``matchThreshold(for:)`` gives that of a query.
+    /// ``matchThreshold(for:)`` gives the threshold of a query.
     public let matchThreshold: Double?
+    /// The coefficients of the confidence of matches; nil if the file has none.
+    public let confidence: ConfidenceCoefficients?
     /// Whether a catalog with this model has local features by default.
     ///
     /// False for an imported network: the confidence of verified matches, and how much nearer a print has to be beside
@@ -84,6 +86,7 @@ public final class FeaturePrintModel: Sendable {
             (identity, scoreNormalization) = try rest.get()
             try scoreNormalization?.check(dimension: network.outputDimension)
             matchThreshold = file.matchThreshold
+            confidence = file.confidence
             usesLocalFeatures = file.usesLocalFeatures
             writtenBy = file.tensors.metadata[ModelFile.versionKey]
         } catch {

@@ -1,7 +1,7 @@
 import Foundation
 import Inference
 
-/// A model file, read and checked: its graph, its quantization, its match threshold and its identity.
+/// A model file, read and checked: its graph, its quantization, its identity, and what it says about matches.
 struct ModelFile {
     static let matchThresholdKey = "lookalike.recommended_max_distance"
     static let versionKey = "lookalike.version"
@@ -13,6 +13,8 @@ struct ModelFile {
     let quantization: Quantization?
     /// Nil if the file has no threshold.
     let matchThreshold: Double?
+    /// Nil if the file has no coefficients.
+    let confidence: ConfidenceCoefficients?
     let usesLocalFeatures: Bool
     private let graphText: String
 
@@ -21,6 +23,7 @@ struct ModelFile {
         (graph, graphText) = try Self.graph(of: tensors)
         quantization = try Quantization(of: tensors, graph: graph)
         matchThreshold = try Self.distance(of: tensors)
+        confidence = try ConfidenceCoefficients(of: tensors)
         usesLocalFeatures = try Self.usesLocalFeatures(tensors)
     }
 

@@ -75,6 +75,35 @@ struct ModelFileTests {
         #expect(try FeaturePrintModel(builder.data, named: "c").usesLocalFeatures)
     }
 
+    private static let confidence = ConfidenceCoefficients(
+        perInlier: 1, mostInliers: 20, perRectifiedDistance: -10, verifiedBias: -5, largestDistance: 0.75,
+        perDistance: 8, unverifiedMargin: 0.25)
+
+    @Test func theConfidenceIsReadAndNoPartOfTheIdentity() throws {
+        var builder = SafeTensorsBuilder.tiny()
+        let plain = try FeaturePrintModel(builder.data, named: "a")
+        builder.metadata[ConfidenceCoefficients.metadataKey] = String(
+            decoding: try JSONEncoder().encode(Self.confidence), as: UTF8.self)
+        let fitted = try FeaturePrintModel(builder.data, named: "b")
+        #expect(plain.confidence == nil && fitted.confidence == Self.confidence && fitted.identity == plain.identity)
+        #expect(try FeaturePrintModel.default().confidence?.mostInliers == 25)
+    }
+
+    @Test(arguments: [
+        ("per_inlier", "-1"), ("per_inlier", "null"), ("most_inliers", "1e5"), ("per_rectified_distance", "1"),
+        ("verified_bias", "1e4"), ("largest_distance", "2.5"), ("per_distance", "0"), ("unverified_margin", "1e999"),
+        ("unverified_margin", "\"1\""),
+    ])
+    func aCoefficientOutOfItsRangeIsRefused(key: String, value: String) throws {
+        var builder = SafeTensorsBuilder.tiny()
+        let json = String(decoding: try JSONEncoder().encode(Self.confidence), as: UTF8.self)
+        let damaged = json.replacing(try Regex("\"\(key)\":[-0-9.]+"), with: "\"\(key)\":\(value)")
+        #expect(damaged != json)
+        builder.metadata[ConfidenceCoefficients.metadataKey] = damaged
+        let error = #expect(throws: ModelError.self) { try FeaturePrintModel(builder.data, named: "x") }
+        #expect(error?.description.contains("“lookalike.confidence” cannot be decoded") == true)
+    }
+
     /// Average pooling over a million pixels, for each of a million.
     @Test func workWithoutMultiplyAddsCounts() throws {
         var builder = SafeTensorsBuilder()

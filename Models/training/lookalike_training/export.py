@@ -169,18 +169,21 @@ def activation_ranges(graph, tensors, images, batch=32):
     return ranges
 
 
-def export(network, path, name, recommended_max_distance=None, images=None):
+def export(network, path, name, recommended_max_distance=None, images=None, confidence=None):
     """The (graph, tensors) of a network, saved as a model file."""
     graph, tensors = described(network.eval().cpu(), name)
-    save_model(graph, tensors, path, recommended_max_distance, images)
+    save_model(graph, tensors, path, recommended_max_distance, images, confidence)
     return graph, tensors
 
 
-def save_model(graph, tensors, path, recommended_max_distance=None, images=None):
-    """Activation ranges are found on `images` (normalized); without them the model runs in float32 only."""
+def save_model(graph, tensors, path, recommended_max_distance=None, images=None, confidence=None):
+    """Activation ranges are found on `images` (normalized); without them the model runs in float32 only. `confidence`
+    has the coefficients of the confidence of matches by name."""
     metadata = {"lookalike.graph": json.dumps(graph, separators=(",", ":"))} | VERSION_METADATA
     if recommended_max_distance is not None:
         metadata["lookalike.recommended_max_distance"] = f"{recommended_max_distance:.4f}"
+    if confidence is not None:
+        metadata["lookalike.confidence"] = json.dumps(confidence, separators=(",", ":"))
     if images is not None:
         ranges = activation_ranges(graph, tensors, images)
         metadata["lookalike.activation_ranges"] = json.dumps(

@@ -108,9 +108,11 @@ public struct ImportedNetwork: Sendable {
     ///   - matchThreshold: the distance up to which a match is accepted, 0…2; nil for none.
     ///   - activationRanges: what ``FeaturePrintModel/activationRanges(for:)`` measures; nil for a tensor that stays
     ///     float32. Without ranges the network is computed in float32.
+    ///   - confidence: the coefficients of the confidence of matches; nil for none.
     /// - Throws: `ImportError` for a graph with numbers that are not finite.
     public func modelFile(
-        matchThreshold: Double? = nil, activationRanges: [String: ActivationRange?] = [:]
+        matchThreshold: Double? = nil, activationRanges: [String: ActivationRange?] = [:],
+        confidence: ConfidenceCoefficients? = nil
     ) throws(ImportError) -> Data {
         var entries: [String: Any] = [:]
         let names = weights.keys.sorted()
@@ -130,6 +132,10 @@ public struct ImportedNetwork: Sendable {
             ]
             if let matchThreshold {
                 metadata["lookalike.recommended_max_distance"] = String(format: "%.4f", matchThreshold)
+            }
+            if let confidence {
+                metadata[ConfidenceCoefficients.metadataKey] = String(
+                    decoding: try encoder.encode(confidence), as: UTF8.self)
             }
             if !activationRanges.isEmpty {
                 metadata["lookalike.activation_ranges"] = String(
