@@ -10,10 +10,10 @@ extension FeaturePrintModel {
 
     /// The activation ranges that a model file needs to be computed in int8, measured on images.
     ///
-    /// The bounds of a range are the values that one in ten thousand of a map's values is below and above, averaged
-    /// over the images. Those of a vector, which has few values, are the smallest and the largest of all images.
+    /// One in ten thousand of a map's values is below the range, and one above it; the bounds are averaged over the
+    /// images. A vector has few values: the bounds of its range are the smallest and the largest of all images.
     ///
-    /// - Parameter images: like those that will be indexed; some dozens are enough.
+    /// - Parameter images: images like the ones to be indexed; some dozens are enough.
     /// - Returns: a range for every tensor that can be int8; nothing for a network without such tensors.
     /// - Throws: `ModelError` when the model does not compute in float32.
     /// - Complexity: a forward pass per image.

@@ -5,7 +5,7 @@ import Inference
 extension FeaturePrintModel {
     /// Embeds an image of any size. The image is stretched to the network's input.
     ///
-    /// - Parameter threads: by default those that have nothing else to do (`ComputeExecutor`).
+    /// - Parameter threads: by default the threads that have nothing else to do (`ComputeExecutor`).
     /// - Throws: `ModelError` when the network's output has no direction.
     public func featurePrint(
         for image: PixelBuffer, threads: Int? = nil, timings: StageTimings? = nil
@@ -45,8 +45,8 @@ extension FeaturePrintModel {
         _ crops: [ImageCrop], threads: Int? = nil, timings: StageTimings? = nil, cancellation: Cancellation
     ) throws -> [CropPrint] {
         let threads = threadCount(threads ?? availableThreadCount)
-        // Few images: all threads work on one batch, or on one after another if their maps are large. Many: each thread
-        // has batches of its own.
+        // All threads work on one batch of few images, or on one after another if their maps are large. With many
+        // images each thread has batches of its own.
         let areFew = crops.count < 2 * threads
         let size = min(areFew ? max(crops.count, 1) : network.preferredBatchSize, network.largestBatch)
         let batches = stride(from: 0, to: crops.count, by: size).map { $0..<min($0 + size, crops.count) }

@@ -22,7 +22,7 @@ public struct QueryEmbedder: Sendable {
     /// Embeds the crops of an image: the center crops together, then the localized crops one after another, as long as
     /// the model localizes an object that can be rectified.
     ///
-    /// - Parameter threads: by default those that have nothing else to do (`ComputeExecutor`).
+    /// - Parameter threads: by default the threads that have nothing else to do (`ComputeExecutor`).
     /// - Throws: `ModelError` when the network's output has no direction.
     public func embed(
         _ image: PixelBuffer, threads: Int? = nil, timings: StageTimings? = nil
@@ -85,8 +85,7 @@ public struct EmbeddedQuery: Sendable {
     public var matchThreshold: Double? { model.matchThreshold(for: prints) }
 }
 
-/// A query image, several crops of which are embedded. A large image is reduced once; small crops read the original
-/// pixels.
+/// A query image for several crops. A large image is reduced once; small crops read the original pixels.
 private struct CropSource {
     /// The image, reduced if it is large.
     let overview: PixelBuffer

@@ -7,7 +7,7 @@ package final class WorkspacePool: Sendable {
         /// The least recently used first.
         var free: [Workspace] = []
         var usedBytes = 0
-        /// At the same time.
+        /// The most bytes that were in use at the same time.
         var mostUsedBytes = 0
 
         mutating func use(_ workspace: Workspace) {
@@ -50,7 +50,7 @@ package final class WorkspacePool: Sendable {
         return workspace
     }
 
-    /// Callers ask for many sizes, of which each would be kept for ever.
+    /// Frees the oldest workspaces: callers ask for many sizes, and each would be kept for ever.
     private func putBack(_ workspace: Workspace) {
         state.withLock { state in
             state.usedBytes -= workspace.byteCount

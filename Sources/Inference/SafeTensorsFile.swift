@@ -60,7 +60,7 @@ package struct SafeTensorsFile {
         try numbers(name, shape: shape).floats
     }
 
-    /// The same, not converted yet.
+    /// The tensor's numbers in row-major order, not converted yet.
     func numbers(_ name: String, shape: [Int]) throws(ModelError.Reason) -> StoredNumbers {
         guard let tensor = tensors[name], let format = formats[name], let range = range(of: name) else {
             throw .unusableTensor(name: name, "is named by the graph, but missing from the file")
@@ -150,8 +150,8 @@ private struct SafeTensorsHeader: Decodable {
 
 /// Numbers as a file stores them, in row-major order, converted to float32 as they are read.
 ///
-/// A network's weights are packed straight from its file: as floats they would be twice as many bytes, each of which is
-/// written and read once.
+/// A network's weights are packed straight from its file: floats would be twice as many bytes, written and read once
+/// more.
 struct StoredNumbers: Sendable {
     private let bytes: Data
     private let format: NumberFormat

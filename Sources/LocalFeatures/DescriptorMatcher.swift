@@ -1,9 +1,9 @@
 import CKernels
 import Compute
 
-/// Matches the features of a query with those of catalog images, by int8 dot products and the ratio test.
+/// Matches the features of a query with the features of catalog images, by int8 dot products and the ratio test.
 ///
-/// Lowe, section 7.1. The query's descriptors are quantized once and compared with those of many images.
+/// Lowe, section 7.1. The query's descriptors are quantized once and compared with the descriptors of many images.
 struct DescriptorMatcher {
     /// Matches are kept where the nearest descriptor is this much nearer than the second nearest. Verification is
     /// robust to wrong matches, so this is more lenient than Lowe's 0.8.
@@ -17,7 +17,7 @@ struct DescriptorMatcher {
     private let units: [Float]
     /// The squares of what the sixteen codes of each component stand for.
     private let squares: [Float]
-    /// What the codes' zero point, 7.5, adds to dot products.
+    /// What the zero point of the codes, 7.5, adds to the dot products of each descriptor.
     private let offsets: [Int32]
 
     init(_ query: QueryFeatures, model: LocalFeatureModel, kernels: SIMDTarget) {
@@ -90,7 +90,7 @@ struct DescriptorMatcher {
             ratio: (max(nearest, 0) / second).squareRoot())
     }
 
-    /// Of the vectors that the codes stand for; 0 where there is no row.
+    /// The inverse norms of the vectors that the codes stand for; 0 for the rows that pad the last group.
     private func inverseNorms(of rows: UnsafeMutableBufferPointer<UInt8>, count: Int, padded: Int) -> [Float] {
         let dimension = LocalFeatureModel.dimension
         return squares.withUnsafeBufferPointer { squares in

@@ -3,15 +3,17 @@ import Imaging
 
 /// Decides whether matches agree on one homography, and where in the query the image lies.
 ///
-/// Every match, having a scale and an angle, proposes a similarity; those with most support are refined to an affine
-/// map and then to a homography by least squares over their inliers, with a tolerance that shrinks. It is
-/// deterministic. J. Philbin et al., "Object retrieval with large vocabularies and fast spatial matching", CVPR 2007;
-/// O. Chum, J. Matas and J. Kittler, "Locally optimized RANSAC", 2003.
+/// Every match has a scale and an angle, and so proposes a similarity. The similarities with most support are refined
+/// to an affine map and then to a homography, by least squares over their inliers, with a tolerance that shrinks.
+/// The result is deterministic.
+///
+/// J. Philbin et al., "Object retrieval with large vocabularies and fast spatial matching", CVPR 2007; O. Chum,
+/// J. Matas and J. Kittler, "Locally optimized RANSAC", 2003.
 struct GeometricVerifier {
     /// Tolerances as shares of the query's long side: for similarities, and for the final homography.
     private static let looseTolerance: Float = 0.03
     private static let tightTolerance: Float = 0.01
-    /// In pixels; keypoints are not placed better than this in small images.
+    /// The smallest tolerance in pixels: keypoints in small images are not placed better.
     private static let leastTolerance: Float = 3
     /// Matches that propose a similarity: the most distinctive ones.
     private static let mostProposals = 200
@@ -36,7 +38,7 @@ struct GeometricVerifier {
     ///
     /// - Parameters:
     ///   - matches: most distinctive first.
-    ///   - width: of the catalog image, in pixels of its keypoints.
+    ///   - width: the width of the catalog image in pixels of its keypoints; `height` likewise.
     /// - Returns: nil if fewer than six matches agree, or only on an impossible shape.
     /// - Complexity: O(matches²).
     func verify(_ matches: [FeatureMatch], width: Int, height: Int) -> VerifiedOutline? {
@@ -54,7 +56,7 @@ struct GeometricVerifier {
         var explained: Set<Int> = []
         var refinements = 0
         for proposal in proposals where refinements < Self.mostRefinements {
-            // No homography has more inliers than its similarity has supporters, by much.
+            // A homography has at most about twice as many inliers as its similarity has supporters.
             guard proposal.support * 2 > best?.inlierCount ?? 0 else { break }
             guard !explained.contains(proposal.index) else { continue }
             refinements += 1
@@ -117,7 +119,7 @@ struct GeometricVerifier {
     }
 }
 
-/// Both images' coordinates, centered and about as large as 1.
+/// The coordinates of both images, centered and about as large as 1.
 private struct Frame {
     let catalog: (width: Double, height: Double)
     let query: (width: Double, height: Double)
@@ -142,8 +144,8 @@ private struct Frame {
         )
     }
 
-    /// How far from its place in the query a homography puts the catalog's keypoint: the square, in pixels of the
-    /// query.
+    /// The squared distance, in pixels of the query, between a query keypoint and its catalog keypoint as a homography
+    /// maps it.
     func squaredError(of match: FeatureMatch, under homography: Homography) -> Double {
         let (from, to) = pair(match)
         guard let place = homography.project(from.x, from.y) else { return .infinity }
@@ -151,8 +153,8 @@ private struct Frame {
         return x * x + y * y
     }
 
-    /// The catalog image's corners in the query; nil for a shape that no flat object has on a photograph: one that is
-    /// mirrored, folded, tiny, or squeezed.
+    /// The corners of the catalog image in the query; nil for a mirrored, folded, tiny or squeezed shape, which no flat
+    /// object has in a photograph.
     func outline(_ homography: Homography) -> Quadrilateral? {
         func corner(_ x: Double, _ y: Double) -> Quadrilateral.Point? {
             let from = centered(x, y)

@@ -16,7 +16,7 @@ public struct InvertedLists: @unchecked Sendable {
     let images: UnsafeBufferPointer<UInt32>
     /// The number of features of each image.
     let featureCounts: UnsafeBufferPointer<UInt16>
-    /// What keeps the memory alive. Unchecked: the memory is never written.
+    /// The owner keeps the memory alive. Unchecked: the memory is never written.
     private let owner: AnyObject
 
     /// Wraps memory that `owner` keeps and nobody writes.

@@ -21,7 +21,7 @@ struct KeypointDetector {
         let octave: Int
         /// The Gaussian that is nearest in scale.
         let plane: Int
-        /// In pixels of the octave.
+        /// The position in pixels of the octave.
         let x: Float
         let y: Float
         /// The standard deviation, in pixels of the octave.

@@ -101,9 +101,10 @@ extension LocalFeatures {
 ///
 /// D. Lowe, "Distinctive Image Features from Scale-Invariant Keypoints", IJCV 2004.
 public struct Keypoint: Sendable, Hashable {
-    /// In pixels of the image that the keypoint was detected in; the center of the top left pixel is (0, 0).
+    /// The distance from the left, in pixels of the image that the keypoint was detected in; the center of the top left
+    /// pixel is (0, 0).
     public var x: Float
-    /// In pixels, like ``x``; downward.
+    /// The distance from the top, in pixels like ``x``.
     public var y: Float
     /// The standard deviation of the Gaussian at which the point stands out, in pixels.
     public var scale: Float

@@ -1,11 +1,11 @@
 import CKernels
 import Compute
 
-/// The first components of several descriptors as int8, for products with unsigned codes: those of words, and those of
-/// catalog features.
+/// The first components of several descriptors as int8, for products with the unsigned codes of words and of catalog
+/// features.
 struct QuantizedComponents {
-    /// Of each descriptor, the step of its codes and their sum. The sum times the zero point of the other side is what
-    /// that adds to a dot product.
+    /// The step and the sum of the codes of each descriptor. The sum times the other side's zero point is what the zero
+    /// point adds to a dot product.
     let quantizations: [lk_quantization]
     /// `depth` codes per descriptor.
     let codes: [Int8]

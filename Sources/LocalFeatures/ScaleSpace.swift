@@ -17,7 +17,7 @@ final class ScaleSpace {
     /// Octaves with a shorter side hold no keypoints that are worth having.
     private static let shortestSide = 16
 
-    /// Planes of one size: half as wide and high as those of the octave before.
+    /// Planes of one size: half as wide and high as the planes of the octave before.
     struct Octave {
         let width: Int
         let height: Int

@@ -99,7 +99,7 @@ struct Vocabulary: Sendable {
         subscript(group: Int) -> ArraySlice<Int32> { rows[starts[group]..<starts[group + 1]] }
     }
 
-    /// On which side of a word's center each component of a descriptor lies, one bit each: the Hamming embedding.
+    /// The Hamming embedding of a descriptor: a bit per component tells on which side of a word's center it lies.
     ///
     /// H. Jégou, M. Douze and C. Schmid, "Hamming Embedding and Weak Geometric Consistency", ECCV 2008, without their
     /// random rotation: the components are uncorrelated already. Components beyond a center's are compared with zero.
@@ -148,7 +148,7 @@ extension lk_nearest_centers {
 /// Cluster centers in groups of sixteen, ready for int8 dot products.
 private struct PackedCenters: Sendable {
     private let packed: [UInt8]
-    /// Half the squared norm of each center, which is what a dot product has to be above to be near.
+    /// Half the squared norm of each center; a dot product above it means that a center is near.
     private let halfSquaredNorms: [Float]
     private let quads: Int
     private let unit: Float
@@ -176,7 +176,7 @@ private struct PackedCenters: Sendable {
 
     /// Offers all centers, numbered from `first` on, to some of the descriptors.
     ///
-    /// - Parameter rows: the numbers of those descriptors; `nearest[row]` is what each has found.
+    /// - Parameter rows: the numbers of the descriptors; `nearest[row]` is what each has found.
     func offer(
         _ queries: QuantizedComponents, rows: ArraySlice<Int32>, first: Int,
         to nearest: UnsafeMutableBufferPointer<lk_nearest_centers>
@@ -204,6 +204,6 @@ private struct PackedCenters: Sendable {
         }
     }
 
-    /// So many dot products stay in the first-level cache with a group of centers.
+    /// The dot products of so many rows stay in the first-level cache with a group of centers.
     private static let rowsAtOnce = 16
 }

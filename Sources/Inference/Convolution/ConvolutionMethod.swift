@@ -3,14 +3,14 @@ import Compute
 
 /// A way to compute a convolution.
 protocol ConvolutionMethod: Sendable {
-    /// What the layer's summary ends with: “, Winograd”.
+    /// The end of the layer's summary: “, Winograd”.
     var summary: String { get }
     /// The number of independent parts of the work for one image.
     var parts: Int { get }
     /// Floats of scratch memory per part.
     var scratchCount: Int { get }
 
-    /// What a part computes of the output.
+    /// The region of the output that a part computes.
     func region(_ part: Int) -> MapRegion
 
     func run(_ part: Int, image: Int, in pass: LayerPass)
@@ -23,12 +23,12 @@ struct MapRegion {
 }
 
 extension TensorSlot {
-    /// Where a region of a float32 map begins.
+    /// The address of the first element of a region of a float32 map.
     func floats(_ image: Int, _ region: MapRegion) -> UnsafeMutablePointer<Float> {
         floats(image) + offset(ofBlock: region.blocks.lowerBound, row: region.rows.lowerBound)
     }
 
-    /// Where a region of an int8 map begins.
+    /// The address of the first element of a region of an int8 map.
     func bytes(_ image: Int, _ region: MapRegion) -> UnsafeMutablePointer<UInt8> {
         bytes(image) + offset(ofBlock: region.blocks.lowerBound, row: region.rows.lowerBound)
     }
@@ -74,14 +74,14 @@ struct ConvolutionGeometry: Sendable {
     /// Whether every channel has a filter of its own.
     var isDepthwise: Bool { groups == inputChannels && outputs == inputChannels && groups > 1 }
 
-    /// How far the tap (0, 0) of the output pixel (0, 0) is from a tensor's beginning.
+    /// The distance of the tap (0, 0) of the output pixel (0, 0) from a tensor's beginning.
     func firstTap(in input: TensorLayout) -> Int {
         (input.border - padding.top) * input.rowStride + (input.border - padding.left) * input.pixelStride
     }
 
-    /// From the taps of an output to those of the output below it.
+    /// The distance from the taps of an output to the taps of the output below it.
     func rowStep(in input: TensorLayout) -> Int { stride.height * input.rowStride }
-    /// From the taps of an output to those of the next in its row.
+    /// The distance from the taps of an output to the taps of the next output in its row.
     func pixelStep(in input: TensorLayout) -> Int { stride.width * input.pixelStride }
     func tapRowStride(in input: TensorLayout) -> Int { dilation.height * input.rowStride }
     func tapStride(in input: TensorLayout) -> Int { dilation.width * input.pixelStride }
@@ -131,7 +131,7 @@ struct ConvolutionGeometry: Sendable {
 /// convolutions have a tile of one block.
 struct BlockParts: Sendable {
     private let blocksPerPart: Int
-    /// Up to this width a tile may span several rows.
+    /// The largest width at which a tile may span several rows.
     private static let narrow = 7
     /// The most floats of a part that is quantized afterwards: 64 KB, a quarter of a small second-level cache.
     private static let stagedFloats = 16_384
@@ -178,7 +178,7 @@ struct StagedOutput: Sendable {
 
     /// - Parameters:
     ///   - parameters: what the codes of the output stand for.
-    ///   - width: of a row of the output, in pixels.
+    ///   - width: the pixels of a row of the output.
     init(_ parameters: QuantizationParameters, activation: NetworkGraph.Activation?, width: Int) {
         (self.parameters, self.activation, self.width) = (parameters, activation, width)
     }

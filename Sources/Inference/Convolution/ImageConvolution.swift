@@ -57,7 +57,7 @@ struct ImageConvolution: BlockwiseConvolution {
     }
 
     var summary: String { ", int8" }
-    /// In floats; the scratch memory holds codes.
+    /// The size in floats; the scratch memory holds codes.
     var scratchCount: Int { (inputRows(of: blockParts.rowsPerPart) * rowCount + 3) / 4 }
 
     /// Rows of the image that so many rows of the output read.

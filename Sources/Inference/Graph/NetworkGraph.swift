@@ -10,13 +10,13 @@ public struct NetworkGraph: Sendable, Codable {
 
     /// The input image: RGB in 0...1, normalized per channel as `(value - mean) / std`.
     public struct Input: Sendable, Codable, Equatable {
-        /// In pixels.
+        /// The width in pixels.
         public var width: Int
-        /// In pixels.
+        /// The height in pixels.
         public var height: Int
-        /// Per channel: red, green, blue.
+        /// The means of red, green and blue.
         public var mean: [Float]
-        /// Per channel: red, green, blue.
+        /// The standard deviations of red, green and blue.
         public var std: [Float]
 
         /// An image; it is checked when a network is built from the graph.
@@ -99,7 +99,7 @@ extension NetworkGraph {
         init?(intValue: Int) { nil }
     }
 
-    /// Throws if an object has keys other than those that this program reads.
+    /// Throws if an object has keys that this program does not read.
     static func refuseOthers(than known: Set<String>, in decoder: any Decoder, of what: String) throws {
         let unknown = try decoder.container(keyedBy: AnyKey.self).allKeys.filter { !known.contains($0.stringValue) }
             .sorted { $0.stringValue < $1.stringValue }

@@ -62,7 +62,7 @@ package struct Quantization: Sendable {
             for input in [node.input] + node.otherInputs { readers[input, default: []].append(node) }
         }
         let kinds = kinds(in: graph)
-        // Nodes come after those that they read, so the readers of a pooled tensor come first here.
+        // Nodes come after the nodes that they read, so the readers of a pooled tensor come first here.
         var keepsCodes: Set<String> = []
         var candidates: [String] = []
         for node in graph.nodes.reversed() {
@@ -133,13 +133,13 @@ package struct Quantization: Sendable {
     }
 }
 
-/// The values of a tensor that its int8 codes stand for; others are clamped.
+/// The range of a tensor's values that its int8 codes stand for; other values are clamped.
 ///
-/// In JSON the upper bound alone if the lower one is 0, and [lower, upper] otherwise.
+/// JSON has the upper bound alone if the lower one is 0, and [lower, upper] otherwise.
 public struct ActivationRange: Sendable, Hashable, Codable {
-    /// At most 0.
+    /// The smallest value; at most 0.
     public let lower: Float
-    /// At least 0, and above the lower bound.
+    /// The largest value; at least 0, and above the lower bound.
     public let upper: Float
 
     /// A range that contains 0, which the padding of a convolution is.

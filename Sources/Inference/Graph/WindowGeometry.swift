@@ -41,7 +41,7 @@ extension NetworkGraph {
             (self.top, self.left, self.bottom, self.right) = (top, left, bottom, right)
         }
 
-        /// The same on all sides.
+        /// The same number on all sides.
         public init(integerLiteral value: Int) { (top, left, bottom, right) = (value, value, value, value) }
 
         public init(from decoder: any Decoder) throws {
@@ -69,7 +69,7 @@ extension NetworkGraph {
     }
 }
 
-/// How windows lie on a map: those of a convolution or of pooling.
+/// How the windows of a convolution or of pooling lie on a map.
 struct WindowGeometry {
     /// The number of windows.
     let outputs: NetworkGraph.Extent

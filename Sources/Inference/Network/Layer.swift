@@ -13,7 +13,7 @@ protocol Layer: Sendable {
     var operationCount: Int { get }
     /// Bytes of tables that the layer keeps besides weights and constants.
     var tableBytes: Int { get }
-    /// For display: "convolution 3×3, stride 2, ReLU".
+    /// The text for display: "convolution 3×3, stride 2, ReLU".
     var summary: String { get }
     /// The number of independent parts of the work for one image.
     var parts: Int { get }
@@ -97,7 +97,7 @@ struct LayerDescription {
 
     /// Layers walk over axes by recursion.
     private static let mostAxes = 16
-    /// As many floats as a pass over one image may have.
+    /// The most floats that a pass over one image may have.
     private static let mostElements = 128 << 20
 
     func problem(_ words: String) -> ModelError.Reason { .unusableGraph("layer “\(node.name)” \(words)") }

@@ -45,7 +45,7 @@ struct TensorSlot {
     let base: UnsafeMutablePointer<Float>
     let imageStride: Int
     let layout: TensorLayout
-    /// The block and the row that the memory begins with; those before it are nowhere.
+    /// The block and the row that the memory begins with; a region of a map has no memory for what comes before.
     var first = (block: 0, row: 0)
 
     func floats(_ image: Int) -> UnsafeMutablePointer<Float> {
@@ -58,7 +58,7 @@ struct TensorSlot {
         return UnsafeMutableRawPointer(base + image * imageStride).assumingMemoryBound(to: UInt8.self)
     }
 
-    /// How far a row of a block of a map is from the first element in memory.
+    /// The distance of a row of a block of a map from the first element in memory.
     func offset(ofBlock block: Int, row: Int) -> Int {
         layout.origin + (block - first.block) * layout.blockStride + (row - first.row) * layout.rowStride
     }
@@ -110,7 +110,7 @@ extension TensorSlot {
     func rowMajor(_ image: Int, scratch: UnsafeMutablePointer<Float>) -> UnsafePointer<Float> {
         guard !layout.shape.isRowMajor else { return UnsafePointer(floats(image)) }
         if let codes = layout.quantization {
-            // From integers, as the kernels do.
+            // Integers are subtracted first, as the kernels do.
             copy(bytes(image), to: scratch) { Float(Int($0) - Int(codes.zeroPoint)) * codes.scale }
         } else {
             copy(floats(image), to: scratch) { $0 }

@@ -45,12 +45,12 @@ package struct Network: Sendable {
 
     /// The largest input side; no size in this module overflows with it.
     private static let largestSide = 4096
-    /// More layers than any published network has. Planning the memory takes the square of their number.
+    /// The most layers, more than any published network has. Planning the memory takes the square of their number.
     private static let mostLayers = 1 << 14
     /// Sums over the components of int8 prints fit 32 bits up to this dimension.
     private static let largestOutput = 1 << 16
 
-    /// Larger batches gain little and take memory.
+    /// The largest batch that is preferred; larger ones gain little and take memory.
     private static let largestPreferredBatch = 8
 
     /// The most bytes that a pass over one image may need. The default network needs a few MB.

@@ -154,7 +154,7 @@ package struct TensorLayout: Sendable {
         let inner = shape.width * pixelStride
         for block in 0..<blocks {
             let plane = tensor + block * blockStride
-            // From the end of one row to the start of the next is one stretch.
+            // The gap from the end of one row to the start of the next is one stretch.
             plane.update(repeating: zero, count: origin)
             for row in 0..<shape.height {
                 let end = plane + origin + row * rowStride + inner

@@ -3,7 +3,7 @@ import Compute
 extension NetworkGraph {
     /// Elements around an array.
     public struct ArrayPadding: RunnableOperation {
-        /// What the elements are.
+        /// The elements that are added.
         public enum Mode: String, Sendable, Codable, CaseIterable {
             /// A value.
             case constant
@@ -13,7 +13,7 @@ extension NetworkGraph {
             case reflect
         }
 
-        /// What the elements are.
+        /// The elements that are added.
         public var mode: Mode
         /// The value, for the mode `constant`.
         public var value: Float

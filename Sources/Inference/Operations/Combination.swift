@@ -5,7 +5,7 @@ extension NetworkGraph {
     /// An operation on two tensors, element by element. Extents of 1 are repeated, and missing first axes are 1. A map
     /// is combined with a map, and an array with an array.
     public struct Combination: RunnableOperation {
-        /// What is done with the elements.
+        /// The operation on two elements.
         public enum Operator: String, Sendable, Codable, CaseIterable {
             /// Left plus right.
             case add
@@ -25,7 +25,7 @@ extension NetworkGraph {
             case prelu
         }
 
-        /// What is done with the elements.
+        /// The operation on two elements.
         public var `operator`: Operator
         /// The node of the right side.
         public var other: String
@@ -90,10 +90,10 @@ private struct CombinationLayer: Layer {
     /// Rows of a block of both sides and of the result, for tensors in int8.
     var scratchCount: Int { walk == nil ? 3 * rowsAtMost * rowCount : 0 }
     private var rowCount: Int { outputShape.width * TensorShape.channelBlock }
-    /// As many rows at once as fit into the first-level cache, in all three maps.
+    /// The number of rows that fit into the first-level cache at once, in all three maps.
     private var rowsAtMost: Int { max(1, min(outputShape.height, 2048 / rowCount)) }
 
-    /// Whether the rows of maps follow each other, and a side that is no map has one value per channel.
+    /// Whether the rows of both sides follow each other; a side may have one pixel instead.
     private func areConsecutive(_ sides: [TensorSlot], _ output: TensorSlot) -> Bool {
         output.layout.border == 0
             && sides.allSatisfy {

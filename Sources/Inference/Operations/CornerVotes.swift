@@ -4,7 +4,7 @@ import Foundation
 extension NetworkGraph {
     /// The corners of an object from a vote of every cell of a map.
     public struct CornerVotes: RunnableOperation {
-        /// How many pixels of the network's input a cell is wide and high.
+        /// The side of a cell in pixels of the network's input.
         public var stride: Int
 
         /// Votes of cells of a size.
@@ -41,7 +41,7 @@ private struct CornerVotesLayer: Layer {
         stride = try description.checked(votes.stride, "stride", in: 1...1024)
     }
 
-    /// Twice: for the largest logit, and for the sums.
+    /// Each cell is read twice: for the largest logit, and for the sums.
     var operationCount: Int { TensorShape.operationCount(ofElements: 2 * inputCount) }
     var summary: String { "votes for corners, stride \(stride)" }
 

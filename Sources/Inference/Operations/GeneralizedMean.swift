@@ -4,7 +4,7 @@ import Compute
 extension NetworkGraph {
     /// Pooling: the `power`th root of the mean of `power`th powers, per channel.
     public struct GeneralizedMean: RunnableOperation {
-        /// In 1/8...8.
+        /// The power, 1/8...8.
         public var power: Float
         /// Smaller values count as this; at most 8192.
         public var epsilon: Float

@@ -45,7 +45,7 @@ private struct LinearLayer: Layer {
     /// [outputs][inputs] for one row, and packed for the matrix kernel otherwise.
     private let weights: AlignedFloats
     private let bias: AlignedFloats
-    /// For one row, if its range is known and its sums fit.
+    /// The int8 product for one row, if its range is known and its sums fit.
     private let quantized: QuantizedLinear?
 
     /// Blocks of sixteen outputs of a part: as many as a kernel's widest tile has.

@@ -24,7 +24,7 @@ extension NetworkGraph {
 private struct MatrixProductLayer: Layer {
     let outputShape: TensorShape
     private let kernel: MatrixKernel
-    /// Where the matrices of each product begin, in matrices.
+    /// The indices of both matrices of each product.
     private let pairs: [(left: Int, right: Int)]
     private let zeros: AlignedFloats
     private let other: String
@@ -53,7 +53,7 @@ private struct MatrixProductLayer: Layer {
     }
 
     var multiplyAdds: Int { pairs.count * kernel.rows * kernel.depth * kernel.columns }
-    /// With the packing of the right sides.
+    /// The work, with the packing of the right sides.
     var operationCount: Int {
         pairs.count * (kernel.rows * kernel.packedCount + TensorShape.operationCount(ofElements: kernel.packedCount))
     }

@@ -34,7 +34,7 @@ private struct RearrangementLayer: Layer {
     let outputShape: TensorShape
     let scratchCount: Int
     private let offset: Int
-    /// From the innermost axis on: how many elements, and how far apart they are in the input.
+    /// The axes, innermost first: how many elements, and how far apart they are in the input.
     private let axes: [(count: Int, stride: Int)]
 
     init(_ rearrangement: NetworkGraph.Rearrangement, _ description: LayerDescription) throws(ModelError.Reason) {

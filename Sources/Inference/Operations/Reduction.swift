@@ -3,7 +3,7 @@ import Compute
 extension NetworkGraph {
     /// A number for all elements along some axes.
     public struct Reduction: RunnableOperation {
-        /// Which number.
+        /// The number that is computed.
         public enum Function: String, Sendable, Codable, CaseIterable {
             /// The mean.
             case mean
@@ -21,7 +21,7 @@ extension NetworkGraph {
             case minimum
         }
 
-        /// Which number.
+        /// The number that is computed.
         public var function: Function
         /// The axes, from 0.
         public var axes: [Int]

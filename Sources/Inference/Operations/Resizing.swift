@@ -7,7 +7,7 @@ extension NetworkGraph {
         public enum Mode: String, Sendable, Codable, CaseIterable {
             /// The nearest pixel.
             case nearest
-            /// Between two pixels along each axis.
+            /// Interpolated between two pixels along each axis.
             case linear
         }
 
@@ -15,7 +15,7 @@ extension NetworkGraph {
         public enum Coordinates: String, Sendable, Codable, CaseIterable {
             /// (x + 0.5) / scale − 0.5
             case halfPixel = "half_pixel"
-            /// The same, and 0 for a single pixel.
+            /// (x + 0.5) / scale − 0.5, and 0 for a single pixel.
             case pixelsOrStart = "pytorch_half_pixel"
             /// x / scale
             case asymmetric
@@ -122,7 +122,7 @@ private struct ResizingLayer: Layer {
         }
     }
 
-    /// Between four elements of the input.
+    /// An element of the output is interpolated between four of the input.
     var operationCount: Int { TensorShape.operationCount(ofElements: 5 * outputShape.elementCount) }
     var tableBytes: Int { (rows.count + columns.count) * MemoryLayout<Tap>.stride }
     var summary: String { "resized, \(mode.rawValue)" }
