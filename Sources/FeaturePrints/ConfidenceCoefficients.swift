@@ -1,4 +1,3 @@
-import Foundation
 import Inference
 
 /// The coefficients of the confidence of matches: a logistic regression that was fitted to the distances of a model.
@@ -31,15 +30,10 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
         perInlier: Double, mostInliers: Double, perRectifiedDistance: Double, verifiedBias: Double,
         largestDistance: Double, perDistance: Double, unverifiedMargin: Double
     ) {
-        self.perInlier = perInlier
-        self.mostInliers = mostInliers
-        self.perRectifiedDistance = perRectifiedDistance
-        self.verifiedBias = verifiedBias
-        self.largestDistance = largestDistance
-        self.perDistance = perDistance
+        (self.perInlier, self.mostInliers, self.perRectifiedDistance) = (perInlier, mostInliers, perRectifiedDistance)
+        (self.verifiedBias, self.largestDistance, self.perDistance) = (verifiedBias, largestDistance, perDistance)
         self.unverifiedMargin = unverifiedMargin
-        let outside = outOfRange
-        precondition(outside == nil, "\(outside ?? "") is out of range")
+        precondition(outOfRange == nil, "a coefficient is out of range")
     }
 
     enum CodingKeys: String, CodingKey {
@@ -50,21 +44,6 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
         case largestDistance = "largest_distance"
         case perDistance = "per_distance"
         case unverifiedMargin = "unverified_margin"
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        perInlier = try values.decode(Double.self, forKey: .perInlier)
-        mostInliers = try values.decode(Double.self, forKey: .mostInliers)
-        perRectifiedDistance = try values.decode(Double.self, forKey: .perRectifiedDistance)
-        verifiedBias = try values.decode(Double.self, forKey: .verifiedBias)
-        largestDistance = try values.decode(Double.self, forKey: .largestDistance)
-        perDistance = try values.decode(Double.self, forKey: .perDistance)
-        unverifiedMargin = try values.decode(Double.self, forKey: .unverifiedMargin)
-        if let outOfRange {
-            throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "\(outOfRange) is out of range"))
-        }
     }
 
     /// The first coefficient that is not in its range, with its value; a value that is not finite is in none.
@@ -87,11 +66,8 @@ extension ConfidenceCoefficients {
     ///
     /// - Throws: `malformed` if they are unusable.
     init?(of file: SafeTensorsFile) throws(ModelError.Reason) {
-        guard let text = file.metadata[Self.metadataKey] else { return nil }
-        do {
-            self = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
-        } catch {
-            throw .malformed("the metadata “\(Self.metadataKey)” cannot be decoded (\(describe(error)))")
-        }
+        guard let coefficients = try file.decoded(Self.self, from: Self.metadataKey) else { return nil }
+        self = coefficients
+        if let outOfRange { throw .malformed("the metadata “\(Self.metadataKey)” has \(outOfRange), out of range") }
     }
 }

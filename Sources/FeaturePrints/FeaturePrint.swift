@@ -15,8 +15,7 @@ public struct FeaturePrint: Sendable, Hashable {
     /// - Precondition: the components are finite.
     public init(vector: [Float], model: ModelIdentity) {
         precondition(vector.allSatisfy(\.isFinite), "a component of the print is not finite")
-        self.vector = vector
-        self.model = model
+        (self.vector, self.model) = (vector, model)
     }
 
     /// The Euclidean distance, 0...2 for unit vectors. O(dimension).
@@ -95,10 +94,7 @@ public struct ModelIdentity: Sendable, Hashable, Codable, CustomStringConvertibl
     /// An identity, as stored with a catalog.
     ///
     /// - Parameter digest: SHA-256, hexadecimal. It alone decides equality.
-    public init(name: String, digest: String) {
-        self.name = name
-        self.digest = digest
-    }
+    public init(name: String, digest: String) { (self.name, self.digest) = (name, digest) }
 
     public static func == (a: Self, b: Self) -> Bool { a.digest == b.digest }
     public func hash(into hasher: inout Hasher) { hasher.combine(digest) }

@@ -31,13 +31,7 @@ extension FeaturePrintModel {
     public func embed(
         _ crops: [ImageCrop], threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> [CropPrint] {
-        do {
-            return try embed(crops, threads: threads, timings: timings, cancellation: .none)
-        } catch let error as ModelError {
-            throw error
-        } catch {
-            preconditionFailure("what is never cancelled throws no \(error)")
-        }
+        try uncancelled { try embed(crops, threads: threads, timings: timings, cancellation: .none) }
     }
 
     /// - Throws: `ModelError`, and `CancellationError` between batches.
@@ -109,6 +103,17 @@ extension FeaturePrintModel {
     }
 }
 
+/// The result of work that is never cancelled, and so throws no `CancellationError`.
+func uncancelled<Result>(_ body: () throws -> Result) throws(ModelError) -> Result {
+    do {
+        return try body()
+    } catch let error as ModelError {
+        throw error
+    } catch {
+        preconditionFailure("what is never cancelled throws no \(error)")
+    }
+}
+
 /// An image to embed, or a quadrilateral of one that is rectified first.
 public struct ImageCrop: Sendable {
     /// The image.
@@ -120,8 +125,7 @@ public struct ImageCrop: Sendable {
     ///
     /// - Parameter quadrilateral: the part to rectify, as fractions of the sides; nil for the whole image.
     public init(_ image: PixelBuffer, quadrilateral: Quadrilateral? = nil) {
-        self.image = image
-        self.quadrilateral = quadrilateral
+        (self.image, self.quadrilateral) = (image, quadrilateral)
     }
 }
 
@@ -136,10 +140,7 @@ public struct CropPrint: Sendable {
     public let object: Quadrilateral?
 
     /// A print and, if the model localizes objects, the corners of the object.
-    public init(print: FeaturePrint, object: Quadrilateral?) {
-        self.print = print
-        self.object = object
-    }
+    public init(print: FeaturePrint, object: Quadrilateral?) { (self.print, self.object) = (print, object) }
 }
 
 /// Writes images into a network's input: resized or rectified to its size, normalized, in its layout.

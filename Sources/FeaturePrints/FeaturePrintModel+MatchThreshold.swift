@@ -1,5 +1,4 @@
 import Compute
-import Foundation
 import Inference
 import VectorSearch
 
@@ -47,12 +46,8 @@ struct ScoreNormalization: Sendable {
         ///
         /// - Throws: `malformed` if the description is unusable.
         init?(of file: SafeTensorsFile) throws(ModelError.Reason) {
-            guard let text = file.metadata[metadataKey] else { return nil }
-            do {
-                self = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
-            } catch {
-                throw .malformed("the metadata “\(metadataKey)” cannot be decoded (\(describe(error)))")
-            }
+            guard let description = try file.decoded(Self.self, from: metadataKey) else { return nil }
+            self = description
         }
     }
 

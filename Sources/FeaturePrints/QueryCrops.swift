@@ -18,8 +18,7 @@ public struct QueryCrops: Sendable, Hashable {
             !centerFractions.isEmpty && centerFractions.allSatisfy { $0 > 0 && $0 <= 1 },
             "center fractions lie in 0…1: \(centerFractions)")
         precondition(localizedCrops >= 0, "a negative number of localized crops: \(localizedCrops)")
-        self.centerFractions = centerFractions
-        self.localizedCrops = localizedCrops
+        (self.centerFractions, self.localizedCrops) = (centerFractions, localizedCrops)
     }
 
     /// The whole image: one forward pass.

@@ -15,8 +15,7 @@ public struct QueryEmbedder: Sendable {
 
     /// Embeds the given crops of each query.
     public init(_ model: FeaturePrintModel, crops: QueryCrops = .localized) {
-        self.model = model
-        self.crops = crops
+        (self.model, self.crops) = (model, crops)
     }
 
     /// Embeds the crops of an image: the center crops together, then the localized crops one after another, as long as
@@ -27,13 +26,7 @@ public struct QueryEmbedder: Sendable {
     public func embed(
         _ image: PixelBuffer, threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> EmbeddedQuery {
-        do {
-            return try embed(image, threads: threads, timings: timings, cancellation: .none)
-        } catch let error as ModelError {
-            throw error
-        } catch {
-            preconditionFailure("what is never cancelled throws no \(error)")
-        }
+        try uncancelled { try embed(image, threads: threads, timings: timings, cancellation: .none) }
     }
 
     /// - Throws: `ModelError`, and `CancellationError` between crops.
@@ -71,10 +64,7 @@ public struct EmbeddedQuery: Sendable {
     /// The model of the prints.
     public let model: FeaturePrintModel
 
-    init(crops: [CropPrint], model: FeaturePrintModel) {
-        self.crops = crops
-        self.model = model
-    }
+    init(crops: [CropPrint], model: FeaturePrintModel) { (self.crops, self.model) = (crops, model) }
 
     /// The prints of the crops. An entity's distance is its minimum distance over them.
     public var prints: [FeaturePrint] { crops.map(\.print) }

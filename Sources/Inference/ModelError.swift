@@ -28,10 +28,7 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
     public var reason: Reason
 
     /// An error about the model of a source.
-    public init(source: String, reason: Reason) {
-        self.source = source
-        self.reason = reason
-    }
+    public init(source: String, reason: Reason) { (self.source, self.reason) = (source, reason) }
 
     public var description: String {
         switch reason {

@@ -43,6 +43,16 @@ package struct SafeTensorsFile {
         formats = try Self.checked(header.tensors, byteCount: data.count - base)
     }
 
+    /// A value that the metadata has in JSON; nil if they lack the key.
+    package func decoded<Value: Decodable>(_: Value.Type, from key: String) throws(ModelError.Reason) -> Value? {
+        guard let text = metadata[key] else { return nil }
+        do {
+            return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
+        } catch {
+            throw .malformed("the metadata “\(key)” cannot be decoded (\(describe(error)))")
+        }
+    }
+
     package func shape(of name: String) -> [Int]? { tensors[name]?.shape }
 
     /// The number of a tensor's elements; 0 for a tensor that is missing.
@@ -125,19 +135,20 @@ package struct SafeTensorsFile {
     }
 }
 
+/// A key of a JSON object whose keys are not known.
+struct AnyKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
+
 private struct SafeTensorsHeader: Decodable {
     var metadata: [String: String] = [:]
     var tensors: [String: SafeTensorsFile.Tensor] = [:]
 
-    private struct Key: CodingKey {
-        var stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
     init(from decoder: any Decoder) throws {
-        let entries = try decoder.container(keyedBy: Key.self)
+        let entries = try decoder.container(keyedBy: AnyKey.self)
         for key in entries.allKeys {
             if key.stringValue == "__metadata__" {
                 metadata = try entries.decode([String: String].self, forKey: key)

@@ -21,8 +21,7 @@ struct DescriptorMatcher {
     private let offsets: [Int32]
 
     init(_ query: QueryFeatures, model: LocalFeatureModel, kernels: SIMDTarget) {
-        self.query = query
-        self.kernels = kernels
+        (self.query, self.kernels) = (query, kernels)
         let dimension = LocalFeatureModel.dimension
         let quantizer = model.quantizer
         var scaled = query.descriptors

@@ -124,9 +124,7 @@ private struct Frame {
     let catalog: (width: Double, height: Double)
     let query: (width: Double, height: Double)
 
-    init(catalog: (Double, Double), query: (Double, Double)) {
-        (self.catalog, self.query) = (catalog, query)
-    }
+    init(catalog: (Double, Double), query: (Double, Double)) { (self.catalog, self.query) = (catalog, query) }
 
     private var catalogScale: Double { 2 / max(catalog.width, catalog.height) }
     private var queryScale: Double { 2 / max(query.width, query.height) }

@@ -29,11 +29,8 @@ public struct InvertedLists: @unchecked Sendable {
         featureCounts: UnsafeBufferPointer<UInt16>, owner: AnyObject
     ) {
         precondition(signatures.count == images.count && !offsets.isEmpty)
-        self.offsets = offsets
-        self.signatures = signatures
-        self.images = images
-        self.featureCounts = featureCounts
-        self.owner = owner
+        (self.offsets, self.signatures, self.images) = (offsets, signatures, images)
+        (self.featureCounts, self.owner) = (featureCounts, owner)
     }
 
     /// The number of images, including those without features.

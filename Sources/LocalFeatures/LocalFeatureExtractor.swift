@@ -18,8 +18,7 @@ public final class LocalFeatureExtractor: Sendable {
         /// - Precondition: `longSide` is in 32...4096 and `keypointCount` in 1...10,000.
         public init(longSide: Int, keypointCount: Int) {
             precondition((32...4_096).contains(longSide) && (1...10_000).contains(keypointCount))
-            self.longSide = longSide
-            self.keypointCount = keypointCount
+            (self.longSide, self.keypointCount) = (longSide, keypointCount)
         }
 
         /// For the images of a catalog: 10.5 KB each with the inverted lists.
@@ -49,8 +48,7 @@ public final class LocalFeatureExtractor: Sendable {
     public convenience init(_ model: LocalFeatureModel) { self.init(model, simd: .selected) }
 
     package init(_ model: LocalFeatureModel, simd: SIMDTarget) {
-        self.model = model
-        self.simd = simd
+        (self.model, self.simd) = (model, simd)
         detector = KeypointDetector(kernels: simd)
         describer = KeypointDescriber(kernels: simd)
     }

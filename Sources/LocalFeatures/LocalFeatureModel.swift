@@ -101,9 +101,7 @@ struct DescriptorProjection: Sendable {
     private let kernels: SIMDTarget
 
     init(mean: [Float], rows: [Float], kernels: SIMDTarget) {
-        self.mean = mean
-        self.rows = rows
-        self.kernels = kernels
+        (self.mean, self.rows, self.kernels) = (mean, rows, kernels)
     }
 
     /// Projects one descriptor. O(rows · length).

@@ -18,8 +18,7 @@ public struct LocalFeatureQuery: Sendable {
     }
 
     package init(_ features: QueryFeatures, model: LocalFeatureModel, simd: SIMDTarget) {
-        self.features = features
-        self.model = model
+        (self.features, self.model) = (features, model)
         kernels = simd
         matcher = DescriptorMatcher(features, model: model, kernels: simd)
     }

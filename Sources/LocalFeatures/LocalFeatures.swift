@@ -24,11 +24,7 @@ public struct LocalFeatures: Sendable, Equatable {
 
     init(width: Int, height: Int, keypoints: [Keypoint], words: [UInt16], codes: [UInt8]) {
         precondition(words.count == keypoints.count && codes.count == keypoints.count * DescriptorQuantizer.byteCount)
-        self.width = width
-        self.height = height
-        self.keypoints = keypoints
-        self.words = words
-        self.codes = codes
+        (self.width, self.height, self.keypoints, self.words, self.codes) = (width, height, keypoints, words, codes)
     }
 }
 
@@ -113,9 +109,6 @@ public struct Keypoint: Sendable, Hashable {
 
     /// A keypoint at a position, with its scale and direction.
     public init(x: Float, y: Float, scale: Float, angle: Float) {
-        self.x = x
-        self.y = y
-        self.scale = scale
-        self.angle = angle
+        (self.x, self.y, self.scale, self.angle) = (x, y, scale, angle)
     }
 }

@@ -26,8 +26,7 @@ struct QuantizedComponents {
             }
             initialized = count * depth
         }
-        self.quantizations = quantizations
-        self.depth = depth
+        (self.quantizations, self.depth) = (quantizations, depth)
     }
 
     func copyCodes(of row: Int, to target: UnsafeMutableBufferPointer<Int8>, at offset: Int) {

@@ -101,7 +101,7 @@ struct ModelFileTests {
         #expect(damaged != json)
         builder.metadata[ConfidenceCoefficients.metadataKey] = damaged
         let error = #expect(throws: ModelError.self) { try FeaturePrintModel(builder.data, named: "x") }
-        #expect(error?.description.contains("“lookalike.confidence” cannot be decoded") == true)
+        #expect(error?.description.contains("“lookalike.confidence”") == true)
     }
 
     /// Average pooling over a million pixels, for each of a million.

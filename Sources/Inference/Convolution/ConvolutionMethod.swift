@@ -71,6 +71,8 @@ struct ConvolutionGeometry: Sendable {
     /// Input channels that an output depends on.
     var inputsPerGroup: Int { inputChannels / groups }
     var outputsPerGroup: Int { outputs / groups }
+    /// Rows of the input that so many rows of the output read.
+    func inputRows(of rows: Int) -> Int { (rows - 1) * stride.height + (kernel.height - 1) * dilation.height + 1 }
     /// Whether every channel has a filter of its own.
     var isDepthwise: Bool { groups == inputChannels && outputs == inputChannels && groups > 1 }
 

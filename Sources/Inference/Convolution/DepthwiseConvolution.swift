@@ -30,12 +30,8 @@ struct DepthwiseConvolution: BlockwiseConvolution {
     }
 
     var summary: String { hasInt8Input ? ", int8" : "" }
-    var scratchCount: Int { hasInt8Input ? inputRows(of: blockParts.rowsPerPart) * inputRowCount : 0 }
+    var scratchCount: Int { hasInt8Input ? geometry.inputRows(of: blockParts.rowsPerPart) * inputRowCount : 0 }
 
-    /// Rows of the input that so many rows of the output read.
-    private func inputRows(of rows: Int) -> Int {
-        (rows - 1) * geometry.stride.height + (geometry.kernel.height - 1) * geometry.dilation.height + 1
-    }
     /// Values of a block that a row of the output reads from one row of the input.
     private var inputRowCount: Int {
         let pixels = (geometry.width - 1) * geometry.stride.width
@@ -58,7 +54,7 @@ struct DepthwiseConvolution: BlockwiseConvolution {
         for block in region.blocks {
             region.blocks = block..<(block + 1)
             let codes = pass.input.bytes(image) + firstTap(of: region, in: input)
-            for row in 0..<inputRows(of: region.rows.count) {
+            for row in 0..<geometry.inputRows(of: region.rows.count) {
                 table.dequantize(
                     codes + row * input.rowStride, parameters.scale, parameters.zeroPoint, inputRowCount,
                     pass.scratch + row * inputRowCount)

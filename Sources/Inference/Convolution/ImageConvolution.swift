@@ -32,8 +32,7 @@ struct ImageConvolution: BlockwiseConvolution {
         _ geometry: ConvolutionGeometry, weights flat: [Float], bias: [Float], image: QuantizationParameters,
         output: QuantizationParameters?
     ) {
-        self.geometry = geometry
-        self.image = image
+        (self.geometry, self.image) = (geometry, image)
         let (block, channels, kernel) = (TensorShape.channelBlock, geometry.inputChannels, geometry.kernel)
         let columns = Self.columns(of: geometry.kernel)
         let taps = kernel.height * columns
@@ -58,12 +57,8 @@ struct ImageConvolution: BlockwiseConvolution {
 
     var summary: String { ", int8" }
     /// The size in floats; the scratch memory holds codes.
-    var scratchCount: Int { (inputRows(of: blockParts.rowsPerPart) * rowCount + 3) / 4 }
+    var scratchCount: Int { (geometry.inputRows(of: blockParts.rowsPerPart) * rowCount + 3) / 4 }
 
-    /// Rows of the image that so many rows of the output read.
-    private func inputRows(of rows: Int) -> Int {
-        (rows - 1) * geometry.stride.height + (geometry.kernel.height - 1) * geometry.dilation.height + 1
-    }
     /// Pixels that a row of the output reads from one row of the image.
     private var pixels: Int { (geometry.width - 1) * geometry.stride.width + geometry.kernel.width }
     /// Codes of a row, with the pixels that the last group of taps reads in vain.
@@ -76,7 +71,7 @@ struct ImageConvolution: BlockwiseConvolution {
         let firstRow =
             pass.input.floats(image) + geometry.firstTap(in: input)
             + region.rows.lowerBound * geometry.rowStep(in: input)
-        for row in 0..<inputRows(of: region.rows.count) {
+        for row in 0..<geometry.inputRows(of: region.rows.count) {
             let line = codes + row * rowCount
             pass.kernels.table.quantize(
                 firstRow + row * input.rowStride, 1 / self.image.scale, self.image.zeroPoint, pixels * Self.pixel, line)

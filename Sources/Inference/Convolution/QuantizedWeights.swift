@@ -21,7 +21,7 @@ struct QuantizedWeights: Sendable {
     static let mostProducts = Int(Int32.max) / (Int(UInt8.max) * Int(Int8.max))
 
     /// The codes of each block of outputs: [block of inputs][ky][kx][4 quads of inputs][16 outputs][4 inputs]
-    private let codes: AlignedBytes
+    private let codes: AlignedNumbers<Int8>
     /// The first code of each block of outputs.
     private let offsets: [Int]
     /// The scale of each output, in steps of the output's codes.
@@ -46,7 +46,7 @@ struct QuantizedWeights: Sendable {
             offsets.append(count)
             count += each.inputBlocks * taps * block * block
         }
-        let packed = AlignedBytes(count: count)
+        let packed = AlignedNumbers<Int8>(count: count)
         let (starts, unit) = (offsets, output?.scale ?? 1)
         let sums = concurrentMap(blocks.count, threads: availableThreadCount) { index in
             let each = blocks[index]

@@ -21,10 +21,7 @@ public struct NetworkGraph: Sendable, Codable {
 
         /// An image; it is checked when a network is built from the graph.
         public init(width: Int, height: Int, mean: [Float], std: [Float]) {
-            self.width = width
-            self.height = height
-            self.mean = mean
-            self.std = std
+            (self.width, self.height, self.mean, self.std) = (width, height, mean, std)
         }
 
         private enum CodingKeys: String, CodingKey, CaseIterable { case width, height, mean, std }
@@ -51,9 +48,7 @@ public struct NetworkGraph: Sendable, Codable {
 
         /// A layer; it is checked when a network is built from the graph.
         public init(name: String, input: String, operation: any LayerOperation) {
-            self.name = name
-            self.input = input
-            self.operation = operation
+            (self.name, self.input, self.operation) = (name, input, operation)
         }
     }
 
@@ -72,10 +67,7 @@ public struct NetworkGraph: Sendable, Codable {
     /// A graph of the current version; it is checked when a network is built from it.
     public init(name: String, input: Input, nodes: [Node], corners: String? = nil) {
         version = Self.version
-        self.name = name
-        self.input = input
-        self.nodes = nodes
-        self.corners = corners
+        (self.name, self.input, self.nodes, self.corners) = (name, input, nodes, corners)
     }
 
     private enum CodingKeys: String, CodingKey, CaseIterable { case version, name, input, nodes, corners }
@@ -92,13 +84,6 @@ public struct NetworkGraph: Sendable, Codable {
 }
 
 extension NetworkGraph {
-    private struct AnyKey: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
     /// Throws if an object has keys that this program does not read.
     static func refuseOthers(than known: Set<String>, in decoder: any Decoder, of what: String) throws {
         let unknown = try decoder.container(keyedBy: AnyKey.self).allKeys.filter { !known.contains($0.stringValue) }

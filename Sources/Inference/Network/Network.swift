@@ -132,10 +132,7 @@ package struct Network: Sendable {
             for input in layer.inputs { inputs.append(try place(input)) }
             steps.append(Step(name: layer.name, layer: layer.layer, inputs: inputs, output: try place(layer.name)))
         }
-        self.graph = graph
-        self.layers = layers
-        self.plan = plan
-        self.steps = steps
+        (self.graph, self.layers, self.plan, self.steps) = (graph, layers, plan, steps)
         outputPlace = try place(last.name)
         imageLayout = try place(Self.imageName).layout
         cornersPlace = if let corners = graph.corners { try place(corners) } else { nil }

@@ -106,9 +106,7 @@ package struct TensorLayout: Sendable {
     let count: Int
 
     init(shape: TensorShape, border: Int, element: Element = .float32) {
-        self.shape = shape
-        self.element = element
-        self.border = border
+        (self.shape, self.element, self.border) = (shape, element, border)
         let block = TensorShape.channelBlock
         switch shape {
         case .image: (pixelStride, blocks) = (4, 1)

@@ -13,8 +13,7 @@ package final class Workspace: @unchecked Sendable {
 
     init(plan: MemoryPlan, batchCapacity: Int, threads: Int, parts: [Int]) {
         memory = AlignedFloats(count: plan.count * batchCapacity)
-        self.batchCapacity = batchCapacity
-        self.threads = threads
+        (self.batchCapacity, self.threads) = (batchCapacity, threads)
         scratchCount = (plan.scratchCount + 15) / 16 * 16
         scratchMemory = AlignedFloats(count: scratchCount * threads)
         pass = threads > 1 ? ForwardPass(parts: parts) : nil
@@ -82,48 +81,35 @@ struct MemoryPlan: Sendable {
             offsets[tensor.name] = offset
             end = max(end, offset + layout.count)
         }
-        self.layouts = layouts
-        self.offsets = offsets
+        (self.layouts, self.offsets) = (layouts, offsets)
         count = end
         scratchCount = layers.map(\.layer.scratchCount).max() ?? 0
     }
 }
 
-/// float32 values that start on a cache line, initially zero.
+/// float32 values that start on a cache line.
+typealias AlignedFloats = AlignedNumbers<Float>
+
+/// Numbers that start on a cache line, initially zero.
 ///
 /// Unchecked: the memory has no lock. Weights are filled before their layer is shared, and only read afterwards. The
 /// memory of a ``Workspace`` is written on every forward pass, which one caller at a time may run; the threads of a
 /// pass write to disjoint parts, and the barrier after each step publishes them to the others.
-final class AlignedFloats: @unchecked Sendable {
-    let pointer: UnsafeMutablePointer<Float>
+final class AlignedNumbers<Number: Numeric & BitwiseCopyable>: @unchecked Sendable {
+    let pointer: UnsafeMutablePointer<Number>
     let count: Int
 
     init(count: Int) {
         self.count = count
         let bytes = UnsafeMutableRawPointer.allocate(
-            byteCount: max(count, 1) * MemoryLayout<Float>.stride, alignment: 64)
-        pointer = bytes.bindMemory(to: Float.self, capacity: max(count, 1))
+            byteCount: max(count, 1) * MemoryLayout<Number>.stride, alignment: 64)
+        pointer = bytes.bindMemory(to: Number.self, capacity: max(count, 1))
         pointer.initialize(repeating: 0, count: max(count, 1))
     }
 
-    convenience init(padding values: [Float], to count: Int) {
+    convenience init(padding values: [Number], to count: Int) {
         self.init(count: count)
         for (index, value) in values.enumerated() { pointer[index] = value }
-    }
-
-    deinit { UnsafeMutableRawPointer(pointer).deallocate() }
-}
-
-/// int8 values that start on a cache line, initially zero.
-///
-/// Unchecked: a layer fills them in its initializer, before it is shared, and only reads them afterwards.
-final class AlignedBytes: @unchecked Sendable {
-    let pointer: UnsafeMutablePointer<Int8>
-
-    init(count: Int) {
-        let bytes = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1), alignment: 64)
-        pointer = bytes.bindMemory(to: Int8.self, capacity: max(count, 1))
-        pointer.initialize(repeating: 0, count: max(count, 1))
     }
 
     deinit { UnsafeMutableRawPointer(pointer).deallocate() }

@@ -24,10 +24,7 @@ extension NetworkGraph {
 
         /// Elements around an array.
         public init(mode: Mode, value: Float = 0, before: [Int], after: [Int]) {
-            self.mode = mode
-            self.value = value
-            self.before = before
-            self.after = after
+            (self.mode, self.value, self.before, self.after) = (mode, value, before, after)
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable { case mode, value, before, after }

@@ -42,9 +42,7 @@ extension NetworkGraph {
 
         /// Some channels of maps.
         public init(others: [String], channels: [Channels], shuffledGroups: Int = 1) {
-            self.others = others
-            self.channels = channels
-            self.shuffledGroups = shuffledGroups
+            (self.others, self.channels, self.shuffledGroups) = (others, channels, shuffledGroups)
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable {

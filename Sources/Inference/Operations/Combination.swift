@@ -31,10 +31,7 @@ extension NetworkGraph {
         public var other: String
 
         /// An operation with a right side.
-        public init(_ operator: Operator, other: String) {
-            self.operator = `operator`
-            self.other = other
-        }
+        public init(_ operator: Operator, other: String) { (self.operator, self.other) = (`operator`, other) }
 
         enum CodingKeys: String, CodingKey, CaseIterable { case `operator`, other }
 

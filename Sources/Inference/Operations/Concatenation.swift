@@ -9,10 +9,7 @@ extension NetworkGraph {
         public var axis: Int
 
         /// Arrays joined along an axis.
-        public init(others: [String], axis: Int) {
-            self.others = others
-            self.axis = axis
-        }
+        public init(others: [String], axis: Int) { (self.others, self.axis) = (others, axis) }
 
         enum CodingKeys: String, CodingKey, CaseIterable { case others, axis }
 

@@ -9,10 +9,7 @@ extension NetworkGraph {
         public var shape: [Int]
 
         /// A tensor with its shape.
-        public init(tensor: String, shape: [Int]) {
-            self.tensor = tensor
-            self.shape = shape
-        }
+        public init(tensor: String, shape: [Int]) { (self.tensor, self.shape) = (tensor, shape) }
 
         enum CodingKeys: String, CodingKey, CaseIterable { case tensor, shape }
 

@@ -33,17 +33,9 @@ extension NetworkGraph {
             dilation: Extent = 1, groups: Int = 1, relu: Bool = false, residual: String? = nil,
             activation: Activation? = nil
         ) {
-            self.weight = weight
-            self.bias = bias
-            self.outputs = outputs
-            self.kernel = kernel
-            self.stride = stride
-            self.padding = padding
-            self.dilation = dilation
-            self.groups = groups
-            self.relu = relu
-            self.residual = residual
-            self.activation = activation
+            (self.weight, self.bias, self.outputs, self.kernel, self.stride) = (weight, bias, outputs, kernel, stride)
+            (self.padding, self.dilation, self.groups, self.relu) = (padding, dilation, groups, relu)
+            (self.residual, self.activation) = (residual, activation)
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable {

@@ -13,9 +13,7 @@ extension NetworkGraph {
 
         /// A fully connected layer; it is checked when a network is built from the graph.
         public init(weight: String, bias: String, outputs: Int) {
-            self.weight = weight
-            self.bias = bias
-            self.outputs = outputs
+            (self.weight, self.bias, self.outputs) = (weight, bias, outputs)
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable { case weight, bias, outputs }

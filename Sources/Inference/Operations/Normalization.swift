@@ -24,10 +24,7 @@ extension NetworkGraph {
 
         /// A normalization; it is checked when a network is built from the graph.
         public init(_ scope: Scope, epsilon: Float, weight: String, bias: String) {
-            self.scope = scope
-            self.epsilon = epsilon
-            self.weight = weight
-            self.bias = bias
+            (self.scope, self.epsilon, self.weight, self.bias) = (scope, epsilon, weight, bias)
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable { case scope, axis, groups, epsilon, weight, bias }

@@ -32,13 +32,8 @@ extension NetworkGraph {
             _ function: Function, kernel: Extent, stride: Extent, padding: Padding, dilation: Extent = 1,
             countsPadding: Bool = false, roundsUp: Bool = false
         ) {
-            self.function = function
-            self.kernel = kernel
-            self.stride = stride
-            self.padding = padding
-            self.dilation = dilation
-            self.countsPadding = countsPadding
-            self.roundsUp = roundsUp
+            (self.function, self.kernel, self.stride, self.padding) = (function, kernel, stride, padding)
+            (self.dilation, self.countsPadding, self.roundsUp) = (dilation, countsPadding, roundsUp)
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable {

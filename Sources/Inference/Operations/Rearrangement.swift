@@ -13,9 +13,7 @@ extension NetworkGraph {
 
         /// A shape and where its elements come from.
         public init(shape: [Int], strides: [Int], offset: Int = 0) {
-            self.shape = shape
-            self.strides = strides
-            self.offset = offset
+            (self.shape, self.strides, self.offset) = (shape, strides, offset)
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable { case shape, strides, offset }

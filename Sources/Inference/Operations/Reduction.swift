@@ -27,10 +27,7 @@ extension NetworkGraph {
         public var axes: [Int]
 
         /// A number for all elements along some axes.
-        public init(_ function: Function, axes: [Int]) {
-            self.function = function
-            self.axes = axes
-        }
+        public init(_ function: Function, axes: [Int]) { (self.function, self.axes) = (function, axes) }
 
         enum CodingKeys: String, CodingKey, CaseIterable { case function, axes }
 
@@ -70,8 +67,7 @@ private struct ReductionLayer: Layer {
             extents: extents.enumerated().map { reduction.axes.contains($0.offset) ? 1 : $0.element })
         scratchCount = description.input.rowMajorScratch
         function = reduction.function
-        self.kept = kept
-        self.reduced = reduced
+        (self.kept, self.reduced) = (kept, reduced)
     }
 
     var operationCount: Int {

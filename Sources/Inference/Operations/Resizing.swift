@@ -48,10 +48,7 @@ extension NetworkGraph {
 
         /// A map of another height and width.
         public init(size: Extent, scales: [Float], mode: Mode, coordinates: Coordinates, rounding: Rounding) {
-            self.size = size
-            self.scales = scales
-            self.mode = mode
-            self.coordinates = coordinates
+            (self.size, self.scales, self.mode, self.coordinates) = (size, scales, mode, coordinates)
             self.rounding = rounding
         }
 
