@@ -125,7 +125,9 @@ let package = Package(
             name: "ImagingTests", dependencies: ["CImageCodecs", "Compute", "Imaging", "TestSupport"],
             exclude: ["make_fixtures.py", "make_format_fixtures.py"], resources: [.copy("Fixtures")]),
         .testTarget(name: "VectorSearchTests", dependencies: ["Compute", "TestSupport", "VectorSearch"]),
-        .testTarget(name: "InferenceTests", dependencies: ["FeaturePrints", "Imaging", "Inference", "TestSupport"]),
+        .testTarget(
+            name: "InferenceTests",
+            dependencies: ["DefaultModel", "FeaturePrints", "Imaging", "Inference", "TestSupport"]),
         .testTarget(
             name: "LocalFeatureTests",
             dependencies: [

@@ -102,7 +102,8 @@ struct NetworkGraphTests {
         var types: [String] = []
         for file in try FileManager.default.subpathsOfDirectory(atPath: sources.path) where file.hasSuffix(".swift") {
             let text = try String(contentsOf: sources.appendingPathComponent(file), encoding: .utf8)
-            let names = text.matches(of: /struct (\w+): (?:\w+, )*RunnableOperation\b/).map { String($0.1) }
+            let conformance = /(?:struct|enum|extension) (?:\w+\.)*(\w+): (?:\w+, )*RunnableOperation\b/
+            let names = text.matches(of: conformance).map { String($0.1) }
             #expect(names.isEmpty || file == "Operations/\(names[0]).swift", "\(file) has \(names)")
             types += names
         }
