@@ -8,8 +8,8 @@ static uint32_t read_number(const uint8_t *p, int bytes, bool little) {
     return value;
 }
 
-// The Orientation tag (0x0112) of the first directory: EXIF 2.32, section 4.6.4; TIFF 6.0, section 2.
-// Anything malformed means "as stored".
+// The Orientation tag is 0x0112 in the first directory: EXIF 2.32, section 4.6.4; TIFF 6.0, section 2. Anything
+// malformed means “as stored”.
 uint16_t lk_exif_orientation(const uint8_t *p, size_t count) {
     if (count < 8) return 1;
     bool little = p[0] == 'I';

@@ -39,7 +39,7 @@ void lk_gif_close(lk_gif_reader *reader) {
     free(reader);
 }
 
-// Reads extensions up to the first image. Of them, a graphic control may name a transparent color.
+// Reads extensions up to the first image. A graphic control among them may name a transparent color.
 static bool find_frame(lk_gif_reader *reader, char *message) {
     GifFileType *gif = reader->gif;
     for (;;) {
@@ -95,7 +95,7 @@ lk_gif_reader *lk_gif_open(const uint8_t *bytes, size_t count, lk_image_header *
         return NULL;
     }
     const GifImageDesc *frame = &reader->gif->Image;
-    // All of them have 16 bits. A frame that reaches outside the canvas makes it larger.
+    // All sides have 16 bits. A frame that reaches outside the canvas makes it larger.
     uint32_t right = (uint32_t)frame->Left + (uint32_t)frame->Width;
     uint32_t bottom = (uint32_t)frame->Top + (uint32_t)frame->Height;
     uint32_t width = (uint32_t)reader->gif->SWidth, height = (uint32_t)reader->gif->SHeight;
@@ -139,7 +139,7 @@ bool lk_gif_decode(lk_gif_reader *reader, uint8_t *pixels, size_t stride, char *
         snprintf(message, LK_CODEC_MESSAGE_LENGTH, "out of memory");
         return false;
     }
-    // What no frame covers is transparent.
+    // Pixels that no frame covers are transparent.
     memset(pixels, 0, stride * reader->header.height);
     // Four passes of an interlaced frame (GIF89a, appendix E); one of another.
     static const uint32_t first[] = {0, 4, 2, 1}, step[] = {8, 8, 4, 2};

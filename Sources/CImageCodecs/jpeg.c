@@ -1,3 +1,5 @@
+// libjpeg-turbo.
+
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -81,8 +83,8 @@ static void describe(struct jpeg_decompress_struct *jpeg, lk_image_header *heade
     }
 }
 
-// The number of scans: of SOS markers (ISO/IEC 10918-1, annex B). Segments with a length are skipped; in compressed
-// data 0xFF is followed by 0, by the number of a restart, or by a marker.
+// The number of scans, which is that of SOS markers (ISO/IEC 10918-1, annex B). Segments with a length are skipped; in
+// compressed data 0xFF is followed by 0, by the number of a restart, or by a marker.
 static uint32_t count_scans(const uint8_t *bytes, size_t count) {
     uint32_t scans = 0;
     size_t at = 2;

@@ -1,8 +1,12 @@
+// libpng, and zlib for the chunks that libpng skips.
+
+#include <limits.h>
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "CImageCodecs.h"
 
@@ -99,6 +103,17 @@ bool lk_png_decode(lk_png_reader *reader, uint8_t *pixels, size_t stride, char *
         for (uint32_t row = 0; row < height; row++) png_read_row(png, pixels + (size_t)row * stride, NULL);
     png_read_end(png, NULL);
     return true;
+}
+
+size_t lk_inflate(const uint8_t *bytes, size_t count, uint8_t *out, size_t capacity) {
+    if (count > UINT_MAX || capacity > UINT_MAX) return 0;
+    z_stream stream = {
+        .next_in = (Bytef *)bytes, .avail_in = (uInt)count, .next_out = out, .avail_out = (uInt)capacity};
+    if (inflateInit(&stream) != Z_OK) return 0;
+    int status = inflate(&stream, Z_FINISH);
+    size_t produced = stream.total_out;
+    inflateEnd(&stream);
+    return status == Z_STREAM_END ? produced : 0;
 }
 
 typedef struct {

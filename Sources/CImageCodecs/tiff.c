@@ -99,7 +99,7 @@ static bool open_file(lk_tiff_reader *reader, size_t maximum_memory, char *messa
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)maximum_memory);
     TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, reader);
     TIFFOpenOptionsSetWarningHandlerExtR(options, keep_damage, reader);
-    // Not mapped: libtiff may change the bytes of a map.
+    // The file is not mapped: libtiff may change the bytes of a map.
     reader->tiff = TIFFClientOpenExt("image", "rm", reader, read_bytes, write_nothing, seek, close_nothing, size, NULL,
                                      NULL, options);
     TIFFOpenOptionsFree(options);
@@ -112,8 +112,8 @@ static uint16_t number(TIFF *tiff, uint32_t tag) {
 }
 
 // libtiff multiplies with alpha, and leaves 255 where there is none. But it does not multiply gray of 8 bits, and
-// leaves out the alpha channel of deeper gray, of palettes and of inks. It takes the fourth
-// sample of RGB for alpha even where that is unspecified data, such as a saved selection (TIFF 6.0, ExtraSamples).
+// leaves out the alpha channel of deeper gray, of palettes and of inks. It takes the fourth sample of RGB for alpha
+// even where that is unspecified data, such as a saved selection (TIFF 6.0, ExtraSamples).
 static bool read_alpha(lk_tiff_reader *reader, uint16_t photometric, lk_image_header *header, char *message) {
     TIFF *tiff = reader->tiff;
     uint16_t samples = number(tiff, TIFFTAG_SAMPLESPERPIXEL), bits = number(tiff, TIFFTAG_BITSPERSAMPLE);
@@ -164,7 +164,7 @@ static bool read_header(lk_tiff_reader *reader, lk_image_header *header, char *m
     uint16_t orientation = number(tiff, TIFFTAG_ORIENTATION);
     header->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
     uint16_t photometric = number(tiff, TIFFTAG_PHOTOMETRIC);
-    // Inks as they are, for their profile. libtiff would convert them without one.
+    // Inks stay as they are, for their profile. libtiff would convert them without one.
     reader->is_cmyk = photometric == PHOTOMETRIC_SEPARATED && number(tiff, TIFFTAG_BITSPERSAMPLE) == 8 &&
                       number(tiff, TIFFTAG_SAMPLESPERPIXEL) == 4 &&
                       number(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_CONTIG && !TIFFIsTiled(tiff);
@@ -185,7 +185,7 @@ static bool read_header(lk_tiff_reader *reader, lk_image_header *header, char *m
         return false;
     }
     if (!reader->is_cmyk && !read_alpha(reader, photometric, header, message)) return false;
-    // A strip or a tile. As it is stored it is no larger than the file.
+    // These are the bytes of a strip or a tile. As it is stored it is no larger than the file.
     header->working_bytes = TIFFIsTiled(tiff) ? TIFFTileSize64(tiff) : TIFFStripSize64(tiff);
     const uint64_t width = raster_width(reader);
     if (width > UINT32_MAX) return fail(reader, "its tiles are too wide", message);
@@ -223,7 +223,7 @@ lk_tiff_reader *lk_tiff_open(const uint8_t *bytes, size_t count, size_t maximum_
     return reader;
 }
 
-// Samples as they are stored.
+// Decodes samples as they are stored.
 static bool decode_rows(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
     if ((size_t)TIFFScanlineSize64(reader->tiff) > stride) return fail(reader, "its rows are too long", message);
     for (uint32_t row = 0; row < reader->height; row++)
@@ -232,7 +232,7 @@ static bool decode_rows(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, 
     return reader->message[0] ? fail(reader, "its pixels cannot be decoded", message) : true;
 }
 
-// The two samples of a pixel take as many bytes as the pixel.
+// Decodes gray and alpha of 16 bits, in place: the two samples of a pixel take as many bytes as the pixel.
 static bool decode_deep_gray(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
     if (!decode_rows(reader, pixels, stride, message)) return false;
     for (size_t i = 0; i < (size_t)reader->width * reader->height; i++) {
@@ -246,7 +246,7 @@ static bool decode_deep_gray(lk_tiff_reader *reader, uint8_t *pixels, size_t str
     return true;
 }
 
-// Of the image's own width, from whole tiles.
+// Decodes rows of the image's own width from whole tiles.
 static bool decode_raster(TIFFRGBAImage *image, const lk_tiff_reader *reader, uint8_t *pixels, size_t stride) {
     const size_t width = (size_t)raster_width(reader);
     if (width == reader->width) return TIFFRGBAImageGet(image, (uint32_t *)pixels, reader->width, reader->height) != 0;
@@ -273,7 +273,7 @@ bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char
     TIFFRGBAImage image;
     char reason[1024] = "";
     if (!TIFFRGBAImageBegin(&image, reader->tiff, 1, reason)) return fail(reader, reason, message);
-    // As stored: the caller turns the image upright, also by a quarter.
+    // The pixels stay as they are stored: the caller turns the image upright, also by a quarter.
     image.orientation = ORIENTATION_TOPLEFT;
     image.req_orientation = ORIENTATION_TOPLEFT;
     const bool is_fine = decode_raster(&image, reader, pixels, stride);

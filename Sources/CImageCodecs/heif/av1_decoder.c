@@ -11,7 +11,7 @@
 
 typedef struct {
     Dav1dContext *context;
-    // What dav1d has not consumed yet.
+    // The data that dav1d has not consumed yet.
     Dav1dData data;
     // The bytes that further pictures may take. Memory that is given back does not count: hidden frames cost time, too.
     uint64_t budget;
@@ -19,7 +19,7 @@ typedef struct {
     bool is_strict;
 } av1_decoder;
 
-// The picture, one of fewer layers before it, and one with film grain.
+// There are the picture, one of fewer layers before it, and one with film grain.
 enum { MOST_PICTURES = 3, SIDE_UNIT = 128 };
 
 static const char *name(void) { return "Lookalike: AV1"; }
@@ -28,7 +28,8 @@ static int priority(enum heif_compression_format format) {
     return format == heif_compression_AV1 ? lk_heif_priority() : 0;
 }
 
-// What dav1d asks for is in its picture.h: sides in whole units, addresses and strides that are aligned, and padding.
+// Allocates what dav1d asks for in its picture.h: sides in whole units, addresses and strides that are aligned, and
+// padding.
 static int allocate(Dav1dPicture *picture, void *cookie) {
     av1_decoder *av1 = cookie;
     const enum Dav1dPixelLayout layout = picture->p.layout;
@@ -71,13 +72,13 @@ static struct heif_error open_decoder(void **decoder) {
     Dav1dSettings settings;
     dav1d_default_settings(&settings);
     settings.allocator = (Dav1dPicAllocator){av1, allocate, release};
-    // Of pixels, which have three samples at most. To dav1d, 0 is no limit.
+    // The limit counts pixels, which have three samples at most. To dav1d, 0 is no limit.
     const uint64_t most_pixels = most_bytes / 3;
     settings.frame_size_limit = most_pixels == 0 ? 1 : most_pixels > UINT_MAX ? UINT_MAX : (unsigned)most_pixels;
     settings.all_layers = 0;
     // A file has one frame.
     settings.max_frame_delay = 1;
-    // Messages for standard error.
+    // Messages would go to standard error.
     settings.logger.callback = NULL;
     if (dav1d_open(&av1->context, &settings) < 0) {
         free(av1);
@@ -104,7 +105,7 @@ static struct heif_error push(void *decoder, const void *bytes, size_t count) {
     return lk_heif_success;
 }
 
-// The first picture. 0, or the error of dav1d.
+// Decodes the first picture. Returns 0, or the error of dav1d.
 static int decode_picture(av1_decoder *av1, Dav1dPicture *picture) {
     for (;;) {
         const bool has_data = av1->data.sz > 0;

@@ -1,5 +1,5 @@
-// Decoders of coded images for libheif. Its own ones (1.15) allocate what a file's bitstream asks for, however small
-// the image is by the file's header, and leak decoded images that they cannot describe.
+// Decoders of coded images for libheif. The decoders of libheif itself (1.15) allocate what a file's bitstream asks
+// for, however small the image is by the file's header, and leak decoded images that they cannot describe.
 
 #ifndef LOOKALIKE_HEIF_DECODERS_H
 #define LOOKALIKE_HEIF_DECODERS_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The name by which decoding options ask for them.
+// The name by which decoding options ask for these decoders.
 #define LK_HEIF_DECODERS "lookalike"
 
 // A call that decodes a file, and the most bytes that a picture of each of its coded images may take.
@@ -20,7 +20,7 @@ typedef struct lk_heif_call {
     struct lk_heif_call *outer;
 } lk_heif_call;
 
-// A side up to a multiple of `unit`; at least one unit.
+// A side rounded up to a multiple of `unit`; at least one unit.
 static inline uint64_t lk_heif_whole_side(int side, uint64_t unit) {
     return side > 0 ? ((uint64_t)side + unit - 1) / unit * unit : unit;
 }
@@ -31,11 +31,12 @@ bool lk_heif_use_decoders(struct heif_context *context);
 void lk_heif_begin_call(lk_heif_call *call);
 void lk_heif_end_call(lk_heif_call *call);
 
-// The limit of a coded image: that of the call on this thread. libheif decodes tiles on threads of its own, which know
-// nothing of the call; they get the largest limit of the calls under way.
+// The limit of a coded image is that of the call on this thread. libheif decodes tiles on threads of its own, which
+// know nothing of the call; they get the largest limit of the calls under way.
 uint64_t lk_heif_most_bytes(void);
 
-// What a decoder found. Planes that are missing have no address; samples of more than 8 bits take two bytes.
+// The picture that a decoder found. Planes that are missing have no address; samples of more than 8 bits take two
+// bytes.
 typedef struct {
     enum heif_chroma chroma;
     const uint8_t *planes[3];
@@ -60,7 +61,7 @@ extern const struct heif_error lk_heif_success;
 extern const struct heif_decoder_plugin lk_heif_av1_decoder;
 extern const struct heif_decoder_plugin lk_heif_hevc_decoder;
 
-// The priority of both. libheif's own decoders have 200 at most.
+// The priority of both decoders. libheif's own decoders have 200 at most.
 int lk_heif_priority(void);
 
 #endif

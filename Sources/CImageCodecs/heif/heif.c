@@ -38,7 +38,7 @@ void lk_heif_close(lk_heif_reader *reader) {
     free(reader);
 }
 
-// An ICC profile, or code points. A file may have both; the profile is then the one to use (ISO/IEC 23008-12).
+// Reads an ICC profile, or code points. A file may have both; the profile is then the one to use (ISO/IEC 23008-12).
 static void read_colors(lk_heif_reader *reader, lk_image_header *header) {
     size_t count = heif_image_handle_get_raw_color_profile_size(reader->handle);
     reader->profile = count ? malloc(count) : NULL;
@@ -148,7 +148,7 @@ static plane plane_of(const struct heif_image *image, enum heif_channel channel)
     return found;
 }
 
-// Samples side by side, `step` apart, of a row as long as `width`; a plane of another size is stretched.
+// Copies samples side by side, `step` apart, of a row as long as `width`; a plane of another size is stretched.
 static void copy_row(const plane *from, uint32_t y, uint32_t width, uint32_t height, uint8_t *to, uint32_t step) {
     const uint8_t *row = from->samples + (ptrdiff_t)((uint64_t)y * (uint32_t)from->height / height) * from->stride;
     const bool is_stretched = (uint32_t)from->width != width;
@@ -164,8 +164,8 @@ static void copy_row(const plane *from, uint32_t y, uint32_t width, uint32_t hei
     }
 }
 
-// Side by side, with alpha if the reader has it. libheif would do it, but reads an alpha channel that is smaller than
-// the colors beyond its end.
+// Copies the channels side by side, with alpha if the reader has it. libheif would do it, but reads an alpha channel
+// that is smaller than the colors beyond its end.
 static bool copy_pixels(lk_heif_reader *reader, const struct heif_image *image, uint8_t *pixels) {
     const enum heif_channel channels[] = {heif_channel_R, heif_channel_G, heif_channel_B, heif_channel_Alpha};
     plane planes[4];
@@ -200,7 +200,7 @@ bool lk_heif_decode(lk_heif_reader *reader, uint8_t *pixels, char *message) {
     enum { LARGEST_TILE_SIDE = 1024, CHANNELS = 3 };
     const int width = heif_image_handle_get_ispe_width(reader->handle);
     const int height = heif_image_handle_get_ispe_height(reader->handle);
-    // Of an image of tiles it may be unknown.
+    // The depth of an image of tiles may be unknown.
     const uint64_t depth = heif_image_handle_get_luma_bits_per_pixel(reader->handle) == 8 ? 1 : 2;
     lk_heif_call call = {.most_bytes = lk_heif_whole_side(width, LARGEST_TILE_SIDE) *
                                        lk_heif_whole_side(height, LARGEST_TILE_SIDE) * CHANNELS * depth};
