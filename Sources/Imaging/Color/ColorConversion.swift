@@ -7,15 +7,15 @@ enum ColorConversion {
         let note: String
     }
 
-    /// Nothing to do.
+    /// No conversion.
     case none
     case matrix(MatrixConversion)
-    /// A byte for each byte of gray.
+    /// A table with a byte for each byte of gray.
     case gray([UInt8])
-    /// Through lcms2.
+    /// A profile for lcms2.
     case profile([UInt8])
 
-    /// - Parameter model: of the pixels.
+    /// - Parameter model: the color model of the pixels.
     /// - Throws: ``Ignored``.
     init(_ colors: EmbeddedColors, for model: ICCProfile.ColorModel) throws(Ignored) {
         switch colors {
@@ -35,7 +35,7 @@ enum ColorConversion {
             }
             self = try Self.converting(curve, primaries, for: model)
         case .gamma(let exponent, let primaries):
-            // What most writers of sRGB pixels put into their files.
+            // Most writers of sRGB pixels put 2.2 into their files.
             let curve = abs(exponent - 2.2) < 0.005 ? ToneCurve.sRGB : .gamma(exponent)
             guard !curve.isFlat else { throw Ignored(note: "its gamma is ignored: its curve hardly rises") }
             self = try Self.converting(curve, primaries ?? .bt709, for: model)
@@ -126,4 +126,20 @@ enum ColorConversion {
         }
         return false
     }
+}
+
+/// The colors of an image, as its file describes them.
+enum EmbeddedColors {
+    /// No description: the colors are taken for sRGB.
+    case unspecified
+    case profile([UInt8])
+    /// Code points of ITU-T H.273.
+    case codePoints(primaries: Int, transfer: Int)
+    /// The exponent of a PNG file, from encoded to linear, and its primaries if they are there.
+    case gamma(Double, ColorPrimaries?)
+    /// A description that cannot be used; the reason.
+    case broken(String)
+
+    /// The largest profile that is used; profiles of presses have two or three megabytes.
+    static let maximumProfileSize = 16 << 20
 }

@@ -66,7 +66,7 @@ struct ICCProfile {
         return range
     }
 
-    /// `XYZType`.
+    /// Reads an `XYZType`.
     private func point(_ name: StaticString) throws(Problem) -> [Double] {
         let start = try tag(name, atLeast: 20).lowerBound
         return (0..<3).map { fixed(start + 8 + 4 * $0) }
@@ -78,7 +78,7 @@ struct ICCProfile {
         return curve
     }
 
-    /// `curveType` and `parametricCurveType`.
+    /// Reads a `curveType` or a `parametricCurveType`.
     private func storedCurve(_ name: StaticString) throws(Problem) -> ToneCurve {
         let range = try tag(name, atLeast: 12)
         let start = range.lowerBound
@@ -111,7 +111,7 @@ struct ICCProfile {
         }
     }
 
-    /// `s15Fixed16Number`.
+    /// Reads an `s15Fixed16Number`.
     private func fixed(_ at: Int) -> Double { Double(Int32(bitPattern: Self.number(bytes, at))) / 65_536 }
 
     private static func number(_ bytes: UnsafeRawBufferPointer, _ at: Int) -> UInt32 {

@@ -2,18 +2,18 @@ import CKernels
 
 /// The conversion to sRGB from a color space of three curves and a matrix. Colors outside sRGB are clipped.
 struct MatrixConversion: Sendable {
-    /// Per byte of red, green and blue, what it adds to the linear result; see `lk_convert_colors`.
+    /// The share of each byte of red, green and blue in the linear result; see `lk_convert_colors`.
     private let shares: [Float]
     private let matrix: [Float]
-    /// Linear values of `sampleCount` encoded ones, per component; empty unless floats are to be converted.
+    /// The linear values of `sampleCount` encoded ones, per component; empty unless floats are to be converted.
     private let curves: [[Float]]
 
     private static let sampleCount = 1024
-    /// Bytes of `LK_ENCODED_COUNT` linear values.
+    /// The encoded bytes of `LK_ENCODED_COUNT` linear values.
     private static let encoded: [UInt8] = (0..<Int(LK_ENCODED_COUNT)).map { index in
         UInt8(ToneCurve.encodedSRGB(Double(index) / Double(LK_ENCODED_COUNT - 1)) * 255 + 0.5)
     }
-    /// The same as floats.
+    /// The encoded values as floats.
     private static let encodedFloats: [Float] = (0..<Int(LK_ENCODED_COUNT)).map { index in
         Float(ToneCurve.encodedSRGB(Double(index) / Double(LK_ENCODED_COUNT - 1)))
     }
@@ -21,8 +21,8 @@ struct MatrixConversion: Sendable {
     /// Nil if bytes keep their values, to about one step: then the color space is sRGB by another name.
     ///
     /// - Parameters:
-    ///   - curves: of red, green and blue.
-    ///   - toXYZ: from linear components to XYZ with the white point D50.
+    ///   - curves: the curves of red, green and blue.
+    ///   - toXYZ: the matrix from linear components to XYZ with the white point D50.
     ///   - convertsFloats: whether colors in floats are to be converted, too.
     init?(curves: [ToneCurve], toXYZ: ColorMatrix, convertsFloats: Bool = false) {
         let matrix = ColorMatrix.xyzToSRGB * toXYZ
@@ -57,7 +57,7 @@ struct MatrixConversion: Sendable {
         lk_convert_colors(shares, Self.encoded, count, channels, pixels)
     }
 
-    /// Converts red, green and blue of 0...1, which follow each other, in place. What is outside is clipped.
+    /// Converts red, green and blue of 0...1, which follow each other, in place. Values outside are clipped.
     ///
     /// O(count).
     func convert(_ colors: UnsafeMutablePointer<Float>, count: Int, stride: Int) {

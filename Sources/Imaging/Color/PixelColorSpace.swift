@@ -1,13 +1,13 @@
-/// What the components of a pixel mean.
+/// The meaning of the components of a pixel.
 public enum PixelColorSpace: String, Sendable, CaseIterable {
-    /// IEC 61966-2-1, what networks are trained with.
+    /// The color space of IEC 61966-2-1, which networks are trained with.
     case sRGB
-    /// The screens and cameras of Apple's devices: the primaries of DCI-P3, the white point D65, the curve of sRGB.
+    /// The color space of Apple's screens and cameras: the primaries of DCI-P3, the white point D65, the curve of sRGB.
     case displayP3
     /// Adobe RGB (1998).
     case adobeRGB
 
-    /// Nil for sRGB itself.
+    /// The conversion to sRGB; nil for sRGB itself.
     var conversion: MatrixConversion? {
         switch self {
         case .sRGB: nil

@@ -1,4 +1,4 @@
-/// How the bytes of a pixel are laid out, eight bits per component.
+/// The layout of the bytes of a pixel, eight bits per component.
 public enum PixelFormat: String, Sendable, CaseIterable {
     /// Blue, green, red, alpha: the format of Mac screenshots and most camera frames.
     case bgra8
@@ -9,7 +9,7 @@ public enum PixelFormat: String, Sendable, CaseIterable {
     /// One luminance byte.
     case gray8
 
-    /// 4, 3 or 1.
+    /// The bytes of a pixel: 4, 3 or 1.
     public var bytesPerPixel: Int {
         switch self {
         case .bgra8, .rgba8: 4
@@ -31,7 +31,7 @@ public enum PixelFormat: String, Sendable, CaseIterable {
     }
 }
 
-/// What the fourth byte of a pixel means. Transparent pixels are composited over white.
+/// The meaning of the fourth byte of a pixel. Transparent pixels are composited over white.
 public enum AlphaMode: String, Sendable, CaseIterable {
     /// Colors are already multiplied with alpha, as Core Graphics and Core Video keep them.
     case premultiplied
@@ -39,4 +39,51 @@ public enum AlphaMode: String, Sendable, CaseIterable {
     case straight
     /// The byte means nothing; every pixel is opaque.
     case ignored
+}
+
+/// Compositing of straight alpha over white: c' = (c · a + 255 · (255 − a)) / 255, rounded to nearest.
+package enum AlphaCompositing {
+    @inline(__always)
+    package static func overWhite(_ color: UInt8, alpha: UInt8) -> UInt8 {
+        let sum = UInt32(color) * UInt32(alpha) + 255 * (255 - UInt32(alpha))
+        return UInt8((sum + 127) / 255)
+    }
+
+    /// Packs `count` pixels of `colors` components and alpha into `colors` components, in place.
+    static func overWhite(_ pixels: UnsafeMutableBufferPointer<UInt8>, count: Int, colors: Int) {
+        for index in 0..<count {
+            let from = index * (colors + 1)
+            let alpha = pixels[from + colors]
+            for color in 0..<colors {
+                pixels[index * colors + color] = overWhite(pixels[from + color], alpha: alpha)
+            }
+        }
+    }
+
+    /// Packs pixels whose colors are multiplied with alpha: c' = c + 255 − a.
+    static func premultipliedOverWhite(_ pixels: UnsafeMutableBufferPointer<UInt8>, count: Int, colors: Int) {
+        for index in 0..<count {
+            let from = index * (colors + 1)
+            let white = 255 - pixels[from + colors]
+            for color in 0..<colors {
+                // A color larger than its alpha is none; it becomes white.
+                pixels[index * colors + color] = UInt8(clamping: UInt16(pixels[from + color]) + UInt16(white))
+            }
+        }
+    }
+}
+
+/// The conversion of uncalibrated inks to RGB, as image viewers without a color profile show them: r = c' · k' / 255,
+/// where c' and k' are the shares of paper that the inks leave uncovered, times 255.
+enum InkConversion {
+    static func rgb(fromCMYK pixels: UnsafeMutableBufferPointer<UInt8>, count: Int, inverted: Bool) {
+        for index in 0..<count {
+            let from = index * 4
+            let black = inverted ? pixels[from + 3] : 255 - pixels[from + 3]
+            for color in 0..<3 {
+                let ink = inverted ? pixels[from + color] : 255 - pixels[from + color]
+                pixels[index * 3 + color] = UInt8((UInt32(ink) * UInt32(black) + 127) / 255)
+            }
+        }
+    }
 }

@@ -3,9 +3,9 @@ import Compute
 
 /// Rectifies a quadrilateral of an image: warps it to a rectangle of a fixed size.
 ///
-/// The part of the image around the quadrilateral is first resized, antialiased (``Resizer``), to
-/// about one pixel per pixel of the result, and then sampled bilinearly through the projective map.
-/// Outside the image its edge is repeated. O(pixels around the quadrilateral + output pixels).
+/// The part of the image around the quadrilateral is first resized, antialiased (``Resizer``), to about one pixel per
+/// pixel of the result, and then sampled bilinearly through the projective map. Outside the image its edge is repeated.
+/// O(pixels around the quadrilateral + output pixels).
 public struct Rectifier: Sendable {
     /// The width of the result in pixels.
     public let width: Int
@@ -87,7 +87,7 @@ public struct Rectifier: Sendable {
         }
     }
 
-    /// From the result's pixels to those of the reduced part, both counted from the center of the first.
+    /// The map from the result's pixels to the pixels of the reduced part, both counted from the center of the first.
     private func projection(
         to quadrilateral: Quadrilateral, of image: PixelBuffer, in surroundings: PixelRegion,
         reduced: (width: Int, height: Int)
@@ -135,7 +135,7 @@ public struct Rectifier: Sendable {
         return (max(abs(across), abs(down)) * Double(image.width), max(abs(acrossY), abs(downY)) * Double(image.height))
     }
 
-    /// Never larger than the source, which is interpolated where it has too few pixels.
+    /// The size of the reduced part: never larger than the source, which is interpolated where it has too few pixels.
     private static func reducedSize(_ size: Int, pixelsPerOutput: Double) -> Int {
         min(size, max(1, Int((Double(size) / max(1, pixelsPerOutput)).rounded(.up))))
     }

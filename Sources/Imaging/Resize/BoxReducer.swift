@@ -29,7 +29,8 @@ public struct BoxReducer: Sendable {
         // The fourth byte is padding.
         let format = image.format == .rgb8 ? .rgba8 : image.format
         let alpha = image.format == .rgb8 ? AlphaMode.ignored : image.alpha
-        let reduced = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: width * height * 4)
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: width * height * 4, alignment: 16)
+        let reduced = memory.bindMemory(to: UInt8.self)
         withUnsafeTemporaryAllocation(of: UInt16.self, capacity: rowBytes) { line in
             withUnsafeTemporaryAllocation(of: Float.self, capacity: width * 4) { cells in
                 image.withUnsafeBytes { source in
@@ -38,8 +39,7 @@ public struct BoxReducer: Sendable {
                         let rows = first + row * factor * image.bytesPerRow
                         kernels.table.sumRowOfCells(
                             rows, stride: image.bytesPerRow, rows: factor, width: width * factor, channels: channels,
-                            factor: factor,
-                            line: line.baseAddress, cells: cells.baseAddress)
+                            factor: factor, line: line.baseAddress, cells: cells.baseAddress)
                         kernels.table.quantize(
                             cells.baseAddress, 1 / Float(factor * factor), 0, width * 4,
                             reduced.baseAddress.map { $0 + row * width * 4 })
@@ -47,12 +47,8 @@ public struct BoxReducer: Sendable {
                 }
             }
         }
-        let address = UInt(bitPattern: reduced.baseAddress)
-        guard
-            let result = try? PixelBuffer(
-                wrapping: UnsafeRawBufferPointer(reduced), width: width, height: height, format: format, alpha: alpha,
-                colorSpace: image.colorSpace, release: { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() })
-        else { preconditionFailure("\(reduced.count) bytes are an image of \(width)×\(height)") }
-        return result
+        return PixelBuffer(
+            owning: memory, width: width, height: height, format: format, alpha: alpha, colorSpace: image.colorSpace,
+            release: { $0?.deallocate() })
     }
 }

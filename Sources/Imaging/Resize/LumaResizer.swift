@@ -5,7 +5,7 @@ import Compute
 ///
 /// O(source pixels + output pixels) time.
 package struct LumaResizer: Sendable {
-    /// Rec. 601 weights: what JPEG calls Y.
+    /// The weights of Rec. 601: what JPEG calls Y.
     private static let weights: (red: Float, green: Float, blue: Float) = (0.299, 0.587, 0.114)
 
     package let width: Int
@@ -32,7 +32,7 @@ package struct LumaResizer: Sendable {
         let table = kernels.table
         let channels = image.format.bytesPerPixel
         let weights = Self.channelWeights(of: image)
-        // What a premultiplied pixel leaves to the white behind it. The filters' weights add up to one.
+        // The share that a premultiplied pixel leaves to the white behind it. The filters' weights add up to one.
         let white: Float = image.alpha == .premultiplied ? 1 : 0
         let cellCount = horizontal.cellCount(of: image.width)
         let isSummed = horizontal.factor > 1 || vertical.factor > 1

@@ -1,3 +1,4 @@
+import CKernels
 import Compute
 
 /// Resizes images of any size, format and stride to one size, antialiased, in one pass over the source.
@@ -55,13 +56,14 @@ public struct Resizer: Sendable {
         precondition(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
         let (horizontal, vertical) = TriangleFilter.pair(
             for: image, width: width, height: height, reduction: reduction)
-        let pass = ResizePass(kernels: kernels.table, image: image, horizontal: horizontal, vertical: vertical)
-        guard let conversion = image.colorSpace.conversion else { return pass.run(into: output, layout: layout) }
+        guard let out = output.baseAddress else { return }
+        guard let conversion = image.colorSpace.conversion else {
+            return filter(image, horizontal, vertical, into: out, layout: layout)
+        }
         // Colors are converted after the filters, when few pixels are left, and before the layout scales them.
         var plain = layout
         (plain.multiply, plain.add) = ((1, 1, 1), (0, 0, 0))
-        pass.run(into: output, layout: plain)
-        guard let out = output.baseAddress else { return }
+        filter(image, horizontal, vertical, into: out, layout: plain)
         for y in 0..<height {
             let row = out + layout.offset + y * layout.rowStride
             conversion.convert(row, count: width, stride: layout.pixelStride)
@@ -72,5 +74,66 @@ public struct Resizer: Sendable {
                 pixel[2] = pixel[2] * layout.multiply.blue + layout.add.blue
             }
         }
+    }
+
+    private func filter(
+        _ image: PixelBuffer, _ horizontal: TriangleFilter, _ vertical: TriangleFilter,
+        into out: UnsafeMutablePointer<Float>, layout: FloatImageLayout
+    ) {
+        let kernels = kernels.table
+        let channels = image.format.bytesPerPixel
+        let sums = UnsafeMutablePointer<UInt16>.allocate(capacity: image.width * channels)
+        let filtered = UnsafeMutablePointer<Float>.allocate(capacity: width * 4)
+        defer {
+            sums.deallocate()
+            filtered.deallocate()
+        }
+        var pixels = lk_pixel_layout(
+            image.format, premultiplied: image.alpha == .premultiplied, scale: 255, layout: layout)
+        VerticalPass(
+            kernels: kernels, image: image, filter: vertical, rowLength: horizontal.cellCount(of: image.width) * 4
+        ).run { source, stride, rows, cells in
+            kernels.sumRowOfCells(
+                source, stride: stride, rows: rows, width: image.width, channels: channels, factor: horizontal.factor,
+                line: sums, cells: cells)
+        } finish: { row, y in
+            horizontal.spans.withUnsafeBufferPointer { spans in
+                horizontal.weights.withUnsafeBufferPointer { weights in
+                    kernels.filter_columns(row, spans.baseAddress, weights.baseAddress, Int32(width), filtered)
+                }
+            }
+            kernels.write_pixels(filtered, Int32(width), &pixels, out + layout.offset + y * layout.rowStride)
+        }
+    }
+}
+
+/// Whether pixels are summed in cells before they are filtered.
+///
+/// A triangle of support `s` weighs the pixels within `s` of a center. If the image is six or more times larger than
+/// the result, `⌊s / 3⌋` neighbors are summed first, exactly and in integers, and weighed together: three to four and a
+/// half cells are left on either side of a center, and the filter costs next to nothing. Cells of `⌊s / 2⌋` would be
+/// faster and of `⌊s / 4⌋` closer.
+///
+/// The differences from the triangle alone on 24 photographs of 600 to 800 pixels a side, resized to 160, 96 and 48:
+/// 0.33 / 255 root mean square, 3.6 / 255 at the worst pixel (with `⌊s / 2⌋`, 0.73 and 10.7; with `⌊s / 4⌋`, 0.18 and
+/// 2.3).
+public enum BoxReduction: Sendable {
+    /// Cells of ⌊scale / 3⌋ pixels where that is at least two, otherwise none; along rows no more than the next
+    /// multiple of four below.
+    case automatic
+    /// The triangle filter alone.
+    case never
+
+    /// The largest cell. Sixteen bits hold the sum of 257 rows of bytes.
+    private static let largestFactor = 256
+
+    /// The number of pixels that a cell sums.
+    ///
+    /// - Parameter isHorizontal: along rows four pixels are summed at once, so a cell of four or more is a multiple of
+    ///   four.
+    func factor(source: Int, target: Int, isHorizontal: Bool) -> Int {
+        guard self == .automatic else { return 1 }
+        let factor = max(1, min(source / (3 * target), Self.largestFactor))
+        return isHorizontal && factor > 4 ? factor / 4 * 4 : factor
     }
 }
