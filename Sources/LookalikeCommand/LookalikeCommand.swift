@@ -16,8 +16,8 @@ struct LookalikeCommand: AsyncParsableCommand {
               lookalike search --catalog catalog/ photo.jpg
 
             A search finds candidates by feature prints (global image descriptors) and visual words, \
-            and verifies them by local features. Images are PNG, JPEG, WebP, HEIC, AVIF, GIF or \
-            TIFF files.
+            and verifies them by local features. Images are \(ImageFormat.list(conjunction: "or")) \
+            files.
 
             Exit status: 0 success, 1 failure, 3 some images could not be read or embedded, 64 invalid \
             arguments.

@@ -186,7 +186,7 @@ struct CropOption: ParsableArguments {
 
 extension CompletionKind {
     /// Image files, for shell completions.
-    static var images: CompletionKind { .file(extensions: ImageFile.extensions.sorted()) }
+    static var images: CompletionKind { .file(extensions: ImageFormat.allFileExtensions.sorted()) }
 }
 
 enum QueryImage {

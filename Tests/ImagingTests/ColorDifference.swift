@@ -4,7 +4,7 @@ import Foundation
 enum ColorDifference {
     static func deltaE(_ a: [UInt8], _ b: [UInt8]) -> Double { deltaE(lab(a), lab(b)) }
 
-    /// Between colors in L*a*b*.
+    /// The difference between colors in L*a*b*.
     static func deltaE(_ p: [Double], _ q: [Double]) -> Double {
         func degrees(_ y: Double, _ x: Double) -> Double {
             let angle = atan2(y, x) * 180 / .pi

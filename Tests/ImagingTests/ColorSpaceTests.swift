@@ -35,7 +35,7 @@ struct ColorSpaceTests {
         }
     }
 
-    /// At its own size, so that nothing is filtered.
+    /// The image at its own size, so that nothing is filtered.
     @Test(arguments: spaces) func resizedImagesAreConvertedLikeLCMS(space: PixelColorSpace, name: String) throws {
         let expected = FormatTests.colors(try #require(FormatTests.expected[name]).rgb)
         let image = try Self.buffer(space, .bgra8)

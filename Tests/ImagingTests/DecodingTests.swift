@@ -232,7 +232,7 @@ struct DecodingTests {
         #expect(Self.reason(file(3), DecodingOptions(maximumScanCount: 2)) == .tooManyScans(count: 3, limit: 2))
         let photo = try Data(contentsOf: fixtures.appendingPathComponent("progressive.jpg"))
         #expect(Self.reason(photo) == nil)
-        // One scan that is baseline is no limit's concern.
+        // A single baseline scan is no limit's concern.
         let baseline = try Data(contentsOf: fixtures.appendingPathComponent("baseline.jpg"))
         #expect(Self.reason(baseline, DecodingOptions(maximumScanCount: 1)) == nil)
     }

@@ -8,9 +8,9 @@ struct FormatTests {
     struct Expected: Decodable, Sendable {
         let width: Int
         let height: Int
-        /// Of a byte, without a profile.
+        /// The tolerance of a byte, without a profile.
         let tolerance: Int?
-        /// Of a color, with one.
+        /// The tolerance of a color, with a profile.
         let deltaE: Double?
         let rgb: Data
     }
@@ -156,7 +156,7 @@ struct FormatTests {
         #expect(try PixelBuffer(decoding: Self.data("srgb.jpg")).decodingNotes.isEmpty)
     }
 
-    /// One color would become of all.
+    /// A flat curve would make one color of all.
     @Test func profilesWithFlatCurvesAreIgnoredWithANote() throws {
         var gray = try Self.data("gray-gamma.jpg")
         let single = Data("curv\0\0\0\0\0\0\0\u{1}".utf8)
@@ -211,7 +211,7 @@ struct FormatTests {
     @Test func extremeProfilesNeverCrash() throws {
         let whole = try Self.data("display-p3.jpg")
         let curve = try #require(whole.firstRange(of: Data("para".utf8))).lowerBound
-        // Not in the header, which names the connection space.
+        // The search begins behind the header, which names the connection space.
         let body = try #require(whole.firstRange(of: Data("acsp".utf8))).upperBound
         let primary = try #require(whole[body...].firstRange(of: Data("XYZ \0\0\0\0".utf8))).lowerBound
         for value: [UInt8] in [[0x7F, 0xFF, 0xFF, 0xFF], [0x80, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]] {
@@ -302,7 +302,7 @@ struct FormatTests {
             #expect(try PixelBuffer(decoding: data).width == 256)
         }
 
-        /// As some cameras write them.
+        /// Thumbnails as some cameras write them.
         @Test func thumbnailsOfAnotherSizeThanTheirHeaderSaysAreNotRead() throws {
             var data = try Self.data("thumbnail.heic")
             let size = try #require(data.firstRange(of: Data([0, 0, 0, 128, 0, 0, 0, 64])))

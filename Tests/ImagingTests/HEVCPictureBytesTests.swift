@@ -19,7 +19,7 @@
                 write(value + 1, length)
             }
 
-            /// With the bytes that keep start codes out of a NAL unit; section 7.4.2.
+            /// The unit with the bytes that keep start codes out of it; section 7.4.2.
             var unit: [UInt8] {
                 var bytes: [UInt8] = []
                 for start in stride(from: 0, to: bits.count, by: 8) {

@@ -11,7 +11,7 @@ enum ProgressiveJPEG {
         var file: [UInt8] = [0xFF, 0xD8] + segment(0xDB, [0] + [UInt8](repeating: 1, count: 64))
         file += segment(
             0xC2, [8] + pair(height) + pair(width) + [components] + (1...components).flatMap { [$0, 0x11, 0] })
-        // One code of one bit, for a difference of zero.
+        // The table has one code of one bit, for a difference of zero.
         file += segment(0xC4, [0, 1] + [UInt8](repeating: 0, count: 15) + [0])
         for _ in 0..<scans {
             file += segment(0xDA, [components] + (1...components).flatMap { [$0, 0] } + [0, 0, 0])

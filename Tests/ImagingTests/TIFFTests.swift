@@ -37,7 +37,7 @@
             return TIFFFile.file(width: 43, height: 29, tags: tags, pixels: jpeg)
         }
 
-        /// With an end of image amid the data of its scan.
+        /// The file with an end of image amid the data of its scan.
         private static func damaged(_ file: Data) throws -> Data {
             var file = file
             let middle = try #require(file.firstRange(of: Data([0xFF, 0xDA]))).lowerBound + 60
@@ -115,7 +115,7 @@
             #expect(FormatTests.reason(pixel.file) == .unsupported(kind))
         }
 
-        /// As it is in a JPEG file.
+        /// Damage is judged as in a JPEG file.
         @Test func damageToJPEGDataIsAnError() throws {
             let reason = ImageError.Reason.damaged("Corrupt JPEG data: premature end of data segment")
             #expect(FormatTests.reason(try Self.damaged(FormatTests.data("jpeg.tiff"))) == reason)

@@ -21,13 +21,13 @@ public struct DecodingOptions: Sendable {
 
     /// The maximum number of bytes that decoding allocates at a time, beside the bytes of the file; 768 MiB by default.
     ///
-    /// These are the pixels as they are stored (one byte per channel, alpha included), once more where the
+    /// The limit counts the pixels as they are stored (one byte per channel, alpha included), once more where the
     /// orientation turns them; two bytes per coefficient of a JPEG file with several scans, whatever its scale; four
     /// bytes per pixel of a lossless WebP file; twice the pixels of a HEIC or AVIF file, four times with more than
     /// eight bits per channel; and a strip or tile of a TIFF file.
     public var maximumMemory: Int
 
-    /// Larger files are rejected before they are read. 512 MiB by default.
+    /// The maximum size of a file in bytes, 512 MiB by default; a larger one is refused before it is read.
     public var maximumByteCount: Int
 
     /// The size in pixels that the upright image will be resized to. A JPEG or WebP file is then decoded at 1/2, 1/4 or
@@ -67,17 +67,17 @@ public struct DecodingOptions: Sendable {
         precondition(maximumMegapixels > 0 && maximumMegapixels <= 4294, "\(maximumMegapixels) is not in 0...4294")
         self.init(maximumPixelCount: Int((maximumMegapixels * 1e6).rounded()))
         guard maximumPixelCount > DecodingOptions().maximumPixelCount else { return }
-        // Pixels and coefficients of a progressive JPEG file, or a TIFF file of a single strip.
+        // This is enough for the coefficients of a progressive JPEG file, or a TIFF file of a single strip.
         maximumMemory = 12 * maximumPixelCount
-        // Four channels of 16 bits.
+        // This is enough for four channels of 16 bits.
         maximumByteCount = 8 * maximumPixelCount
     }
 
-    /// The eighths to decode at. Powers of two alone: libjpeg-turbo has SIMD code for those.
+    /// The eighths of its size at which to decode an image: powers of two alone, for which libjpeg-turbo has SIMD code.
     ///
     /// - Parameters:
-    ///   - width: of the image as it is stored, like the height.
-    ///   - orientation: EXIF's, 1...8.
+    ///   - width: the width of the image as it is stored, like the height.
+    ///   - orientation: the orientation by EXIF, 1...8.
     func eighths(width: Int, height: Int, orientation: UInt16) -> UInt32 {
         guard neededSize != nil || neededLongSide != nil else { return 8 }
         let isTurned = ImageOrientation(exif: orientation).swapsAxes

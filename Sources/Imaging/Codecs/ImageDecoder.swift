@@ -1,14 +1,14 @@
 import CImageCodecs
 import Foundation
 
-/// What the decoders of all formats share: limits, memory, colors, orientation.
+/// The steps that the decoders of all formats share: limits, memory, colors, orientation.
 enum ImageDecoder {
     typealias Message = UnsafeMutablePointer<CChar>
 
     /// Decodes an image whose header is known.
     ///
     /// - Parameters:
-    ///   - size: of the image in its file, as it is stored; that of the header without it.
+    ///   - size: the size of the image in its file, as it is stored; nil for the header's.
     ///   - decode: fills rows of the header's size and channels.
     ///   - decoded: corrects the header by what decoding has found out: sides that were exchanged.
     static func image(
@@ -21,7 +21,7 @@ enum ImageDecoder {
         let memory = try pixels(of: header, decode: decode)
         var found = header
         decoded(&found)
-        let opaque = try opaque(memory, header: found, colors: colors)
+        let opaque = opaque(memory, header: found, colors: colors)
         var image = try orientation.upright(opaque)
         image.decodingNotes = opaque.decodingNotes
         if let size {
@@ -31,6 +31,35 @@ enum ImageDecoder {
         return image
     }
 
+    /// Decodes a file with a reader in C: opens it, which fills the header, decodes once, and closes it.
+    ///
+    /// - Parameters:
+    ///   - unsupported: what a file is that the library cannot read although it is sound; for the error message.
+    ///   - colors: returns what the file says about its colors, and may complete the header.
+    static func image(
+        in bytes: UnsafeRawBufferPointer, options: DecodingOptions, unsupported: String = "unsupported",
+        open: (UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<lk_image_header>?, Message?) -> OpaquePointer?,
+        decode: (OpaquePointer?, UnsafeMutablePointer<UInt8>?, Int, Message?) -> Bool,
+        close: (OpaquePointer?) -> Void, colors: (inout lk_image_header) -> EmbeddedColors = { $0.colors }
+    ) throws(ImageError.Reason) -> PixelBuffer {
+        var header = lk_image_header()
+        var reader: OpaquePointer?
+        do throws(ImageError.Reason) {
+            try check {
+                reader = open(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, &header, $0)
+                return reader != nil
+            }
+        } catch {
+            guard header.is_unsupported, case .damaged(let words) = error else { throw error }
+            throw .unsupported("\(unsupported) (\(words))")
+        }
+        defer { close(reader) }
+        try checkSize(header, options: options)
+        let colors = colors(&header)
+        return try image(of: header, colors: colors, options: options) { decode(reader, $0, $1, $2) }
+    }
+
+    /// Calls a function of C that returns false with a message if the file is damaged.
     static func check(_ call: (Message) -> Bool) throws(ImageError.Reason) {
         let words: String? = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(LK_CODEC_MESSAGE_LENGTH)) {
             message in
@@ -90,11 +119,11 @@ enum ImageDecoder {
     /// Gray or RGB in sRGB from the decoder's output, composited over white. In place: a pixel only shrinks.
     private static func opaque(
         _ memory: UnsafeMutableRawBufferPointer, header: lk_image_header, colors: EmbeddedColors
-    ) throws(ImageError.Reason) -> PixelBuffer {
+    ) -> PixelBuffer {
         let count = Int(header.width) * Int(header.height)
         let pixels = memory.bindMemory(to: UInt8.self)
         var header = header
-        // With alpha in the colors they have a meaning only over their background.
+        // Colors that are multiplied with alpha have a meaning only over their background.
         if header.is_premultiplied {
             AlphaCompositing.premultipliedOverWhite(pixels, count: count, colors: Int(header.channels) - 1)
             header.channels -= 1
@@ -113,18 +142,69 @@ enum ImageDecoder {
         } else if header.channels == 4 || header.channels == 2 {
             AlphaCompositing.overWhite(pixels, count: count, colors: Int(header.channels) - 1)
         }
-        let address = UInt(bitPattern: memory.baseAddress)
-        let storage = PixelStorage(bytes: UnsafeRawBufferPointer(memory)) {
-            free(UnsafeMutableRawPointer(bitPattern: address))
+        var image = PixelBuffer(
+            owning: memory, width: Int(header.width), height: Int(header.height),
+            format: header.channels <= 2 ? .gray8 : .rgb8, release: { free($0) })
+        image.decodingNotes = notes
+        return image
+    }
+}
+
+extension lk_image_header {
+    /// The colors that the reader found in the file. A profile counts more than code points.
+    var colors: EmbeddedColors {
+        if profile_count > EmbeddedColors.maximumProfileSize {
+            return .broken("its color profile is ignored: it is larger than 16 MiB")
         }
-        do {
-            var image = try PixelBuffer(
-                storage: storage, width: Int(header.width), height: Int(header.height), bytesPerRow: nil,
-                format: header.channels <= 2 ? .gray8 : .rgb8, alpha: .ignored)
-            image.decodingNotes = notes
-            return image
-        } catch {
-            throw .damaged(error.description)
+        if let profile { return .profile(Array(UnsafeBufferPointer(start: profile, count: profile_count))) }
+        return has_code_points ? .codePoints(primaries: Int(primaries), transfer: Int(transfer)) : .unspecified
+    }
+}
+
+/// How to turn a stored image upright: the eight values of EXIF's Orientation tag (EXIF 2.32, section 4.6.4).
+struct ImageOrientation {
+    /// Whether width and height are exchanged.
+    let swapsAxes: Bool
+    private let flipsX: Bool
+    private let flipsY: Bool
+
+    /// In the upright image, pixel (x, y) is the stored pixel (column, row), where the axes are first swapped and then
+    /// flipped.
+    init(exif: UInt16) {
+        swapsAxes = (5...8).contains(exif)
+        flipsX = [2, 3, 7, 8].contains(exif)
+        flipsY = [3, 4, 6, 7].contains(exif)
+    }
+
+    /// Whether the upright image differs from the stored one.
+    var movesPixels: Bool { swapsAxes || flipsX || flipsY }
+
+    /// The image turned upright; itself if no pixel moves.
+    ///
+    /// - Throws: `outOfMemory`.
+    func upright(_ image: PixelBuffer) throws(ImageError.Reason) -> PixelBuffer {
+        guard movesPixels else { return image }
+        let bytes = image.format.bytesPerPixel
+        let width = swapsAxes ? image.height : image.width
+        let height = swapsAxes ? image.width : image.height
+        let count = width * height * bytes
+        // malloc, since Swift's own allocation ends the process when there is no memory.
+        guard let memory = malloc(count) else { throw .outOfMemory(bytes: count) }
+        let turned = UnsafeMutableRawBufferPointer(start: memory, count: count)
+        image.withUnsafeBytes { source in
+            for y in 0..<height {
+                for x in 0..<width {
+                    var (column, row) = swapsAxes ? (y, x) : (x, y)
+                    if flipsX { column = image.width - 1 - column }
+                    if flipsY { row = image.height - 1 - row }
+                    let from = row * image.bytesPerRow + column * bytes
+                    let to = (y * width + x) * bytes
+                    for byte in 0..<bytes { turned[to + byte] = source[from + byte] }
+                }
+            }
         }
+        return PixelBuffer(
+            owning: turned, width: width, height: height, format: image.format, alpha: image.alpha,
+            colorSpace: image.colorSpace, release: { free($0) })
     }
 }

@@ -1,14 +1,14 @@
 /// Why an image could not be read or written.
 public struct ImageError: Error, Equatable, CustomStringConvertible {
     /// What is wrong with the image.
-    public enum Reason: Equatable, Sendable {
+    public enum Reason: Error, Equatable {
         /// The file does not exist or may not be read; the system's message.
         case unreadable(String)
-        /// Not a regular file: a folder, a pipe, a device.
+        /// The path names no regular file, but a folder, a pipe or a device.
         case notAFile
         /// The file has no bytes.
         case empty
-        /// The bytes are of another format; which one, if it is known.
+        /// The bytes are of another format; its name, if it is known.
         case unsupported(String)
         /// The format's optional library is not in this build: the package's trait was disabled.
         case decoderMissing(format: String, library: String, trait: String)
@@ -52,7 +52,7 @@ extension ImageError.Reason: CustomStringConvertible {
         case .unreadable(let words): "cannot be read: \(words)"
         case .notAFile: "is not a file"
         case .empty: "is empty"
-        case .unsupported(let kind): "is \(kind); PNG, JPEG, WebP, HEIC, AVIF, GIF and TIFF can be read"
+        case .unsupported(let kind): "is \(kind); \(ImageFormat.list(conjunction: "and")) can be read"
         case .decoderMissing(let format, let library, let trait):
             "is \(format), and this build lacks \(library); enable the package's trait “\(trait)”"
         case .damaged(let words): "is damaged: \(words)"

@@ -1,57 +1,157 @@
-/// A file format, detected from the first bytes; the file's extension is ignored.
-enum ImageFormat {
-    case png
-    case jpeg
-    case webp
-    case heic
-    case avif
-    case gif
-    case tiff
+import CImageCodecs
 
-    init(of bytes: UnsafeRawBufferPointer) throws(ImageError.Reason) {
+/// A format of image files: what it is called, how its files are named and begin, and what decodes them.
+///
+/// ``all`` is the table of formats; folders, error messages and shell completions go by it. The format of a file is
+/// detected from its first bytes; the extension of its name is ignored.
+public struct ImageFormat: Sendable {
+    package typealias Decoder =
+        @Sendable (UnsafeRawBufferPointer, DecodingOptions) throws(ImageError.Reason) -> PixelBuffer
+
+    /// Bytes that files of a format begin with.
+    package enum Signature: Hashable, Sendable {
+        case bytes([UInt8])
+        /// The form of a RIFF file.
+        case riff(String)
+        /// A brand of an ISO base media file (ISO/IEC 14496-12, section 4.3).
+        case brand(String)
+        /// A brand of images of any format. It counts if the file has no brand of a certain one.
+        case commonBrand(String)
+
+        static func ascii(_ text: String) -> Signature { .bytes(Array(text.utf8)) }
+    }
+
+    /// The name in sentences, such as “JPEG”.
+    public let name: String
+    /// The media type, such as `image/jpeg`.
+    public let mediaType: String
+    /// The extensions of file names, in lower case.
+    public let fileExtensions: [String]
+    /// The optional library that decodes the format, and the package's trait that enables it; nil for a format that
+    /// every build decodes.
+    public let library: (name: String, trait: String)?
+    /// A file begins with one of these.
+    package let signatures: [Signature]
+    /// Nil in a build without the library.
+    package let decoder: Decoder?
+
+    /// The formats that are decoded, some of them only in builds with an optional library.
+    public static let all = [
+        ImageFormat(
+            name: "PNG", mediaType: "image/png", fileExtensions: ["png"], library: nil,
+            signatures: [.bytes([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])], decoder: ImageDecoder.png),
+        ImageFormat(
+            name: "JPEG", mediaType: "image/jpeg", fileExtensions: ["jpg", "jpeg", "jpe"], library: nil,
+            signatures: [.bytes([0xFF, 0xD8, 0xFF])], decoder: ImageDecoder.jpeg),
+        ImageFormat(
+            name: "WebP", mediaType: "image/webp", fileExtensions: ["webp"], library: ("libwebp", trait: "WebP"),
+            signatures: [.riff("WEBP")], decoder: webp),
+        ImageFormat(
+            name: "HEIC", mediaType: "image/heic", fileExtensions: ["heic", "heif", "hif"],
+            library: ("libheif", trait: "HEIF"),
+            signatures: ["heic", "heix", "hevc", "hevx", "heim", "heis", "hevm", "hevs"].map { .brand($0) }
+                + [.commonBrand("mif1"), .commonBrand("msf1")],
+            decoder: heif),
+        ImageFormat(
+            name: "AVIF", mediaType: "image/avif", fileExtensions: ["avif"], library: ("libheif", trait: "HEIF"),
+            signatures: [.brand("avif"), .brand("avis")], decoder: heif),
+        ImageFormat(
+            name: "GIF", mediaType: "image/gif", fileExtensions: ["gif"], library: ("giflib", trait: "GIF"),
+            signatures: [.ascii("GIF87a"), .ascii("GIF89a")], decoder: gif),
+        ImageFormat(
+            name: "TIFF", mediaType: "image/tiff", fileExtensions: ["tif", "tiff"], library: ("libtiff", trait: "TIFF"),
+            signatures: [.ascii("II*\0"), .ascii("MM\0*"), .ascii("II+\0"), .ascii("MM\0+")], decoder: tiff),
+    ]
+
+    // Decoders of the optional libraries. A format that needs no Swift code of its own has only its C functions here.
+
+    #if WebP
+        private static let webp: Decoder? = ImageDecoder.webp
+    #else
+        private static let webp: Decoder? = nil
+    #endif
+
+    #if HEIF
+        private static let heif: Decoder? = ImageDecoder.heif
+    #else
+        private static let heif: Decoder? = nil
+    #endif
+
+    #if GIF
+        private static let gif: Decoder? = { bytes, options throws(ImageError.Reason) in
+            try ImageDecoder.image(
+                in: bytes, options: options, open: lk_gif_open, decode: lk_gif_decode, close: lk_gif_close)
+        }
+    #else
+        private static let gif: Decoder? = nil
+    #endif
+
+    #if TIFF
+        private static let tiff: Decoder? = { bytes, options throws(ImageError.Reason) in
+            // libtiff's own tables take a little, whatever the limit.
+            let memory = max(1 << 20, options.maximumMemory)
+            return try ImageDecoder.image(
+                in: bytes, options: options, unsupported: "a TIFF that libtiff does not convert",
+                open: { lk_tiff_open($0, $1, memory, $2, $3) }, decode: lk_tiff_decode, close: lk_tiff_close)
+        }
+    #else
+        private static let tiff: Decoder? = nil
+    #endif
+}
+
+extension ImageFormat {
+    /// The extensions of the names of image files, in lower case. Files of formats that a build lacks are among them,
+    /// and are errors then.
+    package static let allFileExtensions = Set(all.flatMap(\.fileExtensions))
+
+    /// The names of all formats in a sentence: “PNG, JPEG and GIF”.
+    package static func list(conjunction: String) -> String {
+        let names = all.map(\.name)
+        return names.dropLast().joined(separator: ", ") + " \(conjunction) " + names.suffix(1).joined()
+    }
+
+    /// The format of a file.
+    ///
+    /// - Throws: `empty` or `unsupported`.
+    package init(of bytes: UnsafeRawBufferPointer) throws(ImageError.Reason) {
         if bytes.isEmpty { throw .empty }
-        func has(_ text: String, at offset: Int = 0) -> Bool {
-            bytes.dropFirst(offset).starts(with: text.utf8)
-        }
-        if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
-            self = .png
-        } else if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
-            self = .jpeg
-        } else if has("RIFF"), has("WEBP", at: 8) {
-            self = .webp
-        } else if has("GIF87a") || has("GIF89a") {
-            self = .gif
-        } else if has("II*\0") || has("MM\0*") || has("II+\0") || has("MM\0+") {
-            self = .tiff
-        } else if has("ftyp", at: 4), let format = Self.brand(of: bytes) {
-            self = format
-        } else {
-            throw .unsupported(Self.name(of: bytes))
-        }
+        let brands = Self.brands(of: bytes)
+        let found =
+            Self.first { signature in
+                switch signature {
+                case .bytes(let prefix): bytes.starts(with: prefix)
+                case .riff(let form): bytes.starts(with: "RIFF".utf8) && bytes.dropFirst(8).starts(with: form.utf8)
+                case .brand, .commonBrand: false
+                }
+            } ?? brands.lazy.compactMap { brand in Self.first { $0 == .brand(brand) } }.first
+            ?? brands.lazy.compactMap { brand in Self.first { $0 == .commonBrand(brand) } }.first
+        guard let found else { throw .unsupported(Self.name(of: bytes)) }
+        self = found
     }
 
-    /// HEIC or AVIF by the file's brands: the major one, or the first that is known (ISO/IEC 14496-12, section 4.3).
-    private static func brand(of bytes: UnsafeRawBufferPointer) -> ImageFormat? {
-        guard bytes.count >= 12 else { return nil }
+    func decode(_ bytes: UnsafeRawBufferPointer, options: DecodingOptions) throws(ImageError.Reason) -> PixelBuffer {
+        if let decoder { return try decoder(bytes, options) }
+        let article = name.first.map("AEIO".contains) ?? false ? "an" : "a"
+        throw .decoderMissing(
+            format: "\(article) \(name)", library: library?.name ?? "a library", trait: library?.trait ?? name)
+    }
+
+    private static func first(where matches: (Signature) -> Bool) -> ImageFormat? {
+        all.first { $0.signatures.contains(where: matches) }
+    }
+
+    /// The brands of an ISO base media file, the major one first.
+    private static func brands(of bytes: UnsafeRawBufferPointer) -> [String] {
+        guard bytes.count >= 12, bytes.dropFirst(4).starts(with: "ftyp".utf8) else { return [] }
         let size = Int(UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))
-        var isImage = false
         // The minor version lies between the major brand and the others.
-        for at in [8] + Array(stride(from: 16, through: min(size, bytes.count, 1024) - 4, by: 4)) {
-            switch String(decoding: bytes[at..<(at + 4)], as: UTF8.self) {
-            case "heic", "heix", "hevc", "hevx", "heim", "heis", "hevm", "hevs": return .heic
-            case "avif", "avis": return .avif
-            case "mif1", "msf1": isImage = true
-            default: break
-            }
-        }
-        return isImage ? .heic : nil
+        let places = [8] + Array(stride(from: 16, through: min(size, bytes.count, 1024) - 4, by: 4))
+        return places.map { String(decoding: bytes[$0..<($0 + 4)], as: UTF8.self) }
     }
 
-    /// Names common other formats, for the error message.
+    /// Names common formats that are not decoded, for the error message.
     private static func name(of bytes: UnsafeRawBufferPointer) -> String {
-        func has(_ text: String, at offset: Int = 0) -> Bool {
-            bytes.dropFirst(offset).starts(with: text.utf8)
-        }
+        func has(_ text: String) -> Bool { bytes.starts(with: text.utf8) }
         if has("BM") { return "a BMP" }
         if bytes.starts(with: [0x00, 0x00, 0x00, 0x0C, 0x4A, 0x58, 0x4C, 0x20]) || bytes.starts(with: [0xFF, 0x0A]) {
             return "a JPEG XL"
@@ -59,15 +159,8 @@ enum ImageFormat {
         if has("\0\0\0\u{0C}jP  ") { return "a JPEG 2000" }
         if has("%PDF") { return "a PDF" }
         if has("<svg") || has("<?xml") { return "an SVG or XML" }
-        let isBeginning = [[0x89, 0x50, 0x4E, 0x47], [0xFF, 0xD8], Array("GIF8".utf8), Array("RIFF".utf8)]
-            .contains { bytes.starts(with: $0) }
-        if isBeginning && bytes.count < 12 || bytes.starts(with: [0x89, 0x50, 0x4E, 0x47])
-            || bytes.starts(with: [0xFF, 0xD8])
-        {
-            return "cut off in its first bytes"
-        }
+        let isPNGOrJPEG = bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) || bytes.starts(with: [0xFF, 0xD8])
+        if isPNGOrJPEG || bytes.count < 12 && (has("GIF8") || has("RIFF")) { return "cut off in its first bytes" }
         return "of no known image format"
     }
 }
-
-extension ImageError.Reason: Error {}

@@ -1,7 +1,7 @@
 import Foundation
 
 extension PixelBuffer {
-    /// Decodes a PNG, JPEG, WebP, HEIC, AVIF, GIF or TIFF file: the first frame, or page.
+    /// Decodes an image file of one of the formats of ``ImageFormat``: the first frame, or page.
     ///
     /// The image is turned upright, colors are converted to sRGB, and transparent pixels are composited over white. The
     /// result is `gray8` or `rgb8`. The format is detected from the file's bytes, not from its name. A color profile
@@ -22,35 +22,21 @@ extension PixelBuffer {
     ) throws(ImageError) {
         let decoded = data.withUnsafeBytes { bytes in
             Result { () throws(ImageError.Reason) in
-                switch try ImageFormat(of: bytes) {
-                case .png: try ImageDecoder.png(bytes, options: options)
-                case .jpeg: try ImageDecoder.jpeg(bytes, options: options)
-                case .webp: try ImageDecoder.webp(bytes, options: options)
-                case .heic: try ImageDecoder.heif(bytes, named: "a HEIC", options: options)
-                case .avif: try ImageDecoder.heif(bytes, named: "an AVIF", options: options)
-                case .gif: try ImageDecoder.gif(bytes, options: options)
-                case .tiff: try ImageDecoder.tiff(bytes, options: options)
-                }
+                try ImageFormat(of: bytes).decode(bytes, options: options)
             }
         }
         self = try decoded.mapError { ImageError(source: name, reason: $0) }.get()
     }
 }
 
-/// Reads whole files. Not mapped: a file that shrinks while it is mapped kills the process.
+/// Reads whole files. It does not map them: a file that shrinks while it is mapped kills the process.
 package enum ImageFile {
-    /// What the names of image files end with, in lower case. Files of formats that a build lacks are among them, and
-    /// are errors then.
-    package static let extensions: Set<String> = [
-        "avif", "gif", "heic", "heif", "hif", "jpe", "jpeg", "jpg", "png", "tif", "tiff", "webp",
-    ]
-
     package static func read(path: String, limit: Int) throws(ImageError) -> Data {
         var status = stat()
-        // Before it is opened: opening a pipe would disturb its writer.
+        // The check comes before opening, which would disturb the writer of a pipe.
         guard stat(path, &status) == 0 else { throw unreadable(path) }
         try check(status, path: path, limit: limit)
-        // Should a pipe have taken its place, it must not keep the caller waiting.
+        // A pipe that has taken the file's place must not keep the caller waiting.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw unreadable(path) }
         defer { close(descriptor) }
@@ -82,7 +68,7 @@ package enum ImageFile {
             count += part
         }
         let data = Data(bytesNoCopy: memory, count: count, deallocator: .free)
-        // It may have grown.
+        // The file may have grown.
         guard fstat(descriptor, &status) == 0 else { throw unreadable(path) }
         try check(status, path: path, limit: limit)
         return data
@@ -95,7 +81,7 @@ package enum ImageFile {
         }
     }
 
-    /// With the system's message for what has just failed.
+    /// The error of a system call that has just failed, with the system's message.
     private static func unreadable(_ path: String) -> ImageError {
         ImageError(source: path, reason: .unreadable(String(cString: strerror(errno))))
     }

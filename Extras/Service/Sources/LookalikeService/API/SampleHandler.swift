@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import Logging
+import Lookalike
 
 /// `/v1/samples`: photos that the page offers for a first search.
 struct SampleHandler: Sendable {
@@ -13,8 +14,6 @@ struct SampleHandler: Sendable {
         let type: String
         let data: ByteBuffer
     }
-
-    private static let types = ["jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png"]
 
     struct Listing: Encodable, Sendable {
         let samples: [String]
@@ -31,7 +30,10 @@ struct SampleHandler: Sendable {
         var files: [String: Sample] = [:]
         var left = Self.maximumByteCount
         for url in (found ?? []).sorted(by: { $0.path < $1.path }) {
-            guard let type = Self.types[url.pathExtension.lowercased()] else { continue }
+            let kind = url.pathExtension.lowercased()
+            // Formats that every build decodes are shown by every browser.
+            guard let format = ImageFormat.all.first(where: { $0.library == nil && $0.fileExtensions.contains(kind) })
+            else { continue }
             guard let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: keys),
                 values.isRegularFile == true, let size = values.fileSize, size <= left,
                 let data = try? Data(contentsOf: url), data.count <= left
@@ -41,7 +43,7 @@ struct SampleHandler: Sendable {
                     metadata: ["file": "\(url.path)"])
                 continue
             }
-            files[url.lastPathComponent] = Sample(type: type, data: ByteBuffer(bytes: data))
+            files[url.lastPathComponent] = Sample(type: format.mediaType, data: ByteBuffer(bytes: data))
             left -= data.count
         }
         self.files = files
