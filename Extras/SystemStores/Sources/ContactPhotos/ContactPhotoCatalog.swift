@@ -5,7 +5,7 @@ import SystemStores
 /// A catalog of the photos of contacts, which are found by a picture that shows one of them: on a screen, in print, in
 /// part or turned.
 ///
-/// It finds the photo and not the face: another photo of the same person is another image.
+/// The catalog finds the photo and not the face: another photo of the same person is another image.
 ///
 /// ```swift
 /// let photos = try ContactPhotoCatalog(at: folder)
@@ -43,7 +43,7 @@ public struct ContactPhotoCatalog: Sendable {
             guard case .data(let data, _)? = contact.photo else { continue }
             let file = photos.appendingPathComponent(Self.fileName(of: contact.id))
             guard files.insert(file.lastPathComponent).inserted else { continue }
-            // One that did not change keeps its time, and is not indexed again.
+            // A photo that did not change keeps its time, and is not indexed again.
             if (try? Data(contentsOf: file)) != data { try data.write(to: file, options: .atomic) }
             origins[file.path] = contact.file
             items.append(
@@ -62,7 +62,7 @@ public struct ContactPhotoCatalog: Sendable {
         for problem in report.problems where origins[problem.origin] != nil {
             try FileManager.default.removeItem(atPath: problem.origin)
         }
-        // Also the last one: that its file is gone is no disk that is not mounted.
+        // The last photo may go, too: a missing file does not mean here that a disk is not mounted.
         _ = try indexer.prune(evenIfAll: true)
         let names = Dictionary(items.map { ($0.entity.image, $0.entity.title ?? "") }, uniquingKeysWith: { a, _ in a })
         return report.problems.map { problem in

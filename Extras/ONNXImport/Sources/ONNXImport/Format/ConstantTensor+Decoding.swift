@@ -3,7 +3,7 @@ import Foundation
 extension ConstantTensor {
     /// The most elements of a tensor: two gigabytes of floats, as much as a file of the format holds.
     static let mostElements = 1 << 29
-    /// As many as a layer may have.
+    /// The most axes of a tensor: as many as a layer may have.
     private static let mostAxes = 16
 
     /// Whether the extents are not negative and so small that no product of some of them overflows, even beside a zero.
@@ -96,7 +96,7 @@ extension ConstantTensor {
         }
     }
 
-    /// Of a tensor whose elements are fields of the message.
+    /// The values of a tensor whose elements are fields of the message.
     private static func values(in tensor: ONNXTensor, _ element: Element) -> Values {
         switch element {
         case .float: .floats(tensor.floatData)

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ONNXNode {
-    /// What messages call the node: its name, or that of its output.
+    /// The name of the node in messages: its own, or that of its output.
     var displayName: String { name.isEmpty ? output.first ?? "" : name }
 
     private func attribute(_ name: String) -> ONNXAttribute? { attribute.first { $0.name == name } }

@@ -2,7 +2,7 @@ import CLibical
 
 /// Occurrences that are named one by one: RFC 5545, sections 3.8.4.4 (RECURRENCE-ID) and 3.8.5.2 (RDATE).
 extension ICalendarFile {
-    /// By uid, the original starts of occurrences that have an event of their own in the file.
+    /// The original starts, by uid, of occurrences that have an event of their own in the file.
     func movedStarts(of events: [OpaquePointer]) -> [String: Set<Int>] {
         var moved: [String: Set<Int>] = [:]
         for event in events {

@@ -67,7 +67,7 @@ struct ICalendarFile {
             contents.problems.append(problem("truncated: no END:VCALENDAR"))
         }
         var stepsLeft = Self.mostSteps
-        // Before anything is asked for that has a time zone.
+        // Zones are checked before anything is asked for that has one.
         var zoneStepsLeft = Self.mostStepsOfZones
         let found = Self.events(in: root, &zoneStepsLeft)
         stepsLeft -= Self.mostStepsOfZones - zoneStepsLeft
@@ -110,7 +110,7 @@ struct ICalendarFile {
         return contents
     }
 
-    /// What is directly in a component.
+    /// The components directly in a component.
     private static func components(_ kind: icalcomponent_kind, in component: OpaquePointer) -> [OpaquePointer] {
         var components: [OpaquePointer] = []
         var child = icalcomponent_get_first_component(component, kind)
@@ -151,7 +151,7 @@ struct ICalendarFile {
         return (events, leftOut)
     }
 
-    /// Those that name a time zone, with the name.
+    /// The properties that name a time zone, with the name.
     private static func zonedProperties(of event: OpaquePointer) -> [(property: OpaquePointer, zone: String)] {
         properties(ICAL_ANY_PROPERTY, of: event).compactMap { property in
             guard let parameter = icalproperty_get_first_parameter(property, ICAL_TZID_PARAMETER) else { return nil }
@@ -159,7 +159,7 @@ struct ICalendarFile {
         }
     }
 
-    /// All of them at once: a component has one place where its next property is, and the caller may ask for others.
+    /// All properties at once: a component remembers one next property, and the caller may ask for others.
     static func properties(_ kind: icalproperty_kind, of component: OpaquePointer) -> [OpaquePointer] {
         var properties: [OpaquePointer] = []
         var property = icalcomponent_get_first_property(component, kind)
@@ -326,7 +326,7 @@ struct ICalendarFile {
         var isBad = false
         var part = icalcomponent_get_first_component(zone, ICAL_ANY_COMPONENT)
         while let one = part, !isBad {
-            // As it is: to look for its zone would be to expand that.
+            // The start is read without its zone, which libical would expand.
             if let property = icalcomponent_get_first_property(one, ICAL_DTSTART_PROPERTY) {
                 let first = icalproperty_get_dtstart(property)
                 forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: one) { _, rule in
@@ -354,7 +354,7 @@ struct ICalendarFile {
         return canExpand
     }
 
-    /// What libical takes to expand an event, at most.
+    /// The most steps that libical takes to expand an event.
     ///
     /// It begins at the span, less the event's length, except for a rule with a COUNT, which it follows from the
     /// event's start. Each rule ends with the span. Each occurrence is compared with the dates that are left out, and
@@ -378,7 +378,7 @@ struct ICalendarFile {
             let cost = ICalendarRule(rule)
             let start = rule.count > 0 ? first : begin
             let days = days(rule, from: start)
-            // One with a COUNT is followed twice: here, too.
+            // A rule with a COUNT is followed twice, and counted twice here.
             steps += cost.steps(days: days, skipped: (start - first) / 86_400) * (rule.count > 0 ? 2 : 1)
             occurrences += cost.occurrences(days: days)
             search = max(search, cost.searchSteps)
@@ -402,7 +402,7 @@ struct ICalendarFile {
     private func checkRules(of event: OpaquePointer, name: String) throws(StoreProblem) {
         try check(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event, name: name)
         try check(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event, name: name)
-        // For each single date libical follows the rules of exclusion.
+        // libical follows the rules of exclusion for each single date.
         let most = Self.count(ICAL_EXRULE_PROPERTY, of: event) > 0 ? Self.mostDatesWithExclusions : Self.mostDates
         let dates = Self.count(ICAL_RDATE_PROPERTY, of: event) + Self.count(ICAL_EXDATE_PROPERTY, of: event)
         guard dates <= most else { throw problem("\(name) has \(dates) single dates, more than \(most)") }

@@ -1,4 +1,4 @@
-/// How deep the components of an iCalendar text are nested, before it is parsed.
+/// The depth to which the components of an iCalendar text are nested, before it is parsed.
 enum ICalendarNesting {
     /// Rather too deep than not deep enough: `BEGIN` counts with blanks in it, too, which libical may drop, and `END`
     /// only as it should be.
@@ -31,7 +31,7 @@ enum ICalendarNesting {
             } else if isFold || byte == UInt8(ascii: "\r") {
                 hasBlanks = true
             } else if name.count < 8 {
-                // In capitals.
+                // Names are compared in capitals.
                 name.append(byte & 0xDF)
             }
         }

@@ -21,11 +21,11 @@ private final class FolderWatch: @unchecked Sendable {
     private let queue = DispatchQueue(label: "lookalike.folder-changes")
     private let source: any DispatchSourceRead
     private let root: URL
-    /// By watch number.
+    /// The watched folders by watch number.
     private var folders: [CInt: URL] = [:]
 
     /// Every change of a folder's contents: a file written and closed, renamed into it or out of it, removed.
-    /// Not every write: a file is complete when it is closed.
+    /// Single writes do not count: a file is complete when it is closed.
     private static let changes = UInt32(
         IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF
             | IN_ONLYDIR)

@@ -44,13 +44,13 @@ public struct Contact: Sendable, Hashable, Codable, Identifiable {
     public enum Photo: Sendable, Hashable, Codable {
         /// An image file, with its media type, such as `image/jpeg`, if the card has it.
         case data(Data, mediaType: String?)
-        /// Where the image is. It is not fetched.
+        /// The address of the image, which is not fetched.
         case url(URL)
     }
 
     /// The card's UID; for one without, its file and its place in it.
     public var id: String
-    /// As it is displayed.
+    /// The name as it is displayed.
     public var name: String
     public var givenName = ""
     public var additionalNames = ""

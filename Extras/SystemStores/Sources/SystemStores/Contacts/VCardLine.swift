@@ -2,13 +2,14 @@ import Foundation
 
 /// A property of a card: one line of its file, unfolded (RFC 6350 section 3.3).
 struct VCardLine {
-    /// Where it begins, from 1.
+    /// The line of the file where it begins, from 1.
     let number: Int
-    /// What lines that belong together have before their names; empty for none.
+    /// The prefix of lines that belong together; empty for none.
     let group: String
-    /// In uppercase.
+    /// The name in uppercase.
     let name: String
-    /// By name in uppercase. A value without a name, as version 2.1 has them, is one of `TYPE` or of `ENCODING`.
+    /// The values of parameters by name in uppercase. A value without a name, as in version 2.1, is one of `TYPE` or of
+    /// `ENCODING`.
     let parameters: [String: [String]]
     let value: ArraySlice<UInt8>
 

@@ -33,7 +33,7 @@ struct StoreFolder {
 
     func data(of file: URL) throws(StoreProblem) -> Data {
         do {
-            // Of the file that is read: a link has a size of its own.
+            // The size of the file that is read counts: a link has a size of its own.
             let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
             guard size <= largestFile else {
                 throw StoreProblem(

@@ -60,7 +60,7 @@ public struct HealthChanges: Sendable {
     public let added: [HealthSample]
     /// The ids of samples that are no longer there.
     public let deleted: [HealthSample.ID]
-    /// For the next call.
+    /// The anchor of the next call.
     public let anchor: HealthAnchor
     /// Records that cannot be read, which count as not there.
     public let problems: [StoreProblem]
@@ -120,7 +120,7 @@ private final class ReportedProblems {
 }
 
 extension [UInt64] {
-    /// In an ascending list.
+    /// The index of a number in an ascending list.
     fileprivate func sortedIndex(of number: UInt64) -> Int? {
         var (low, high) = (0, count)
         while low < high {
@@ -130,7 +130,7 @@ extension [UInt64] {
         return low < count && self[low] == number ? low : nil
     }
 
-    /// Of an ascending list.
+    /// The different numbers of an ascending list.
     fileprivate func withoutRepetitions() -> [UInt64] {
         reduce(into: []) { if $0.last != $1 { $0.append($1) } }
     }

@@ -8,7 +8,7 @@ public struct HealthStatistics: Sendable, Hashable, Codable {
     public internal(set) var count = 0
     /// The parts of all samples that lie in the interval: of one that lies in several, each gets its share of the time.
     public internal(set) var sum = 0.0
-    /// Of the samples that start in the interval; nil if none does.
+    /// The minimum of the samples that start in the interval; nil if none does. Maximum and average are alike.
     public internal(set) var minimum: Double?
     public internal(set) var maximum: Double?
     public internal(set) var average: Double?
@@ -16,7 +16,7 @@ public struct HealthStatistics: Sendable, Hashable, Codable {
     public internal(set) var mostRecent: HealthSample?
 }
 
-/// How long the intervals of statistics are. Those but minutes and hours are the calendar's, and differ in length.
+/// The length of the intervals of statistics. Days and longer ones are the calendar's, and differ in length.
 public enum HealthInterval: Sendable, Hashable {
     case minute
     case hour
@@ -25,7 +25,7 @@ public enum HealthInterval: Sendable, Hashable {
     case month
     case year
 
-    /// Of the shortest, in seconds.
+    /// The length of the shortest such interval, in seconds.
     fileprivate var length: Double {
         switch self {
         case .minute: 60
@@ -139,7 +139,7 @@ extension HealthExport {
             for (index, change) in changes.sorted(by: { $0.key < $1.key }) {
                 if count > 0 { for covered in start..<index { body(covered, rate) } }
                 count += change.count
-                // What rounding leaves must not go on.
+                // A remainder of rounding must not go on.
                 rate = count > 0 ? rate + change.rate : 0
                 start = index
             }
@@ -174,7 +174,7 @@ extension HealthExport {
         var intervals: [DateInterval] = []
         var start = span.start
         while start < span.end {
-            // To the next beginning of such an interval in the calendar.
+            // An interval ends where the next one begins in the calendar.
             let end = calendar.dateInterval(of: interval.component, for: start)?.end ?? span.end
             let next = min(max(end, start.addingTimeInterval(1)), span.end)
             intervals.append(DateInterval(start: start, end: next))
