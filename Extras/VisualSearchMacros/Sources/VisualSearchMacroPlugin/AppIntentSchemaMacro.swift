@@ -1,9 +1,8 @@
-import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@AppIntent(schema:)`: the parameters and the conformance that a schema asks for.
+/// `@AppIntent(schema:)` makes the intent's content its parameter, and the intent conform to the schema's protocol.
 public struct AppIntentSchemaMacro: MemberAttributeMacro, ExtensionMacro {
     private static let content = "semanticContent"
 
@@ -34,16 +33,14 @@ public struct AppIntentSchemaMacro: MemberAttributeMacro, ExtensionMacro {
         providingExtensionsOf type: some TypeSyntaxProtocol,
         conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
-        func refuse(_ message: String, _ name: String) -> [ExtensionDeclSyntax] {
-            context.diagnose(Diagnostic(node: node, message: MacroProblem(message: message, name: name)))
-            return []
-        }
         guard followsContentSearch(node) else {
-            return refuse("the one schema there is here is .visualIntelligence.semanticContentSearch", "schema")
+            return context.refuse(
+                node, "schema", "the one schema there is here is .visualIntelligence.semanticContentSearch")
         }
         let variables = declaration.memberBlock.members.compactMap { $0.decl.as(VariableDeclSyntax.self) }
         guard variables.contains(where: { name(of: $0) == content && $0.bindingSpecifier.text == "var" }) else {
-            return refuse("an intent of this schema has a “var \(content): SemanticContentDescriptor”", "content")
+            return context.refuse(
+                node, "content", "an intent of this schema has a “var \(content): SemanticContentDescriptor”")
         }
         let made: DeclSyntax = "extension \(type.trimmed): VisualSearch.SemanticContentSearchIntent {}"
         return [made.cast(ExtensionDeclSyntax.self)]

@@ -1,9 +1,8 @@
-import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@UnionValue`: the entity of whichever case an enumeration has.
+/// `@UnionValue` makes an enumeration give the entity of whichever case it has.
 public struct UnionValueMacro: ExtensionMacro {
     public static func expansion(
         of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
@@ -11,21 +10,12 @@ public struct UnionValueMacro: ExtensionMacro {
         conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
         guard let enumeration = declaration.as(EnumDeclSyntax.self) else {
-            context.diagnose(
-                Diagnostic(
-                    node: node,
-                    message: MacroProblem(message: "@UnionValue belongs on an enumeration", name: "enumeration")))
-            return []
+            return context.refuse(node, "enumeration", "@UnionValue belongs on an enumeration")
         }
         let cases = enumeration.memberBlock.members.compactMap { $0.decl.as(EnumCaseDeclSyntax.self) }.flatMap(
             \.elements)
         guard !cases.isEmpty else {
-            context.diagnose(
-                Diagnostic(
-                    node: node,
-                    message: MacroProblem(
-                        message: "@UnionValue needs cases, one for each kind of entity", name: "cases")))
-            return []
+            return context.refuse(node, "cases", "@UnionValue needs cases, one for each kind of entity")
         }
         var arms: [String] = []
         var types: [String] = []
@@ -33,9 +23,7 @@ public struct UnionValueMacro: ExtensionMacro {
             guard let parameters = element.parameterClause?.parameters, parameters.count == 1,
                 let parameter = parameters.first
             else {
-                let message = "the case “\(element.name.text)” needs one value, an entity"
-                context.diagnose(Diagnostic(node: element, message: MacroProblem(message: message, name: "value")))
-                return []
+                return context.refuse(element, "value", "the case “\(element.name.text)” needs one value, an entity")
             }
             arms.append("case .\(element.name.trimmed)(let entity): entity")
             types.append("\(parameter.type.trimmed).self")

@@ -16,8 +16,8 @@ public macro UnionValue() = #externalMacro(module: "VisualSearchMacroPlugin", ty
 
 /// Makes an intent follow a schema.
 ///
-/// For `.visualIntelligence.semanticContentSearch`, the intent's `semanticContent` becomes its parameter, set to the
-/// captured content before the intent is performed.
+/// The schema `.visualIntelligence.semanticContentSearch` makes the intent's `semanticContent` its parameter, which is
+/// set to the captured content before the intent is performed.
 @attached(memberAttribute)
 @attached(extension, conformances: SemanticContentSearchIntent)
 public macro AppIntent(schema: AssistantSchema) =
