@@ -1,4 +1,4 @@
-// One import suffices: what the names of this module are used with comes along, as Foundation does with App Intents.
+// One import suffices: this module brings the names that handlers need, as App Intents brings Foundation's.
 @_exported import Catalogs
 @_exported import Compute
 @_exported import FeaturePrints

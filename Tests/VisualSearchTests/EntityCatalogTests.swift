@@ -43,7 +43,7 @@ struct EntityCatalogTests {
         #expect(try await fixture.albums.problems().map(\.id) == ["a1", "a2"])
     }
 
-    /// Types that ask the decoder for a text asked again and again, until the stack ended.
+    /// Types that decode themselves from a text must not ask the decoder for it without end.
     @Test func aTextInPlaceOfAListIsAnError() {
         func reason<Value: Decodable & Sendable>(_: Value.Type) -> String {
             let row = CatalogRow(entity: CatalogEntity(id: "a", labels: ["x"]), thumbnail: Data([1]))
@@ -97,7 +97,7 @@ struct EntityCatalogTests {
         }
     }
 
-    /// By default such rows are reported to standard error, which may be on a full disk.
+    /// The default report goes to standard error, which may be on a full disk.
     @Test func aRowThatMakesNoEntityIsSkippedIfNothingCanBeReported() async throws {
         let fixture = try EntityFixture([EntityFixture.row(0, rest: ""), EntityFixture.row(1)])
         #expect(try await Self.entitiesWithFullStandardError(of: fixture.catalog).map(\.id) == ["a1"])
@@ -129,7 +129,7 @@ struct EntityCatalogTests {
         #expect(try await fixture.albums.search(matching: SemanticContentDescriptor(labels: ["…", ""])).isEmpty)
     }
 
-    /// More prints than are scanned at once, and more pages than there are threads.
+    /// The catalog has more prints than are scanned at once, and the test asks for more pages than there are threads.
     @Test func concurrentPagesSharePassesAndEqualPagesFetchedAlone() async throws {
         let folder = try TemporaryFolder()
         let indexer = try CatalogIndexer(at: folder.url, thumbnailSide: nil)
@@ -181,7 +181,7 @@ struct EntityCatalogTests {
             for: SemanticContentDescriptor(pixelBuffer: SampleImage.blocks(seed: 0)))
         let threshold = try #require(model.matchThreshold(for: query.prints))
         #expect(query.maxDistance == .atMost(threshold) && threshold != model.matchThreshold)
-        // The same where the query is made of its prints alone.
+        // A query made of its prints alone takes the same distance.
         let pages = try await (
             fixture.albums.page(of: SearchQuery(prints: query.prints)),
             fixture.albums.page(of: SearchQuery(prints: query.prints, maxDistance: .atMost(threshold)))
@@ -272,7 +272,7 @@ struct SearchQueryTests {
                 #expect(Self.ids(page) == expected.map(\.id), "\(labels), \(maxDistance)")
                 for (result, one) in zip(page.results, expected) { #expect(abs(result.score - one.score) < 1e-6) }
                 #expect(Set(Self.ids(page)).count == page.results.count && page.next == nil)
-                // The same in pages of any size.
+                // Pages of any size have the same entities.
                 for size in [1, 2, 5] {
                     var paged: [String] = []
                     var part = try await fixture.albums.page(of: query, count: size)

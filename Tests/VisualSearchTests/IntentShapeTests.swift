@@ -1,14 +1,15 @@
 import Testing
 import VisualSearch
 
-// No other import: the names that handlers are written with come with the module.
+// No other import: the names that handlers need come with the module.
 
 private enum Genre: String, AppEnum, Decodable {
     case ambient, jazz, noise
 
     static let typeDisplayRepresentation: TypeDisplayRepresentation = "Genre"
     static let caseDisplayRepresentations: [Genre: DisplayRepresentation] = [
-        .ambient: "Ambient", .jazz: DisplayRepresentation(title: "Jazz", image: .init(systemName: "music.note")),
+        .ambient: DisplayRepresentation(title: "Ambient", image: .init(named: "Fog")),
+        .jazz: DisplayRepresentation(title: "Jazz", image: .init(systemName: "music.note")),
     ]
 }
 
@@ -20,7 +21,8 @@ private struct Record: IndexedEntity {
 
     var displayRepresentation: DisplayRepresentation {
         DisplayRepresentation(
-            title: "\(name)", subtitle: "\(producer ?? "nobody")", image: .init(data: cover), synonyms: ["LP"])
+            title: LocalizedStringResource(name, translations: ["ja": "記録"]), subtitle: "\(producer ?? "nobody")",
+            image: .init(data: cover))
     }
     static let defaultQuery = RecordQuery()
     static var typeDisplayRepresentation: TypeDisplayRepresentation { "Record" }
@@ -37,7 +39,7 @@ private struct RecordQuery: EntityQuery {
     }
 }
 
-/// Has no `perform()`.
+/// An open intent without a `perform()`.
 private struct OpenRecordIntent: OpenIntent {
     static let title: LocalizedStringResource = "Open Record"
     @Parameter(title: "Record", requestValueDialog: "Which record?") var target: Record
@@ -45,7 +47,7 @@ private struct OpenRecordIntent: OpenIntent {
 
 private struct FindRecordsIntent: AppIntent {
     static let title: LocalizedStringResource = "Find Records"
-    static let description: IntentDescription? = IntentDescription("Finds records.", searchKeywords: ["LP"])
+    static let description: IntentDescription? = IntentDescription("Finds records.")
     static let supportedModes: IntentModes = [.background, .foreground(.dynamic)]
 
     @Parameter(title: "Genre") var genre: Genre?
@@ -122,11 +124,9 @@ private struct RecordShortcuts: AppShortcutsProvider {
             intent: OpenRecordIntent(),
             phrases: ["Open \(\.$target) in \(.applicationName)", "Show \(\.$target)"], shortTitle: "Open",
             systemImageName: "record.circle")
-        if FindRecordsIntent.isDiscoverable {
-            AppShortcut(
-                intent: FindRecordsIntent(), phrases: ["Find in \(.applicationName)"], shortTitle: "Find",
-                systemImageName: "magnifyingglass")
-        }
+        AppShortcut(
+            intent: FindRecordsIntent(), phrases: ["Find in \(.applicationName)"], shortTitle: "Find",
+            systemImageName: "magnifyingglass")
     }
 }
 
@@ -145,7 +145,7 @@ struct IntentShapeTests {
     }
 
     #if compiler(>=6.2)
-        /// The message has to be there in release builds as well.
+        /// The message has to exist in release builds as well.
         @Test func whatIsMissingIsNamedWhenItIsRead() async {
             let dependency = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
                 struct Reader: EntityQuery {
@@ -195,15 +195,47 @@ struct IntentShapeTests {
         let opened = try await OpenFirstIntent().perform()
         #expect((opened.nextIntent as? OpenRecordIntent)?.target.id == "first")
         #expect(opened.value == nil && opened.dialog == nil)
-        #expect(IntentDialog(full: "Three records", supporting: "Three").supporting == "Three")
+    }
+
+    @Test func parametersAreCheckedBeforeAnIntentIsPerformed() async throws {
+        let intents = OpenIntents()
+        func refusal(of intent: some AppIntent) async -> IntentParameterError? {
+            await #expect(throws: IntentParameterError.self) { _ = try await intents.perform(intent) }
+        }
+        var find = FindRecordsIntent()
+        let missing = await refusal(of: find)
+        #expect(missing?.parameter == "Artist" && missing?.reason == .missing(question: nil))
+        find.artist = "Ada"
+        for count in [0, 11] {
+            find.count = count
+            let error = try #require(await refusal(of: find))
+            #expect(error.reason == .outOfRange("\(count)") && "\(error)".contains("\(count) for “Count”"))
+        }
+        for count in [1, 10] {
+            find.count = count
+            #expect(try await intents.perform(find).value?.count == count)
+        }
+        let open = await refusal(of: OpenRecordIntent())
+        #expect(open.map { "\($0)" } == "OpenRecordIntent needs a value for “Record”: Which record?")
+    }
+
+    @Test func theNextIntentIsPerformedWithTheAppInFront() async throws {
+        let events = AsyncStream.makeStream(of: String.self)
+        let intents = OpenIntents { events.continuation.yield("front") }
+        intents.register(OpenRecordIntent.self) { events.continuation.yield($0.target.id) }
+        var find = FindRecordsIntent()
+        find.artist = "Ada"
+        #expect(try await intents.perform(find).dialog?.full == "Found 2 records")
+        #expect(try await intents.perform(OpenFirstIntent()).nextIntent is OpenRecordIntent)
+        events.continuation.finish()
+        #expect(await events.stream.reduce(into: []) { $0.append($1) } == ["front", "front", "first"])
     }
 
     @Test func modesFollowFromOpeningTheApp() {
         #expect(FindRecordsIntent.supportedModes == [.foreground(.dynamic), .background])
         #expect(OpenFirstIntent.supportedModes == .foreground && ShelfConfiguration.supportedModes == .background)
         #expect(OpenRecordIntent.supportedModes == .foreground(.immediate))
-        #expect(FindRecordsIntent.isDiscoverable && FindRecordsIntent.authenticationPolicy == .alwaysAllowed)
-        #expect(FindRecordsIntent.description?.searchKeywords == ["LP"])
+        #expect(FindRecordsIntent.description?.text == "Finds records." && OpenFirstIntent.description == nil)
     }
 
     @Test func sentencesDependOnParameters() {
@@ -248,20 +280,24 @@ struct IntentShapeTests {
         #expect(Genre.allCases.map { $0.localizedStringResource.localized() } == ["Ambient", "Jazz", "noise"])
         let image = try #require(Genre.jazz.displayRepresentation.image)
         #expect(image.systemName == "music.note" && image.name == nil && image.data == nil)
-        let named = DisplayRepresentation.Image(named: "sleeve", isTemplate: true, displayStyle: .circular)
-        #expect(named.name == "sleeve" && named.isTemplate == true && named.displayStyle == .circular)
+        let named = try #require(Genre.ambient.displayRepresentation.image)
+        #expect(named.name == "Fog" && named.systemName == nil)
         #expect(try JSONDecoder().decode(DisplayRepresentation.Image.self, from: JSONEncoder().encode(named)) == named)
     }
 
-    @Test func anIndexedEntityHasTheAttributesOfItsDisplay() {
-        let attributes = Record(id: "1", name: "One").attributeSet
-        #expect(attributes.title == "One" && attributes.contentDescription == "nobody")
-        #expect(attributes.keywords == ["LP"] && attributes.thumbnailData == Data([1, 2, 3]))
-        #expect(!Record(id: "1", name: "One").hideInSpotlight)
+    @Test func anIndexedEntityIsAnItemOfItsDisplay() throws {
+        let item = try #require(IndexItem(indexing: Record(id: "1", name: "One"), type: "record"))
+        guard case .data(Data([1, 2, 3])) = item.image else {
+            Issue.record("\(item.image)")
+            return
+        }
+        let row = CatalogRow(entity: item.entity)
+        #expect(row.id == "1" && row.entity.type == "record" && row.subtitle?.localized(for: []) == "nobody")
+        #expect(row.title?.localized(for: ["en"]) == "One" && row.title?.localized(for: ["ja"]) == "記録")
     }
 
     @Test func oneImportSuffices() throws {
-        // Of Foundation, of the engine and of this module.
+        // The names come from Foundation, from the engine and from this module.
         let pixels = try PixelBuffer([UInt8](repeating: 9, count: 12), width: 2, height: 2, format: .rgb8)
         let content = SemanticContentDescriptor(pixelBuffer: pixels)
         #expect(content.pixelBuffer?.width == 2 && Date(timeIntervalSince1970: 0) < Date.now)

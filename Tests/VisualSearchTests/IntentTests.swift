@@ -43,6 +43,22 @@ private struct OpenPosterIntent: OpenIntent {
     }
 }
 
+private struct Sleeve: IndexedEntity, CatalogRepresentable, Decodable {
+    var id: String
+    var title: String
+    var thumbnail: Data
+
+    var displayRepresentation: DisplayRepresentation {
+        DisplayRepresentation(title: "\(title)", image: .init(data: thumbnail))
+    }
+    static let defaultQuery = SleeveQuery()
+    static var typeDisplayRepresentation: TypeDisplayRepresentation { "Sleeve" }
+}
+
+private struct SleeveQuery: EntityQuery {
+    func entities(for identifiers: [String]) async throws -> [Sleeve] { [] }
+}
+
 private struct CountIntent: AppIntent {
     static let title: LocalizedStringResource = "Count"
     @Parameter(title: "Start", default: 3) var start: Int
@@ -103,7 +119,22 @@ struct IntentTests {
 
     @Test func suggestionsOfAQueryThatCanListAll() async throws {
         #expect(try await PosterQuery().suggestedEntities().count == 10)
-        #expect(Poster.typeDisplayRepresentation.numericFormat?.defaultValue == "%lld posters")
+        let names = Poster.typeDisplayRepresentation
+        #expect(names.numericFormat?.defaultValue == "%lld posters")
+        #expect([0, 1, 10].map { names.localized(count: $0) } == ["0 posters", "1 Poster", "10 posters"])
+        #expect(Album.typeDisplayRepresentation.localized(count: 2) == "2 Album")
+    }
+
+    @Test func aCatalogFindsIndexedEntities() async throws {
+        let folder = try TemporaryFolder()
+        let sleeves = try ["Moon", "Sun"].enumerated().map { index, title in
+            Sleeve(id: title, title: title, thumbnail: try SampleImage.blocks(seed: UInt64(index)).pngData())
+        }
+        _ = try CatalogIndexer(at: folder.url).index(sleeves.compactMap { IndexItem(indexing: $0, type: "sleeve") })
+        let catalog = EntityCatalog<Sleeve>(try Catalog(at: folder.url), type: "sleeve")
+        #expect(try await catalog.entities(matching: "sun").map(\.id) == ["Sun"])
+        let found = try await catalog.search(matching: SampleImage.blocks(seed: 0), limit: 1, maxDistance: 2)
+        #expect(found.map(\.title) == ["Moon"])
     }
 
     @Test func shortcutsArePlainData() {

@@ -26,9 +26,9 @@ struct AlbumQuery: EntityQuery {
     func entities(for identifiers: [String]) async throws -> [Album] { try await albums.entities(for: identifiers) }
 }
 
-/// A catalog of albums and a poster over generated images; image `n` is that of `SampleImage.blocks(seed: n)`.
+/// A catalog of albums and posters over generated images; image `n` is `SampleImage.blocks(seed: n)`.
 ///
-/// Without local features unless a test asks for them: what it ranks by is then the distance alone.
+/// The catalog has no local features unless a test asks for them: it then ranks by distance alone.
 struct EntityFixture {
     let folder: TemporaryFolder
     let catalog: Catalog

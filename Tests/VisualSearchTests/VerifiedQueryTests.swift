@@ -13,7 +13,7 @@ struct VerifiedQueryTests {
     @Test func verifiedEntitiesKeepTheirPlaceOnAllPages() async throws {
         let fixture = try EntityFixture(Self.rows, localFeatures: true)
         #expect(fixture.catalog.hasLocalFeatures)
-        // Enlarged on a gradient: the prints of the whole image differ.
+        // The image is enlarged on a canvas: the prints of the whole differ.
         let image = SampleImage.blocks(seed: 4)
         let canvas = SampleImage.shapes(seed: 950, width: 300, height: 260, count: 20)
         let photograph = canvas.drawing(
@@ -41,8 +41,7 @@ struct VerifiedQueryTests {
         }
     }
 
-    /// Both ways to merge labels and pixels, with verified entities among those that have a label and those that have
-    /// none, and from any cursor.
+    /// Checks both ways to merge labels and pixels from any cursor; some verified entities have a label, others none.
     @Test func theRankingDoesNotDependOnHowManyMatchesAreFew() async throws {
         let fixture = try EntityFixture(Self.rows, localFeatures: true)
         let filter = CatalogFilter(types: ["album"])

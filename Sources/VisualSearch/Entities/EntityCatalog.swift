@@ -16,6 +16,8 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 
     private let report: @Sendable (EntityProblem) -> Void
 
+    /// A view of a catalog that decodes its rows.
+    ///
     /// - Parameters:
     ///   - catalog: an open catalog.
     ///   - type: the type of the rows to decode; nil for all rows.
@@ -27,7 +29,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         self.report = report ?? { try? FileHandle.standardError.write(contentsOf: Data("\($0)\n".utf8)) }
     }
 
-    /// The rows that cannot be decoded. O(rows); worth a call after indexing.
+    /// Decodes all rows and returns the problems of those that cannot be decoded. O(rows); worth a call after indexing.
     public func problems() async throws -> [EntityProblem] {
         try await catalog.reduceEntities(into: []) { problems, entity in
             guard type == nil || entity.type == type else { return }
@@ -129,9 +131,9 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     ) async throws -> SearchPage<Entity> {
         try Task.checkCancellation()
         let filter = ownFilter.and(filter)
-        // Sums and products of larger counts could overflow.
+        // Larger counts could overflow in sums and products.
         let count = min(max(0, count), 1 << 32)
-        // One more than the page, to know whether there is another.
+        // One entity more than the page has tells whether there is another page.
         let ranked = try await query.ranking(in: catalog, filter: filter, limit: count + 1, after: cursor)
         try Task.checkCancellation()
         let shown = ranked.prefix(count)
@@ -153,7 +155,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         of query: SearchQuery, by keys: [FacetKey], filter: CatalogFilter = CatalogFilter()
     ) async throws -> [Facet] {
         let filter = ownFilter.and(filter)
-        // All results: none is farther down than there are entities.
+        // The number of entities is a limit that no result exceeds.
         let limit = try await catalog.reading { max(1, catalog.count) }
         let ranked = try await query.ranking(in: catalog, filter: filter, limit: limit, after: nil)
         try Task.checkCancellation()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The dependencies that the app gives to queries and intents: registered once, when it starts.
+/// The dependencies of an app's queries and intents, which the app registers when it starts.
 ///
 /// ```swift
 /// AppDependencyManager.shared.add(dependency: AlbumCatalog(…))
@@ -14,7 +14,7 @@ public final class AppDependencyManager: Sendable {
         let key: String?
     }
 
-    /// A value that is made when it is first asked for.
+    /// A value that is made on first access.
     private final class Entry: Sendable {
         private let make: @Sendable () -> any Sendable
         private let made = Mutex<(any Sendable)?>(nil)
@@ -36,11 +36,11 @@ public final class AppDependencyManager: Sendable {
     /// A manager without dependencies, for tests.
     public init() {}
 
-    /// Registers the value of `@Dependency` properties of this type; replaces one that was registered before.
+    /// Registers the value of `@Dependency` properties of its type; replaces one that was registered before.
     ///
     /// - Parameters:
-    ///   - key: distinguishes dependencies of one type.
-    ///   - dependency: evaluated once, on first access. It may read other dependencies, and not itself.
+    ///   - key: a name that distinguishes dependencies of one type.
+    ///   - dependency: the value, evaluated once, on first access. It may read other dependencies, but not itself.
     public func add<Value: Sendable>(key: String? = nil, dependency: @autoclosure @escaping @Sendable () -> Value) {
         entries.withLock { $0[Name(type: ObjectIdentifier(Value.self), key: key)] = Entry(dependency) }
     }
@@ -48,14 +48,14 @@ public final class AppDependencyManager: Sendable {
     /// The registered value; nil if there is none.
     public func dependency<Value: Sendable>(of type: Value.Type = Value.self, key: String? = nil) -> Value? {
         let name = Name(type: ObjectIdentifier(type), key: key)
-        // Not under the lock of all: the value may itself read dependencies.
+        // The value is made outside of this lock: it may itself read dependencies.
         return entries.withLock { $0[name] }?.value as? Value
     }
 }
 
 /// A value that the app registered with ``AppDependencyManager``, looked up when it is read.
 ///
-/// Reading one that was not registered is a programming error.
+/// Reading a value that was not registered is a programming error.
 @propertyWrapper
 public struct AppDependency<Value: Sendable>: Sendable {
     private let key: String?
@@ -72,7 +72,7 @@ public struct AppDependency<Value: Sendable>: Sendable {
     public var wrappedValue: Value {
         guard let value = AppDependencyManager.shared.dependency(of: Value.self, key: key) else {
             let name = key.map { " with the key “\($0)”" } ?? ""
-            // Not a precondition, whose message is left out of release builds.
+            // A precondition's message would be missing in release builds.
             fatalError(
                 "no \(Value.self)\(name) was registered; "
                     + "call AppDependencyManager.shared.add(dependency:) when the app starts"

@@ -13,10 +13,13 @@ extension AppEntity {
     public typealias Property = EntityProperty
 }
 
+/// An entity that a catalog can index by its display: see `IndexItem.init(indexing:type:)`.
+public protocol IndexedEntity: AppEntity {}
+
 /// A property of an entity that the system may know; see ``AppEntity/Property``.
 ///
-/// As in Apple's framework the entity's own initializer sets it. One that was not set is nil if its type is optional;
-/// reading any other is a programming error.
+/// The entity's initializer sets it, as in Apple's framework. A property that was not set is nil if its type is
+/// optional; reading any other is a programming error.
 @propertyWrapper
 public struct EntityProperty<Value: Sendable>: Sendable {
     private var value: Value?
@@ -29,9 +32,9 @@ public struct EntityProperty<Value: Sendable>: Sendable {
     /// A property with a name.
     public init(title: LocalizedStringResource) { self.title = title }
 
-    /// The value; nil if it was not set and may be nil.
+    /// The value; nil if it was not set and its type is optional.
     ///
-    /// - Precondition: one that may not be nil was set before it is read.
+    /// - Precondition: a value whose type is not optional was set before it is read.
     public var wrappedValue: Value {
         get {
             guard let value = value ?? missingValue() else {
@@ -43,17 +46,6 @@ public struct EntityProperty<Value: Sendable>: Sendable {
         }
         set { value = newValue }
     }
-
-    /// The property itself.
-    public var projectedValue: Self { self }
-}
-
-extension EntityProperty: Equatable where Value: Equatable {
-    public static func == (a: Self, b: Self) -> Bool { a.value == b.value }
-}
-
-extension EntityProperty: Hashable where Value: Hashable {
-    public func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
 extension EntityProperty: Decodable where Value: Decodable {
@@ -63,12 +55,8 @@ extension EntityProperty: Decodable where Value: Decodable {
     }
 }
 
-extension EntityProperty: Encodable where Value: Encodable {
-    public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
-}
-
 extension KeyedDecodingContainer {
-    /// A missing key is no error for a property that may be nil.
+    /// Decodes a property of optional type: a missing key is nil and no error.
     public func decode<Value: Decodable>(
         _: EntityProperty<Value?>.Type, forKey key: Key
     ) throws -> EntityProperty<Value?> {
@@ -76,4 +64,65 @@ extension KeyedDecodingContainer {
         property.wrappedValue = try decodeIfPresent(Value.self, forKey: key)
         return property
     }
+}
+
+/// A fixed choice that people see: the cases of an enumeration, each with a name.
+///
+/// ```swift
+/// enum Genre: String, AppEnum {
+///     case ambient, jazz
+///     static let typeDisplayRepresentation: TypeDisplayRepresentation = "Genre"
+///     static let caseDisplayRepresentations: [Genre: DisplayRepresentation] = [.ambient: "Ambient", .jazz: "Jazz"]
+/// }
+/// ```
+public protocol AppEnum: RawRepresentable, CaseIterable, Hashable, TypeDisplayRepresentable,
+    InstanceDisplayRepresentable, Sendable
+where RawValue: LosslessStringConvertible {
+    /// How each case is displayed.
+    static var caseDisplayRepresentations: [Self: DisplayRepresentation] { get }
+}
+
+extension AppEnum {
+    /// How the case is displayed: by its raw value if it has no representation.
+    public var displayRepresentation: DisplayRepresentation {
+        Self.caseDisplayRepresentations[self] ?? DisplayRepresentation(title: "\(rawValue)")
+    }
+
+    /// The name of the case.
+    public var localizedStringResource: LocalizedStringResource { displayRepresentation.title }
+}
+
+/// Looks entities up by their ids.
+public protocol EntityQuery: Sendable {
+    /// The type of entities that are looked up.
+    associatedtype Entity: AppEntity
+
+    /// The entities with these ids, in the order of the ids, without those that no longer exist.
+    func entities(for identifiers: [Entity.ID]) async throws -> [Entity]
+
+    /// Suggestions before a search; none by default.
+    func suggestedEntities() async throws -> [Entity]
+}
+
+extension EntityQuery {
+    public func suggestedEntities() async throws -> [Entity] { [] }
+
+    /// A dependency that the app registered: `@Dependency var catalog: AlbumCatalog`.
+    public typealias Dependency = AppDependency
+}
+
+/// A query that can list all entities; for small numbers of entities.
+public protocol EnumerableEntityQuery: EntityQuery {
+    /// All entities of the type.
+    func allEntities() async throws -> [Entity]
+}
+
+extension EnumerableEntityQuery {
+    public func suggestedEntities() async throws -> [Entity] { try await allEntities() }
+}
+
+/// A query that finds entities by typed text.
+public protocol EntityStringQuery: EntityQuery {
+    /// The entities that match a typed text, best first.
+    func entities(matching string: String) async throws -> [Entity]
 }

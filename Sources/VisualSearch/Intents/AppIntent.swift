@@ -9,79 +9,62 @@ public protocol AppIntent: Sendable {
     static var title: LocalizedStringResource { get }
     /// What the action does; nil by default.
     static var description: IntentDescription? { get }
-    /// Whether the app comes to the foreground to perform it.
+    /// Whether the app comes to the front to perform the action.
     static var openAppWhenRun: Bool { get }
-    /// Where it may be performed.
+    /// The modes in which the action may be performed.
     static var supportedModes: IntentModes { get }
-    /// Whether lists of an app's intents show it.
-    static var isDiscoverable: Bool { get }
-    /// What a person has to do before it is performed.
-    static var authenticationPolicy: IntentAuthenticationPolicy { get }
     /// The action and its parameters as a sentence; empty by default.
     @ParameterSummaryBuilder static var parameterSummary: SummaryContent { get }
 
     /// An intent whose parameters are not set.
     init()
 
-    /// Performs the action.
+    /// Performs the action. ``OpenIntents/perform(_:)`` checks its parameters before.
     func perform() async throws -> PerformResult
 }
 
 extension AppIntent {
     /// What the action does; nil by default.
     public static var description: IntentDescription? { nil }
-    /// Whether the app comes to the foreground to perform it; false by default.
+    /// Whether the app comes to the front to perform the action; false by default.
     public static var openAppWhenRun: Bool { false }
-    /// Where it may be performed; by default as `openAppWhenRun` says.
+    /// The modes in which the action may be performed; by default as `openAppWhenRun` says.
     public static var supportedModes: IntentModes { openAppWhenRun ? .foreground : .background }
-    /// Whether lists of an app's intents show it; true by default.
-    public static var isDiscoverable: Bool { true }
-    /// What a person has to do before it is performed; nothing by default.
-    public static var authenticationPolicy: IntentAuthenticationPolicy { .alwaysAllowed }
     /// The action and its parameters as a sentence; empty by default.
-    public static var parameterSummary: some ParameterSummary { IntentParameterSummary<Self>(segments: []) }
+    public static var parameterSummary: some ParameterSummary { IntentParameterSummary<Self>(text: "") }
 
     /// An input of the intent: `@Parameter(title: "Album") var target: AlbumEntity`.
     public typealias Parameter = IntentParameter
     /// A dependency that the app registered: `@Dependency var catalog: AlbumCatalog`.
     public typealias Dependency = AppDependency
-}
 
-/// What an intent does, in a sentence or two.
-public struct IntentDescription: Sendable, Hashable, ExpressibleByStringLiteral {
-    /// The description.
-    public var text: LocalizedStringResource
-    /// The category that the intent is listed under.
-    public var categoryName: LocalizedStringResource?
-    /// Other words that people search for it by.
-    public var searchKeywords: [LocalizedStringResource]
-    /// What its result is called, such as “Album”.
-    public var resultValueName: LocalizedStringResource?
-
-    /// A description, with a category if intents are listed by category.
-    public init(
-        _ text: LocalizedStringResource, categoryName: LocalizedStringResource? = nil,
-        searchKeywords: [LocalizedStringResource] = [], resultValueName: LocalizedStringResource? = nil
-    ) {
-        self.text = text
-        self.categoryName = categoryName
-        self.searchKeywords = searchKeywords
-        self.resultValueName = resultValueName
+    /// What keeps the intent from being performed: the first parameter without a value that it needs, or with a value
+    /// outside of its range.
+    var parameterProblem: IntentParameterError? {
+        for child in Mirror(reflecting: self).children {
+            guard let parameter = child.value as? any CheckedParameter, let reason = parameter.problem else { continue }
+            return IntentParameterError(intent: "\(Self.self)", parameter: parameter.name, reason: reason)
+        }
+        return nil
     }
-
-    public init(stringLiteral value: String) { self.init(LocalizedStringResource(value)) }
 }
 
-/// Where an intent may be performed: with the app out of sight, in front, or both.
+/// An intent that needs no `perform()`, because its app does what it says or reads its parameters.
+public protocol PassiveIntent: AppIntent {}
+
+extension PassiveIntent {
+    /// Does nothing.
+    public func perform() async throws -> IntentResultContainer<Never, Never, Never> { .result() }
+}
+
+/// The modes in which an intent may be performed: with the app out of sight, in front, or both.
 public struct IntentModes: OptionSet, Sendable, Hashable {
     /// When the app comes to the front.
-    public enum ForegroundMode: Sendable, Hashable {
-        /// Before the intent is performed.
-        case immediate
-        /// While it is performed, if the intent asks for it.
-        case dynamic
-        /// At the latest when it was performed.
-        case deferred
+    public enum ForegroundMode: Int, Sendable, Hashable {
+        /// The app comes to the front before the intent is performed.
+        case immediate = 2
+        /// The app comes to the front while the intent is performed, if the intent asks for it.
+        case dynamic = 4
     }
 
     /// The modes as bits.
@@ -90,27 +73,147 @@ public struct IntentModes: OptionSet, Sendable, Hashable {
     /// Modes from their bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// With the app out of sight.
+    /// The mode with the app out of sight.
     public static let background = IntentModes(rawValue: 1)
-    /// In front from the beginning.
+    /// The mode with the app in front from the beginning.
     public static let foreground = foreground(.immediate)
 
-    /// In front, from the moment that the mode says.
-    public static func foreground(_ mode: ForegroundMode) -> IntentModes {
-        switch mode {
-        case .immediate: IntentModes(rawValue: 2)
-        case .dynamic: IntentModes(rawValue: 4)
-        case .deferred: IntentModes(rawValue: 8)
+    /// The mode with the app in front, from the moment that `mode` says.
+    public static func foreground(_ mode: ForegroundMode) -> IntentModes { IntentModes(rawValue: mode.rawValue) }
+}
+
+/// A parameter of an intent, set by its caller.
+///
+/// A parameter that is not set is nil if its type is optional; reading any other is a programming error.
+@propertyWrapper
+public struct IntentParameter<Value: Sendable>: Sendable {
+    /// The name of the parameter.
+    public let title: LocalizedStringResource?
+    /// The question to ask if it is missing.
+    public let requestValueDialog: IntentDialog?
+    private let isInRange: @Sendable (Value) -> Bool
+    private var value: Value?
+
+    /// A parameter that its caller sets.
+    ///
+    /// - Parameters:
+    ///   - title: the name of the parameter.
+    ///   - value: its value unless a caller sets it.
+    ///   - requestValueDialog: the question to ask if it is missing.
+    public init(
+        title: LocalizedStringResource? = nil, default value: Value? = nil, requestValueDialog: IntentDialog? = nil
+    ) {
+        self.title = title
+        self.value = value
+        self.requestValueDialog = requestValueDialog
+        isInRange = { _ in true }
+    }
+
+    /// A parameter with a smallest and a largest value.
+    ///
+    /// - Parameters:
+    ///   - title: the name of the parameter.
+    ///   - value: its value unless a caller sets it.
+    ///   - inclusiveRange: the values that ``OpenIntents/perform(_:)`` accepts.
+    ///   - requestValueDialog: the question to ask if it is missing.
+    public init(
+        title: LocalizedStringResource? = nil, default value: Value? = nil,
+        inclusiveRange: (lowerBound: Value, upperBound: Value), requestValueDialog: IntentDialog? = nil
+    ) where Value: Comparable {
+        self.title = title
+        self.value = value
+        self.requestValueDialog = requestValueDialog
+        isInRange = { inclusiveRange.lowerBound <= $0 && $0 <= inclusiveRange.upperBound }
+    }
+
+    /// A parameter without a name.
+    public init() { self.init(title: nil) }
+
+    /// Whether the parameter has a value other than nil.
+    public var isSet: Bool { value.map { !isMissing($0) } ?? false }
+
+    /// The value; nil if it is not set and its type is optional.
+    ///
+    /// - Precondition: a value whose type is not optional was set before it is read; see ``isSet``.
+    public var wrappedValue: Value {
+        get {
+            guard let currentValue else { fatalError("the parameter “\(name)” was read before it was set") }
+            return currentValue
+        }
+        set { value = newValue }
+    }
+
+    /// The parameter itself.
+    public var projectedValue: Self {
+        get { self }
+        set { self = newValue }
+    }
+
+    /// The value; nil if there is none and the type is not optional.
+    var currentValue: Value? { value ?? missingValue() }
+}
+
+/// The parameters of all types, for the check before an intent is performed.
+private protocol CheckedParameter {
+    var name: String { get }
+    var problem: IntentParameterError.Reason? { get }
+}
+
+extension IntentParameter: CheckedParameter {
+    /// The title of the parameter or, without one, its type.
+    var name: String { title?.defaultValue ?? "\(Value.self)" }
+
+    fileprivate var problem: IntentParameterError.Reason? {
+        guard let currentValue else { return .missing(question: requestValueDialog) }
+        return isInRange(currentValue) ? nil : .outOfRange("\(currentValue)")
+    }
+}
+
+/// Why an intent cannot be performed.
+public struct IntentParameterError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong with the parameter.
+    public enum Reason: Equatable, Sendable {
+        /// The parameter has no value; the question to ask for one.
+        case missing(question: IntentDialog?)
+        /// The value, which is outside of the parameter's range.
+        case outOfRange(String)
+    }
+
+    /// The type of the intent.
+    public let intent: String
+    /// The name of the parameter.
+    public let parameter: String
+    /// What is wrong with the parameter.
+    public let reason: Reason
+
+    public var description: String {
+        switch reason {
+        case .missing(let question):
+            "\(intent) needs a value for “\(parameter)”\(question.map { ": \($0.full.localized())" } ?? "")"
+        case .outOfRange(let value): "\(intent) cannot have \(value) for “\(parameter)”: it is out of range"
         }
     }
 }
 
-/// What a person has to do before an intent is performed. Whatever performs intents checks it.
-public enum IntentAuthenticationPolicy: Sendable, Hashable {
-    /// Nothing.
-    case alwaysAllowed
-    /// The person has unlocked a device of theirs.
-    case requiresAuthentication
-    /// The person has unlocked this device.
-    case requiresLocalDeviceAuthentication
+/// A type that has a value for “nothing”.
+private protocol NilRepresentable {
+    static var absent: Self { get }
+    var isAbsent: Bool { get }
+}
+
+extension Optional: NilRepresentable {
+    static var absent: Self { nil }
+    var isAbsent: Bool { self == nil }
+}
+
+/// The value of a parameter or a property that was not set: `.some(nil)` for an optional type, nil for any other.
+func missingValue<Value>(of type: Value.Type = Value.self) -> Value? {
+    func absent<Nil: NilRepresentable>(_: Nil.Type) -> Value? { Nil.absent as? Value }
+    return (type as? any NilRepresentable.Type).flatMap { absent($0) }
+}
+
+/// Whether a value is nil.
+private func isMissing<Value>(_ value: Value) -> Bool {
+    func check<Nil: NilRepresentable>(_: Nil.Type) -> Bool { (value as? Nil)?.isAbsent ?? true }
+    return (Value.self as? any NilRepresentable.Type).map { check($0) } ?? false
 }

@@ -1,11 +1,11 @@
 /// The result of performing an intent; made by `.result(…)`.
 ///
-/// What else an intent's result has is said by its type: `some IntentResult & ReturnsValue<Int> & ProvidesDialog`.
+/// The type of the result says what it has: `some IntentResult & ReturnsValue<Int> & ProvidesDialog`.
 public protocol IntentResult: Sendable {
     /// The type of the value; `Never` without one.
     associatedtype Value: Sendable = Never
 
-    /// Nil if the result has no value.
+    /// The value; nil if the result has none.
     var value: Value? { get }
     /// What to tell the person; nil for nothing.
     var dialog: IntentDialog? { get }
@@ -22,7 +22,7 @@ public protocol ProvidesDialog: IntentResult {}
 /// A result that another intent follows.
 public protocol OpensIntent: IntentResult {}
 
-/// A result with or without a value, a dialog and a next intent; `Never` stands for what it has not.
+/// A result with or without a value, a dialog and a next intent; `Never` is the type of a missing one.
 public struct IntentResultContainer<Value: Sendable, Dialog: Sendable, Next: Sendable>: IntentResult {
     /// The value; nil without one.
     public let value: Value?
@@ -70,22 +70,21 @@ extension IntentResult {
     where Self == IntentResultContainer<Never, Never, Next> {
         Self(nextIntent: opensIntent)
     }
+}
 
-    /// A result with words for the person, that another intent follows.
-    public static func result<Next: AppIntent>(opensIntent: Next, dialog: IntentDialog) -> Self
-    where Self == IntentResultContainer<Never, IntentDialog, Next> {
-        Self(dialog: dialog, nextIntent: opensIntent)
-    }
+/// What an intent tells or asks a person.
+public struct IntentDialog: Sendable, Hashable {
+    /// The words.
+    public var full: LocalizedStringResource
 
-    /// A result with a value, that another intent follows.
-    public static func result<Value, Next: AppIntent>(value: Value, opensIntent: Next) -> Self
-    where Self == IntentResultContainer<Value, Never, Next> {
-        Self(value: value, nextIntent: opensIntent)
-    }
+    /// A dialog of these words.
+    public init(_ text: LocalizedStringResource) { full = text }
+}
 
-    /// A result with a value and words for the person, that another intent follows.
-    public static func result<Value, Next: AppIntent>(value: Value, opensIntent: Next, dialog: IntentDialog) -> Self
-    where Self == IntentResultContainer<Value, IntentDialog, Next> {
-        Self(value: value, dialog: dialog, nextIntent: opensIntent)
+extension IntentDialog: ExpressibleByStringInterpolation {
+    public init(stringLiteral value: String) { self.init(LocalizedStringResource(value)) }
+
+    public init(stringInterpolation: LocalizedStringResource.StringInterpolation) {
+        self.init(LocalizedStringResource(stringInterpolation: stringInterpolation))
     }
 }

@@ -11,9 +11,9 @@ public struct LocalizedStringResource: Sendable, Hashable, Codable {
     public var defaultValue: String
     /// The strings table of the key, for string export.
     public var table: String?
-    /// For translators.
+    /// A note for translators.
     public var comment: String?
-    /// By language tag, such as `ja` or `pt-BR`.
+    /// The translations by language tag, such as `ja` or `pt-BR`.
     public var translations: [String: String]
 
     /// A text with its translations; the key is the default value unless one is given.
@@ -30,18 +30,17 @@ public struct LocalizedStringResource: Sendable, Hashable, Codable {
 
     /// The text in the first of these languages that has a translation, the most preferred first.
     ///
-    /// For each in turn: its very translation, then that of a less specific tag (`pt-BR`, `pt`), then that of another
-    /// region of the same language and script (`pt-PT`); the default after all of them.
+    /// Each language in turn takes its own translation, then the translation of a less specific tag (`pt-BR`, `pt`),
+    /// then the translation of another region of the same language and script (`pt-PT`). The default comes after all.
     public func localized(for languages: [String] = Locale.preferredLanguages) -> String {
         let available = Dictionary(
             translations.map { (LanguageTag($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
         for language in languages {
-            var tag = LanguageTag(language)
-            let wanted = tag
-            while true {
-                if let text = available[tag] { return text }
-                guard let shorter = tag.lessSpecific else { break }
-                tag = shorter
+            let wanted = LanguageTag(language)
+            var tag: LanguageTag? = wanted
+            while let current = tag {
+                if let text = available[current] { return text }
+                tag = current.lessSpecific
             }
             let relatives = available.keys.filter {
                 $0.language == wanted.language && ($0.script == wanted.script || wanted.script == nil)
@@ -91,10 +90,10 @@ extension String {
 }
 
 /// The parts of a language tag that translations are picked by (RFC 5646; also with `_` for `-`).
-struct LanguageTag: Hashable {
+private struct LanguageTag: Hashable {
     let language: String
-    let script: String?
-    let region: String?
+    var script: String?
+    var region: String?
 
     init(_ text: String) {
         let parts = text.split { $0 == "-" || $0 == "_" }.map { $0.lowercased() }
@@ -105,18 +104,12 @@ struct LanguageTag: Hashable {
         }
     }
 
-    private init(language: String, script: String?, region: String?) {
-        self.language = language
-        self.script = script
-        self.region = region
-    }
-
     var text: String { [language, script, region].compactMap { $0 }.joined(separator: "-") }
 
-    /// Without its region, or then without its script.
+    /// The tag without its region or, if it has none, without its script; nil for a language alone.
     var lessSpecific: LanguageTag? {
-        if region != nil { return LanguageTag(language: language, script: script, region: nil) }
-        if script != nil { return LanguageTag(language: language, script: nil, region: nil) }
-        return nil
+        var tag = self
+        if region != nil { tag.region = nil } else if script != nil { tag.script = nil } else { return nil }
+        return tag
     }
 }

@@ -1,21 +1,47 @@
 import Synchronization
 
-/// The open intents of an app, by the type of entity that they open.
-public final class OpenIntents: Sendable {
-    private typealias Open = @Sendable (any Sendable) async throws -> Void
+/// An intent that shows an entity in the app.
+///
+/// The intent needs no `perform()`: ``OpenIntents/register(_:onExecution:)`` takes what the app does.
+public protocol OpenIntent: PassiveIntent {
+    /// The type of the entity.
+    associatedtype Value: Sendable
 
-    private struct Entry: Sendable {
-        /// Takes an id.
-        let byID: Open
-        /// Takes an entity.
-        let byEntity: Open
+    /// The entity to open.
+    var target: Value { get set }
+}
+
+extension OpenIntent {
+    /// Whether the app comes to the front to perform the intent; true by default.
+    public static var openAppWhenRun: Bool { true }
+}
+
+/// An intent whose target the app shows outside of `perform()`.
+public protocol TargetContentProvidingIntent: PassiveIntent {}
+
+/// Performs an app's intents, and opens entities with the open intent of their type.
+public final class OpenIntents: Sendable {
+    private struct Opening: Sendable {
         let title: LocalizedStringResource
+        let intentForID: @Sendable (any Sendable) async throws -> any AppIntent
+        let intentForEntity: @Sendable (any AppEntity) throws -> any AppIntent
     }
 
-    private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+    private struct Registry {
+        /// The open intents by the type of entity.
+        var openings: [ObjectIdentifier: Opening] = [:]
+        /// The app's actions after an intent was performed, by the type of intent.
+        var actions: [ObjectIdentifier: @Sendable (any AppIntent) async throws -> Void] = [:]
+    }
 
-    /// No intents yet.
-    public init() {}
+    private let registry = Mutex(Registry())
+    private let bringToFront: (@Sendable () async -> Void)?
+
+    /// No open intents yet.
+    ///
+    /// - Parameter bringToFront: called before an intent with `openAppWhenRun`, or with the mode `.foreground`, is
+    ///   performed.
+    public init(bringToFront: (@Sendable () async -> Void)? = nil) { self.bringToFront = bringToFront }
 
     /// Registers the intent that opens its type of entity; replaces one that was registered before.
     ///
@@ -26,62 +52,85 @@ public final class OpenIntents: Sendable {
     public func register<Intent: OpenIntent>(
         _ intentType: Intent.Type, onExecution: (@Sendable (Intent) async throws -> Void)? = nil
     ) where Intent.Value: AppEntity {
-        let entry = Entry(
-            byID: { id in
+        @Sendable func intent(for target: Intent.Value) -> Intent {
+            var intent = Intent()
+            intent.target = target
+            return intent
+        }
+        let name = "\(Intent.Value.self)"
+        let opening = Opening(
+            title: Intent.title,
+            intentForID: { id in
                 guard let id = id as? Intent.Value.ID else {
-                    throw OpenIntentError(
-                        entityType: "\(Intent.Value.self)", reason: .otherIdentifierType("\(type(of: id))"))
+                    throw OpenIntentError(entityType: name, reason: .otherIdentifierType("\(type(of: id))"))
                 }
                 guard let target = try await Intent.Value.defaultQuery.entities(for: [id]).first else {
-                    throw OpenIntentError(entityType: "\(Intent.Value.self)", reason: .gone("\(id)"))
+                    throw OpenIntentError(entityType: name, reason: .gone("\(id)"))
                 }
-                try await Self.perform(target, onExecution)
+                return intent(for: target)
             },
-            byEntity: { entity in
+            intentForEntity: { entity in
                 guard let entity = entity as? Intent.Value else {
                     throw OpenIntentError(entityType: "\(type(of: entity))", reason: .noIntent)
                 }
-                try await Self.perform(entity, onExecution)
-            },
-            title: Intent.title)
-        entries.withLock { $0[ObjectIdentifier(Intent.Value.self)] = entry }
-    }
-
-    private static func perform<Intent: OpenIntent>(
-        _ target: Intent.Value, _ onExecution: (@Sendable (Intent) async throws -> Void)?
-    ) async throws {
-        try Task.checkCancellation()
-        var intent = Intent()
-        intent.target = target
-        _ = try await intent.perform()
-        try await onExecution?(intent)
+                return intent(for: entity)
+            })
+        registry.withLock { registry in
+            registry.openings[ObjectIdentifier(Intent.Value.self)] = opening
+            registry.actions[ObjectIdentifier(intentType)] = { intent in
+                if let intent = intent as? Intent { try await onExecution?(intent) }
+            }
+        }
     }
 
     /// The title of the intent that opens this type of entity; nil if there is none.
     public func title(for type: any AppEntity.Type) -> LocalizedStringResource? {
-        entries.withLock { $0[ObjectIdentifier(type)]?.title }
+        registry.withLock { $0.openings[ObjectIdentifier(type)]?.title }
     }
 
-    /// Looks an entity up by its id and runs the intent that opens its type.
+    /// Looks an entity up by its id and performs the intent that opens its type.
     ///
     /// - Throws: ``OpenIntentError`` if the entity no longer exists or no intent opens its type, and what the entity's
     ///   query or the intent throws.
     public func open<Entity: AppEntity>(_ type: Entity.Type, id: Entity.ID) async throws {
-        try await entry(for: type).byID(id)
+        try await perform(opening(of: type).intentForID(id))
     }
 
-    /// Runs the intent that opens this entity's type. The entity is not looked up again.
+    /// Performs the intent that opens this entity's type. The entity is not looked up again.
     ///
     /// - Throws: ``OpenIntentError`` if no intent opens its type, and what the intent throws.
     public func open(_ entity: any AppEntity) async throws {
-        try await entry(for: type(of: entity)).byEntity(entity)
+        try await perform(opening(of: type(of: entity)).intentForEntity(entity))
     }
 
-    private func entry(for type: any AppEntity.Type) throws(OpenIntentError) -> Entry {
-        guard let entry = entries.withLock({ $0[ObjectIdentifier(type)] }) else {
+    /// Performs an intent, and then the intents that its result opens.
+    ///
+    /// - Returns: the intent's own result.
+    /// - Throws: ``IntentParameterError`` for a parameter without a value or out of its range, and what the intents
+    ///   throw.
+    @discardableResult
+    public func perform<Intent: AppIntent>(_ intent: Intent) async throws -> Intent.PerformResult {
+        let result = try await performOne(intent)
+        var next = result.nextIntent
+        while let intent = next { next = try await performOne(intent).nextIntent }
+        return result
+    }
+
+    private func performOne<Intent: AppIntent>(_ intent: Intent) async throws -> Intent.PerformResult {
+        try Task.checkCancellation()
+        if let problem = intent.parameterProblem { throw problem }
+        if Intent.supportedModes.contains(.foreground) { await bringToFront?() }
+        let result = try await intent.perform()
+        let action = registry.withLock { $0.actions[ObjectIdentifier(Intent.self)] }
+        try await action?(intent)
+        return result
+    }
+
+    private func opening(of type: any AppEntity.Type) throws(OpenIntentError) -> Opening {
+        guard let opening = registry.withLock({ $0.openings[ObjectIdentifier(type)] }) else {
             throw OpenIntentError(entityType: "\(type)", reason: .noIntent)
         }
-        return entry
+        return opening
     }
 }
 
@@ -89,11 +138,11 @@ public final class OpenIntents: Sendable {
 public struct OpenIntentError: Error, Equatable, CustomStringConvertible {
     /// What is wrong.
     public enum Reason: Equatable, Sendable {
-        /// Its query no longer finds the id.
+        /// The query no longer finds this id.
         case gone(String)
-        /// No intent was registered for its type.
+        /// No intent was registered for the type.
         case noIntent
-        /// The id has another type than those of the entity; the type of the given one.
+        /// The id is of this type, which is not the type of the entity's ids.
         case otherIdentifierType(String)
     }
 

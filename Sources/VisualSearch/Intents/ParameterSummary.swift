@@ -1,7 +1,7 @@
-/// An intent and its parameters as a sentence; plain data, to list an app's intents.
+/// An intent and its parameters as a sentence, to list an app's intents.
 public protocol ParameterSummary: Sendable {
-    /// The sentence for an intent with the values that it has, where it depends on them; for one without values if the
-    /// intent is nil or of another type.
+    /// The sentence for an intent with the values that it has, where it depends on them; the sentence without values if
+    /// the intent is nil or of another type.
     func sentence(for intent: (any AppIntent)?) -> ParameterSentence
 }
 
@@ -12,7 +12,7 @@ extension ParameterSummary {
 
 /// A sentence with places for parameters.
 public struct ParameterSentence: Sendable, Hashable {
-    /// Parameters as `${title}`.
+    /// The sentence, parameters as `${title}`.
     public let text: String
     /// The titles of the parameters that are listed below the sentence.
     public let furtherParameters: [String]
@@ -32,7 +32,7 @@ extension AppIntent {
 
     /// The title of a parameter or, without one, its type.
     static func name<Value>(of parameter: KeyPath<Self, IntentParameter<Value>>) -> String {
-        Self()[keyPath: parameter].title?.defaultValue ?? "\(Value.self)"
+        Self()[keyPath: parameter].name
     }
 }
 
@@ -47,23 +47,13 @@ extension AppIntent {
 /// }
 /// ```
 public struct IntentParameterSummary<Intent: AppIntent>: ParameterSummary {
-    enum Segment: Sendable {
-        case text(String)
-        case parameter(String)
+    private let content: ParameterSentence
+
+    init(text: String, furtherParameters: [String] = []) {
+        content = ParameterSentence(text: text, furtherParameters: furtherParameters)
     }
 
-    let segments: [Segment]
-    var furtherParameters: [String] = []
-
-    public func sentence(for intent: (any AppIntent)?) -> ParameterSentence {
-        let words = segments.map { segment in
-            switch segment {
-            case .text(let text): text
-            case .parameter(let title): "${\(title)}"
-            }
-        }
-        return ParameterSentence(text: words.joined(), furtherParameters: furtherParameters)
-    }
+    public func sentence(for intent: (any AppIntent)?) -> ParameterSentence { content }
 
     /// Collects parameters by their key paths.
     @resultBuilder
@@ -85,35 +75,33 @@ extension IntentParameterSummary: ExpressibleByStringInterpolation {
     ///
     /// - Parameters:
     ///   - summary: the sentence.
-    ///   - parameters: those to list below the sentence.
+    ///   - parameters: the parameters to list below the sentence.
     public init(_ summary: IntentParameterSummary<Intent>, @ParameterKeyPathsBuilder _ parameters: () -> [String]) {
-        self.init(segments: summary.segments, furtherParameters: parameters())
+        self.init(text: summary.text, furtherParameters: parameters())
     }
 
     /// Parameters alone, without a sentence.
     public init(@ParameterKeyPathsBuilder _ parameters: () -> [String]) {
-        self.init(segments: [], furtherParameters: parameters())
+        self.init(text: "", furtherParameters: parameters())
     }
 
-    public init(stringLiteral value: String) { self.init(segments: [.text(value)]) }
+    public init(stringLiteral value: String) { self.init(text: value) }
 
     /// Collects the parts of a sentence.
     public struct StringInterpolation: StringInterpolationProtocol {
-        var segments: [Segment] = []
+        fileprivate var text = ""
 
         public init(literalCapacity: Int, interpolationCount: Int) {}
 
-        public mutating func appendLiteral(_ literal: String) {
-            if !literal.isEmpty { segments.append(.text(literal)) }
-        }
+        public mutating func appendLiteral(_ literal: String) { text += literal }
 
-        /// A parameter, by its title or, without one, its type.
+        /// Adds a parameter, by its title or, without one, its type.
         public mutating func appendInterpolation<Value>(_ parameter: KeyPath<Intent, IntentParameter<Value>>) {
-            segments.append(.parameter(Intent.name(of: parameter)))
+            text += "${\(Intent.name(of: parameter))}"
         }
     }
 
-    public init(stringInterpolation: StringInterpolation) { self.init(segments: stringInterpolation.segments) }
+    public init(stringInterpolation: StringInterpolation) { self.init(text: stringInterpolation.text) }
 }
 
 /// Builds a summary from its only line.
@@ -121,4 +109,140 @@ extension IntentParameterSummary: ExpressibleByStringInterpolation {
 public enum ParameterSummaryBuilder {
     /// The summary.
     public static func buildBlock<Content: ParameterSummary>(_ summary: Content) -> Content { summary }
+}
+
+/// How a parameter is compared with a value.
+public enum ParameterSummaryComparisonOperator: Sendable, Hashable {
+    /// The parameter has the value.
+    case equalTo
+    /// The parameter has another value, or none.
+    case notEqualTo
+}
+
+/// Whether a parameter was set.
+public enum ParameterSummaryPresenceOperator: Sendable, Hashable {
+    /// The parameter was set, and not to nil.
+    case hasAnyValue
+    /// The parameter was not set, or to nil.
+    case hasNoValue
+}
+
+/// One of two sentences, by a parameter's value.
+///
+/// ```swift
+/// When(\.$genre, .hasAnyValue) {
+///     Summary("Find \(\.$genre) albums")
+/// } otherwise: {
+///     Summary("Find albums")
+/// }
+/// ```
+public struct ParameterSummaryWhenCondition<Intent: AppIntent>: ParameterSummary {
+    private let condition: @Sendable (Intent) -> Bool
+    private let whenTrue: any ParameterSummary
+    private let whenFalse: any ParameterSummary
+
+    /// A choice by a comparison with a value.
+    public init<Value: Equatable & Sendable>(
+        _ parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable,
+        _ comparison: ParameterSummaryComparisonOperator, _ value: Value,
+        @ParameterSummaryBuilder _ then: () -> some ParameterSummary,
+        @ParameterSummaryBuilder otherwise: () -> some ParameterSummary
+    ) {
+        condition = { intent in (intent[keyPath: parameter].currentValue == value) == (comparison == .equalTo) }
+        (whenTrue, whenFalse) = (then(), otherwise())
+    }
+
+    /// A choice by whether the parameter was set.
+    public init<Value: Sendable>(
+        _ parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable, _ presence: ParameterSummaryPresenceOperator,
+        @ParameterSummaryBuilder _ then: () -> some ParameterSummary,
+        @ParameterSummaryBuilder otherwise: () -> some ParameterSummary
+    ) {
+        condition = { intent in intent[keyPath: parameter].isSet == (presence == .hasAnyValue) }
+        (whenTrue, whenFalse) = (then(), otherwise())
+    }
+
+    public func sentence(for intent: (any AppIntent)?) -> ParameterSentence {
+        (condition(intent as? Intent ?? Intent()) ? whenTrue : whenFalse).sentence(for: intent)
+    }
+}
+
+/// One of several sentences, by a parameter's value.
+///
+/// ```swift
+/// Switch(\.$genre) {
+///     Case(.jazz) { Summary("Play jazz by \(\.$artist)") }
+///     DefaultCase { Summary("Play \(\.$genre)") }
+/// }
+/// ```
+public struct ParameterSummarySwitchCondition<Intent: AppIntent, Value: Equatable & Sendable>: ParameterSummary {
+    private let parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable
+    private let cases: ParameterSummaryCases<Intent, Value>
+
+    /// The sentences by the value of a parameter.
+    public init(
+        _ parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable,
+        @ParameterSummaryCaseBuilder<Intent, Value> _ cases: () -> ParameterSummaryCases<Intent, Value>
+    ) {
+        self.parameter = parameter
+        self.cases = cases()
+    }
+
+    /// The sentence of the first case with the parameter's value; an empty one if no case has it.
+    public func sentence(for intent: (any AppIntent)?) -> ParameterSentence {
+        let value = (intent as? Intent ?? Intent())[keyPath: parameter].currentValue
+        let content = cases.cases.first { $0.values.contains { $0 == value } }?.content ?? cases.otherwise
+        return content?.sentence(for: intent) ?? ParameterSentence(text: "", furtherParameters: [])
+    }
+}
+
+/// Values with their sentence, in a `Switch`.
+public struct ParameterSummaryCaseCondition<Intent: AppIntent, Value: Equatable & Sendable>: Sendable {
+    fileprivate let values: [Value]
+    fileprivate let content: any ParameterSummary
+
+    /// A value with its sentence.
+    public init(_ value: Value, @ParameterSummaryBuilder _ content: () -> some ParameterSummary) {
+        self.init([value], content)
+    }
+
+    /// Values with their sentence.
+    public init(_ values: [Value], @ParameterSummaryBuilder _ content: () -> some ParameterSummary) {
+        self.values = values
+        self.content = content()
+    }
+}
+
+/// The sentence of all other values, in a `Switch`.
+public struct ParameterSummaryDefaultCaseCondition<Intent: AppIntent>: Sendable {
+    fileprivate let content: any ParameterSummary
+
+    /// The sentence of all other values.
+    public init(@ParameterSummaryBuilder _ content: () -> some ParameterSummary) { self.content = content() }
+}
+
+/// The cases of a `Switch`.
+public struct ParameterSummaryCases<Intent: AppIntent, Value: Equatable & Sendable>: Sendable {
+    fileprivate var cases: [ParameterSummaryCaseCondition<Intent, Value>] = []
+    fileprivate var otherwise: (any ParameterSummary)?
+}
+
+/// Builds the cases of a `Switch` from one per line.
+@resultBuilder
+public enum ParameterSummaryCaseBuilder<Intent: AppIntent, Value: Equatable & Sendable> {
+    /// The cases.
+    public typealias Cases = ParameterSummaryCases<Intent, Value>
+
+    /// One case.
+    public static func buildExpression(_ one: ParameterSummaryCaseCondition<Intent, Value>) -> Cases {
+        Cases(cases: [one])
+    }
+    /// The case of all other values.
+    public static func buildExpression(_ other: ParameterSummaryDefaultCaseCondition<Intent>) -> Cases {
+        Cases(otherwise: other.content)
+    }
+    /// The cases in the order of their lines; the first that matches counts.
+    public static func buildBlock(_ parts: Cases...) -> Cases {
+        Cases(cases: parts.flatMap(\.cases), otherwise: parts.compactMap(\.otherwise).first)
+    }
 }

@@ -3,10 +3,10 @@ import Foundation
 
 /// The ranking of a query with pixels and labels, by the score that ``SearchQuery`` defines.
 ///
-/// Of the entities with the same number of labels a nearer one has the better score. So for each number there is a
-/// ranking by distance that the exact search can start anywhere, and the first entities of all of them hold the first
-/// ones of the whole: no entity is left out, however many the pixels or the labels find. These searches share no
-/// rows: together they read the prints once.
+/// Among entities with the same number of labels a nearer one has the better score. So each number has a ranking by
+/// distance, which the exact search can start anywhere. The first entities of these rankings hold the first entities of
+/// the whole: no entity is left out, however many the pixels or the labels find. The searches share no rows: together
+/// they read the prints once.
 struct FusedRanking {
     let query: SearchQuery
     let catalog: Catalog
@@ -14,10 +14,10 @@ struct FusedRanking {
     /// The entity before the first one; nil for the beginning.
     let cursor: SearchCursor?
 
-    /// With fewer pixel matches than this, all of them are ranked at once, which is faster than a search for each
-    /// number of labels.
+    /// The number of pixel matches below which all are ranked at once. That is faster than a search for each number of
+    /// labels.
     let fewMatches: Int
-    /// Entities that only labels found have scores of ½ and less, the others of ½ and more.
+    /// The score that separates what pixels found (½ and more) from what labels alone found (½ and less).
     private static let labelScore = 0.5
 
     /// The first `count` entities. O(prints + label matches).
@@ -46,7 +46,7 @@ struct FusedRanking {
 
     // MARK: Few pixel matches
 
-    /// All pixel matches, and the first entities that only labels found.
+    /// The ranking of all pixel matches and of the first entities that only labels found.
     private func merged(_ near: [RankedEntity], _ count: Int) throws -> [RankedKey] {
         let labelCounts = try catalog.entities(
             havingAnyOf: query.labels, among: near.map(\.key), limit: near.count, filter: filter
@@ -69,7 +69,7 @@ struct FusedRanking {
     // MARK: Many pixel matches
 
     private func streamed(_ count: Int) throws -> [RankedKey] {
-        // By their number of labels, the largest first, then in the catalog's order.
+        // The order is by number of labels, the largest first, then the catalog's.
         let labeled = try catalog.entities(havingAnyOf: query.labels, limit: .max, filter: filter)
         var ranking = try verified(labeled)
         let verifiedKeys = Set(query.verified.map(\.key))
@@ -98,7 +98,7 @@ struct FusedRanking {
         ).map { ranked($0.key, $0, labelCount: labelCounts[$0.key] ?? 0) }
     }
 
-    /// The first entities after the cursor of those with this number of labels.
+    /// The first entities after the cursor that have this number of labels.
     private func unverified(_ count: Int, labelCount: Int, among keys: KeySelection) throws -> [RankedKey] {
         let pixels = query.catalogQuery(in: catalog, verified: [])
         func sortKey(_ squaredDistance: Float) -> Double {
@@ -114,11 +114,11 @@ struct FusedRanking {
 
     /// The cursor in a ranking by squared distance that corresponds to this ranking's.
     ///
-    /// - Parameter sortKey: of a squared distance; never decreases.
+    /// - Parameter sortKey: the sort key of a squared distance; it never decreases.
     private func start(_ sortKey: (Float) -> Double) -> SearchCursor? {
         guard let cursor else { return nil }
-        // The smallest squared distance that is not before the cursor, among all that a float can be: the bits of
-        // positive floats are in the order of their values.
+        // A binary search over all floats finds the smallest squared distance that is not before the cursor: the bits
+        // of positive floats are in the order of their values.
         var (low, high) = (UInt32(0), Float(5).bitPattern)
         while low < high {
             let middle = low + (high - low) / 2
@@ -129,7 +129,7 @@ struct FusedRanking {
         return low == 0 ? nil : SearchCursor(sortKey: Double(Float(bitPattern: low - 1)), key: .max)
     }
 
-    /// The first entities after the cursor that have labels, and whose pixels are too far away.
+    /// The first entities after the cursor that have labels and whose pixels are too far away.
     private func labelsAlone(_ count: Int, of labeled: [Catalog.PhraseMatch]) throws -> [RankedKey] {
         let pixels = query.catalogQuery(in: catalog)
         let rest = labeled.map { ranked($0.key, nil, labelCount: $0.count) }.filter { isAfterCursor($0) }[...]
@@ -144,7 +144,7 @@ struct FusedRanking {
                     among: .only(part.map(\.key).sorted())))
             let known = Set(near.map(\.key))
             found += part.filter { !known.contains($0.key) }
-            // Longer parts: where the pixels found most of what has a label, few parts suffice.
+            // Parts grow: where the pixels found most of what has a label, few parts suffice.
             (start, length) = (part.endIndex, length * 4)
         }
         return found

@@ -5,21 +5,24 @@ public protocol RelatedEntitySource<Entity>: Sendable {
     /// The type of the related entities.
     associatedtype Entity: Sendable
 
-    /// The entities whose attribute has one of the values, in the order of the values. One call serves all values, so
-    /// that a store is asked once and not once for every match.
+    /// The entities whose attribute has one of the values, in the order of the values.
+    ///
+    /// One call serves all values, so that a store is asked once and not once per match.
     func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity]
 }
 
-/// Entities in memory, indexed by one or more keys: for entities without an image, which are not in a catalog.
+/// Entities in memory, indexed by one or more keys: for entities without an image, which no catalog has.
 ///
 /// Keys are compared without regard to case and diacritics. O(keys + results) a lookup.
 public struct RelatedEntityIndex<Entity: Sendable>: RelatedEntitySource {
     private let byAttribute: [String: [String: [Int]]]
     private let entities: [Entity]
 
+    /// An index of entities.
+    ///
     /// - Parameters:
     ///   - entities: the entities; those with the same key are returned in this order.
-    ///   - attributes: by name, the values that an entity is looked up by.
+    ///   - attributes: the values that an entity is looked up by, by the name of the attribute.
     public init(_ entities: [Entity], by attributes: [String: (Entity) -> [String]]) {
         self.entities = entities
         byAttribute = attributes.mapValues { values in
@@ -46,7 +49,7 @@ public struct RelatedEntityIndex<Entity: Sendable>: RelatedEntitySource {
 }
 
 extension String {
-    /// Without the differences that people do not type: case, diacritics and full width.
+    /// The text without the differences that people do not type: case, diacritics and full width.
     package var foldedForMatching: String {
         folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
     }

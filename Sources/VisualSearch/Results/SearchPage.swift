@@ -6,7 +6,7 @@ public struct SearchPage<Entity: Sendable>: Sendable {
     public struct Result: Sendable {
         /// The entity, decoded to the app's type.
         public let entity: Entity
-        /// 0...1, larger is better; see ``SearchQuery``.
+        /// The score of the match, 0...1, larger is better; see ``SearchQuery``.
         public let score: Double
         /// The minimum distance between the query's prints and the entity's; nil if only labels found it.
         public let distance: Double?
@@ -18,9 +18,9 @@ public struct SearchPage<Entity: Sendable>: Sendable {
         }
     }
 
-    /// Best first.
+    /// The entities with their scores, best first.
     public let results: [Result]
-    /// The start of the next page; nil for the last page, and after it there is none.
+    /// The start of the next page; nil for the last page.
     public let next: SearchCursor?
 
     /// The entities of the page, best first.
@@ -35,7 +35,7 @@ public struct SearchPages<Entity: Sendable>: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(page: page) }
 
-    /// Reads a page after the other.
+    /// Reads one page after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let page: @Sendable (SearchCursor?) async throws -> SearchPage<Entity>
         private var cursor: SearchCursor?

@@ -2,13 +2,14 @@ import Catalogs
 import FeaturePrints
 import Foundation
 
-/// Captured content, embedded: the prints of the pixels, and the labels. It is `Codable`, so that an app can continue
-/// the search of the system's sheet without the pixels.
+/// Captured content, embedded: the prints of the pixels, and the labels.
+///
+/// The query is `Codable`, so that an app can continue the search of the system's sheet without the pixels.
 ///
 /// **How both are weighted.** An entity at distance `d` within the maximum distance `m` has the pixel
 /// score `p = 1 − d / 2m`, between ½ and 1; one beyond has `p = 0`. An entity that has `n` of the query's `k` labels
 /// among the words of its title, subtitle and labels has the label score `l = n / k`. The score is
-/// `1 − (1 − p)(1 − l / 2)`, as if either were an independent witness (a noisy or).
+/// `1 − (1 − p)(1 − l / 2)`, as if both were independent witnesses (a noisy or).
 ///
 /// Entities found by pixels precede those found by labels alone: a distance within the match threshold is rarely wrong,
 /// while many entities share a label. Labels decide between entities that look alike. Each entity appears once. This is
@@ -16,7 +17,7 @@ import Foundation
 /// survive a change of the catalog. Ties are broken by the catalog's order. The rule holds for all entities, however
 /// many are within the maximum distance or have a label.
 public struct SearchQuery: Sendable, Hashable {
-    /// One print per crop; empty without pixels.
+    /// The prints of the pixels, one per crop; empty without pixels.
     public let prints: [FeaturePrint]
     /// The labels that contain a letter or a digit.
     public let labels: [String]
@@ -37,7 +38,7 @@ public struct SearchQuery: Sendable, Hashable {
         self.init(prints: prints, labels: labels, maxDistance: maxDistance, verified: [], isVerified: false)
     }
 
-    /// The query of an image that a catalog analyzed; verified entities keep their place on all pages.
+    /// A query of an image that a catalog analyzed; verified entities keep their place on all pages.
     init(_ query: CatalogQuery, labels: [String], maxDistance: DistanceLimit) {
         self.init(
             prints: query.prints, labels: labels,
@@ -57,10 +58,10 @@ public struct SearchQuery: Sendable, Hashable {
         self.maxDistance = maxDistance
     }
 
-    /// Whether the query has neither pixels nor words. It finds nothing then.
+    /// Whether the query has neither pixels nor words; an empty query finds nothing.
     public var isEmpty: Bool { prints.isEmpty && labels.isEmpty }
 
-    /// The same query, checked, with its maximum distance as a number.
+    /// This query, checked, with its maximum distance as a number.
     ///
     /// - Throws: `FeaturePrintError` if the catalog's model cannot have made the prints.
     private func resolved(in catalog: Catalog) throws(FeaturePrintError) -> SearchQuery {
@@ -102,7 +103,7 @@ public struct SearchQuery: Sendable, Hashable {
             let query = try resolved(in: catalog)
             return (query, query.catalogQuery(in: catalog))
         }
-        // Without labels the order is that of the distances, however many there are.
+        // Distances alone order a query without labels, however many matches it has.
         return try await query.withinLimit(
             catalog.joinedRanking(of: pixels, limit: count, bounds: .none, filter: filter, after: cursor)
         ).map { place in
@@ -126,9 +127,9 @@ public struct SearchQuery: Sendable, Hashable {
     }
 }
 
-/// An entity's place in a ranking, before anything is read of it.
+/// An entity's place in a ranking, before its row is read.
 package struct RankedKey: Sendable, Equatable {
-    /// 0...1, larger is better.
+    /// The score of the match, 0...1, larger is better.
     package let score: Double
     package let distance: Double?
     package let cursor: SearchCursor
@@ -163,7 +164,7 @@ extension SearchQuery: Codable {
             isVerified: try container.decodeIfPresent(Bool.self, forKey: .isVerified) ?? false)
     }
 
-    /// Prints as little-endian floats.
+    /// Encodes the query, prints as little-endian floats.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encodeIfPresent(prints.first?.model, forKey: .model)

@@ -11,28 +11,21 @@ public typealias FeaturePrintObservation = FeaturePrint
 
 /// Vision's request for the feature print of an image, with a model of this package.
 public struct GenerateImageFeaturePrintRequest: Sendable {
-    private let model: FeaturePrintModel?
+    private let model: @Sendable () throws -> FeaturePrintModel
 
     /// A request with a model of your own.
-    public init(model: FeaturePrintModel) { self.model = model }
+    public init(model: FeaturePrintModel) { self.model = { model } }
 
     #if DefaultModel
         /// A request with the default model, which is loaded when the request is first performed.
-        public init() { model = nil }
+        public init() { model = { try .default() } }
     #endif
 
-    private func resolvedModel() throws -> FeaturePrintModel {
-        if let model { return model }
-        #if DefaultModel
-            return try .default()
-        #else
-            preconditionFailure("a request is made with a model")
-        #endif
-    }
-
+    /// The feature print of an image.
+    ///
     /// - Throws: `ModelError`, and `CancellationError` when the task is cancelled before it begins.
     public func perform(on image: PixelBuffer) async throws -> FeaturePrintObservation {
         try Task.checkCancellation()
-        return try await ComputeExecutor.shared.compute { _ in try resolvedModel().featurePrint(for: image) }
+        return try await ComputeExecutor.shared.compute { _ in try model().featurePrint(for: image) }
     }
 }
