@@ -20,7 +20,9 @@ struct AlbumEntity: AppEntity {
 
     static let defaultQuery = AlbumEntityQuery()
 
-    static var typeDisplayRepresentation: TypeDisplayRepresentation { "Album" }
+    static var typeDisplayRepresentation: TypeDisplayRepresentation {
+        TypeDisplayRepresentation(name: "Album", numericFormat: "\(placeholder: .int) albums")
+    }
 }
 
 struct AlbumEntityQuery: EntityQuery {

@@ -4,7 +4,7 @@ import Lookalike
 import SystemStores
 import VisualSearchMacros
 
-/// From a screenshot to the app's screens, end to end.
+/// The app's visual search, from a screenshot to the app's screens.
 @main
 struct AlbumSearch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -43,7 +43,7 @@ struct AlbumSearch: AsyncParsableCommand {
         AppDependencyManager.shared.add(dependency: albums)
         AppDependencyManager.shared.add(dependency: concerts)
         AppDependencyManager.shared.add(dependency: state)
-        let intents = OpenIntents()
+        let intents = OpenIntents { await state.comeToFront() }
         intents.register(OpenAlbumIntent.self)
         intents.register(OpenConcertIntent.self)
 
@@ -55,7 +55,7 @@ struct AlbumSearch: AsyncParsableCommand {
         print("\n\(intents.title(for: type(of: first.entity))?.localized() ?? ""), the first result:")
         try await intents.open(first.entity)
         print("\nMore results:")
-        try await SemanticContentSearchIntent.search(for: content)
+        try await intents.perform(SemanticContentSearchIntent(for: content))
         try await follow(calendarIn: folder, artists: albums.artists, today: today)
     }
 
@@ -79,9 +79,15 @@ struct AlbumSearch: AsyncParsableCommand {
             if let subtitle = shown.subtitle { line += " — \(subtitle.localized())" }
             if let data = shown.image?.data, let picture = try? PixelBuffer(decoding: data, named: "thumbnail") {
                 line += "  [\(picture.width)×\(picture.height), \(data.count / 1000) kB]"
+            } else if let symbol = shown.image?.systemName {
+                line += "  [\(symbol)]"
             }
             print(line)
         }
+        let counts = VisualSearchResult.entityTypes.map { type in
+            type.typeDisplayRepresentation.localized(count: results.count { Swift.type(of: $0.entity) == type })
+        }
+        print("  \(counts.joined(separator: ", "))")
     }
 
     /// Follows a copy of the sample calendar until the event that is added to it shows up.

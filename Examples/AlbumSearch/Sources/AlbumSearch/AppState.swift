@@ -1,7 +1,9 @@
 import VisualSearch
 
-/// Where the app is: its screens, here lines on standard output.
+/// The screens of the app, here lines on standard output.
 actor AppState {
+    func comeToFront() { print("app        comes to the front") }
+
     func openAlbum(id: String) { print("app        shows the album “\(id)”") }
 
     func openConcert(id: String) { print("app        shows the concert “\(id)”") }

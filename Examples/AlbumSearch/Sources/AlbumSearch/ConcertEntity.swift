@@ -15,12 +15,15 @@ struct ConcertEntity: AppEntity {
 
     var displayRepresentation: DisplayRepresentation {
         DisplayRepresentation(
-            title: "\(artistName) live", subtitle: "\(venue), \(date.formatted(.iso8601.year().month().day()))")
+            title: "\(artistName) live", subtitle: "\(venue), \(date.formatted(.iso8601.year().month().day()))",
+            image: .init(systemName: "music.mic"))
     }
 
     static let defaultQuery = ConcertEntityQuery()
 
-    static var typeDisplayRepresentation: TypeDisplayRepresentation { "Concert" }
+    static var typeDisplayRepresentation: TypeDisplayRepresentation {
+        TypeDisplayRepresentation(name: "Concert", numericFormat: "\(placeholder: .int) concerts")
+    }
 }
 
 struct ConcertEntityQuery: EntityQuery {

@@ -7,7 +7,7 @@ final class ConcertFinder: Sendable {
         let latitude: Double
         let longitude: Double
 
-        /// Along a great circle, in kilometers (haversine formula).
+        /// The distance along a great circle, in kilometers (haversine formula).
         func distance(to other: Place) -> Double {
             let radians = Double.pi / 180
             let (dy, dx) = ((other.latitude - latitude) * radians / 2, (other.longitude - longitude) * radians / 2)
@@ -51,12 +51,12 @@ final class ConcertFinder: Sendable {
         self.today = today
     }
 
-    /// Concerts of the artists within `kilometres` and the next `days`: those of the first artist first, each
-    /// artist's by date.
-    func findNearby(byArtists artists: [String], kilometres: Double = 100, days: Int = 120) async -> [ConcertEntity] {
+    /// Concerts of the artists within `kilometers` and the next `days`, in the order of the artists and then of the
+    /// file.
+    func findNearby(byArtists artists: [String], kilometers: Double = 100, days: Int = 120) async -> [ConcertEntity] {
         let end = today.addingTimeInterval(Double(days) * 86_400)
         return index.entities(relatedBy: "artist", to: artists)
-            .filter { (today...end).contains($0.entity.date) && $0.place.distance(to: here) <= kilometres }
+            .filter { (today...end).contains($0.entity.date) && $0.place.distance(to: here) <= kilometers }
             .map(\.entity)
     }
 

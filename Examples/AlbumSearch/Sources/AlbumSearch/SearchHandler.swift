@@ -5,6 +5,13 @@
     import VisualSearchMacros
 #endif
 
+/// A result of a visual search: albums come first, then concerts.
+@UnionValue
+enum VisualSearchResult {
+    case album(AlbumEntity)
+    case concert(ConcertEntity)
+}
+
 /// The app's visual search: the albums that the picture shows, and concerts by their artists.
 struct SearchHandler: IntentValueQuery {
     @Dependency var catalog: AlbumCatalog

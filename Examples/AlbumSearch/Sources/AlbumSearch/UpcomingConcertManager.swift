@@ -1,8 +1,8 @@
 import Foundation
 import SystemStores
 
-/// Concerts in the user's calendar: events of the next 90 days that name an artist of the catalog. On an
-/// Apple platform EventKit does this; here the calendar is a folder of `.ics` files.
+/// Concerts in the user's calendar: events of the next 90 days that name an artist of the catalog. On Apple's platforms
+/// EventKit finds them; here the calendar is a folder of `.ics` files.
 actor UpcomingConcertManager {
     private let calendar: CalendarFolder
     private let artists: [String]
@@ -23,7 +23,7 @@ actor UpcomingConcertManager {
 
     /// Reads the calendar now and after each of its changes.
     func observe(_ report: @Sendable ([(event: CalendarEvent, artists: [String])]) async -> Bool) async throws {
-        // Watched before it is read, so that no change is missed.
+        // The calendar is watched before it is read, so that no change is missed.
         let changes = try calendar.changes()
         try await fetchUpcomingConcerts()
         guard await report(upcomingConcerts) else { return }

@@ -9,7 +9,7 @@ public struct LandmarkEntity: IndexedEntity {
     public let id: String
     @Property(title: "Name") public var name: String
     @Property(title: "Continent") public var continent: Continent
-    /// Not all have one.
+    /// Nil for a landmark that is always open.
     @Property(title: "Opening Hours") public var hours: String?
     let thumbnail: Data
 
@@ -83,4 +83,19 @@ public struct CollectionEntityQuery: EnumerableEntityQuery {
     }
 
     public func allEntities() async throws -> [CollectionEntity] { modelData.collections }
+}
+
+/// The continent of a landmark.
+public enum Continent: String, AppEnum {
+    case africa, america, asia, europe, oceania
+
+    public static let typeDisplayRepresentation: TypeDisplayRepresentation = "Continent"
+
+    public static let caseDisplayRepresentations: [Continent: DisplayRepresentation] = [
+        .africa: "Africa",
+        .america: "America",
+        .asia: DisplayRepresentation(title: "Asia", subtitle: "With the Middle East"),
+        .europe: DisplayRepresentation(title: "Europe", image: .init(systemName: "globe.europe.africa")),
+        .oceania: DisplayRepresentation(title: "Oceania", image: .init(named: "Reef")),
+    ]
 }

@@ -4,7 +4,7 @@
     import VisualSearchMacros
 #endif
 
-/// Opens a landmark. The app's scene shows it when the intent was executed; there is nothing else to perform.
+/// Opens a landmark. The app's scene shows it after the intent was performed, so there is no `perform()`.
 public struct OpenLandmarkIntent: OpenIntent, TargetContentProvidingIntent {
     public static let title: LocalizedStringResource = "Open Landmark"
 
@@ -59,7 +59,7 @@ public struct OpenFavoriteIntent: AppIntent {
     }
 }
 
-/// What the widget on the home screen shows.
+/// The parameters of the widget on the home screen.
 public struct LandmarkWidgetIntent: WidgetConfigurationIntent {
     public static let title: LocalizedStringResource = "Landmark of the Day"
 
@@ -80,7 +80,7 @@ public struct LandmarkWidgetIntent: WidgetConfigurationIntent {
     }
 }
 
-/// Which landmark the control opens.
+/// The parameter of the control: the landmark that it opens.
 public struct LandmarkControlIntent: ControlConfigurationIntent {
     public static let title: LocalizedStringResource = "Landmark"
 

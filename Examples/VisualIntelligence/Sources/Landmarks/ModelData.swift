@@ -67,3 +67,13 @@ public final class ModelData: Sendable {
             + collections.filter { !ids.isDisjoint(with: $0.landmarkIDs) }.map { .collection($0) }
     }
 }
+
+/// The screens of the app.
+public actor Navigation {
+    public private(set) var visited: [String] = []
+
+    public init() {}
+
+    public func showSearch(_ count: Int) { visited.append("search with \(count) results") }
+    public func show(_ landmark: LandmarkEntity) { visited.append(landmark.name) }
+}

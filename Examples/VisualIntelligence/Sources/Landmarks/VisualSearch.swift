@@ -5,7 +5,7 @@
     import VisualSearchMacros
 #endif
 
-/// What a visual search of the app finds.
+/// A result of a visual search: landmarks come first, then collections.
 @UnionValue
 public enum VisualSearchResult {
     case landmark(LandmarkEntity)

@@ -19,8 +19,8 @@ public actor HeartRates {
         public init(_ store: HealthExport) { self.store = store }
     #endif
 
-    /// The readings since this was called last. The first call gives none on Linux, where what was there before is not
-    /// new, and all of them on Apple's platforms.
+    /// The readings since the last call. The first call returns no readings on Linux, and all of them on Apple's
+    /// platforms.
     public func new() async throws -> [Double] {
         #if canImport(HealthKit)
             let type = HKQuantityType(.heartRate)

@@ -5,7 +5,7 @@
     import SystemStores
 #endif
 
-/// Friends to listen with, out of the user's contacts.
+/// Friends to listen with, from the user's contacts.
 public struct Listeners: Sendable {
     #if canImport(Contacts)
         public init() {}

@@ -5,6 +5,7 @@
     import VisualSearchMacros
 #endif
 
+/// A result of a visual search: albums come first, then concerts.
 @UnionValue
 public enum VisualSearchResult {
     case album(AlbumEntity)

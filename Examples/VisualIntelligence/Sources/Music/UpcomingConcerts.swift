@@ -28,7 +28,7 @@ public final class UpcomingConcerts {
             guard try await store.requestFullAccessToEvents() else { return }
             let changes = NotificationCenter.default.notifications(named: .EKEventStoreChanged)
         #else
-            // Watched before it is read, so that no change falls between the two.
+            // The folder is watched before it is read, so that no change falls between the two.
             let changes = try store.changes()
         #endif
         try await fetch(catalog)

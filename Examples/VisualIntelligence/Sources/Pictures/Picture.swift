@@ -1,4 +1,4 @@
-// The one place where the programs know which platform they are on: how pixels become something that has a print.
+// Pixels become something that has a print; the programs know here alone which platform they are on.
 
 #if canImport(AppIntents)
     import CoreVideo
@@ -7,7 +7,7 @@
     import VideoToolbox
     import VisualIntelligence
 
-    /// What a feature print is made of.
+    /// The image that a feature print is made of.
     public typealias Picture = CGImage
 
     extension CVReadOnlyPixelBuffer {
@@ -27,12 +27,12 @@
         return image
     }
 
-    /// How far the print of a match may be: on the scale of Vision's prints.
+    /// The maximum distance of a match, on the scale of Vision's prints.
     public func largestDistance() throws -> Double { 1 }
 #else
     import VisualSearchMacros
 
-    /// What a feature print is made of.
+    /// The image that a feature print is made of.
     public typealias Picture = PixelBuffer
 
     extension CVReadOnlyPixelBuffer {
@@ -43,6 +43,6 @@
     /// The picture in a file.
     public func picture(contentsOf url: URL) throws -> Picture { try PixelBuffer(contentsOf: url) }
 
-    /// How far the print of a match may be: on the scale of the default model's prints.
+    /// The maximum distance of a match, on the scale of the default model's prints.
     public func largestDistance() throws -> Double { try FeaturePrintModel.default().matchThreshold ?? 1 }
 #endif

@@ -4,9 +4,9 @@
     import VisualSearchMacros
 #endif
 
-/// Prints of pictures, made once, that the print of another picture is compared with.
+/// Prints of some hundred pictures, made once, that the print of another picture is compared with.
 ///
-/// For some hundred pictures. A catalog in files, with local features and filters, is what Examples/AlbumSearch has.
+/// Examples/AlbumSearch has a catalog in files instead, with local features and filters.
 public struct PrintIndex: Sendable {
     private var entries: [(id: String, featurePrint: FeaturePrintObservation)] = []
 

@@ -14,7 +14,7 @@
         try picture(contentsOf: covers.appendingPathComponent(name))
     }
 
-    /// A folder that is there as long as the object.
+    /// A folder that exists as long as the object.
     private final class TemporaryFolder: Sendable {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("lookalike-\(UUID().uuidString)")
 
@@ -44,27 +44,48 @@
             let results = try await LandmarkIntentValueQuery().values(for: content)
             let titles = results.map { $0.displayRepresentation.title.localized() }
             #expect(titles.first == "The glass" && titles.last == "Gardens" && !titles.contains("Coasts"))
+            let names = Landmarks.VisualSearchResult.entityTypes.map {
+                $0.typeDisplayRepresentation.localized(count: 3)
+            }
+            #expect(names == ["3 landmarks", "3 Collection"])
             #expect(try await LandmarkIntentValueQuery().values(for: SemanticContentDescriptor()).isEmpty)
 
-            let intents = OpenIntents()
+            let front = AsyncStream.makeStream(of: Void.self)
+            let intents = OpenIntents { front.continuation.yield() }
             intents.register(OpenLandmarkIntent.self) { await navigation.show($0.target) }
             try await intents.open(results[0].entity)
             try await intents.open(LandmarkEntity.self, id: files[2])
-            try await ShowLandmarkSearchIntent.search(for: content)
-            #expect(await navigation.visited == ["The glass", "The tidal", "search with \(results.count) results"])
+            try await intents.perform(ShowLandmarkSearchIntent(for: content))
+            try await intents.perform(OpenFavoriteIntent())
+            #expect(
+                await navigation.visited
+                    == ["The glass", "The tidal", "search with \(results.count) results", "The coppe"])
 
             var find = FindLandmarksIntent()
             find.continent = .europe
-            let found = try await find.perform()
+            let found = try await intents.perform(find)
             #expect(found.value?.map(\.id) == [files[0], files[2]] && found.dialog?.full == "Found 2 landmarks.")
+            front.continuation.finish()
+            // The app comes to the front to open and to search, and not to find.
+            #expect(await front.stream.reduce(into: 0) { count, _ in count += 1 } == 4)
             #expect(
                 FindLandmarksIntent.parameterSummary.sentence(for: find).text
                     == "Find ${Count} landmarks on ${Continent}")
-            let open = try await OpenFavoriteIntent().perform()
-            #expect((open.nextIntent as? OpenLandmarkIntent)?.target.id == files[0])
+            find.count = 21
+            let tooMany = find
+            await #expect(throws: IntentParameterError.self) { _ = try await intents.perform(tooMany) }
+            await #expect(throws: IntentParameterError.self) { _ = try await intents.perform(OpenLandmarkIntent()) }
             #expect(LandmarkControlIntent().landmark == nil && LandmarkWidgetIntent().continent == .europe)
             #expect(LandmarkShortcuts.appShortcuts.map(\.phrases.count) == [2, 1])
             #expect(try await LandmarkEntityQuery().entities(matching: "TIDAL").map(\.id) == [files[2]])
+
+            // A catalog in files finds the same landmarks.
+            let folder = try TemporaryFolder()
+            let landmarks = try await LandmarkEntityQuery().entities(for: files)
+            _ = try CatalogIndexer(at: folder.url).index(landmarks.compactMap { IndexItem(indexing: $0) })
+            let catalog = try await Catalog.open(at: folder.url)
+            #expect(try await catalog.search(text: "europe tidal").map(\.id) == [files[2]])
+            #expect(try await catalog.search(matching: cover(files[1])).map(\.id) == [files[1]])
         }
     }
 

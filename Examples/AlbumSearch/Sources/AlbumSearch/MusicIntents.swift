@@ -5,6 +5,34 @@
     import VisualSearchMacros
 #endif
 
+struct OpenAlbumIntent: OpenIntent {
+    static let title: LocalizedStringResource = "Open Album"
+
+    @Parameter(title: "Album")
+    var target: AlbumEntity
+
+    @Dependency var appState: AppState
+
+    func perform() async throws -> some IntentResult {
+        await appState.openAlbum(id: target.id)
+        return .result()
+    }
+}
+
+struct OpenConcertIntent: OpenIntent {
+    static let title: LocalizedStringResource = "Open Concert"
+
+    @Parameter(title: "Concert")
+    var target: ConcertEntity
+
+    @Dependency var appState: AppState
+
+    func perform() async throws -> some IntentResult {
+        await appState.openConcert(id: target.id)
+        return .result()
+    }
+}
+
 /// “More results”: the app's own search for the captured content.
 @AppIntent(schema: .visualIntelligence.semanticContentSearch)
 struct SemanticContentSearchIntent: AppIntent {
