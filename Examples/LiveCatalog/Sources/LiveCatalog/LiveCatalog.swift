@@ -51,7 +51,7 @@ struct LiveCatalog {
         if case .failure(let error) = await search.result { print("cancelled: \(error is CancellationError)") }
     }
 
-    /// Pages, facets, and what resembles a result.
+    /// Pages, facets, similar entities and related ones.
     private static func browse(_ covers: Covers, _ catalog: Catalog) async throws {
         // A frame as a camera gives it: luma, and chroma at half the size.
         let (width, height) = (320, 240)
@@ -86,9 +86,39 @@ struct LiveCatalog {
         }
     }
 
-    /// Ends the program if something is not as it is said to be.
+    /// Ends the program if something is not as expected.
     private static func expect(_ words: String, _ isTrue: Bool) {
         print("\(isTrue ? "✓" : "✗") \(words)")
         if !isTrue { exit(1) }
+    }
+}
+
+/// The demo's covers as bytes in memory, as a server gets them.
+private struct Covers {
+    struct Cover: Sendable {
+        let id: String
+        let data: Data
+    }
+
+    let all: [Cover]
+
+    init(at folder: URL) throws {
+        all = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "jpg" }
+            .sorted { $0.path < $1.path }
+            .map { Cover(id: $0.deletingPathExtension().lastPathComponent, data: try Data(contentsOf: $0)) }
+    }
+
+    /// The first covers as a stream of uploads.
+    func uploads(count: Int) -> AsyncStream<IndexItem> {
+        AsyncStream { continuation in
+            for (index, cover) in all.prefix(count).enumerated() {
+                let entity = CatalogEntity(
+                    id: cover.id, type: "album", title: cover.id.replacingOccurrences(of: "-", with: " "),
+                    attributes: ["shelf": "\(index % 4)"])
+                continuation.yield(IndexItem(entity, image: .data(cover.data)))
+            }
+            continuation.finish()
+        }
     }
 }
