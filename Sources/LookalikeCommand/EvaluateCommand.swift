@@ -65,8 +65,10 @@ struct EvaluateCommand: AsyncParsableCommand {
             else { continue }
             let result = try await QueryImage.resultOrReport(path, prefix: prefix, failures: &failures) {
                 try await catalog.evaluate(
-                    image, targets: query.targets, limit: max(10, query.targets.count), effort: effort.effort,
-                    crops: crops.crops, leaveOut: leaveOut, timings: timings)
+                    image, targets: query.targets, leaveOut: leaveOut,
+                    options: SearchOptions(
+                        limit: max(10, query.targets.count), effort: effort.effort, crops: crops.crops,
+                        timings: timings))
             }
             guard let evaluated = result else { continue }
             report.add(evaluated, group: query.group)

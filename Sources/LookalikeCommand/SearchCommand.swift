@@ -51,6 +51,8 @@ struct SearchCommand: AsyncParsableCommand {
         if let sheet { try OutputFile.check(sheet) }
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         let timings = timing.makeTimings()
+        let searchOptions = SearchOptions(
+            limit: limit, bounds: bounds.bounds, effort: effort.effort, crops: crops.crops, timings: timings)
         var sheetRows: [ContactSheet.Row] = []
         var failures = 0
         for argument in images {
@@ -58,9 +60,7 @@ struct SearchCommand: AsyncParsableCommand {
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
             let found = try await QueryImage.resultOrReport(argument, failures: &failures) {
-                try await catalog.search(
-                    matching: image, limit: limit, bounds: bounds.bounds, effort: effort.effort, crops: crops.crops,
-                    timings: timings)
+                try await catalog.search(matching: image, options: searchOptions)
             }
             guard let matches = found else { continue }
             if json {
