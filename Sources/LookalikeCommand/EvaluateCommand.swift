@@ -82,14 +82,15 @@ struct EvaluateCommand: AsyncParsableCommand {
         if failures > 0 { throw ExitCode.someFailed }
     }
 
-    /// Reports targets that the catalog lacks: they are more often mistakes in the labels than absent entities. Returns
-    /// the number of queries with such targets.
+    /// Reports targets that the catalog lacks: they are more often mistakes in the labels than absent entities.
+    ///
+    /// - Returns: the number of queries with such targets.
     private func reportUnknownTargets(
         of queries: [(line: Int, query: LabeledQuery)], file: URL, in catalog: Catalog
     ) async throws -> Int {
         let targets = Set(queries.flatMap { $0.query.targets.map { Data($0.utf8) } })
         let entities = try await catalog.entities(for: targets.map { String(decoding: $0, as: UTF8.self) })
-        // Of bytes: Swift compares equal some strings that are different ids.
+        // Bytes are compared: some different ids are equal strings to Swift.
         let known = Set(entities.map { Data($0.id.utf8) })
         var count = 0
         for (line, query) in queries {
@@ -107,5 +108,113 @@ struct EvaluateCommand: AsyncParsableCommand {
         var isFolder: ObjCBool = false
         let isThere = FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder)
         return isThere && isFolder.boolValue ? url.appendingPathComponent("queries.jsonl") : url
+    }
+}
+
+/// A query with the ids of the entities that it shows, and its group.
+private struct LabeledQuery: Decodable {
+    let path: String
+    /// Empty if the query shows nothing of the catalog.
+    let targets: Set<String>
+    /// The group that recall is printed for; by default the query's kind.
+    let group: String?
+
+    private enum Key: String, CodingKey { case query, target, targets, group, kind }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        path = try container.decode(String.self, forKey: .query)
+        // Without this check a mistyped key would make a query that shows nothing.
+        guard container.contains(.target) || container.contains(.targets) else {
+            throw DecodingError.keyNotFound(
+                Key.target, .init(codingPath: decoder.codingPath, debugDescription: "no target"))
+        }
+        let target = try container.decodeIfPresent(String.self, forKey: .target)
+        let targets = try container.decodeIfPresent([String].self, forKey: .targets)
+        self.targets = Set(targets ?? target.map { [$0] } ?? [])
+        group =
+            try container.decodeIfPresent(String.self, forKey: .group)
+            ?? container.decodeIfPresent(String.self, forKey: .kind)
+    }
+
+    /// Reads a file of JSON lines, with their line numbers.
+    static func read(_ file: URL) throws -> [(line: Int, query: LabeledQuery)] {
+        let data: Data
+        do {
+            data = try Data(contentsOf: file)
+        } catch {
+            throw ValidationError("\(file.path) cannot be read: \((error as NSError).localizedDescription)")
+        }
+        var queries: [(Int, LabeledQuery)] = []
+        // Bytes are split: a string in JSON may have characters that Swift takes for the end of a line.
+        for (index, line) in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
+        where !line.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) {
+            guard let query = try? JSONDecoder().decode(LabeledQuery.self, from: Data(line)) else {
+                throw ValidationError(
+                    "\(file.path):\(index + 1): not a query such as {\"query\": \"a.jpg\", \"target\": \"id\"}")
+            }
+            queries.append((index + 1, query))
+        }
+        return queries
+    }
+}
+
+/// The figures of an evaluation as a table, one row per group.
+private struct EvaluationReport {
+    private var all = Evaluation()
+    private var groups: [String: Evaluation] = [:]
+    /// Queries without a target, and queries whose targets were left out.
+    private var absent = Evaluation()
+
+    mutating func add(_ query: Catalog.EvaluatedQuery, group: String?) {
+        all.add(query.outcome)
+        if let group { groups[group, default: Evaluation()].add(query.outcome) }
+        if query.outcome.targets.isEmpty { absent.add(query.outcome) }
+        if let outcome = query.withoutTargets { absent.add(outcome) }
+    }
+
+    func print() {
+        row(["", "queries", "recall@1", "recall@10", "share", "candidates@20", "accepted", "wrong"])
+        for (group, evaluation) in groups.sorted(by: { $0.key < $1.key }) { row(figures(group.escaped, evaluation)) }
+        row(figures("all", all))
+        Swift.print()
+        line("micro-average precision", share(all.microAveragePrecision))
+        if let best = all.recall(atPrecision: 0.95) {
+            line(
+                "recall at 95 % precision", share(best.recall) + String(format: "  at confidence %.3f", best.confidence)
+            )
+        } else {
+            line("recall at 95 % precision", "–")
+        }
+        if let rate = absent.falseAcceptRate {
+            let count = Int((rate * Double(absent.absentCount)).rounded())
+            line(
+                "false accept rate",
+                share(rate) + "  (\(count) of \(absent.absentCount) queries without a target in the catalog)")
+        }
+    }
+
+    private func figures(_ name: String, _ evaluation: Evaluation) -> [String] {
+        [
+            name, "\(evaluation.presentCount)", share(evaluation.recall(at: 1)), share(evaluation.recall(at: 10)),
+            share(evaluation.targetShare), share(evaluation.candidateRecall(at: 20)), share(evaluation.acceptedRight),
+            share(evaluation.acceptedWrong),
+        ]
+    }
+
+    private func share(_ value: Double?) -> String { value.map { String(format: "%.3f", $0) } ?? "–" }
+
+    private static let widths = [14, 9, 10, 11, 8, 15, 10, 8]
+
+    private func row(_ cells: [String]) {
+        let text = zip(cells, Self.widths).enumerated().map { index, cell in
+            let padding = String(repeating: " ", count: max(0, cell.1 - cell.0.count))
+            return index == 0 ? cell.0 + padding : padding + cell.0
+        }
+        Swift.print(text.joined())
+    }
+
+    private func line(_ name: String, _ value: String) {
+        Swift.print(name.padding(toLength: 28, withPad: " ", startingAt: 0) + value)
     }
 }

@@ -122,3 +122,83 @@ struct IndexCommand: ParsableCommand {
         var description: String { "\(input): has no images. Is its disk mounted? Use --force to prune all the same." }
     }
 }
+
+/// What an index run did, for standard error: how many images at what rate, and how many failed for which reason.
+private struct IndexSummary {
+    private let report: IndexReport
+    private let time: Duration
+
+    init(_ report: IndexReport, time: Duration) {
+        self.report = report
+        self.time = time
+    }
+
+    func print() { for line in lines { StandardError.print(line) } }
+
+    private var lines: [String] {
+        let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
+        let rate = Double(report.processed) / max(seconds, 1e-3)
+        let images = report.processed == 1 ? "1 image" : "\(report.processed) images"
+        let total = images + String(format: " in %.1f s, %.0f per second", seconds, rate)
+        guard report.problems.count > 1 else { return [total] }
+        let counts = Dictionary(grouping: report.problems) { Self.kind(of: $0.reason) }.mapValues(\.count)
+        let kinds = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return [total, "not indexed:"] + kinds.map { String(format: "%8d  ", $0.value) + $0.key }
+    }
+
+    /// The reason without quoted text and numbers, which differ from image to image.
+    private static func kind(of reason: String) -> String {
+        reason.replacing(/“[^”]*”/, with: "“…”").replacing(/[0-9][0-9×]*/, with: "…")
+    }
+}
+
+/// The progress of a long job: a bar with rate and remaining time on a terminal, a line every few seconds elsewhere.
+private struct ProgressBar {
+    private let total: Int
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let start = ContinuousClock.now
+    private var lastShown: ContinuousClock.Instant?
+    private var done = 0
+
+    init(total: Int) { self.total = total }
+
+    mutating func show(_ done: Int) {
+        self.done = done
+        let now = ContinuousClock.now
+        if let lastShown, now - lastShown < (isTerminal ? .milliseconds(100) : .seconds(5)), done < total { return }
+        lastShown = now
+        draw(now)
+    }
+
+    private func draw(_ now: ContinuousClock.Instant) {
+        let elapsed = now - start
+        let seconds = max(Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18, 1e-6)
+        let rate = Double(done) / seconds
+        let left = rate > 0 ? Double(max(0, total - done)) / rate : 0
+        let figures = String(format: "%d of %d, %.0f images/s, %@ left", done, total, rate, Self.duration(left))
+        guard isTerminal else {
+            StandardError.print(figures)
+            return
+        }
+        // The escape sequence erases what remains of a longer line.
+        StandardError.writeAsIs("\r\(Self.bar(done, of: total)) \(figures)\u{1B}[K")
+    }
+
+    /// Thirty characters, full when all is done.
+    private static func bar(_ done: Int, of total: Int) -> String {
+        let width = 30
+        let filled = done < total ? max(0, done) * width / total : width
+        return String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+    }
+
+    func finish() {
+        if isTerminal, lastShown != nil { StandardError.writeAsIs("\n") }
+    }
+
+    private static func duration(_ seconds: Double) -> String {
+        let whole = Int(seconds.rounded(.up))
+        return whole < 60
+            ? "\(whole) s"
+            : whole < 3600 ? "\(whole / 60) min \(whole % 60) s" : "\(whole / 3600) h \(whole % 3600 / 60) min"
+    }
+}
