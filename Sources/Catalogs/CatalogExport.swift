@@ -15,16 +15,21 @@ extension Catalog {
     /// The files of an earlier export are replaced. A file `entities.jsonl` or `features.jsonl` without a `prints.npy`
     /// beside it is taken for somebody's own, such as a manifest, and is not.
     ///
+    /// - Parameter condition: the entities to write; all by default.
+    /// - Returns: the number of entities that were written.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, or the folder has such a file; the system's error if a
     ///   file cannot be written; and `CancellationError`.
-    public func export(to url: URL) async throws { try await reading { try write(to: url) } }
+    @discardableResult
+    public func export(to url: URL, where condition: Condition = .everything) async throws -> Int {
+        try await reading { try write(to: url, where: condition) }
+    }
 
-    private func write(to url: URL) throws {
+    private func write(to url: URL, where condition: Condition) throws -> Int {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         var prints: [[Float]] = []
         var (lines, features) = (Data(), Data())
         // One read, so that all files show the same state.
-        try store.forEachStored { entity, print in
+        try store.forEachStored(where: condition) { entity, print in
             guard let vector = PrintBlob.vector(print, dimension: model.dimension) else {
                 throw folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
             }
@@ -49,6 +54,7 @@ extension Catalog {
         for file in lineFiles { unlink(file.path) }
         try NumPyFile.data(prints, columns: model.dimension).write(to: printsFile, options: .atomic)
         for (file, data) in zip(lineFiles, [lines, features]) { try data.write(to: file, options: .atomic) }
+        return prints.count
     }
 }
 

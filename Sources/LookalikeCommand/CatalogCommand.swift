@@ -70,40 +70,89 @@ struct CatalogCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists the entities.")
         @OptionGroup var folder: Folder
+        @OptionGroup var selection: ConditionOptions
+
+        @Option(help: "Maximum number of entities; all by default.")
+        var limit: Int?
 
         @Flag(help: "Print one line of JSON per entity.")
         var json = false
 
+        func validate() throws {
+            if let limit, limit < 0 { throw ValidationError("--limit cannot be negative.") }
+        }
+
         func run() async throws { try await folder.timing.measuringAll(perform) }
 
         private func perform() async throws {
-            try await folder.open().forEachEntity { entity in
-                if json {
-                    print(try JSONLine.text(entity))
-                } else {
-                    print(
-                        [entity.id, entity.title, entity.subtitle].compactMap { $0?.escaped }.joined(separator: "\t"))
+            let catalog = try folder.open()
+            try await selection.noteUnknownAttributes(in: catalog)
+            if let limit {
+                for entity in try await catalog.entities(where: selection.condition, limit: limit).entities {
+                    try show(entity)
                 }
+            } else {
+                try await catalog.forEachEntity(where: selection.condition, show)
             }
+        }
+
+        @Sendable private func show(_ entity: CatalogEntity) throws {
+            let words = [entity.id, entity.title, entity.subtitle].compactMap { $0?.escaped }
+            print(json ? try JSONLine.text(entity) : words.joined(separator: "\t"))
         }
     }
 
-    struct Remove: ParsableCommand {
+    struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes entities.", discussion: "If one of the ids is unknown, nothing is removed.")
+            abstract: "Removes entities, by their ids or by a condition.",
+            discussion: "If one of the ids is unknown, nothing is removed.")
         @OptionGroup var folder: Folder
 
         @Argument(help: "The ids of the entities.")
-        var ids: [String]
+        var ids: [String] = []
 
-        func run() throws { try folder.timing.measuringAll(perform) }
+        @OptionGroup var selection: ConditionOptions
 
-        private func perform() throws {
+        @Flag(help: "Let a condition remove every entity of the catalog.")
+        var force = false
+
+        func validate() throws {
+            if ids.isEmpty, selection.isEmpty {
+                throw ValidationError("Name the entities to remove: ids, or --where, --type or --label.")
+            }
+            if !ids.isEmpty, !selection.isEmpty {
+                throw ValidationError("Name the entities to remove by ids or by a condition, not by both.")
+            }
+        }
+
+        func run() async throws { try await folder.timing.measuringAll(perform) }
+
+        private func perform() async throws {
             // The indexer would make a catalog that is not there.
-            _ = try folder.open()
+            let catalog = try folder.open()
+            let ids = selection.isEmpty ? ids : try await selectedIDs(in: catalog)
             let unique = Set(ids.map { Data($0.utf8) })
-            try folder.openIndexer().remove(ids)
+            if !ids.isEmpty { try folder.openIndexer().remove(ids) }
             print("\(unique.count) removed")
+        }
+
+        private func selectedIDs(in catalog: Catalog) async throws -> [String] {
+            try await selection.noteUnknownAttributes(in: catalog)
+            let ids = try await catalog.reduceEntities(into: [String](), where: selection.condition) {
+                $0.append($1.id)
+            }
+            let total = try await catalog.info.entityCount
+            if ids.count >= total, total > 0, !force { throw AllSelected(count: total) }
+            StandardError.print("\(ids.count) of \(total) entities will be removed")
+            return ids
+        }
+
+        /// A condition that selects all is more often a mistake than a wish for an empty catalog.
+        private struct AllSelected: Error, CustomStringConvertible {
+            let count: Int
+            var description: String {
+                "The condition selects all \(count) entities; nothing was removed. Use --force to remove them all."
+            }
         }
     }
 
@@ -113,6 +162,7 @@ struct CatalogCommand: AsyncParsableCommand {
                 "Writes the prints as prints.npy, the local features as features.jsonl, the entities as entities.jsonl."
         )
         @OptionGroup var folder: Folder
+        @OptionGroup var selection: ConditionOptions
 
         @Option(help: ArgumentHelp("The folder to write to.", valueName: "dir"), completion: .directory)
         var output = FilePath.currentFolder
@@ -121,8 +171,9 @@ struct CatalogCommand: AsyncParsableCommand {
 
         private func perform() async throws {
             let catalog = try folder.open()
-            try await catalog.export(to: output.folderURL)
-            print("\(catalog.count) entities written to \(output.text.escaped)")
+            try await selection.noteUnknownAttributes(in: catalog)
+            let count = try await catalog.export(to: output.folderURL, where: selection.condition)
+            print("\(count) entities written to \(output.text.escaped)")
         }
     }
 }

@@ -12,6 +12,10 @@ struct SearchCommand: AsyncParsableCommand {
             --min-confidence and --max-distance replace that decision. An image without a match is not \
             an error.
 
+            --where, --type and --label choose the entities to search:
+
+              lookalike search --catalog catalog/ --where 'price < 20 and year in 1990..1999' photo.jpg
+
             With --json, one line per query. The outline is where the query shows the image: four \
             corners in the query's pixels, clockwise from the image's own top left.
             {"query":"photo.jpg","results":[{"confidence":0.98,"distance":0.61,"id":"a/b","image":"…", \
@@ -24,6 +28,7 @@ struct SearchCommand: AsyncParsableCommand {
     @Option(help: "Maximum number of matches per image.")
     var limit = 10
 
+    @OptionGroup var selection: ConditionOptions
     @OptionGroup var bounds: BoundOptions
     @OptionGroup var effort: EffortOption
     @OptionGroup var crops: CropOption
@@ -50,9 +55,11 @@ struct SearchCommand: AsyncParsableCommand {
     func run() async throws {
         if let sheet { try OutputFile.check(sheet) }
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
+        try await selection.noteUnknownAttributes(in: catalog)
         let timings = timing.makeTimings()
         let searchOptions = SearchOptions(
-            limit: limit, bounds: bounds.bounds, effort: effort.effort, crops: crops.crops, timings: timings)
+            limit: limit, bounds: bounds.bounds, condition: selection.condition, effort: effort.effort,
+            crops: crops.crops, timings: timings)
         var sheetRows: [ContactSheet.Row] = []
         var failures = 0
         for argument in images {

@@ -140,20 +140,26 @@ extension EntityStore {
     /// The number of entities with an image.
     func imageCount() throws -> Int { try read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM checksum") ?? 0 } }
 
-    /// Everything of one state: `entity` receives each entity with its print, then `features` each one's local
-    /// features, both in the catalog's order.
+    /// Calls `entity` with each entity that satisfies the condition and its print, then `features` with the local
+    /// features of each. Both see the same state, in the catalog's order.
     func forEachStored(
-        entity: (CatalogEntity, _ print: Data) throws -> Void, features: (_ id: String, Data) throws -> Void
+        where condition: Condition, entity: (CatalogEntity, _ print: Data) throws -> Void,
+        features: (_ id: String, Data) throws -> Void
     ) throws {
         try read { db in
-            let entities = try Row.fetchCursor(
-                db, sql: "SELECT entity.*, print.vector FROM entity JOIN print USING (row) ORDER BY row")
+            let stored: SQLRequest<Row> = """
+                SELECT entity.*, print.vector FROM entity JOIN print USING (row) \
+                WHERE \(condition.sql) ORDER BY row
+                """
+            let entities = try stored.fetchCursor(db)
             while let row = try entities.next() {
                 try entity(EntityRecord(row: row).entity, row.decode(forColumn: "vector"))
             }
-            let blobs = try Row.fetchCursor(
-                db,
-                sql: "SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) ORDER BY row")
+            let request: SQLRequest<Row> = """
+                SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) \
+                WHERE \(condition.sql) ORDER BY row
+                """
+            let blobs = try request.fetchCursor(db)
             while let row = try blobs.next() { try features(row.decode(atIndex: 0), row.decode(atIndex: 1)) }
         }
     }

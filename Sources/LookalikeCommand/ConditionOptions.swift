@@ -1,0 +1,68 @@
+import ArgumentParser
+import CommandProcess
+import Lookalike
+
+/// The entities that a command works on. All options have to hold.
+struct ConditionOptions: ParsableArguments {
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp(
+            """
+            Only entities that satisfy a condition, such as 'price < 20 and artist = "Delta Wren"'. Fields are id, \
+            type, title, subtitle, label, and attributes by their names.
+            """,
+            valueName: "condition"),
+        transform: Self.parse)
+    private var conditions: [Condition] = []
+
+    @Option(
+        name: .customLong("type"), help: ArgumentHelp("Only entities of this type; repeat it for any of several."))
+    private var types: [String] = []
+
+    @Option(
+        name: .customLong("label"), help: ArgumentHelp("Only entities with this label; repeat it for all of several."))
+    private var labels: [String] = []
+
+    /// Whether none of the options is given.
+    var isEmpty: Bool { conditions.isEmpty && types.isEmpty && labels.isEmpty }
+
+    /// All that the options state.
+    var condition: Condition {
+        let ofTypes = types.isEmpty ? Condition.everything : EntityField.type.isAnyOf(types)
+        let stated = conditions.reduce(.everything, &&)
+        return labels.reduce(stated && ofTypes) { $0 && EntityField.label.isAnyOf([$1]) }
+    }
+
+    private static func parse(_ text: String) throws -> Condition {
+        do {
+            return try Condition(parsing: text)
+        } catch {
+            throw ValidationError(error.reason)
+        }
+    }
+
+    /// Prints a note for each attribute that no entity has: a mistyped name, or one that no entity has at present.
+    func noteUnknownAttributes(in catalog: Catalog) async throws {
+        for field in Set(condition.fields) {
+            do {
+                _ = try await catalog.entities(where: field, isAnyOf: [""], limit: 1)
+            } catch let error as CatalogError {
+                guard case .unknownAttribute = error.reason else { throw error }
+                StandardError.print("note: \(error)")
+            }
+        }
+    }
+}
+
+extension Condition {
+    /// The fields that the condition names.
+    fileprivate var fields: [EntityField] {
+        switch self {
+        case .isAnyOf(let field, _), .number(let field, _), .date(let field, _), .hasPrefix(let field, _),
+            .exists(let field):
+            [field]
+        case .not(let condition): condition.fields
+        case .all(let parts), .any(let parts): parts.flatMap(\.fields)
+        }
+    }
+}
