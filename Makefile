@@ -27,7 +27,7 @@ export SWIFT_DETERMINISTIC_HASHING = 1
 	dependencies extra-dependencies clean
 
 help:
-	@echo "make demo            index the sample covers, search for the sample photos, draw a contact sheet"
+	@echo "make demo            index the sample covers, search for the sample photos, write a contact sheet"
 	@echo "make serve           serve the sample catalog, and print the URL of a page to search it"
 	@echo "make example         test the example programs, and run the example app on a sample screenshot"
 	@echo "make test            run the tests"
@@ -93,10 +93,10 @@ demo: build
 	@mkdir -p $(OUTPUT)
 	@rm -rf $(OUTPUT)/catalog
 	$(LOOKALIKE) index $(DEMO)/covers/albums.csv --catalog $(OUTPUT)/catalog
-	$(LOOKALIKE) search --catalog $(OUTPUT)/catalog --limit 3 --sheet $(OUTPUT)/contact-sheet.png --timings \
+	$(LOOKALIKE) search --catalog $(OUTPUT)/catalog --limit 3 --sheet $(OUTPUT)/contact-sheet.html --timings \
 		$(DEMO)/queries/*
 	@echo
-	@echo "The same on a picture: $(OUTPUT)/contact-sheet.png"
+	@echo "The same as a page with pictures: $(OUTPUT)/contact-sheet.html"
 
 # The service, beside the command, which runs it as “lookalike serve”.
 service: build

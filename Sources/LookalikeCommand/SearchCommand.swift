@@ -37,8 +37,8 @@ struct SearchCommand: AsyncParsableCommand {
     var json = false
 
     @Option(
-        help: ArgumentHelp("Also draw queries and matches into a PNG file.", valueName: "file"),
-        completion: .file(extensions: ["png"]))
+        help: ArgumentHelp("Also write queries and matches as an HTML page with pictures.", valueName: "file"),
+        completion: .file(extensions: ["html"]))
     var sheet: FilePath?
 
     @OptionGroup var jobs: JobsOption
@@ -50,6 +50,7 @@ struct SearchCommand: AsyncParsableCommand {
 
     func validate() throws {
         if limit < 0 { throw ValidationError("--limit cannot be negative.") }
+        if let sheet { try ContactSheet.check(sheet) }
     }
 
     func run() async throws {
@@ -60,7 +61,7 @@ struct SearchCommand: AsyncParsableCommand {
         let searchOptions = SearchOptions(
             limit: limit, bounds: bounds.bounds, condition: selection.condition, effort: effort.effort,
             crops: crops.crops, timings: timings)
-        var sheetRows: [ContactSheet.Row] = []
+        var page = ContactSheet()
         var failures = 0
         for argument in images {
             let options = catalog.decodingOptions(for: effort.effort)
@@ -76,11 +77,11 @@ struct SearchCommand: AsyncParsableCommand {
                 printMatches(matches, of: argument)
             }
             if sheet != nil {
-                let name = URL(fileURLWithPath: argument).deletingPathExtension().lastPathComponent
-                sheetRows.append(ContactSheet.Row(name: name, query: ContactSheet.tile(of: image), matches: matches))
+                let name = argument == "-" ? "standard input" : URL(fileURLWithPath: argument).lastPathComponent
+                try await page.add(image, named: name, matches: matches, in: catalog)
             }
         }
-        if let sheet { try OutputFile.write(ContactSheet(rows: sheetRows).pngData(named: sheet.text), to: sheet) }
+        if let sheet { try OutputFile.write(page.data(searched: selection.condition), to: sheet) }
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }
     }
