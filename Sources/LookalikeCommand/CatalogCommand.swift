@@ -147,7 +147,7 @@ struct CatalogCommand: AsyncParsableCommand {
             return ids
         }
 
-        /// A condition that selects all is more often a mistake than a wish for an empty catalog.
+        /// A condition that selects every entity is more often a mistake than a wish for an empty catalog.
         private struct AllSelected: Error, CustomStringConvertible {
             let count: Int
             var description: String {

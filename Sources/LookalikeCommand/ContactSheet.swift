@@ -19,7 +19,9 @@ struct ContactSheet {
         "#f9b200", "#00796b",
     ]
 
-    /// Throws `ValidationError` for a file whose name promises a picture.
+    /// Refuses a file whose name promises a picture.
+    ///
+    /// - Throws: `ValidationError`.
     static func check(_ file: FilePath) throws {
         let ending = file.url.pathExtension
         guard ImageFile.extensions.contains(ending.lowercased()) else { return }
@@ -62,7 +64,7 @@ struct ContactSheet {
 
     /// The page, in UTF-8.
     ///
-    /// - Parameter condition: what the entities that were searched satisfy.
+    /// - Parameter condition: the entities that were searched.
     func data(searched condition: Condition) -> Data {
         let title = "\(matchedCount) of \(cards.count) \(cards.count == 1 ? "query" : "queries") matched"
         let note: HTML = condition.isEverything ? "" : "\n<p>Searched: <code>\(condition.description)</code></p>"
@@ -92,8 +94,8 @@ struct ContactSheet {
 
     // MARK: Parts of a card
 
-    /// A match's outline in the query, with a dot at the top left corner of the match's own picture, which shows how it
-    /// is turned; nil for a match without an outline.
+    /// A match's outline in the query, with a dot at the top left corner of the match's own picture; nil without an
+    /// outline. The dot shows how the picture is turned.
     private static func outline(of match: CatalogMatch, rank: Int, in query: PixelBuffer) -> HTML? {
         guard let corners = match.outline?.corners else { return nil }
         let points = corners.map {
@@ -130,7 +132,7 @@ struct ContactSheet {
         return "<i>image missing</i>"
     }
 
-    /// Gray for a match without an outline.
+    /// The color of a match; gray without an outline.
     private static func color(_ rank: Int, _ match: CatalogMatch) -> String {
         match.outline == nil ? "#8a8d94" : colors[rank % colors.count]
     }
@@ -139,7 +141,7 @@ struct ContactSheet {
 
     // MARK: Style
 
-    /// Allows pictures and style of the page alone.
+    /// The policy that allows pictures and style of the page itself, and nothing else.
     private static let policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
     private static let style: HTML = """
@@ -169,7 +171,7 @@ struct ContactSheet {
         article p { padding: 0.75rem; border-top: 1px solid var(--line); }
         ol { padding: 0; list-style: none; }
         li { display: grid; grid-template-columns: 4rem 1fr auto; gap: 0.625rem; align-items: center;
-          padding: 0.625rem 0.75rem; border-top: 1px solid var(--line); }
+          padding: 0.625rem 0.75rem; border-top: 1px solid var(--line); break-inside: avoid; }
         li img, i { display: block; width: 100%; height: 4rem; padding: 2px; border: 3px solid var(--color);
           object-fit: contain; font-size: 0.75rem; }
         div { min-width: 0; overflow-wrap: anywhere; }
@@ -177,7 +179,8 @@ struct ContactSheet {
         b { font-weight: 600; }
         data { font-weight: 600; font-variant-numeric: tabular-nums; white-space: nowrap; }
         @media print {
-          :root { --page: #fff; --card: #fff; --ink: #000; --gray: #555; --line: #ccc; --well: #eee; }
+          :root { color-scheme: light; --page: #fff; --card: #fff; --ink: #000; --gray: #555; --line: #ccc;
+            --well: #eee; }
           body { padding: 0; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
           article { border: 1px solid var(--line); box-shadow: none; }
         }

@@ -114,7 +114,7 @@ struct EvaluateCommand: AsyncParsableCommand {
 /// A query with the ids of the entities that it shows, and its group.
 private struct LabeledQuery: Decodable {
     let path: String
-    /// Empty if the query shows nothing of the catalog.
+    /// The ids; empty if the query shows nothing of the catalog.
     let targets: Set<String>
     /// The group that recall is printed for; by default the query's kind.
     let group: String?

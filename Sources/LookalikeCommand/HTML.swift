@@ -1,4 +1,4 @@
-/// HTML. Text that is interpolated is escaped; HTML that is interpolated is not.
+/// A piece of HTML. Interpolated text is escaped; interpolated HTML is not.
 struct HTML: ExpressibleByStringInterpolation {
     let text: String
 
@@ -18,8 +18,7 @@ struct HTML: ExpressibleByStringInterpolation {
         mutating func appendInterpolation(_ text: String) { self.text += HTML.escaped(text) }
     }
 
-    /// The text as the content of an element or of an attribute in quotes. Characters that XML has no place for become
-    /// U+FFFD.
+    /// The text as the content of an element, or of an attribute in quotes. Characters that XML forbids become U+FFFD.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

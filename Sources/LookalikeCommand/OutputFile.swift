@@ -12,9 +12,9 @@ enum OutputFile {
         var description: String { "\(path): cannot be written: \(reason)" }
     }
 
-    /// Finds out before the work whether the file can be made.
+    /// Checks, before the work, that the file can be written.
     ///
-    /// - Throws: `ValidationError` if it is a folder, there is no folder for it, or that cannot be written to.
+    /// - Throws: `ValidationError` if the path names a folder, or its folder is missing or cannot be written.
     static func check(_ path: FilePath) throws {
         func refuse(_ reason: String) -> ValidationError {
             ValidationError("\(path.text.escaped) cannot be written: \(reason)")
@@ -37,8 +37,8 @@ enum OutputFile {
         }
     }
 
-    /// Replaces the file at once, so that nobody sees a part of it. It keeps its permissions. A link stays, and so does
-    /// a device or a pipe: what is written goes through it.
+    /// Replaces the file at once, so that nobody sees a part of it. The file keeps its permissions. Links, devices and
+    /// pipes stay, and the data goes through them.
     ///
     /// - Throws: ``WriteError``.
     static func write(_ data: Data, to path: FilePath) throws(WriteError) {
@@ -67,10 +67,10 @@ enum OutputFile {
         if let permissions { chmod(file.path, permissions) }
     }
 
-    /// Where a path leads to, through links; the last of them may lead to what is not there yet.
+    /// The path at the end of a path's links. Nothing need be there yet.
     private static func target(of path: String) -> String {
         var path = path
-        // As many links as the system follows.
+        // The system follows 40 links, too.
         for _ in 0..<40 {
             if let resolved = realpath(path, nil) {
                 defer { free(resolved) }
@@ -83,7 +83,7 @@ enum OutputFile {
         return path
     }
 
-    /// `S_IFREG` or another kind of what a path leads to; nil if nothing is there.
+    /// The kind of file at a path, such as `S_IFREG`; nil if nothing is there.
     private static func kind(of path: String) -> mode_t? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil

@@ -8,7 +8,7 @@ struct TimingOptions: ParsableArguments {
     @Flag(help: "Print the time of each stage to standard error.")
     var timings = false
 
-    /// Nil without the flag.
+    /// The timings to fill; nil without the flag.
     func makeTimings() -> StageTimings? { timings ? StageTimings() : nil }
 
     /// Runs a command without stages and prints its total time.
@@ -56,7 +56,7 @@ struct PrecisionOption: ParsableArguments {
         case auto, float32, int8
     }
 
-    /// Nil for the fastest.
+    /// The precision; nil for the fastest.
     var choice: FeaturePrintModel.Precision? { FeaturePrintModel.Precision(rawValue: precision.rawValue) }
 
     /// The model in a file, or the default model for nil.
@@ -76,7 +76,7 @@ struct ModelOptions: ParsableArguments {
 
     func load() throws -> FeaturePrintModel { try precision.loadModel(model) }
 
-    /// Nil if no file is named: a catalog then uses its own model.
+    /// The model; nil if no file is named, since a catalog then uses its own.
     private func loadIfNamed() throws -> FeaturePrintModel? { try model == nil ? nil : load() }
 
     func openCatalog(at url: URL, jobs: JobsOption? = nil) throws -> Catalog {
@@ -97,7 +97,7 @@ struct JobsOption: ParsableArguments {
     @Option(help: "Number of threads; all cores by default.")
     var jobs: Int?
 
-    /// Nil without the option: the shared executor has a thread per core.
+    /// The executor; nil without the option, for the shared one with a thread per core.
     var executor: ComputeExecutor? { jobs.map { ComputeExecutor(threads: $0) } }
 
     func validate() throws {
