@@ -47,7 +47,7 @@ struct ContactSheet {
         // An SVG inside another clips outlines that leave the picture.
         cards.append(
             """
-            <article>
+            <article\(items.count > 3 ? Self.wide : "")>
             <figure>
             <svg viewBox="0 0 \(query.width) \(query.height)" role="img" aria-label="\(name)">
             <svg width="\(query.width)" height="\(query.height)">
@@ -141,8 +141,11 @@ struct ContactSheet {
 
     // MARK: Style
 
+    /// The class of a card with many matches.
+    private static let wide: HTML = #" class="wide""#
+
     /// The policy that allows pictures and style of the page itself, and nothing else.
-    private static let policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    private static let policy: HTML = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
     private static let style: HTML = """
 
@@ -174,6 +177,10 @@ struct ContactSheet {
           padding: 0.625rem 0.75rem; border-top: 1px solid var(--line); break-inside: avoid; }
         li img, i { display: block; width: 100%; height: 4rem; padding: 2px; border: 3px solid var(--color);
           object-fit: contain; font-size: 0.75rem; }
+        @media (min-width: 40rem) {
+          .wide { grid-column: span 2; }
+          .wide ol { display: grid; grid-template-columns: 1fr 1fr; }
+        }
         div { min-width: 0; overflow-wrap: anywhere; }
         b, span, code[dir] { display: block; }
         b { font-weight: 600; }

@@ -14,7 +14,7 @@ struct SearchCommand: AsyncParsableCommand {
 
             --where, --type and --label choose the entities to search:
 
-              lookalike search --catalog catalog/ --where 'price < 20 and year in 1990..1999' photo.jpg
+              lookalike search --catalog catalog/ --where 'price < 20' photo.jpg
 
             With --json, one line per query. The outline is where the query shows the image: four \
             corners in the query's pixels, clockwise from the image's own top left.

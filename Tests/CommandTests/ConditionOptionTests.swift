@@ -129,6 +129,6 @@ import Testing
 
     @Test func helpShowsACondition() throws {
         let help = try Command.run("search", "--help").output
-        #expect(help.contains("--where 'price < 20 and year in 1990..1999'"), "\(help)")
+        #expect(help.contains("lookalike search --catalog catalog/ --where 'price < 20' photo.jpg"), "\(help)")
     }
 }
