@@ -7,6 +7,7 @@
 Captures of the images in `--images` are simulated at several difficulties, from 0 to beyond those of training, and the
 command itself answers them, with local features and without. Queries of difficulty 1 are as hard as the hardest of
 training. The sheet is drawn from `--sheet-images`, which may be shown to everybody, before generated backgrounds.
+Chromium takes its picture.
 """
 
 import argparse
@@ -171,7 +172,7 @@ def failures(options, rounds=24, shown=8):
             break
     print(f"sheet: {len(failed)} of {asked} captures at difficulty {DIFFICULTIES[-1]} failed")
     if failed:
-        sheet = options.output / "failures.png"
+        page, sheet = options.output / "failures.html", options.output / "failures.png"
         run(
             options.command,
             "search",
@@ -182,9 +183,14 @@ def failures(options, rounds=24, shown=8):
             "--min-confidence",
             0,
             "--sheet",
-            sheet,
+            page,
             *failed[:shown],
         )
+        # The size of two lines of cards.
+        size = "--window-size=1280,1120"
+        picture = f"--screenshot={sheet.resolve()}"
+        address = page.resolve().as_uri()
+        run("chromium", "--headless", "--no-sandbox", "--hide-scrollbars", size, picture, address)
         # A fifth of the size, and nothing that one would see.
         Image.open(sheet).convert("RGB").quantize(256).save(sheet, optimize=True)
 
