@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "VisualSearch", targets: ["VisualSearch"]),
         // For the programs in Extras.
         .library(name: "CommandProcess", targets: ["CommandProcess"]),
+        .library(name: "Digests", targets: ["Digests"]),
         .executable(name: "lookalike", targets: ["LookalikeCommand"]),
     ],
     traits: [
@@ -81,10 +82,11 @@ let package = Package(
             ]),
         .target(name: "CKernels"),
         .target(name: "CMappedFiles"),
+        .target(name: "Digests", dependencies: ["COpenSSL"]),
         .target(name: "Compute", dependencies: ["CKernels"]),
         .target(name: "Imaging", dependencies: ["CImageCodecs", "CKernels", "Compute"]),
         .target(name: "VectorSearch", dependencies: ["CKernels", "Compute"]),
-        .target(name: "Inference", dependencies: ["CKernels", "COpenSSL", "Compute"]),
+        .target(name: "Inference", dependencies: ["CKernels", "Compute", "Digests"]),
         .target(name: "LocalFeatures", dependencies: ["CKernels", "Compute", "Imaging", "Inference"]),
         .target(
             name: "FeaturePrints",

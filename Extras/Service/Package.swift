@@ -31,6 +31,7 @@ let package = Package(
             name: "LookalikeService",
             dependencies: [
                 "Multipart", "PrometheusMetrics",
+                .product(name: "Digests", package: "lookalike"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird", condition: .when(traits: ["TLS"])),

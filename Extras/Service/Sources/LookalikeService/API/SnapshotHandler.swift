@@ -54,7 +54,8 @@ struct SnapshotHandler: Sendable {
         try await computing { try SnapshotArchive.extract(archive, to: folder) }
         do {
             // Makes the derived files, too.
-            guard try await CatalogStore.migrated(folder).model.summary.operationCount <= Self.mostOperations else {
+            let catalog = try await opening(folder) { try await Catalog.open(at: folder) }
+            guard catalog.model.summary.operationCount <= Self.mostOperations else {
                 throw Problem(.damagedSnapshot, "The snapshot's model takes too long for an image.")
             }
         } catch let error as CatalogError {

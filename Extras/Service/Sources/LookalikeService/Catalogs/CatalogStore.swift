@@ -82,7 +82,7 @@ package final class CatalogStore: Sendable {
                 return (try await self.open(name, indexer: indexer), true)
             } catch {
                 // If another process is writing, it is making the catalog.
-                if (error as? CatalogError)?.reason != .busy, !isThere, Self.isUnfinished(url) {
+                if (error as? CatalogError)?.reason != .busy, !isThere, Catalog.state(of: url) == .unfinished {
                     try? FileManager.default.removeItem(at: url)
                 }
                 throw error
@@ -114,7 +114,7 @@ package final class CatalogStore: Sendable {
         try await turn.run {
             let url = self.url(of: name)
             try Self.synchronize(folder)
-            guard Self.isCatalog(url) || Self.isUnfinished(url) else {
+            guard Catalog.state(of: url) != .other else {
                 try FileManager.default.moveItem(at: folder, to: url)
                 try Self.synchronize(self.root)
                 _ = try await self.open(name)
@@ -197,13 +197,14 @@ package final class CatalogStore: Sendable {
             defer { withExtendedLifetime(lock) {} }
             if name.hasPrefix(Self.asidePrefix), let catalog = CatalogName(String(parts[2])) {
                 let url = url(of: catalog)
-                switch Self.hasDatabase(url) {
-                case true?: try? FileManager.default.removeItem(at: leftover)
-                case false?:
-                    if Self.isUnfinished(url) { try? FileManager.default.removeItem(at: url) }
+                switch Catalog.state(of: url) {
+                case .catalog: try? FileManager.default.removeItem(at: leftover)
+                case .unfinished:
+                    try? FileManager.default.removeItem(at: url)
                     try? FileManager.default.moveItem(at: leftover, to: url)
-                // It may be the only one.
-                case nil: continue
+                case .other: try? FileManager.default.moveItem(at: leftover, to: url)
+                // The leftover may be the only copy.
+                case .unknown: continue
                 }
             } else {
                 try? FileManager.default.removeItem(at: leftover)
@@ -238,23 +239,10 @@ package final class CatalogStore: Sendable {
     private func open(_ name: CatalogName, indexer: CatalogIndexer? = nil) async throws -> ServedCatalog {
         let url = url(of: name)
         let served = ServedCatalog(
-            name: name, catalog: try await Self.migrated(url), writer: CatalogWriter(url: url, indexer: indexer))
+            name: name, catalog: try await opening(url) { try await Catalog.open(at: url) },
+            writer: CatalogWriter(url: url, indexer: indexer))
         self.served.withLock { $0[name] = served }
         return served
-    }
-
-    /// Opens a catalog, also one that an earlier version wrote.
-    static func migrated(_ url: URL) async throws -> Catalog {
-        try await opening(url) {
-            do {
-                return try await Catalog.open(at: url)
-            } catch let error as CatalogError where error.reason == .earlierVersion {
-                // A writer brings the database up to date, and an empty run the derived files.
-                let indexer = try await computing { try CatalogIndexer(at: url) }
-                _ = try await indexer.run(over: []).report()
-                return try await Catalog.open(at: url)
-            }
-        }
     }
 
     private static let workPrefix = ".work-"
@@ -273,32 +261,11 @@ package final class CatalogStore: Sendable {
 
     private func url(of name: CatalogName) -> URL { root.appendingPathComponent(name.description) }
 
-    /// Whether a folder has a catalog's database; nil if that is not known, as on a disk that fails.
-    private static func hasDatabase(_ url: URL) -> Bool? {
-        let path = url.appendingPathComponent("catalog.sqlite").path
-        let result = access(path, F_OK)
-        // Read at once: any other call may change it.
-        let reason = errno
-        if result == 0 { return true }
-        return reason == ENOENT || reason == ENOTDIR ? false : nil
-    }
-
     /// Whether a folder has a catalog, or may have one: nothing takes the place of what cannot be reached now.
-    private static func isCatalog(_ url: URL) -> Bool { hasDatabase(url) ?? true }
-
-    /// The files that a writer makes before a catalog has its database.
-    private static let unfinishedFiles: Set = [
-        "writer.lock", "derived.lock", "catalog.sqlite.new", "catalog.sqlite.new-journal", "catalog.sqlite.new-wal",
-        "catalog.sqlite.new-shm",
-    ]
-
-    /// Whether a folder has nothing but what is left of a catalog whose making ended early. A model is more: it may be
-    /// somebody's only copy.
-    private static func isUnfinished(_ url: URL) -> Bool {
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else { return false }
-        return names.allSatisfy { name in
-            let attributes = try? FileManager.default.attributesOfItem(atPath: url.appendingPathComponent(name).path)
-            return unfinishedFiles.contains(name) && attributes?[.type] as? FileAttributeType == .typeRegular
+    private static func isCatalog(_ url: URL) -> Bool {
+        switch Catalog.state(of: url) {
+        case .catalog, .unknown: true
+        case .unfinished, .other: false
         }
     }
 

@@ -1,4 +1,6 @@
+import Digests
 import Foundation
+import Lookalike
 
 /// A catalog as a tar archive: its files, and a file `SHA256SUMS` with the digest of each.
 ///
@@ -41,7 +43,7 @@ enum SnapshotArchive {
         try put(Data(lines.utf8))
         try pad(lines.utf8.count)
         try put(Data(count: 2 * block))
-        return Data(whole.finalize())
+        return whole.finalize()
     }
 
     /// Writes the files of an archive into a new folder.
@@ -63,7 +65,7 @@ enum SnapshotArchive {
                 }
                 expected = String(decoding: data, as: UTF8.self)
             } else {
-                guard ["catalog.sqlite", "model.safetensors"].contains(name), digests[name] == nil else {
+                guard Catalog.copiedFileNames.contains(name), digests[name] == nil else {
                     throw Problem(.damagedSnapshot, "The snapshot has a file that no snapshot has.")
                 }
                 digests[name] = try copy(size, from: input, to: folder.appendingPathComponent(name))
@@ -72,7 +74,7 @@ enum SnapshotArchive {
             if rest > 0, try input.read(upToCount: rest)?.count != rest { throw truncated }
         }
         let found = digests.sorted { $0.key < $1.key }.map { "\($0.value)  \($0.key)\n" }.joined()
-        guard let expected, digests["catalog.sqlite"] != nil else {
+        guard let expected, case .catalog = Catalog.state(of: folder) else {
             throw Problem(.damagedSnapshot, "The snapshot lacks its catalog or its digests.")
         }
         guard found == expected else {
@@ -142,4 +144,9 @@ enum SnapshotArchive {
         guard let size, size >= 0 else { throw Problem(.damagedSnapshot, "The snapshot has a file without a size.") }
         return (String(decoding: bytes[0..<100].prefix { $0 != 0 }, as: UTF8.self), size)
     }
+}
+
+extension Data {
+    /// Two lowercase digits for each byte.
+    var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 }

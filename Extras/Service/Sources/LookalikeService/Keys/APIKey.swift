@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 
 /// What a key allows.
@@ -17,7 +18,7 @@ public struct APIKey: Sendable {
     /// What logs call the key.
     public let name: String
     /// SHA-256 of the key, 32 bytes.
-    let digest: [UInt8]
+    let digest: Data
 
     /// Makes a key. The key itself is not kept.
     ///
@@ -30,7 +31,7 @@ public struct APIKey: Sendable {
         return (key, APIKey(scope: scope, name: name, digest: SHA256.hash(Data(key.utf8))))
     }
 
-    init(scope: APIKeyScope, name: String, digest: [UInt8]) {
+    init(scope: APIKeyScope, name: String, digest: Data) {
         self.scope = scope
         self.name = name
         self.digest = digest
@@ -55,7 +56,7 @@ public struct APIKey: Sendable {
         guard digits.count == 64, digest.count == 32 else {
             throw APIKeyError(line: number, reason: "has no SHA-256 of 64 hexadecimal digits")
         }
-        self.init(scope: scope, name: fields.count > 2 ? fields[2] : "key-\(number)", digest: digest)
+        self.init(scope: scope, name: fields.count > 2 ? fields[2] : "key-\(number)", digest: Data(digest))
     }
 }
 

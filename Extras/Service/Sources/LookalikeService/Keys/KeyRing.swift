@@ -1,4 +1,4 @@
-import COpenSSL
+import Digests
 import Foundation
 
 /// The keys that the service accepts.
@@ -31,7 +31,7 @@ public struct KeyRing: Sendable {
     func entry(for key: String) -> APIKey? {
         let digest = SHA256.hash(Data(key.utf8))
         var found: APIKey?
-        for entry in keys where CRYPTO_memcmp(entry.digest, digest, digest.count) == 0 { found = entry }
+        for entry in keys where SHA256.areEqual(entry.digest, digest) { found = entry }
         return found
     }
 }
