@@ -29,14 +29,14 @@ final class ServiceState: Sendable {
             idleTime: limits.idleTime)
         metrics = ServiceMetrics(registry)
         imagePool = WorkPool(
-            name: "image", places: limits.searches, queueLimit: limits.queuedSearches, deadline: limits.queueTime,
+            places: limits.searches, queueLimit: limits.queuedSearches, deadline: limits.queueTime,
             metrics: PoolMetrics(pool: "image", factory: registry))
         printPool = WorkPool(
-            name: "print", places: limits.printSearches, queueLimit: limits.queuedSearches, deadline: limits.queueTime,
+            places: limits.printSearches, queueLimit: limits.queuedSearches, deadline: limits.queueTime,
             metrics: PoolMetrics(pool: "print", factory: registry))
         // A commit takes many writes at once; each waits for the commit before.
         writePool = WorkPool(
-            name: "write", places: 512, queueLimit: limits.queuedWrites, deadline: limits.requestTime,
+            places: 512, queueLimit: limits.queuedWrites, deadline: limits.requestTime,
             metrics: PoolMetrics(pool: "write", factory: registry))
     }
 

@@ -8,8 +8,8 @@ package final class CatalogStore: Sendable {
     let root: URL
     private let logger: Logger
     private let served = Mutex<[CatalogName: ServedCatalog]>([:])
-    /// Opening, making and removing catalogs is done one at a time.
-    private let turn = AsyncTurn()
+    /// Catalogs are opened, made, replaced and removed one at a time.
+    private let turn = WorkPool(places: 1)
 
     package init(root: URL, logger: Logger) {
         self.root = root

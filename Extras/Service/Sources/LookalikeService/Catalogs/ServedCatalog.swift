@@ -9,8 +9,8 @@ package final class ServedCatalog: Sendable {
     let catalog: Catalog
     let writer: CatalogWriter
     private let known = Mutex<(revision: Revision, vocabulary: Vocabulary)?>(nil)
-    /// Entities are counted by one at a time; those who wait find what it counted.
-    private let turn = AsyncTurn()
+    /// Lets one request at a time count the entities; the next one finds what it counted.
+    private let counting = WorkPool(places: 1)
 
     private struct Revision: Equatable {
         let entities: Int64
@@ -36,7 +36,7 @@ package final class ServedCatalog: Sendable {
     ///
     /// - Parameter pool: where the entities are counted; nil to count them at once.
     func summary(in pool: WorkPool?) async throws -> (info: CatalogInfo, vocabulary: Vocabulary) {
-        try await turn.run {
+        try await counting.run {
             let info = try await self.catalog.info
             let revision = Revision(entities: info.revision, metadata: info.metadataRevision)
             if let known = self.known.withLock({ $0 }), known.revision == revision { return (info, known.vocabulary) }

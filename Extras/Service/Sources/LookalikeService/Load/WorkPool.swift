@@ -1,42 +1,32 @@
 import HTTPTypes
 import Synchronization
 
-/// Admits work up to a number of places, lets some wait for a short time, and refuses the rest at once.
+/// Runs work in a number of places. The rest waits in the order in which it came, and a task that is cancelled leaves.
 ///
-/// Whoever would wait longer than the deadline, by the average time of what was done lately, is refused at once instead
-/// of at the deadline.
+/// With limits, work waits for a short time, and more is refused at once: work for which there is no room, and work
+/// that would wait longer than the deadline, by the average time of what was done lately.
 final class WorkPool: Sendable {
-    private struct Waiting {
-        let number: Int
-        let continuation: CheckedContinuation<Void, any Error>
-        let timer: Task<Void, any Error>
-    }
-
     private struct State {
         var running = 0
-        var waiting: [Waiting] = []
-        var nextNumber = 0
-        /// Those that will wait; one that is cancelled before is not here.
-        var announced: Set<Int> = []
+        /// A ticket for each task that waits. Whoever takes it out answers it.
+        var waiting: [FirstOutcome<Void>] = []
         /// Seconds that work takes, a moving average; nil at first.
         var average: Double?
     }
 
-    let name: String
-    let places: Int
-    let queueLimit: Int
-    let deadline: Duration
-    private let metrics: PoolMetrics
+    private let places: Int
+    private let queueLimit: Int
+    private let deadline: Duration?
+    private let metrics: PoolMetrics?
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - places: what runs at once.
-    ///   - queueLimit: what waits at most.
-    ///   - deadline: how long it waits at most.
+    ///   - places: how many run at once.
+    ///   - queueLimit: how many wait at most.
+    ///   - deadline: how long they wait at most; nil for any time.
     /// - Precondition: at least one place.
-    init(name: String, places: Int, queueLimit: Int, deadline: Duration, metrics: PoolMetrics) {
+    init(places: Int, queueLimit: Int = .max, deadline: Duration? = nil, metrics: PoolMetrics? = nil) {
         precondition(places > 0, "a pool with \(places) places runs nothing")
-        self.name = name
         self.places = places
         self.queueLimit = queueLimit
         self.deadline = deadline
@@ -55,100 +45,78 @@ final class WorkPool: Sendable {
 
     /// Refuses work that `run` would refuse now; before a body is read.
     func check() throws(Problem) {
-        let wait = state.withLock { expectedWait($0) }
-        if let wait { try refuseIfLate(wait, isFull: state.withLock { $0.waiting.count >= queueLimit }) }
+        if let wait = state.withLock({ refusedWait($0) }) { throw refusal(wait) }
     }
 
-    /// What runs and what waits.
-    var load: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.waiting.count) } }
-
     private func enter() async throws {
-        enum Entry { case free, refused(wait: Duration?), wait(Int) }
+        enum Entry { case free, refused(Duration), waiting }
+        let ticket = FirstOutcome<Void>()
         let entry: Entry = state.withLock { state in
-            guard let wait = expectedWait(state) else {
+            if let wait = refusedWait(state) { return .refused(wait) }
+            guard state.running >= places else {
                 state.running += 1
                 return .free
             }
-            if state.waiting.count >= queueLimit || wait > deadline { return .refused(wait: wait) }
-            state.nextNumber += 1
-            state.announced.insert(state.nextNumber)
-            return .wait(state.nextNumber)
+            state.waiting.append(ticket)
+            return .waiting
         }
         report()
         switch entry {
         case .free: return
-        case .refused(let wait): throw refusal(wait ?? deadline)
-        case .wait(let number): try await wait(number)
+        case .refused(let wait): throw refusal(wait)
+        case .waiting: try await wait(for: ticket)
         }
     }
 
-    private func wait(_ number: Int) async throws {
+    private func wait(for ticket: FirstOutcome<Void>) async throws {
         let start = ContinuousClock.now
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let timer = Task {
-                    try await Task.sleep(for: deadline)
-                    remove(number)?.resume(throwing: refusal(deadline))
-                }
-                let isCancelled = state.withLock { state in
-                    guard state.announced.remove(number) != nil else { return true }
-                    // Work may have ended since the place was asked for.
-                    if state.running < places {
-                        state.running += 1
-                        timer.cancel()
-                        continuation.resume()
-                    } else {
-                        state.waiting.append(Waiting(number: number, continuation: continuation, timer: timer))
-                    }
-                    return false
-                }
-                if isCancelled {
-                    timer.cancel()
-                    continuation.resume(throwing: CancellationError())
-                }
+        let timer = deadline.map { deadline in
+            Task {
+                try await Task.sleep(for: deadline)
+                if remove(ticket) { ticket.set(.failure(refusal(deadline))) }
             }
-        } onCancel: {
-            remove(number)?.resume(throwing: CancellationError())
         }
-        metrics.waited(ContinuousClock.now - start)
+        defer { timer?.cancel() }
+        try await withTaskCancellationHandler {
+            try await ticket.value
+        } onCancel: {
+            if remove(ticket) { ticket.set(.failure(CancellationError())) }
+        }
+        metrics?.waited(ContinuousClock.now - start)
     }
 
-    /// Takes one that waits out of the queue; nil if it is not there any more, or not yet.
-    private func remove(_ number: Int) -> CheckedContinuation<Void, any Error>? {
-        let found = state.withLock { state -> Waiting? in
-            state.announced.remove(number)
-            return state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
+    /// Takes a ticket out of the queue. Returns false if it has been taken out.
+    private func remove(_ ticket: FirstOutcome<Void>) -> Bool {
+        let index = state.withLock { state in
+            let index = state.waiting.firstIndex { $0 === ticket }
+            if let index { state.waiting.remove(at: index) }
+            return index
         }
-        found?.timer.cancel()
         report()
-        return found?.continuation
+        return index != nil
     }
 
     private func leave(after time: Duration) {
-        let next = state.withLock { state -> Waiting? in
+        let next = state.withLock { state -> FirstOutcome<Void>? in
             let seconds = time / .seconds(1)
             state.average = state.average.map { $0 * 0.9 + seconds * 0.1 } ?? seconds
             if !state.waiting.isEmpty { return state.waiting.removeFirst() }
             state.running -= 1
             return nil
         }
-        next?.timer.cancel()
-        next?.continuation.resume()
+        next?.set(.success(()))
         report()
     }
 
-    /// Nil if there is a place now.
-    private func expectedWait(_ state: State) -> Duration? {
+    /// How long work would wait that is refused for it; nil if it may run or wait.
+    private func refusedWait(_ state: State) -> Duration? {
         guard state.running >= places else { return nil }
-        return .seconds((state.average ?? 0) * Double(state.waiting.count) / Double(places))
-    }
-
-    private func refuseIfLate(_ wait: Duration, isFull: Bool) throws(Problem) {
-        if isFull || wait > deadline { throw refusal(wait) }
+        let wait = Duration.seconds((state.average ?? 0) * Double(state.waiting.count) / Double(places))
+        return state.waiting.count >= queueLimit || deadline.map { wait > $0 } ?? false ? wait : nil
     }
 
     private func refusal(_ wait: Duration) -> Problem {
-        metrics.refused()
+        metrics?.refused()
         let seconds = max(1, Int((wait / .seconds(1)).rounded(.up)))
         return Problem(
             .overloaded, "Too many requests wait already; try again in \(seconds) s.",
@@ -156,7 +124,8 @@ final class WorkPool: Sendable {
     }
 
     private func report() {
-        let (running, waiting) = load
+        guard let metrics else { return }
+        let (running, waiting) = state.withLock { ($0.running, $0.waiting.count) }
         metrics.set(running: running, waiting: waiting)
     }
 }
