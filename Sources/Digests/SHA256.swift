@@ -44,8 +44,9 @@ public struct SHA256: ~Copyable {
     /// Whether two digests are equal, in a time that depends on their length alone: a digest of a secret cannot be
     /// found byte by byte.
     public static func areEqual(_ a: Data, _ b: Data) -> Bool {
-        a.count == b.count && a.withUnsafeBytes { a in
-            b.withUnsafeBytes { CRYPTO_memcmp(a.baseAddress, $0.baseAddress, a.count) == 0 }
-        }
+        a.count == b.count
+            && a.withUnsafeBytes { a in
+                b.withUnsafeBytes { CRYPTO_memcmp(a.baseAddress, $0.baseAddress, a.count) == 0 }
+            }
     }
 }

@@ -115,7 +115,7 @@ struct Serve: AsyncParsableCommand {
         }
         var group = ServiceGroupConfiguration(
             services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // Whoever still sends a body or reads an answer then is cut off.
+        // A client that still sends a body or reads an answer then is cut off.
         group.maximumGracefulShutdownDuration = configuration.limits.requestTime + .seconds(10)
         try await ServiceGroup(configuration: group).run()
     }
@@ -153,7 +153,7 @@ struct Serve: AsyncParsableCommand {
         return Set(
             try texts.map { text in
                 let text = text.trimmingCharacters(in: .whitespaces)
-                // As browsers send it (RFC 6454, section 6.2).
+                // Browsers send an origin in this form (RFC 6454, section 6.2).
                 guard text.wholeMatch(of: /[a-z][a-z0-9+.\-]*:\/\/[^\/?#@\sA-Z]+/) != nil else {
                     throw ValidationError(
                         "“\(text)” is not an origin such as https://shop.example, in lowercase and without a path.")

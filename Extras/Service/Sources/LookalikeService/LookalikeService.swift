@@ -27,8 +27,8 @@ public struct LookalikeService: Service {
     ///
     /// - Parameters:
     ///   - registry: where its metrics are kept.
-    ///   - onRunning: called with the port when the service listens. It answers requests from then on, and opens the
-    ///     catalogs meanwhile; a request that comes before opens its own.
+    ///   - onRunning: called with the port when the service listens. The service answers requests from then on, and
+    ///     opens the catalogs meanwhile; a request for a catalog that is not open yet opens it.
     /// - Throws: ``ServiceError`` for a configuration that cannot run.
     public init(
         _ configuration: ServiceConfiguration, registry: PrometheusRegistry = PrometheusRegistry(),
@@ -47,7 +47,7 @@ public struct LookalikeService: Service {
     }
 
     /// Answers requests and opens the catalogs until the task is cancelled or the service group shuts down gracefully:
-    /// then it answers those that it has, takes no more connections, and ends.
+    /// then it answers the requests that it has, takes no more connections, and ends.
     public func run() async throws {
         if state.configuration.keys.isEmpty {
             logger.warning(
@@ -65,7 +65,7 @@ public struct LookalikeService: Service {
                 let application = try makeApplication { continuation.yield() }
                 try await withThrowingDiscardingTaskGroup { group in
                     group.addTask {
-                        // Not before: a service that cannot listen leaves the catalogs alone.
+                        // A service that cannot listen leaves the catalogs alone.
                         for await _ in listening.prefix(1) {
                             await state.store.openAll()
                             state.readiness.set(.ready)
@@ -90,8 +90,9 @@ public struct LookalikeService: Service {
         let configuration = state.configuration
         let router = Router(context: ServiceContext.self)
         router.add(middleware: MeasuringMiddleware(metrics: state.metrics))
-        router.add(middleware: SecurityHeaders(isTLS: configuration.tls != nil))
-        if !configuration.origins.isEmpty { router.add(middleware: Origins(allowed: configuration.origins)) }
+        router.add(middleware: ContentSecurityMiddleware(contentSecurityPolicy: .page))
+        router.add(middleware: BrowserHeaders(isTLS: configuration.tls != nil))
+        router.add(middleware: AllowedOrigins(configuration.origins))
         router.add(middleware: ProblemMiddleware())
         router.add(
             middleware: AccessMiddleware(

@@ -28,12 +28,12 @@ public struct ServiceConfiguration: Sendable {
 
     /// PEM files for TLS.
     public struct TLSFiles: Sendable {
-        /// The certificate, followed by those that sign it.
+        /// The certificate, followed by the certificates that sign it.
         public var certificateChain: URL
         /// The private key.
         public var privateKey: URL
 
-        /// Two files.
+        /// The files of a certificate chain and its key.
         public init(certificateChain: URL, privateKey: URL) {
             self.certificateChain = certificateChain
             self.privateKey = privateKey
@@ -73,7 +73,7 @@ public struct ServiceLimits: Sendable {
     public var searches = ComputeExecutor.shared.threadCount
     /// Image searches that wait for a place.
     public var queuedSearches = 256
-    /// How long a search waits for a place. Whoever would wait longer is refused at once.
+    /// How long a search waits for a place. A search that would wait longer is refused at once.
     public var queueTime = Duration.milliseconds(50)
     /// Searches without an image at once. Searches that run together share passes over the prints.
     public var printSearches = 64
@@ -92,7 +92,7 @@ public struct ServiceLimits: Sendable {
         DecodingOptions(maximumPixelCount: pixels, maximumByteCount: bodyBytes)
     }
 
-    /// A tebibyte, or as many of anything else: more overflows somewhere.
+    /// The limit on every limit, such as a tebibyte: more overflows somewhere.
     private static let maximumCount = 1 << 40
 
     func check() throws(ServiceError) {
@@ -120,6 +120,6 @@ public struct ServiceError: Error, Equatable, CustomStringConvertible {
     /// What is wrong, and what to do.
     public let description: String
 
-    /// A reason.
+    /// An error with what is wrong and what to do.
     public init(_ description: String) { self.description = description }
 }

@@ -1,3 +1,4 @@
+import Hummingbird
 import Lookalike
 import Metrics
 import PrometheusMetrics
@@ -6,7 +7,7 @@ import Synchronization
 /// What the service measures.
 final class ServiceMetrics: Sendable {
     private let registry: PrometheusRegistry
-    /// The entities of the catalogs that were there last.
+    /// The series of the catalogs that were last counted.
     private let entityMeters = Mutex<[CatalogName: Meter]>([:])
 
     init(_ registry: PrometheusRegistry) {
@@ -52,7 +53,9 @@ final class ServiceMetrics: Sendable {
         Meter(label: "http_requests_in_flight", factory: registry).increment(by: change)
     }
 
-    /// - Parameter counts: those of all catalogs. Others are gone, and their series with them.
+    /// Sets the numbers of entities.
+    ///
+    /// - Parameter counts: the numbers of all catalogs. The series of other catalogs end.
     func entities(_ counts: [CatalogName: Int]) {
         entityMeters.withLock { meters in
             for (name, meter) in meters where counts[name] == nil {
@@ -75,4 +78,106 @@ final class ServiceMetrics: Sendable {
         if let memory { Meter(label: "process_resident_memory_bytes", factory: registry).set(memory) }
         if let files { Meter(label: "process_open_fds", factory: registry).set(files) }
     }
+}
+
+/// The metrics of a pool.
+final class PoolMetrics: Sendable {
+    private let running: Meter
+    private let waiting: Meter
+    private let refusals: Counter
+    private let waits: Timer
+
+    init(pool: String, factory: any MetricsFactory) {
+        let labels = [("pool", pool)]
+        running = Meter(label: "lookalike_work_running", dimensions: labels, factory: factory)
+        waiting = Meter(label: "lookalike_work_waiting", dimensions: labels, factory: factory)
+        refusals = Counter(label: "lookalike_work_refused_total", dimensions: labels, factory: factory)
+        waits = Timer(label: "lookalike_work_wait_seconds", dimensions: labels, factory: factory)
+        set(running: 0, waiting: 0)
+        refusals.increment(by: 0)
+    }
+
+    func set(running: Int, waiting: Int) {
+        self.running.set(running)
+        self.waiting.set(waiting)
+    }
+
+    func refused() { refusals.increment() }
+
+    func waited(_ time: Duration) { waits.record(duration: time) }
+}
+
+/// Counts, times and logs requests. The log has the route and not the path, and of the rest of a request only sizes.
+struct MeasuringMiddleware: RouterMiddleware {
+    let metrics: ServiceMetrics
+
+    func handle(
+        _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        metrics.inFlight(1)
+        let response: Response
+        do {
+            response = try await next(request, context)
+        } catch {
+            metrics.inFlight(-1)
+            throw error
+        }
+        let route = context.endpointPath ?? "none"
+        let status = response.status.code
+        let (received, sent) = (request.headers[.contentLength] ?? "-", response.body.contentLength)
+        return response.afterBody {
+            let time = ContinuousClock.now - start
+            metrics.inFlight(-1)
+            metrics.request(route, method: Self.name(of: request), status: status, time: time)
+            context.logger.info(
+                "request",
+                metadata: [
+                    "method": "\(Self.name(of: request))", "route": "\(route)", "status": "\(status)",
+                    "received": "\(received)", "sent": "\(sent.map(String.init) ?? "-")",
+                    "ms": "\(time.milliseconds)",
+                ])
+        }
+    }
+
+    /// The method, or “other”: a client may invent methods, and each would make a series.
+    private static func name(of request: Request) -> String {
+        let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+        return known.contains(request.method.rawValue) ? request.method.rawValue : "other"
+    }
+}
+
+extension Response {
+    /// Calls `body` when the response has been written, or could not be.
+    fileprivate func afterBody(_ body: @escaping @Sendable () -> Void) -> Response {
+        guard status != .notModified, self.body.contentLength != 0 else {
+            body()
+            return self
+        }
+        var response = self
+        let written = self.body
+        let end = ResponseEnd(body)
+        response.body = ResponseBody(contentLength: written.contentLength) { writer in
+            defer { end.reach() }
+            try await written.write(writer)
+        }
+        return response
+    }
+}
+
+/// Runs a closure once: when the end is reached, or when the response is dropped because its head was not written.
+private final class ResponseEnd: Sendable {
+    private let body: Mutex<(@Sendable () -> Void)?>
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = Mutex(body) }
+
+    func reach() {
+        let body = body.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        body?()
+    }
+
+    deinit { reach() }
 }

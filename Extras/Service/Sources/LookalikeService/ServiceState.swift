@@ -3,6 +3,7 @@ import Logging
 import Lookalike
 import Metrics
 import PrometheusMetrics
+import Synchronization
 
 /// What all requests share.
 final class ServiceState: Sendable {
@@ -46,7 +47,7 @@ final class ServiceState: Sendable {
     ///   thread goes on until it has finished, and the limits on pixels and scans say how long that may be.
     func decode(_ data: Data, options: DecodingOptions, timings: StageTimings? = nil) async throws -> PixelBuffer {
         let limit = configuration.limits.decodeTime
-        // Measured on the thread, without the time that the image waits for one.
+        // The thread measures, so that the time does not include the wait for a thread.
         let (image, time) = try await computing {
             let start = ContinuousClock.now
             return (try PixelBuffer(decoding: data, named: "image", options: options), ContinuousClock.now - start)
@@ -61,8 +62,22 @@ final class ServiceState: Sendable {
     /// - Throws: `ImageError`, and ``Problem`` if it takes too long.
     func checkImage(_ data: Data) async throws {
         var options = configuration.limits.decoding
-        // The smallest image that the decoder can make of a JPEG file.
+        // The decoder makes the smallest image that it can of a JPEG file.
         options.neededSize = (1, 1)
         _ = try await decode(data, options: options)
     }
+}
+
+/// Whether requests should be sent to this process.
+package final class Readiness: Sendable {
+    package enum State: String, Sendable { case starting, ready, stopping }
+
+    private let state = Mutex(State.starting)
+
+    package init() {}
+
+    package var current: State { state.withLock { $0 } }
+
+    /// Sets the state. A service that was told to stop while it started does not get ready.
+    package func set(_ new: State) { state.withLock { if new != .ready || $0 == .starting { $0 = new } } }
 }

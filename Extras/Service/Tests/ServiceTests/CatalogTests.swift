@@ -155,7 +155,7 @@ import Testing
         let root = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: root) }
         func store() -> CatalogStore { CatalogStore(root: root, logger: Logger(label: "test")) }
-        let used = try store().makeTemporaryFolder()
+        let used = try store().makeWorkFolder()
         let left = root.appendingPathComponent(".work-\(ProcessInfo.processInfo.processIdentifier)-left")
         try FileManager.default.createDirectory(at: left, withIntermediateDirectories: true)
         store().removeLeftovers()

@@ -12,7 +12,7 @@ struct BatchHandler: Sendable {
     /// Entities and bytes that are written together at most. Each commit costs time for the whole catalog.
     private static let entitiesAtOnce = 512
     private static let bytesAtOnce = 16 << 20
-    /// What may wait at any pace. Whole lines beyond it are written soon, and a line beyond it has to come fast.
+    /// The bytes that may wait at any pace. More whole lines are written soon, and a longer line has to come fast.
     private static let bytesAtAnyPace = 1 << 20
     private static let longestWait = Duration.seconds(1)
 
@@ -44,7 +44,7 @@ struct BatchHandler: Sendable {
     func callAsFunction(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
         let type = HeaderValue(request.headers[.contentType] ?? "").name
-        // Not text/plain: a page of another site could send that without asking.
+        // A page of another site could send text/plain without asking.
         guard type == "application/x-ndjson" || type == "application/jsonl" else {
             throw Problem(.unsupportedMediaType, "A batch is application/x-ndjson: an entity as JSON per line.")
         }
@@ -107,7 +107,7 @@ struct BatchHandler: Sendable {
         try await flush(&writer)
     }
 
-    /// Writes entities together; their results in order.
+    /// Writes entities together. Returns their results in the order of the lines.
     private func results(
         of lines: [(number: Int, text: Result<Data, Problem>)], in served: ServedCatalog
     ) async -> [Line] {
@@ -135,7 +135,7 @@ struct BatchHandler: Sendable {
         await withTaskGroup(of: (Int, String?, Result<EntityBody, Problem>).self) { group in
             var bodies: [(Int, String?, Result<EntityBody, Problem>)] = []
             for (index, line) in lines.enumerated() {
-                // No more than there are threads: what other requests compute would wait behind all of them.
+                // No more tasks than threads: what other requests compute would wait behind all of them.
                 if index >= ComputeExecutor.shared.threadCount, let body = await group.next() { bodies.append(body) }
                 group.addTask {
                     var id: String?
@@ -158,7 +158,7 @@ struct BatchHandler: Sendable {
         _ bodies: [EntityBody], to served: ServedCatalog
     ) async throws -> [Result<Line.Status, Problem>] {
         guard !bodies.isEmpty else { return [] }
-        // By their bytes: Swift compares strings by canonical equivalence.
+        // Compare bytes: Swift compares strings by canonical equivalence.
         let known = try await served.catalog.entities(for: bodies.map(\.entity.id)).map { Array($0.id.utf8) }
         var seen = Set(known)
         let problems = try await served.writer.put(bodies.map(\.item))
@@ -180,7 +180,7 @@ struct LineReader {
     /// The bytes of the line that has not ended.
     var waitingCount: Int { line.count }
 
-    /// The lines that end in these bytes, without their line breaks. One that is too long is a problem, and skipped.
+    /// The lines that end in these bytes, without their line breaks. A line that is too long is a problem, and skipped.
     mutating func add(_ bytes: UnsafeRawBufferPointer) -> [Result<Data, Problem>] {
         var lines: [Result<Data, Problem>] = []
         var rest = bytes[...]

@@ -45,7 +45,7 @@ struct CatalogHandler: Sendable {
         try context.require(.read)
         var catalogs: [Summary] = []
         for name in try service.store.names() {
-            // One that cannot be opened does not hide the others; asking for it says why.
+            // A catalog that cannot be opened does not hide the others; a request for it says why.
             guard let served = try? await service.store.catalog(name) else { continue }
             catalogs.append(Summary(name: name.description, entities: served.catalog.count))
         }
@@ -82,13 +82,15 @@ struct CatalogHandler: Sendable {
 
     func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
-        // The path that a client makes of an entity “..”; a catalog made elsewhere may have one.
+        // A client makes this path of an entity “..”, which a catalog that was made elsewhere may have.
         guard !request.uri.path.hasSuffix("/") else { throw Problem(.unknownPath, "There is nothing at this path.") }
         try await service.store.remove(try context.catalogName())
         return Response(status: .noContent)
     }
 
-    /// - Parameter pool: where entities are counted; nil after a change, which is done whatever comes then.
+    /// A catalog with its counts, as JSON.
+    ///
+    /// - Parameter pool: where entities are counted; nil after a change, whose answer must not be refused.
     static func details(of served: ServedCatalog, in pool: WorkPool?) async throws -> Details {
         let (info, vocabulary) = try await served.summary(in: pool)
         return Details(

@@ -2,7 +2,7 @@ import Foundation
 import Lookalike
 import Multipart
 
-/// An entity as it is put: metadata, and an image or a print.
+/// The body of a request that puts an entity: metadata, and an image or a print.
 struct EntityBody: Sendable {
     enum Source: Sendable {
         case image(Data)
@@ -67,6 +67,8 @@ extension EntityBody {
 
     private func checkText() throws(Problem) { try Self.checkText(of: entity) }
 
+    /// Checks metadata.
+    ///
     /// - Throws: ``Problem`` for metadata that cannot be stored.
     static func checkText(of entity: CatalogEntity) throws(Problem) {
         let texts =
@@ -97,4 +99,115 @@ extension EntityBody {
         let image: Data?
         let print: FeaturePrint?
     }
+}
+
+/// A change of an entity's metadata, as a JSON merge patch (RFC 7396): what is absent stays, `null` removes.
+struct EntityPatch: RequestObject, Sendable {
+    enum CodingKeys: String, CodingKey, CaseIterable { case type, title, subtitle, labels, attributes }
+
+    private enum Change<Value: Sendable>: Sendable {
+        case keep
+        case remove
+        case set(Value)
+    }
+
+    private let type: Change<String>
+    private let title: Change<String>
+    private let subtitle: Change<String>
+    private let labels: Change<[String]>
+    private let attributes: Change<[String: String?]>
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        func change<Value: Decodable & Sendable>(_ key: CodingKeys) throws -> Change<Value> {
+            guard values.contains(key) else { return .keep }
+            return try values.decodeNil(forKey: key) ? .remove : .set(values.decode(Value.self, forKey: key))
+        }
+        type = try change(.type)
+        title = try change(.title)
+        subtitle = try change(.subtitle)
+        labels = try change(.labels)
+        attributes = try change(.attributes)
+    }
+
+    func applied(to entity: CatalogEntity) -> CatalogEntity {
+        func changed<Value>(_ value: Value, _ change: Change<Value>, removed: Value) -> Value {
+            switch change {
+            case .keep: value
+            case .remove: removed
+            case .set(let new): new
+            }
+        }
+        func changed(_ value: String?, _ change: Change<String>) -> String? {
+            switch change {
+            case .keep: value
+            case .remove: nil
+            case .set(let new): new
+            }
+        }
+        var entity = entity
+        entity.type = changed(entity.type, type)
+        entity.title = changed(entity.title, title)
+        entity.subtitle = changed(entity.subtitle, subtitle)
+        entity.labels = changed(entity.labels, labels, removed: [])
+        switch attributes {
+        case .keep: break
+        case .remove: entity.attributes = [:]
+        case .set(let changes): for (name, value) in changes { entity.attributes[name] = value }
+        }
+        return entity
+    }
+}
+
+/// An entity as JSON, without the path of its image.
+struct EntityAnswer: Encodable, Sendable {
+    let id: String
+    let type: String?
+    let title: String?
+    let subtitle: String?
+    let labels: [String]
+    let attributes: [String: String]
+    /// The path of the thumbnail on this service.
+    let thumbnail: String
+
+    init(_ entity: CatalogEntity, catalog: CatalogName) {
+        (id, type, title, subtitle) = (entity.id, entity.type, entity.title, entity.subtitle)
+        (labels, attributes) = (entity.labels, entity.attributes)
+        thumbnail = Self.path(of: entity.id, catalog: catalog) + "/thumbnail"
+    }
+
+    /// The path of an entity.
+    static func path(of id: String, catalog: CatalogName) -> String {
+        var allowed = CharacterSet.alphanumerics
+        allowed.insert(charactersIn: "-._~")
+        allowed.formIntersection(CharacterSet(charactersIn: Unicode.Scalar(0)..<Unicode.Scalar(128)))
+        let encoded = id.addingPercentEncoding(withAllowedCharacters: allowed)
+        return "/v1/catalogs/\(catalog)/entities/\(encoded ?? "")"
+    }
+}
+
+/// The rules for ids of entities.
+enum EntityID {
+    private static let maximumByteCount = 512
+
+    /// The id, unless the service cannot store it.
+    ///
+    /// - Throws: ``Problem`` for such an id.
+    static func checked(_ id: String) throws(Problem) -> String {
+        // Clients resolve both as path segments, even percent-encoded (WHATWG's URL standard): deleting such an entity
+        // would delete the catalog.
+        guard id != ".", id != ".." else { throw Problem(.invalidRequest, "An entity's id is not “.” or “..”.") }
+        guard !id.isEmpty, id.utf8.count <= maximumByteCount,
+            !id.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw Problem(
+                .invalidRequest, "An entity's id has 1 to \(maximumByteCount) bytes and no control characters.")
+        }
+        return id
+    }
+}
+
+extension ServiceContext {
+    /// The entity in the path.
+    func entityID() throws(Problem) -> String { try EntityID.checked(try pathComponent("id")) }
 }

@@ -7,9 +7,11 @@ struct ImageRegion: Sendable, Hashable {
     let width: Double
     let height: Double
 
-    /// Less of a side than a pixel of any image.
+    /// The smallest part of a side, less than a pixel of any image.
     private static let smallest = 1e-5
 
+    /// A rectangle.
+    ///
     /// - Throws: ``Problem`` unless the rectangle is inside the image and not empty.
     init(x: Double, y: Double, width: Double, height: Double) throws(Problem) {
         // Fractions that were computed may be a little outside.

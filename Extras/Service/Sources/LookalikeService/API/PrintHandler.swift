@@ -3,7 +3,7 @@ import Hummingbird
 import Lookalike
 import Multipart
 
-/// `POST /v1/prints`: prints for those who search elsewhere.
+/// `POST /v1/prints`: prints for clients that search elsewhere.
 struct PrintHandler: Sendable {
     let service: ServiceState
 

@@ -1,7 +1,8 @@
+import Foundation
 import Hummingbird
 import Multipart
 
-/// Named values of a request: those of the query string, or of a form.
+/// The named values in the query string or the form of a request.
 struct RequestFields: Sendable {
     private let values: [String: [String]]
     private let source: String
@@ -76,7 +77,7 @@ struct RequestFields: Sendable {
         }
     }
 
-    /// What follows a prefix in the names of fields, with the values: `attribute.year=1998`.
+    /// The fields whose names have a prefix, such as `attribute.year=1998`, under the rest of the name.
     func prefixed(_ prefix: String) -> [String: [String]] {
         var found: [String: [String]] = [:]
         for (name, values) in values where name.hasPrefix(prefix) {
@@ -85,10 +86,56 @@ struct RequestFields: Sendable {
         return found
     }
 
-    /// - Throws: ``Problem`` for a field of another name, which was mistyped.
+    /// Refuses mistyped names.
+    ///
+    /// - Throws: ``Problem`` for a field of another name.
     func check(_ known: Set<String>, prefixes: [String] = []) throws(Problem) {
         for name in names where !known.contains(name) && !prefixes.contains(where: name.hasPrefix) {
             throw Problem(.invalidRequest, "\(source) has the unknown field “\(name.prefix(64))”.")
         }
+    }
+}
+
+/// A JSON object of a request. A key that the type does not have was mistyped, and is an error.
+protocol RequestObject: Decodable {
+    associatedtype CodingKeys: CodingKey, CaseIterable
+}
+
+extension RequestObject {
+    /// Decodes an object.
+    ///
+    /// - Throws: `DecodingError`.
+    init(json data: Data) throws { self = try JSONDecoder().decode(KnownKeys<Self>.self, from: data).object }
+}
+
+private struct KnownKeys<Object: RequestObject>: Decodable {
+    let object: Object
+
+    init(from decoder: any Decoder) throws {
+        let names = Set(Object.CodingKeys.allCases.map(\.stringValue))
+        for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !names.contains(key.stringValue) {
+            throw DecodingError.dataCorrupted(
+                .init(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "the unknown key “\(key.stringValue.prefix(64))”"))
+        }
+        object = try Object(from: decoder)
+    }
+
+    private struct AnyKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+}
+
+extension HeaderValue {
+    /// Whether a body of this media type is an image file. Its bytes say of which format.
+    ///
+    /// `application/x-www-form-urlencoded` is what curl and others send by default.
+    var isOfImages: Bool {
+        name.hasPrefix("image/") || name == "application/octet-stream" || name == "application/x-www-form-urlencoded"
     }
 }

@@ -5,7 +5,7 @@ import Lookalike
 struct SearchAnswer: Encodable, Sendable {
     struct Result: Encodable, Sendable {
         let entity: EntityAnswer
-        /// Nil for a search by text.
+        /// The distance to the query; nil for a search by text.
         var distance: Double?
         var confidence: Double?
         var inliers: Int?
@@ -63,32 +63,5 @@ extension SearchAnswer {
                 }
             return FacetAnswer(key: key, values: Array(facet.values.prefix(mostValues)))
         }
-    }
-}
-
-/// An entity as JSON, without the path of its image.
-struct EntityAnswer: Encodable, Sendable {
-    let id: String
-    let type: String?
-    let title: String?
-    let subtitle: String?
-    let labels: [String]
-    let attributes: [String: String]
-    /// The path of the thumbnail on this service.
-    let thumbnail: String
-
-    init(_ entity: CatalogEntity, catalog: CatalogName) {
-        (id, type, title, subtitle) = (entity.id, entity.type, entity.title, entity.subtitle)
-        (labels, attributes) = (entity.labels, entity.attributes)
-        thumbnail = Self.path(of: entity.id, catalog: catalog) + "/thumbnail"
-    }
-
-    /// The path of an entity.
-    static func path(of id: String, catalog: CatalogName) -> String {
-        var allowed = CharacterSet.alphanumerics
-        allowed.insert(charactersIn: "-._~")
-        allowed.formIntersection(CharacterSet(charactersIn: Unicode.Scalar(0)..<Unicode.Scalar(128)))
-        let encoded = id.addingPercentEncoding(withAllowedCharacters: allowed)
-        return "/v1/catalogs/\(catalog)/entities/\(encoded ?? "")"
     }
 }

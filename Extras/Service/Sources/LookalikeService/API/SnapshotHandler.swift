@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -13,7 +14,7 @@ struct SnapshotHandler: Sendable {
     func snapshot(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
         let served = try await service.store.catalog(try context.catalogName())
-        let work = try service.store.makeTemporaryFolder()
+        let work = try service.store.makeWorkFolder()
         try await served.catalog.copy(to: work.url.appendingPathComponent("catalog"))
         let (archive, digest) = try await computing {
             let archive = work.url.appendingPathComponent("snapshot.tar")
@@ -24,7 +25,7 @@ struct SnapshotHandler: Sendable {
             .contentType: "application/x-tar", .cacheControl: "no-store",
             .contentDisposition: "attachment; filename=\"\(served.name).tar\"",
         ]
-        // RFC 9530.
+        // The digest of the whole archive (RFC 9530).
         if let field = HTTPField.Name("Repr-Digest") { headers[field] = "sha-256=:\(digest.base64EncodedString()):" }
         return Response(
             status: .ok, headers: headers,
@@ -47,13 +48,13 @@ struct SnapshotHandler: Sendable {
         guard HeaderValue(request.headers[.contentType] ?? "").name == "application/x-tar" else {
             throw Problem(.unsupportedMediaType, "A snapshot is application/x-tar.")
         }
-        let work = try service.store.makeTemporaryFolder()
+        let work = try service.store.makeWorkFolder()
         let archive = work.url.appendingPathComponent("snapshot.tar")
         try await Self.save(request.body, to: archive)
         let folder = work.url.appendingPathComponent("catalog")
         try await computing { try SnapshotArchive.extract(archive, to: folder) }
         do {
-            // Makes the derived files, too.
+            // Opening makes the derived files, too.
             let catalog = try await opening(folder) { try await Catalog.open(at: folder) }
             guard catalog.model.summary.operationCount <= Self.mostOperations else {
                 throw Problem(.damagedSnapshot, "The snapshot's model takes too long for an image.")
@@ -66,7 +67,8 @@ struct SnapshotHandler: Sendable {
         return Response(try await CatalogHandler.details(of: try await service.store.catalog(name), in: nil))
     }
 
-    /// Per image: some ten seconds of a core. A search cannot be stopped within a pass of the network.
+    /// The operations that a model may take per image, some ten seconds of a core: a search cannot be stopped within a
+    /// pass of the network.
     private static let mostOperations = 500_000_000_000
 
     private static func save(_ body: RequestBody, to url: URL) async throws {
@@ -83,5 +85,149 @@ struct SnapshotHandler: Sendable {
         } catch let error as CocoaError {
             throw Problem(.storage, "The snapshot cannot be stored (\(error.code.rawValue)).")
         }
+    }
+}
+
+/// A snapshot of a catalog: a tar archive of its files, and of a file `SHA256SUMS` with the digest of each.
+///
+/// `tar -xf` and `sha256sum -c` read it. Source: the ustar format of POSIX.1-2017, pax, “ustar Interchange Format”.
+enum SnapshotArchive {
+    private static let sums = "SHA256SUMS"
+    private static let block = 512
+    private static let chunk = 1 << 20
+
+    /// Writes the files of a folder, without its subfolders. Returns the SHA-256 of the archive.
+    static func write(_ folder: URL, to archive: URL) throws -> Data {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        guard FileManager.default.createFile(atPath: archive.path, contents: nil) else {
+            throw Problem(.storage, "The snapshot cannot be written.")
+        }
+        let output = try FileHandle(forWritingTo: archive)
+        defer { try? output.close() }
+        var whole = SHA256()
+        func put(_ data: Data) throws {
+            whole.update(data)
+            try output.write(contentsOf: data)
+        }
+        func pad(_ size: Int) throws { try put(Data(count: (block - size % block) % block)) }
+        var lines = ""
+        for name in names {
+            let url = folder.appendingPathComponent(name)
+            let size = try FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int ?? 0
+            let input = try FileHandle(forReadingFrom: url)
+            defer { try? input.close() }
+            try put(header(name, size: size))
+            var digest = SHA256()
+            while let data = try input.read(upToCount: chunk), !data.isEmpty {
+                digest.update(data)
+                try put(data)
+            }
+            try pad(size)
+            lines += "\(digest.finalize().hexadecimal)  \(name)\n"
+        }
+        try put(header(sums, size: lines.utf8.count))
+        try put(Data(lines.utf8))
+        try pad(lines.utf8.count)
+        try put(Data(count: 2 * block))
+        return whole.finalize()
+    }
+
+    /// Writes the files of an archive into a new folder.
+    ///
+    /// - Throws: ``Problem`` if the archive is damaged, or has files that no snapshot has.
+    static func extract(_ archive: URL, to folder: URL) throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        let input = try FileHandle(forReadingFrom: archive)
+        defer { try? input.close() }
+        var digests: [String: String] = [:]
+        var expected: String?
+        while true {
+            guard let head = try input.read(upToCount: block), head.count == block else { throw truncated }
+            if head.allSatisfy({ $0 == 0 }) { break }
+            let (name, size) = try entry(head)
+            if name == sums {
+                guard size <= chunk, let data = try input.read(upToCount: size), data.count == size else {
+                    throw truncated
+                }
+                expected = String(decoding: data, as: UTF8.self)
+            } else {
+                guard Catalog.copiedFileNames.contains(name), digests[name] == nil else {
+                    throw Problem(.damagedSnapshot, "The snapshot has a file that no snapshot has.")
+                }
+                digests[name] = try copy(size, from: input, to: folder.appendingPathComponent(name))
+            }
+            let rest = (block - size % block) % block
+            if rest > 0, try input.read(upToCount: rest)?.count != rest { throw truncated }
+        }
+        let found = digests.sorted { $0.key < $1.key }.map { "\($0.value)  \($0.key)\n" }.joined()
+        guard let expected, case .catalog = Catalog.state(of: folder) else {
+            throw Problem(.damagedSnapshot, "The snapshot lacks its catalog or its digests.")
+        }
+        guard found == expected else {
+            throw Problem(.damagedSnapshot, "The snapshot is not as it was written: a digest differs.")
+        }
+    }
+
+    private static let truncated = Problem(.damagedSnapshot, "The snapshot is truncated.")
+
+    private static func copy(_ size: Int, from input: FileHandle, to url: URL) throws -> String {
+        guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
+            throw Problem(.storage, "The snapshot cannot be stored.")
+        }
+        let output = try FileHandle(forWritingTo: url)
+        defer { try? output.close() }
+        var digest = SHA256()
+        var left = size
+        while left > 0 {
+            guard let data = try input.read(upToCount: min(left, chunk)), !data.isEmpty else { throw truncated }
+            digest.update(data)
+            try output.write(contentsOf: data)
+            left -= data.count
+        }
+        try output.synchronize()
+        return digest.finalize().hexadecimal
+    }
+
+    private static func header(_ name: String, size: Int) -> Data {
+        var header = Data(count: block)
+        func put(_ text: String, at offset: Int) {
+            header.replaceSubrange(offset..<(offset + text.utf8.count), with: Data(text.utf8))
+        }
+        func octal(_ value: Int, digits: Int) -> String {
+            let text = String(value, radix: 8)
+            return String(repeating: "0", count: max(0, digits - text.count)) + text
+        }
+        put(name, at: 0)
+        put("0000644\0" + "0000000\0" + "0000000\0", at: 100)
+        if size < 1 << 33 {
+            put(octal(size, digits: 11) + "\0", at: 124)
+        } else {
+            // GNU and BSD tar write larger sizes in base 256.
+            header[124] = 0x80
+            for index in 0..<8 { header[128 + index] = UInt8(truncatingIfNeeded: size >> (8 * (7 - index))) }
+        }
+        put(octal(Int(Date().timeIntervalSince1970), digits: 11) + "\0", at: 136)
+        put("        0", at: 148)
+        put("ustar\0" + "00", at: 257)
+        let sum = header.reduce(0) { $0 + Int($1) }
+        put(octal(sum, digits: 6) + "\0 ", at: 148)
+        return header
+    }
+
+    private static func entry(_ header: Data) throws -> (name: String, size: Int) {
+        let bytes = [UInt8](header)
+        func octal(_ range: Range<Int>) -> Int? {
+            let text = bytes[range].prefix { $0 != 0 }.filter { $0 != 0x20 }
+            return Int(String(decoding: text, as: UTF8.self), radix: 8)
+        }
+        let sum = bytes.enumerated().reduce(0) { $0 + ((148..<156).contains($1.offset) ? 0x20 : Int($1.element)) }
+        guard octal(148..<156) == sum, bytes[156] == UInt8(ascii: "0") || bytes[156] == 0 else {
+            throw Problem(.damagedSnapshot, "The snapshot is not a tar archive of files.")
+        }
+        let size =
+            bytes[124] & 0x80 == 0
+            ? octal(124..<136) : bytes[128..<136].reduce(0) { $0 << 8 | Int($1) }
+        guard let size, size >= 0 else { throw Problem(.damagedSnapshot, "The snapshot has a file without a size.") }
+        return (String(decoding: bytes[0..<100].prefix { $0 != 0 }, as: UTF8.self), size)
     }
 }

@@ -37,8 +37,7 @@ package final class CatalogStore: Sendable {
 
     /// Reads or changes a catalog. If it is replaced meanwhile, a failed attempt is repeated with the new one.
     ///
-    /// - Parameter isSearch: whether an attempt that succeeds is repeated, too: some of it may have been read from the
-    ///   new files.
+    /// - Parameter isSearch: whether an attempt that succeeds is repeated, too: it may have read some of the new files.
     /// - Throws: what `body` throws, and as ``catalog(_:)``.
     func using<Answer: Sendable>(
         _ name: CatalogName, isSearch: Bool = false, _ body: (ServedCatalog) async throws -> Answer
@@ -49,7 +48,7 @@ package final class CatalogStore: Sendable {
                 let answer = try await body(served)
                 if !isSearch || serves(served) { return answer }
             } catch is CatalogWriter.Closed {
-                // Until it has been replaced or removed.
+                // Wait until the catalog has been replaced or removed.
                 try await turn.run {}
                 if serves(served), await served.writer.isClosed {
                     throw Problem(.overloaded, "The service is ending; send the request again.")
@@ -77,7 +76,7 @@ package final class CatalogStore: Sendable {
                 let indexer = try await opening(url) {
                     try await computing { try CatalogIndexer(at: url, localFeatures: localFeatures) }
                 }
-                // Makes the derived files of no entities.
+                // The run makes the derived files of no entities.
                 _ = try await indexer.run(over: []).report()
                 return (try await self.open(name, indexer: indexer), true)
             } catch {
@@ -97,16 +96,16 @@ package final class CatalogStore: Sendable {
         try await turn.run {
             guard Self.isCatalog(self.url(of: name)) else { throw Self.unknown(name) }
             let closed = try await self.closeForGood(name)
-            // None of it is left under its name, however early the process ends. A full disk may have no space for a
-            // folder to move it into.
-            let removed = TemporaryFolder(self.temporaryURL())
+            // The move leaves nothing under the name, however early the process ends. A full disk may have no space
+            // for a folder to move it into.
+            let removed = WorkFolder(self.workURL())
             try FileManager.default.moveItem(at: self.url(of: name), to: removed.url)
             try Self.synchronize(self.root)
             withExtendedLifetime((closed, removed)) {}
         }
     }
 
-    /// Puts a folder with a catalog in the place of the one of that name, if there is one, finished or not.
+    /// Puts a folder with a catalog in the place of the catalog of a name, if there is one, finished or not.
     ///
     /// - Throws: an error of the file system, and `CatalogError` if another process is writing. The catalog is then as
     ///   before, also if the process is killed meanwhile.
@@ -121,8 +120,8 @@ package final class CatalogStore: Sendable {
                 return
             }
             let closed = try await self.closeForGood(name)
-            let aside = self.root.appendingPathComponent("\(Self.asidePrefix)\(getpid())-\(name)")
-            // One that could not be deleted before.
+            let aside = self.asideURL(of: name)
+            // A folder that could not be deleted before.
             try? FileManager.default.removeItem(at: aside)
             let lock = FolderLock(url)
             try FileManager.default.moveItem(at: url, to: aside)
@@ -132,12 +131,12 @@ package final class CatalogStore: Sendable {
                 isMoved = true
                 try Self.synchronize(self.root)
             } catch {
-                // Something else that has the name now is another service's.
+                // Anything else that has the name now belongs to another service.
                 if isMoved { try? FileManager.default.removeItem(at: url) }
                 try FileManager.default.moveItem(at: aside, to: url)
                 throw error
             }
-            // If it cannot be deleted now, it is at the next start.
+            // If the old catalog cannot be deleted now, it is at the next start.
             try? FileManager.default.removeItem(at: aside)
             withExtendedLifetime((closed, lock)) {}
             _ = try await self.open(name)
@@ -147,8 +146,8 @@ package final class CatalogStore: Sendable {
     /// Whether this is the catalog that has its name now.
     func serves(_ catalog: ServedCatalog) -> Bool { served.withLock { $0[catalog.name]?.id == catalog.id } }
 
-    /// Waits for what is being written to a catalog, and closes it. One that cannot be opened can still be replaced or
-    /// removed.
+    /// Waits for what is being written to a catalog, and closes it. A catalog that cannot be opened can still be
+    /// replaced or removed.
     ///
     /// - Returns: what keeps other processes from writing while it exists, if the catalog could be opened.
     /// - Throws: `CatalogError` if another process is writing; the catalog is served on then.
@@ -164,56 +163,8 @@ package final class CatalogStore: Sendable {
         return writer
     }
 
-    /// A folder for work, on the same disk as the catalogs; its name is no catalog's.
-    ///
-    /// - Throws: an error of the file system.
-    package func makeTemporaryFolder() throws -> TemporaryFolder {
-        for _ in 0..<10 {
-            let url = temporaryURL()
-            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-            let lock = FolderLock(url)
-            let folder = TemporaryFolder(url, lock: lock)
-            // A service that started just now may have taken it for a leftover.
-            if !lock.isTaken, FileManager.default.fileExists(atPath: url.path) { return folder }
-        }
-        throw POSIXError(.EBUSY)
-    }
-
-    private func temporaryURL() -> URL {
-        root.appendingPathComponent("\(Self.workPrefix)\(getpid())-\(UUID().uuidString)")
-    }
-
-    /// Puts back what processes that were killed had set aside, and removes what else they left.
-    package func removeLeftovers() {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: root.path)) ?? []
-        where name.hasPrefix(Self.workPrefix) || name.hasPrefix(Self.asidePrefix) {
-            let parts = name.split(separator: "-", maxSplits: 2)
-            let leftover = root.appendingPathComponent(name)
-            // Services in containers may all be process 1, or not see each other.
-            guard parts.count == 3, let process = Int32(parts[1]),
-                process == getpid() || (kill(process, 0) != 0 && errno == ESRCH),
-                case let lock = FolderLock(leftover), !lock.isTaken
-            else { continue }
-            defer { withExtendedLifetime(lock) {} }
-            if name.hasPrefix(Self.asidePrefix), let catalog = CatalogName(String(parts[2])) {
-                let url = url(of: catalog)
-                switch Catalog.state(of: url) {
-                case .catalog: try? FileManager.default.removeItem(at: leftover)
-                case .unfinished:
-                    try? FileManager.default.removeItem(at: url)
-                    try? FileManager.default.moveItem(at: leftover, to: url)
-                case .other: try? FileManager.default.moveItem(at: leftover, to: url)
-                // The leftover may be the only copy.
-                case .unknown: continue
-                }
-            } else {
-                try? FileManager.default.removeItem(at: leftover)
-            }
-        }
-    }
-
-    /// Opens all catalogs, so that the first request finds them open, or those up to the one at which the task is
-    /// cancelled. One that cannot be opened is logged.
+    /// Opens all catalogs, so that the first request finds them open, until the task is cancelled. A catalog that
+    /// cannot be opened is logged.
     func openAll() async {
         for name in (try? names()) ?? [] {
             if Task.isCancelled { return }
@@ -245,9 +196,6 @@ package final class CatalogStore: Sendable {
         return served
     }
 
-    private static let workPrefix = ".work-"
-    private static let asidePrefix = ".replaced-"
-
     /// Makes the names in a folder durable.
     private static func synchronize(_ folder: URL) throws {
         let descriptor = Foundation.open(folder.path, O_RDONLY)
@@ -259,7 +207,7 @@ package final class CatalogStore: Sendable {
         }
     }
 
-    private func url(of name: CatalogName) -> URL { root.appendingPathComponent(name.description) }
+    func url(of name: CatalogName) -> URL { root.appendingPathComponent(name.description) }
 
     /// Whether a folder has a catalog, or may have one: nothing takes the place of what cannot be reached now.
     private static func isCatalog(_ url: URL) -> Bool {
@@ -274,8 +222,8 @@ package final class CatalogStore: Sendable {
     }
 }
 
-/// Opens the catalog in a folder. A model that cannot be used is damage of the catalog; a `ModelError` would be taken
-/// for one about the image of a request.
+/// Opens the catalog in a folder. A model that cannot be used is damage of the catalog: the `ModelError` would look
+/// like one about the image of a request.
 func opening<Opened: Sendable>(
     _ url: URL, _ open: @Sendable () async throws -> Opened
 ) async throws -> Opened {
@@ -284,16 +232,4 @@ func opening<Opened: Sendable>(
     } catch let error as ModelError {
         throw CatalogError(folder: url.path, reason: .damaged("\(error)"))
     }
-}
-
-/// Parses a body: a large one where it keeps no other request waiting, a small one at once.
-func parsing<Result: Sendable>(
-    _ body: Data, _ parse: @Sendable (Data) throws -> Result
-) async throws -> Result {
-    body.count <= 64 << 10 ? try parse(body) : try await computing { try parse(body) }
-}
-
-/// Computes, reads or writes files on the threads for that, and not on those of Swift's tasks.
-func computing<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
-    try await withTaskExecutorPreference(ComputeExecutor.shared) { try body() }
 }

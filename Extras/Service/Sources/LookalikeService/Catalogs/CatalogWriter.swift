@@ -3,11 +3,11 @@ import Lookalike
 
 /// Writes to a catalog. Entities that are put while others are being written are written together, in one commit.
 ///
-/// The catalog is opened for writing with the first change, so that other processes may write to one that is only
-/// searched here.
+/// The first change opens the catalog for writing, so that other processes may write to a catalog that is only searched
+/// here.
 actor CatalogWriter {
     private enum Change {
-        /// Answers the problem of each item.
+        /// The answer has the problem of each item.
         case put([IndexItem], CheckedContinuation<[IndexProblem?], any Error>)
         case other(@Sendable (CatalogIndexer) async throws -> Void, CheckedContinuation<Void, any Error>)
 
@@ -29,7 +29,7 @@ actor CatalogWriter {
     /// Why a change was refused: the catalog is being replaced or removed, or the service ends.
     struct Closed: Error {}
 
-    /// No more puts are added to a commit that has as many entities.
+    /// A commit with as many entities takes no more puts.
     private static let largestBatch = 512
 
     init(url: URL, indexer: CatalogIndexer? = nil) {
@@ -76,8 +76,8 @@ actor CatalogWriter {
         await close()
         do {
             let url = url
-            // Takes the right to write before it reads what may be damaged: a process that opened the catalog earlier
-            // may still write. Nothing is written here, and so local features do not matter.
+            // The indexer takes the right to write before it reads what may be damaged: a process that opened the
+            // catalog earlier may still write. Local features do not matter, since nothing is written here.
             if indexer == nil {
                 indexer = try await computing { try CatalogIndexer(at: url, localFeatures: false) }
             }
@@ -105,7 +105,7 @@ actor CatalogWriter {
             waiting.append(change(continuation))
             guard !isWriting else { return }
             isWriting = true
-            // Not a child of the request: what is accepted is written, also if its client goes away.
+            // The task is not a child of the request: an accepted change is written even if its client goes away.
             Task { await write() }
         }
     }
@@ -140,7 +140,9 @@ actor CatalogWriter {
         return Array(waiting.prefix(max(1, count)))
     }
 
-    /// - Throws: an error that concerns all; no continuation has been resumed then.
+    /// Writes puts in one commit.
+    ///
+    /// - Throws: an error that concerns all puts; no continuation has been resumed then.
     private func write(_ batch: [Change], _ indexer: CatalogIndexer) async throws {
         // The origin tells which item a problem is of.
         var items: [IndexItem] = []

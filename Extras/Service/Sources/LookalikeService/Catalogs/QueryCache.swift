@@ -7,7 +7,7 @@ import Synchronization
 /// A query takes a few kilobytes; it has no pixels.
 final class QueryCache: Sendable {
     struct Entry: Sendable {
-        /// The id of the object: a restored catalog of the same name has other entities in the rows that were verified.
+        /// The id of the catalog that is open: a restored one of the same name has other entities in the verified rows.
         let catalog: UUID
         let query: CatalogQuery
         /// The filter that the verified candidates passed.
@@ -19,7 +19,7 @@ final class QueryCache: Sendable {
 
     private struct State {
         var entries: [String: Entry] = [:]
-        /// Oldest first.
+        /// The ids of the entries, the oldest first.
         var order: [String] = []
     }
 
@@ -47,6 +47,8 @@ final class QueryCache: Sendable {
         return id
     }
 
+    /// The query of an id.
+    ///
     /// - Parameter filter: the entities to rank.
     /// - Throws: ``Problem`` if the query is not kept any more, or was verified among other entities.
     func entry(_ id: String, of catalog: ServedCatalog, filter: CatalogFilter) throws(Problem) -> Entry {

@@ -61,10 +61,33 @@ package final class ServedCatalog: Sendable {
 }
 
 extension [String: Int] {
-    /// Those that an answer has at most: each entity may have labels of its own.
+    /// The entries that an answer may have, the most frequent ones: each entity may have labels of its own.
     var mostFrequent: Self {
         guard count > SearchAnswer.mostValues else { return self }
         let sorted = sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return Dictionary(uniqueKeysWithValues: sorted.prefix(SearchAnswer.mostValues).map { ($0.key, $0.value) })
+    }
+}
+
+/// The name of a catalog in paths, and of its folder.
+///
+/// A name starts with a letter or a digit, so it is neither hidden nor `..`, and has no separator of paths.
+package struct CatalogName: Hashable, Sendable, LosslessStringConvertible {
+    package let description: String
+
+    static let rule =
+        "A catalog's name has 1 to 64 letters of a to z, digits, “-”, “_” and “.”, and starts with a letter or a digit."
+
+    package init?(_ text: String) {
+        func isAlphanumeric(_ byte: UInt8) -> Bool {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        }
+        let bytes = Array(text.utf8)
+        guard (1...64).contains(bytes.count), isAlphanumeric(bytes[0]),
+            bytes.allSatisfy({ isAlphanumeric($0) || "-_.".utf8.contains($0) })
+        else { return nil }
+        description = text
     }
 }

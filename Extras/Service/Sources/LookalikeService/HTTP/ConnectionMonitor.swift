@@ -40,11 +40,10 @@ final class Connection: Sendable {
     }
 }
 
-/// Notices that a client closed its connection while its request is worked on, and closes that of one that does not
-/// read its answer, or reads it too slowly.
+/// Notices that a client closed its connection while its request is worked on, and closes the connection of a client
+/// that does not read its answer, or reads it too slowly.
 ///
-/// A client that closes only its sending side is taken to be gone, too: a server cannot tell the two apart before it
-/// writes.
+/// A client that closes only its sending side counts as gone, too: a server cannot tell the two apart before it writes.
 final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -54,7 +53,7 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
 
     private let connection = Connection()
     private let pace: AnswerPace
-    /// Set while more waits to be sent than the connection takes.
+    /// The next look at the pace; nil unless more waits to be sent than the connection takes.
     private var closing: Scheduled<Void>?
 
     /// - Parameter idleTime: how long a client may read nothing of an answer, or less than ``AnswerPace`` allows.
@@ -118,5 +117,25 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
         closing?.cancel()
         connection.close()
         context.fireChannelInactive()
+    }
+}
+
+/// Whether an answer is read fast enough to be kept meanwhile.
+///
+/// A client that reads a little now and then would keep its answer and its connection for as long as it likes.
+package struct AnswerPace: Sendable {
+    /// How long a client may take for as many bytes as ``BodyPace`` asks for in that time.
+    package let idleTime: Duration
+
+    package init(idleTime: Duration) { self.idleTime = idleTime }
+
+    /// Whether a client has read enough in an idle time.
+    ///
+    /// - Parameters:
+    ///   - before: the bytes that waited to be sent an idle time ago.
+    ///   - left: the bytes that wait now.
+    package func allows(waiting before: Int, then left: Int) -> Bool {
+        let seconds: Double = idleTime / .seconds(1)
+        return left == 0 || Double(before - left) >= seconds * Double(BodyPace.slowestBytesPerSecond)
     }
 }

@@ -4,9 +4,9 @@ import Hummingbird
 /// What is known of a request besides its head and body.
 struct ServiceContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// Nil for a request without a connection of its own, as in a test of the router.
+    /// The client's connection; nil for a request without one, as in a test of the router.
     let connection: Connection?
-    /// What the request's key allows.
+    /// The scope of the request's key; nil for a request without one.
     var scope: APIKeyScope?
 
     init(source: ApplicationRequestContextSource) {
@@ -29,26 +29,5 @@ struct ServiceContext: RequestContext {
         let text = try pathComponent("catalog")
         guard let name = CatalogName(text) else { throw Problem(.invalidRequest, CatalogName.rule) }
         return name
-    }
-
-    /// The entity in the path.
-    func entityID() throws(Problem) -> String { try EntityID.checked(try pathComponent("id")) }
-}
-
-/// The ids that the service stores.
-enum EntityID {
-    private static let maximumByteCount = 512
-
-    static func checked(_ id: String) throws(Problem) -> String {
-        // Clients resolve them as path segments, even percent-encoded (WHATWG's URL standard): deleting such an entity
-        // would delete the catalog.
-        guard id != ".", id != ".." else { throw Problem(.invalidRequest, "An entity's id is not “.” or “..”.") }
-        guard !id.isEmpty, id.utf8.count <= maximumByteCount,
-            !id.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-        else {
-            throw Problem(
-                .invalidRequest, "An entity's id has 1 to \(maximumByteCount) bytes and no control characters.")
-        }
-        return id
     }
 }

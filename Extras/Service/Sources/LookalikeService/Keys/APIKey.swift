@@ -5,7 +5,7 @@ import Foundation
 public enum APIKeyScope: String, Sendable, Comparable, CaseIterable {
     /// Searches, and reads of catalogs and metrics.
     case read
-    /// All of that, and changes of catalogs.
+    /// Everything that ``read`` allows, and changes of catalogs.
     case write
 
     public static func < (a: Self, b: Self) -> Bool { a == .read && b == .write }
@@ -62,10 +62,50 @@ public struct APIKey: Sendable {
 
 /// A line of a key file that cannot be read.
 public struct APIKeyError: Error, Equatable, CustomStringConvertible {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     public let line: Int
-    /// What is wrong with it. The line itself may be a key that was put there by mistake, and is not repeated.
+    /// What is wrong with the line. The line itself may be a key that was put there by mistake, and is not repeated.
     public let reason: String
 
     public var description: String { "line \(line) of the API keys \(reason)" }
+}
+
+/// The keys that the service accepts.
+public struct KeyRing: Sendable {
+    /// The keys; none if everybody may do everything.
+    public let keys: [APIKey]
+
+    /// A ring of keys.
+    public init(_ keys: [APIKey] = []) { self.keys = keys }
+
+    /// Reads a key file: a line per key with its scope, the SHA-256 of the key in hexadecimal, and a name. Empty lines
+    /// and lines that start with `#` are skipped; a semicolon separates as a line break does.
+    ///
+    /// - Throws: ``APIKeyError``.
+    public init(text: String) throws(APIKeyError) {
+        var keys: [APIKey] = []
+        let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline || $0 == ";" }
+        for (index, line) in lines.enumerated() {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            if !line.isEmpty, !line.hasPrefix("#") { keys.append(try APIKey(line: line, number: index + 1)) }
+        }
+        self.keys = keys
+    }
+
+    /// Whether requests need no key.
+    public var isEmpty: Bool { keys.isEmpty }
+
+    /// The entry of a key; nil for an unknown key. The search takes as long for any key: it compares all digests, each
+    /// in constant time.
+    func entry(for key: String) -> APIKey? {
+        let digest = SHA256.hash(Data(key.utf8))
+        var found: APIKey?
+        for entry in keys where SHA256.areEqual(entry.digest, digest) { found = entry }
+        return found
+    }
+}
+
+extension Data {
+    /// Two lowercase digits for each byte.
+    var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 }

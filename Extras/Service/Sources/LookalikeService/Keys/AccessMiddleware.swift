@@ -5,8 +5,8 @@ import Hummingbird
 /// Lets a request pass if its key allows it, and without keys if it comes from this machine's own pages and programs.
 struct AccessMiddleware: RouterMiddleware {
     let keys: KeyRing
-    /// What a request without keys may call the service, so that a name of somebody else's that leads here is refused.
-    /// Nil for any name.
+    /// The host names under which the service answers without keys; nil for any. A name of somebody else's that leads
+    /// here is refused, such as one that a page rebinds to this machine.
     let hosts: Set<String>?
     /// Other origins whose pages may send requests.
     let origins: Set<String>
@@ -30,7 +30,7 @@ struct AccessMiddleware: RouterMiddleware {
 
     static let challenge: HTTPFields = [.wwwAuthenticate: "Bearer realm=\"lookalike\""]
 
-    private static let keyField = HTTPField.Name("X-API-Key")
+    static let keyField = HTTPField.Name("X-API-Key")
 
     private static func key(of request: Request) -> String? {
         if let field = keyField, let key = request.headers[field] { return key }
@@ -40,7 +40,7 @@ struct AccessMiddleware: RouterMiddleware {
         return parts[1].trimmingCharacters(in: .whitespaces)
     }
 
-    /// A page of another site may make a browser send a request whose answer it cannot read.
+    /// Refuses pages of other sites: they can make a browser send a request even if they cannot read the answer.
     private func checkOrigin(_ request: Request) throws(Problem) {
         guard let origin = request.headers[.origin], !origins.contains(origin) else { return }
         let host = origin.split(separator: "/", omittingEmptySubsequences: true).last.map(String.init)
@@ -62,6 +62,8 @@ struct AccessMiddleware: RouterMiddleware {
 }
 
 extension ServiceContext {
+    /// Checks that the request may do something.
+    ///
     /// - Throws: ``Problem`` if the request's key does not allow as much.
     func require(_ needed: APIKeyScope) throws(Problem) {
         guard let scope else {

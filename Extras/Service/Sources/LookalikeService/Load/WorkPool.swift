@@ -1,14 +1,14 @@
 import HTTPTypes
 import Synchronization
 
-/// Runs work in a number of places. The rest waits in the order in which it came, and a task that is cancelled leaves.
+/// Runs work in a number of places. Other work waits in the order in which it came; a task that is cancelled leaves.
 ///
 /// With limits, work waits for a short time, and more is refused at once: work for which there is no room, and work
 /// that would wait longer than the deadline, by the average time of what was done lately.
 final class WorkPool: Sendable {
     private struct State {
         var running = 0
-        /// A ticket for each task that waits. Whoever takes it out answers it.
+        /// A ticket for each task that waits. Whoever takes a ticket out answers it.
         var waiting: [FirstOutcome<Void>] = []
         /// Seconds that work takes, a moving average; nil at first.
         var average: Double?
@@ -43,7 +43,7 @@ final class WorkPool: Sendable {
         return try await body()
     }
 
-    /// Refuses work that `run` would refuse now; before a body is read.
+    /// Refuses work that `run` would refuse now, before its body is read.
     func check() throws(Problem) {
         if let wait = state.withLock({ refusedWait($0) }) { throw refusal(wait) }
     }
@@ -108,7 +108,7 @@ final class WorkPool: Sendable {
         report()
     }
 
-    /// How long work would wait that is refused for it; nil if it may run or wait.
+    /// How long new work would wait if that is too long; nil if it may run or wait.
     private func refusedWait(_ state: State) -> Duration? {
         guard state.running >= places else { return nil }
         let wait = Duration.seconds((state.average ?? 0) * Double(state.waiting.count) / Double(places))

@@ -6,7 +6,7 @@ import NIOCore
 import NIOHTTP1
 
 extension Problem {
-    /// The problem that an error is for a client.
+    /// The problem that a client gets for an error.
     init(_ error: any Error) {
         switch error {
         case let problem as Problem: self = problem
@@ -23,7 +23,7 @@ extension Problem {
         case is NIOTooManyBytesError: self.init(.bodyTooLarge, "The body is larger than the limit.")
         case is CancellationError: self.init(.cancelled, "The client closed the connection.")
         case is CocoaError, is POSIXError: self = .files
-        // As Foundation's file handles throw them.
+        // Foundation's file handles throw these.
         case let error as NSError where [NSCocoaErrorDomain, NSPOSIXErrorDomain].contains(error.domain): self = .files
         default: self.init(.inner, "The request failed; the log has more.")
         }
@@ -40,7 +40,7 @@ extension Problem {
         case .unsupported: self.init(.unsupportedImage, detail)
         case .tooManyPixels, .sideTooLong, .tooManyScans, .tooMuchMemory, .fileTooLarge:
             self.init(.imageTooLarge, detail)
-        // The path of a file on the server is not the client's business.
+        // These reasons have the path of a file on the server.
         case .unreadable, .notAFile, .unwritable: self.init(.storage, "An image of the catalog cannot be read.")
         default: self.init(.unusableImage, detail)
         }
@@ -73,6 +73,37 @@ extension Problem {
         case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
             self.init(.invalidJSON, path(context) + context.debugDescription)
         @unknown default: self.init(.invalidJSON, "The body is not the JSON that is expected.")
+        }
+    }
+}
+
+/// Answers errors with problem details.
+struct ProblemMiddleware: RouterMiddleware {
+    func handle(
+        _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch {
+            let response = response(to: error, context)
+            // The client would take a body for the next answer (RFC 9110, section 9.3.2).
+            return request.method == .head ? response.createHeadResponse() : response
+        }
+    }
+
+    private func response(to error: any Error, _ context: ServiceContext) -> Response {
+        switch error {
+        case let error as HTTPError where error.status == .notFound:
+            return Problem(.unknownPath, "There is nothing at this path.").response()
+        case let error as HTTPError:
+            return Problem(.invalidRequest, "The request cannot be read (\(error.status.code)).").response()
+        default:
+            let problem = Problem(error)
+            if problem.code == .inner || problem.code == .storage {
+                // The error names files of the server, and the log has nothing of the request.
+                context.logger.error("request failed", metadata: ["error": "\(error)"])
+            }
+            return problem.response()
         }
     }
 }

@@ -4,9 +4,9 @@ import Hummingbird
 
 /// An error as a client gets it: problem details of RFC 9457, with a code.
 ///
-/// It has no path of the server and no stack.
+/// A problem has no path of the server and no stack.
 struct Problem: Error, Sendable {
-    /// What is wrong, for programs; stable.
+    /// What is wrong, for programs. Codes are stable.
     enum Code: String, Sendable, CaseIterable {
         case invalidRequest = "invalid-request"
         case invalidJSON = "invalid-json"
@@ -43,14 +43,14 @@ struct Problem: Error, Sendable {
     let detail: String
     var headers: HTTPFields = [:]
 
-    /// A detail may quote the request, which may be large.
+    /// The limit on a detail, which may quote a large request.
     private static let mostBytes = 2_000
 
     init(_ code: Code, _ detail: String, headers: HTTPFields = [:]) {
         self.code = code
         self.detail =
             detail.utf8.count <= Self.mostBytes
-            // A character that is cut in two is replaced.
+            // Decoding replaces a character that is cut in two.
             ? detail : String(decoding: detail.utf8.prefix(Self.mostBytes), as: UTF8.self) + "…"
         self.headers = headers
     }
@@ -75,7 +75,7 @@ struct Problem: Error, Sendable {
         return Response(status: status, headers: headers, body: ResponseBody(json: body))
     }
 
-    /// The same as a value of a larger answer, such as a line of a batch.
+    /// The problem as a value of a larger answer, such as a line of a batch.
     var body: some Encodable & Sendable {
         Body(
             type: "urn:lookalike:problem:\(code.rawValue)", title: code.title, status: status.code, detail: detail,
@@ -99,13 +99,13 @@ extension Problem.Code {
         case .unusableImage, .decodeTime, .otherModel, .unknownAttribute, .damagedSnapshot: .unprocessableContent
         case .overloaded, .timeLimit: .serviceUnavailable
         case .storage: .init(code: 507, reasonPhrase: "Insufficient Storage")
-        // Nobody reads it; the log and the metrics do.
+        // The client is gone: the status is for the log and the metrics.
         case .cancelled: .init(code: 499, reasonPhrase: "Client Closed Request")
         case .inner: .internalServerError
         }
     }
 
-    /// The same for every request with this code.
+    /// The title is the same for every request with this code.
     var title: String {
         switch self {
         case .invalidRequest: "The request is invalid"

@@ -3,11 +3,39 @@ import Hummingbird
 import Logging
 import Lookalike
 
+/// The files that are part of the program: the page and the description of the interface.
+enum ServiceResources {
+    /// The names of the page's files, with their media types.
+    static let pageFiles: [(name: String, type: String)] =
+        [("index.html", "text/html; charset=utf-8"), ("page.css", "text/css; charset=utf-8")]
+        + ["adding", "api", "camera", "cards", "filters", "page", "photo", "stage"].map {
+            ("\($0).js", "text/javascript; charset=utf-8")
+        } + [("icon.svg", "image/svg+xml")]
+
+    private static let files: [String: TaggedBody] = {
+        var files: [String: TaggedBody] = [:]
+        for name in ["openapi.json"] + pageFiles.map({ "Resources/" + $0.name }) {
+            let url = Bundle.module.bundleURL.appendingPathComponent(name)
+            guard let data = try? Data(contentsOf: url) else { continue }
+            files[name] = TaggedBody(data)
+        }
+        return files
+    }()
+
+    /// - Throws: ``Problem`` if the file is not there: the program was installed without it.
+    static func response(_ name: String, type: String, _ request: Request) throws -> Response {
+        guard let file = files[name] else {
+            throw Problem(.inner, "The program was installed without its file \(name).")
+        }
+        return Response(file, type: type, cacheControl: "no-cache", for: request)
+    }
+}
+
 /// `/v1/samples`: photos that the page offers for a first search.
 struct SampleHandler: Sendable {
     /// The files that are offered, by name; others of the folder are not readable.
     private let files: [String: Sample]
-    /// All are in memory, so that no number of clients takes more of it.
+    /// The limit on all samples together. They are in memory, so that no number of clients takes more of it.
     static let maximumByteCount = 64 << 20
 
     private struct Sample: Sendable {
@@ -19,9 +47,9 @@ struct SampleHandler: Sendable {
         let samples: [String]
     }
 
-    /// - Parameter folder: its JPEG and PNG files are the samples, those that fit into ``maximumByteCount`` together;
-    ///   nil for none.
-    /// - Parameter logger: gets a warning for each that is left out.
+    /// - Parameters:
+    ///   - folder: its JPEG and PNG files are the samples, as many as fit into ``maximumByteCount``; nil for none.
+    ///   - logger: gets a warning for each file that is left out.
     init(folder: URL?, logger: Logger) {
         let keys: Set<URLResourceKey> = [.isRegularFileKey, .fileSizeKey]
         let found = folder.flatMap {

@@ -2,6 +2,40 @@ import Digests
 import Foundation
 import HTTPTypes
 import Hummingbird
+import NIOCore
+
+extension ResponseBody {
+    /// A value as JSON.
+    init(json value: some Encodable) {
+        self.init(byteBuffer: ByteBuffer(json: value))
+    }
+}
+
+extension ByteBuffer {
+    /// A value as JSON, with its keys in order.
+    init(json value: some Encodable) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // A damaged catalog may have such numbers, and JSON has none.
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+        do {
+            self.init(bytes: try encoder.encode(value))
+        } catch {
+            preconditionFailure("answers have numbers and text: \(error)")
+        }
+    }
+}
+
+extension Response {
+    /// A JSON answer.
+    init(_ value: some Encodable, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) {
+        var headers = headers
+        headers[.contentType] = "application/json"
+        headers[.cacheControl] = "no-store"
+        self.init(status: status, headers: headers, body: ResponseBody(json: value))
+    }
+}
 
 /// A body with its entity tag (RFC 9110, section 8.8.3), so that clients fetch it again only if it has changed.
 struct TaggedBody: Sendable {
@@ -20,7 +54,7 @@ struct TaggedBody: Sendable {
         let tags = (request.headers[.ifNoneMatch] ?? "").split(separator: ",").map {
             $0.trimmingCharacters(in: .whitespaces)
         }
-        // The digests have no commas.
+        // Splitting at commas is safe: a digest has none.
         return tags.contains { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }
     }
 }

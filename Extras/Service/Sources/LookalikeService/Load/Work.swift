@@ -1,0 +1,87 @@
+import Foundation
+import Lookalike
+import Synchronization
+
+extension ServiceContext {
+    /// Runs `body` in a task that is cancelled when the client goes away, or after `limit`. Returns no later than
+    /// `limit`, even if `body` goes on: what `body` holds, such as its place in a pool, it holds until it ends.
+    ///
+    /// - Throws: ``Problem`` after the limit, `CancellationError` when the client is gone, and what `body` throws.
+    func working<Result: Sendable>(
+        limit: Duration, else problem: Problem, _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let outcome = FirstOutcome<Result>()
+        let work = Task { outcome.set(await Swift.Result { try await body() }) }
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            if outcome.set(.failure(problem)) { work.cancel() }
+        }
+        let number = connection?.onClose {
+            work.cancel()
+            outcome.set(.failure(CancellationError()))
+        }
+        defer {
+            timer.cancel()
+            connection?.forget(number)
+        }
+        return try await withTaskCancellationHandler {
+            try await outcome.value
+        } onCancel: {
+            work.cancel()
+        }
+    }
+}
+
+/// A result that is set once, by whoever is first, and awaited by one task.
+final class FirstOutcome<Value: Sendable>: Sendable {
+    private struct State {
+        var result: Result<Value, any Error>?
+        var continuation: CheckedContinuation<Value, any Error>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Sets the result, unless there is one. Returns whether this was the first.
+    @discardableResult
+    func set(_ result: Result<Value, any Error>) -> Bool {
+        let (isFirst, continuation) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in
+            guard state.result == nil else { return (false, nil) }
+            state.result = result
+            return (true, state.continuation)
+        }
+        continuation?.resume(with: result)
+        return isFirst
+    }
+
+    /// The result, as soon as it is set.
+    var value: Value {
+        get async throws {
+            try await withCheckedThrowingContinuation { continuation in
+                let known = state.withLock { state in
+                    if state.result == nil { state.continuation = continuation }
+                    return state.result
+                }
+                if let known { continuation.resume(with: known) }
+            }
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    /// What asynchronous work returned or threw.
+    init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
+
+/// Computes, reads or writes files on the threads for that, and not on those of Swift's tasks.
+func computing<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
+    try await withTaskExecutorPreference(ComputeExecutor.shared) { try body() }
+}
+
+/// Parses a body: a large one where it keeps no other request waiting, a small one at once.
+func parsing<Result: Sendable>(
+    _ body: Data, _ parse: @Sendable (Data) throws -> Result
+) async throws -> Result {
+    body.count <= 64 << 10 ? try parse(body) : try await computing { try parse(body) }
+}
