@@ -62,7 +62,7 @@ public struct ContactPhotoCatalog: Sendable {
         for problem in report.problems where origins[problem.origin] != nil {
             try FileManager.default.removeItem(atPath: problem.origin)
         }
-        // The last photo may go, too: a missing file does not mean here that a disk is not mounted.
+        // Also the last one: that its file is gone is no disk that is not mounted.
         _ = try indexer.prune(evenIfAll: true)
         let names = Dictionary(items.map { ($0.entity.image, $0.entity.title ?? "") }, uniquingKeysWith: { a, _ in a })
         return report.problems.map { problem in

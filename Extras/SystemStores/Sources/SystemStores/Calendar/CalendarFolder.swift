@@ -71,16 +71,16 @@ public struct CalendarFolder: DatedStore {
 
 /// One occurrence of an event of a calendar.
 public struct CalendarEvent: Sendable, Hashable, Codable {
-    /// The identifier, which all occurrences of a repeating event share.
+    /// Shared by all occurrences of a repeating event.
     public var uid: String
     public var title: String
     public var start: Date
     public var end: Date
-    /// Whether the event lasts from the beginning of a day to that of another, in the reader's time zone.
+    /// From the beginning of a day to that of another, in the reader's time zone.
     public var isAllDay: Bool
     public var location: String?
     public var notes: String?
-    /// The file that the event was read from.
+    /// The file that it was read from.
     public var file: String
 
     public init(

@@ -5,28 +5,11 @@ import Synchronization
 /// One iCalendar file, read by libical.
 struct ICalendarFile {
     private let path: String
-    private let timeZone: TimeZone
-    private let text: String
+    let timeZone: TimeZone
+    let text: String
 
     /// libical keeps its parser's errors and its time zones in variables of the process.
-    private static let libical = Mutex<Void>(())
-
-    /// Single dates of an event, added or left out; libical compares each occurrence with all that are left out.
-    private static let mostDates = 10_000
-    private static let mostDatesWithExclusions = 100
-    /// The occurrences of a file.
-    private static let mostOccurrences = 1_000_000
-    /// What the expansion of a file may take, in steps of its rules and in occurrences that libical compares with the
-    /// dates that are left out: some seconds.
-    private static let mostSteps = 10_000_000.0
-    /// What a time zone and all those of a file may take. libical expands them anew for later and later years, up to
-    /// some ninety times. One with a change in spring and one in autumn takes some thousands, and a file of many
-    /// invitations has one for each.
-    private static let (mostZoneSteps, mostStepsOfZones) = (200_000.0, 1_000_000.0)
-    /// libical adds a duration month by month, each time that it asks when an event ends. 100 years.
-    private static let mostDays = 36_525.0
-    /// A calendar, an event and its alarm are three levels.
-    private static let deepestNesting = 32
+    static let libical = Mutex<Void>(())
 
     init(_ data: Data, path: String, timeZone: TimeZone) throws(StoreProblem) {
         self.path = path
@@ -67,7 +50,7 @@ struct ICalendarFile {
             contents.problems.append(problem("truncated: no END:VCALENDAR"))
         }
         var stepsLeft = Self.mostSteps
-        // Zones are checked before anything is asked for that has one.
+        // Before anything is asked for that has a time zone.
         var zoneStepsLeft = Self.mostStepsOfZones
         let found = Self.events(in: root, &zoneStepsLeft)
         stepsLeft -= Self.mostStepsOfZones - zoneStepsLeft
@@ -111,7 +94,7 @@ struct ICalendarFile {
     }
 
     /// The components directly in a component.
-    private static func components(_ kind: icalcomponent_kind, in component: OpaquePointer) -> [OpaquePointer] {
+    static func components(_ kind: icalcomponent_kind, in component: OpaquePointer) -> [OpaquePointer] {
         var components: [OpaquePointer] = []
         var child = icalcomponent_get_first_component(component, kind)
         while let one = child {
@@ -138,7 +121,7 @@ struct ICalendarFile {
         }
         let all = components(ICAL_VEVENT_COMPONENT, in: calendar)
         var events = all.filter { event in
-            // No calendar has zones in an event.
+            // No calendar has an event with a zone in it.
             components(ICAL_VTIMEZONE_COMPONENT, in: event).isEmpty
                 && zonedProperties(of: event).allSatisfy { !unusable.contains($0.zone) }
         }
@@ -152,14 +135,14 @@ struct ICalendarFile {
     }
 
     /// The properties that name a time zone, with the name.
-    private static func zonedProperties(of event: OpaquePointer) -> [(property: OpaquePointer, zone: String)] {
+    static func zonedProperties(of event: OpaquePointer) -> [(property: OpaquePointer, zone: String)] {
         properties(ICAL_ANY_PROPERTY, of: event).compactMap { property in
             guard let parameter = icalproperty_get_first_parameter(property, ICAL_TZID_PARAMETER) else { return nil }
             return (property, icalparameter_get_tzid(parameter).map { String(cString: $0) } ?? "")
         }
     }
 
-    /// All properties at once: a component remembers one next property, and the caller may ask for others.
+    /// All properties of a kind, at once: libical keeps one place per component, and the caller may ask for others.
     static func properties(_ kind: icalproperty_kind, of component: OpaquePointer) -> [OpaquePointer] {
         var properties: [OpaquePointer] = []
         var property = icalcomponent_get_first_property(component, kind)
@@ -174,10 +157,10 @@ struct ICalendarFile {
         icalcomponent_get_uid(event).map { String(cString: $0) } ?? ""
     }
 
-    /// Since 1970, of a time without a zone as if it were UTC.
+    /// The seconds of a time since 1970; a time without a zone counts as UTC.
     func seconds(_ time: icaltimetype) -> Int { Int(icaltime_as_timet_with_zone(time, time.zone)) }
 
-    private func occurrences(
+    func occurrences(
         of event: OpaquePointer, without moved: [String: Set<Int>], in span: DateInterval, _ stepsLeft: inout Double
     ) throws(StoreProblem) -> [CalendarEvent] {
         let title = title(of: event)
@@ -234,7 +217,7 @@ struct ICalendarFile {
         let skipped: Set<Int>
         let limit: Int
         private(set) var spans: [(start: Int, end: Int)] = []
-        private var starts: Set<Int> = []
+        var starts: Set<Int> = []
 
         init(skipped: Set<Int>, limit: Int) { (self.skipped, self.limit) = (skipped, limit) }
 
@@ -251,16 +234,16 @@ struct ICalendarFile {
     }
 
     /// A time of the years 1 to 9999, which iCalendar has.
-    private func time(_ date: Date) -> icaltimetype {
+    func time(_ date: Date) -> icaltimetype {
         icaltime_from_timet_with_zone(
             time_t(Self.ofACalendar(date.timeIntervalSince1970)), 0, icaltimezone_get_utc_timezone())
     }
 
-    private static func ofACalendar(_ seconds: Double) -> Double {
+    static func ofACalendar(_ seconds: Double) -> Double {
         min(max(seconds, -62_135_596_800), 253_402_300_799)
     }
 
-    /// Seconds as if in UTC, read as local time.
+    /// The local time that shows on the clock what the seconds show in UTC.
     private func onWallClock(_ seconds: Int) -> Date {
         var calendar = Foundation.Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
@@ -280,8 +263,8 @@ struct ICalendarFile {
         return String(cString: name)
     }
 
-    /// Wide enough for every zone; what lies outside of the span is dropped.
-    private static let margin = 86_400.0 * 2
+    /// The seconds around a span that are expanded, enough for every zone; what lies outside of the span is dropped.
+    static let margin = 86_400.0 * 2
 
     private func title(of event: OpaquePointer) -> String {
         icalcomponent_get_summary(event).map { String(cString: $0) } ?? ""
@@ -291,216 +274,51 @@ struct ICalendarFile {
         let title = title(of: event)
         return title.isEmpty ? "an event without a title" : "the event “\(title)”"
     }
+}
 
-    /// Why libical might never be done with an event; nil for most.
-    private func excess(of event: OpaquePointer) -> String? {
-        if let property = icalcomponent_get_first_property(event, ICAL_DURATION_PROPERTY),
-            icalproperty_get_value(property) != nil
+/// Occurrences that are named one by one: RFC 5545, sections 3.8.4.4 (RECURRENCE-ID) and 3.8.5.2 (RDATE).
+extension ICalendarFile {
+    /// By uid, the original starts of occurrences that have an event of their own in the file.
+    func movedStarts(of events: [OpaquePointer]) -> [String: Set<Int>] {
+        var moved: [String: Set<Int>] = [:]
+        for event in events {
+            guard let property = icalcomponent_get_first_property(event, ICAL_RECURRENCEID_PROPERTY) else { continue }
+            // icalcomponent_get_recurrenceid would leave out the time zone.
+            let id = icalproperty_get_datetime_with_component(property, event)
+            if icaltime_is_null_time(id) == 0 { moved[uid(of: event), default: []].insert(seconds(id)) }
+        }
+        return moved
+    }
+
+    /// Changes additional dates in a time zone to UTC: libical 3.0 takes their time for UTC.
+    func resolveAdditionalDates(of event: OpaquePointer) {
+        for property in Self.properties(ICAL_RDATE_PROPERTY, of: event) {
+            var date = icalproperty_get_rdate(property)
+            guard icalperiodtype_is_null_period(date.period) != 0 else { continue }
+            let time = icalproperty_get_datetime_with_component(property, event)
+            guard time.zone != nil else { continue }
+            date.time = icaltime_convert_to_zone(time, icaltimezone_get_utc_timezone())
+            icalproperty_set_rdate(property, date)
+        }
+    }
+
+    /// The single dates of an event that are not read, as problems.
+    func unreadDates(of event: OpaquePointer) -> [StoreProblem] {
+        var problems: [StoreProblem] = []
+        let periods = Self.properties(ICAL_RDATE_PROPERTY, of: event).count { property in
+            icalperiodtype_is_null_period(icalproperty_get_rdate(property).period) == 0
+        }
+        if periods > 0 {
+            problems.append(
+                problem("\(name(of: event)) has additional dates with a duration of their own; left out: \(periods)"))
+        }
+        if let property = icalcomponent_get_first_property(event, ICAL_RECURRENCEID_PROPERTY),
+            icalproperty_get_first_parameter(property, ICAL_RANGE_PARAMETER) != nil
         {
-            let duration = icalproperty_get_duration(property)
-            let days = Double(duration.weeks) * 7 + Double(duration.days)
-            let seconds = Double(duration.hours) * 3600 + Double(duration.minutes) * 60 + Double(duration.seconds)
-            guard days + seconds / 86_400 <= Self.mostDays else { return "lasts longer than 100 years" }
+            problems.append(
+                problem("\(name(of: event)) changes this and all later occurrences; only this one is changed"))
         }
-        // libical expands a zone up to this year, and again for every later time.
-        let tooLate = "has a time in a time zone after the year \(ICalendarRule.lastYear)"
-        for (property, _) in Self.zonedProperties(of: event) {
-            if let value = icalproperty_get_value_as_string(property),
-                let year = Int(String(cString: value).prefix(4)), year > ICalendarRule.lastYear
-            {
-                return tooLate
-            }
-        }
-        let end = icalcomponent_get_dtend(event)
-        let isInZone = end.zone != nil && end.zone != icaltimezone_get_utc_timezone()
-        return isInZone && end.year > ICalendarRule.lastYear ? tooLate : nil
-    }
-
-    /// Whether libical can expand a time zone in some seconds.
-    ///
-    /// It follows the zone's rules from their starts up to the last year, or the year that is asked for.
-    /// - Parameter stepsLeft: what all zones of the file may take; less afterwards.
-    private static func canExpand(_ zone: OpaquePointer, _ stepsLeft: inout Double) -> Bool {
-        guard stepsLeft > 0 else { return false }
-        var (steps, searched) = (0.0, 0.0)
-        var isBad = false
-        var part = icalcomponent_get_first_component(zone, ICAL_ANY_COMPONENT)
-        while let one = part, !isBad {
-            // The start is read without its zone, which libical would expand.
-            if let property = icalcomponent_get_first_property(one, ICAL_DTSTART_PROPERTY) {
-                let first = icalproperty_get_dtstart(property)
-                forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: one) { _, rule in
-                    guard !isBad else { return }
-                    let cost = ICalendarRule(rule)
-                    let until = icaltime_is_null_time(rule.until) == 0 ? Int(rule.until.year) : .max
-                    let years = max(0, min(until, ICalendarRule.lastYear) + 1 - Int(first.year))
-                    steps += cost.steps(days: Double(years) * 366)
-                    // libical ignores a rule whose start is not a valid time.
-                    guard icaltime_is_valid_time(first) != 0, first.year <= ICalendarRule.lastYear else { return }
-                    isBad =
-                        cost.isTooOften || cost.hasFullList || cost.otherCalendar != nil || steps > mostZoneSteps
-                        || cost.searchSteps > mostSteps
-                    if !isBad, cost.mayNeverCome {
-                        isBad = !comes(rule, from: first)
-                        searched += isBad ? cost.searchSteps : cost.steps(days: 0)
-                    }
-                }
-            }
-            steps += Double(count(ICAL_RDATE_PROPERTY, of: one))
-            part = icalcomponent_get_next_component(zone, ICAL_ANY_COMPONENT)
-        }
-        let canExpand = !isBad && steps <= min(mostZoneSteps, stepsLeft)
-        stepsLeft -= canExpand ? steps : searched
-        return canExpand
-    }
-
-    /// The most steps that libical takes to expand an event.
-    ///
-    /// It begins at the span, less the event's length, except for a rule with a COUNT, which it follows from the
-    /// event's start. Each rule ends with the span. Each occurrence is compared with the dates that are left out, and
-    /// with those of rules of exclusion from the event's start on, to their ends.
-    ///
-    /// - Throws: ``StoreProblem`` if it alone takes too much.
-    private func steps(of event: OpaquePointer, in span: DateInterval) throws(StoreProblem) -> Double {
-        let first = Double(seconds(icalcomponent_get_dtstart(event)))
-        let eventEnd = icalcomponent_get_dtend(event)
-        let length = icaltime_is_null_time(eventEnd) == 0 ? max(0, Double(seconds(eventEnd)) - first) : 0
-        // libical counts the length with 32 bits.
-        let before = length <= Double(Int32.max) ? length : .infinity
-        let begin = max(first, Self.ofACalendar(span.start.timeIntervalSince1970 - Self.margin) - before)
-        let end = min(Self.ofACalendar(span.end.timeIntervalSince1970 + Self.margin), Self.endOfRules)
-        func days(_ rule: icalrecurrencetype, from start: Double) -> Double {
-            let last = icaltime_is_null_time(rule.until) == 0 ? min(end, Double(seconds(rule.until))) : end
-            return max(0, last - start) / 86_400
-        }
-        var (steps, occurrences, exclusions, search) = (1.0, 1.0, 1.0, 0.0)
-        Self.forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event) { _, rule in
-            let cost = ICalendarRule(rule)
-            let start = rule.count > 0 ? first : begin
-            let days = days(rule, from: start)
-            // A rule with a COUNT is followed twice, and counted twice here.
-            steps += cost.steps(days: days, skipped: (start - first) / 86_400) * (rule.count > 0 ? 2 : 1)
-            occurrences += cost.occurrences(days: days)
-            search = max(search, cost.searchSteps)
-        }
-        Self.forEach(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event) { _, rule in
-            let cost = ICalendarRule(rule)
-            exclusions += cost.steps(days: days(rule, from: first))
-            search = max(search, cost.searchSteps)
-        }
-        occurrences += Double(Self.count(ICAL_RDATE_PROPERTY, of: event))
-        steps += occurrences * (exclusions + Double(Self.count(ICAL_EXDATE_PROPERTY, of: event)))
-        guard max(steps, search) <= Self.mostSteps else {
-            throw problem("\(name(of: event)) repeats too often to be expanded")
-        }
-        return steps
-    }
-
-    /// The end of the last year that libical's rules have.
-    private static let endOfRules = Double(DayNumber.of(year: ICalendarRule.lastYear + 1, month: 1, day: 1)) * 86_400
-
-    private func checkRules(of event: OpaquePointer, name: String) throws(StoreProblem) {
-        try check(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event, name: name)
-        try check(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event, name: name)
-        // libical follows the rules of exclusion for each single date.
-        let most = Self.count(ICAL_EXRULE_PROPERTY, of: event) > 0 ? Self.mostDatesWithExclusions : Self.mostDates
-        let dates = Self.count(ICAL_RDATE_PROPERTY, of: event) + Self.count(ICAL_EXDATE_PROPERTY, of: event)
-        guard dates <= most else { throw problem("\(name) has \(dates) single dates, more than \(most)") }
-    }
-
-    private static func count(_ kind: icalproperty_kind, of component: OpaquePointer) -> Int {
-        Int(icalcomponent_count_properties(component, kind))
-    }
-
-    private func check(
-        _ kind: icalproperty_kind, _ rule: (OpaquePointer) -> icalrecurrencetype, of event: OpaquePointer, name: String
-    ) throws(StoreProblem) {
-        var reason: String?
-        Self.forEach(kind, rule, of: event) { _, rule in
-            let rule = ICalendarRule(rule)
-            if rule.hasFullList { reason = "repeats by a list that is too long" }
-            if rule.isTooOften { reason = "repeats more than \(ICalendarRule.mostOccurrencesADay) times a day" }
-            if let calendar = rule.otherCalendar,
-                rule.mayNeverEnd(fromLeapMonth: Self.isInChineseLeapMonth(icalcomponent_get_dtstart(event)))
-            {
-                reason = "repeats on days of the \(calendar) calendar that may never come"
-            }
-        }
-        if let reason { throw problem("\(name) \(reason)") }
-    }
-
-    private static func isInChineseLeapMonth(_ time: icaltimetype) -> Bool {
-        var calendar = Foundation.Calendar(identifier: .chinese)
-        calendar.timeZone = .gmt
-        let days = DayNumber.of(year: Int(time.year), month: Int(time.month), day: Int(time.day))
-        let day = Date(timeIntervalSince1970: (Double(days) + 0.5) * 86_400)
-        return calendar.dateComponents([.month], from: day).isLeapMonth ?? false
-    }
-
-    /// Ends each rule of an event with the span, since libical passes over days that a rule does not let through
-    /// without asking where the span ends.
-    ///
-    /// Neither does it ask while it looks for the first month or year that has a day of a rule. A rule that has none is
-    /// a problem.
-    private func endRules(
-        of event: OpaquePointer, name: String, at end: icaltimetype, _ stepsLeft: inout Double
-    ) throws(StoreProblem) {
-        let first = icalcomponent_get_dtstart(event)
-        var searched = 0.0
-        var neverComes = false
-        /// Nil for a rule that is to stay as it is.
-        func ended(_ rule: icalrecurrencetype) -> icalrecurrencetype? {
-            let cost = ICalendarRule(rule)
-            guard !neverComes else { return nil }
-            if cost.mayNeverCome, !Self.comes(rule, from: first) {
-                neverComes = true
-                searched = cost.searchSteps
-                return nil
-            }
-            var rule = rule
-            guard icaltime_is_null_time(rule.until) != 0 || icaltime_compare(rule.until, end) > 0 else { return nil }
-            rule.until = end
-            if rule.count > 0 {
-                // libical keeps no rule with both.
-                if Self.isCountReached(by: rule, from: first) { return nil }
-                rule.count = 0
-            }
-            return rule
-        }
-        Self.forEach(ICAL_RRULE_PROPERTY, icalproperty_get_rrule, of: event) { property, rule in
-            if let rule = ended(rule) { icalproperty_set_rrule(property, rule) }
-        }
-        Self.forEach(ICAL_EXRULE_PROPERTY, icalproperty_get_exrule, of: event) { property, rule in
-            if let rule = ended(rule) { icalproperty_set_exrule(property, rule) }
-        }
-        stepsLeft -= searched
-        if neverComes { throw problem("\(name) repeats on days that never come") }
-    }
-
-    /// Whether a rule has a day at all.
-    private static func comes(_ rule: icalrecurrencetype, from first: icaltimetype) -> Bool {
-        var rule = rule
-        rule.until = icaltime_null_time()
-        guard let iterator = icalrecur_iterator_new(rule, first) else { return false }
-        defer { icalrecur_iterator_free(iterator) }
-        return icaltime_is_null_time(icalrecur_iterator_next(iterator)) == 0
-    }
-
-    /// Whether a rule with a COUNT has as many occurrences before it ends otherwise.
-    private static func isCountReached(by rule: icalrecurrencetype, from first: icaltimetype) -> Bool {
-        guard let iterator = icalrecur_iterator_new(rule, first) else { return true }
-        defer { icalrecur_iterator_free(iterator) }
-        for _ in 0..<rule.count {
-            if icaltime_is_null_time(icalrecur_iterator_next(iterator)) != 0 { return false }
-        }
-        return true
-    }
-
-    private static func forEach(
-        _ kind: icalproperty_kind, _ rule: (OpaquePointer) -> icalrecurrencetype, of component: OpaquePointer,
-        _ body: (OpaquePointer, icalrecurrencetype) -> Void
-    ) {
-        for property in properties(kind, of: component) { body(property, rule(property)) }
+        return problems
     }
 }
 

@@ -25,7 +25,7 @@ struct ICalendarRule {
 
     /// The year in which libical ends all repetitions.
     static let lastYear = 2582
-    /// The year in which libical stops looking for the first month or year that has a day of a rule.
+    /// Where it stops looking for the first month or year that has a day of a rule.
     private static let lastSearchedYear = 20_000.0
     /// Rules that repeat more often per day are rejected: they are not appointments, and would expand endlessly.
     static let mostOccurrencesADay = 24
@@ -92,7 +92,7 @@ struct ICalendarRule {
         return hasConditions || ["chinese", "dangi"].contains(otherCalendar) && isLeapMonth()
     }
 
-    /// The largest average of a rule that repeats daily at most.
+    /// On the average, at most, of a rule that repeats daily at most.
     private var occurrencesADay: Double {
         let (days, length) =
             switch frequency {
@@ -131,7 +131,7 @@ struct ICalendarRule {
             steps += (periods + longestWait) * stepsAPeriod
         }
         if interval > 1 { steps += skipped / 365 }
-        // ICU takes ten steps to begin. Its other calendars are a thousand times as slow.
+        // To begin takes ICU as long as ten of them. Its other calendars are a thousand times as slow.
         return (steps + 10) * slowness
     }
 
@@ -167,7 +167,7 @@ struct ICalendarRule {
         }
     }
 
-    /// The steps of a month or year: libical goes through the lists, and through lists of days for each month.
+    /// For a month or year libical goes through the lists, and those of days for each month.
     private var stepsAPeriod: Double {
         let days = monthDays + (weekdays + weekdaysAtPosition) * (1 + weeks)
         let perPeriod = frequency == ICAL_YEARLY_RECURRENCE ? max(1, months) * days : days

@@ -5,7 +5,7 @@ public struct Contact: Sendable, Hashable, Codable, Identifiable {
     /// A phone number, an address of mail or a URL, with what it is for.
     public struct Entry: Sendable, Hashable, Codable {
         public var value: String
-        /// Such as `home`, `work` or `cell`, or a label of the user's own.
+        /// What the entry is for, such as `home`, `work` or `cell`, or a label of the user's own.
         public var labels: [String]
         public var isPreferred: Bool
 
@@ -44,7 +44,7 @@ public struct Contact: Sendable, Hashable, Codable, Identifiable {
     public enum Photo: Sendable, Hashable, Codable {
         /// An image file, with its media type, such as `image/jpeg`, if the card has it.
         case data(Data, mediaType: String?)
-        /// The address of the image, which is not fetched.
+        /// Where the image is. It is not fetched.
         case url(URL)
     }
 

@@ -25,7 +25,7 @@ public struct ContactFolder: SystemStore {
 
     public init(_ url: URL) { self.url = url }
 
-    /// All contacts by name. Of cards with the same UID the one that was revised last is taken, and the others are
+    /// All contacts by name. Among cards with the same UID the one that was revised last is taken, and the others are
     /// reported.
     ///
     /// A card that cannot be read is reported and the rest goes on. A property that cannot be read is reported, and its

@@ -130,7 +130,7 @@ struct VCardReader {
         return labels
     }
 
-    /// The name of a card without a displayed one: its parts in the order of writing, or the organization.
+    /// The name, in the order of writing where the card has it in parts alone.
     private static func name(of contact: Contact) -> String {
         let parts = [
             contact.namePrefix, contact.givenName, contact.additionalNames, contact.familyName, contact.nameSuffix,
@@ -190,7 +190,7 @@ struct VCardReader {
             contact.birthday = date
         case "NOTE":
             let note = try line.plainText()
-            // The note grows in place: a card may have one per line.
+            // Notes are joined in place: a card may have one per line.
             if contact.notes == nil { contact.notes = note } else { contact.notes?.append("\n" + note) }
         case "CATEGORIES": contact.categories += try line.list()
         case "KIND", "X-ADDRESSBOOKSERVER-KIND": contact.kind = try line.plainText().lowercased()

@@ -3,7 +3,7 @@ import Foundation
 /// What an export had when it was read: where ``HealthExport/changes(since:)`` goes on. Codable, to keep it between
 /// runs; eight bytes per reading.
 public struct HealthAnchor: Sendable, Hashable, Codable {
-    /// Nil for all types.
+    /// The types that are followed; nil for all.
     let types: Set<HealthType>?
     let stamp: ExportStamp
     /// The samples' ids, ascending, as little-endian numbers.
@@ -60,7 +60,7 @@ public struct HealthChanges: Sendable {
     public let added: [HealthSample]
     /// The ids of samples that are no longer there.
     public let deleted: [HealthSample.ID]
-    /// The anchor of the next call.
+    /// The anchor for the next call.
     public let anchor: HealthAnchor
     /// Records that cannot be read, which count as not there.
     public let problems: [StoreProblem]
@@ -120,7 +120,7 @@ private final class ReportedProblems {
 }
 
 extension [UInt64] {
-    /// The index of a number in an ascending list.
+    /// The index of a number in an ascending list; nil if the list does not have it.
     fileprivate func sortedIndex(of number: UInt64) -> Int? {
         var (low, high) = (0, count)
         while low < high {

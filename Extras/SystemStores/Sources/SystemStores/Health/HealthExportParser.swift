@@ -16,7 +16,7 @@ final class HealthExportParser {
     private var hasRoot = false
     /// Records in a correlation, such as the two of a blood pressure, are in the file a second time outside of it.
     private var correlationDepth = 0
-    /// The depth of the open element; the root has 1.
+    /// The depth of the open element; 1 for the root.
     private var depth = 0
 
     /// The document type of an export has some kilobytes.
@@ -152,7 +152,7 @@ final class HealthExportParser {
         case "Correlation": correlationDepth += 1
         case "Record" where correlationDepth == 0: open(.record, of: Self.type(in: attributes), attributes)
         case "Workout": open(.workout, of: .workout, attributes)
-        // Metadata of a part, such as the route or a lap of a workout, are left out.
+        // Metadata of a part, such as the route or a lap of a workout, is left out.
         case "MetadataEntry" where depth == record.map { $0.depth + 1 }: addMetadata(attributes)
         default: break
         }
@@ -161,7 +161,7 @@ final class HealthExportParser {
     private func open(
         _ element: Element, of type: HealthType, _ attributes: UnsafeBufferPointer<lk_xml_attribute>
     ) {
-        // Most records are left here, before anything else is read.
+        // Most records are left out, and nothing else of them is read.
         guard record == nil, selection.includes(type) else { return }
         record = Record(
             element: element, line: line, depth: depth, attributes: Self.attributes(element, type, attributes))

@@ -6,17 +6,17 @@ public struct HealthStatistics: Sendable, Hashable, Codable {
     public let unit: String
     /// The samples that start in the interval.
     public internal(set) var count = 0
-    /// The parts of all samples that lie in the interval: of one that lies in several, each gets its share of the time.
+    /// The parts of all samples that lie in the interval: a sample in several gives each its share of the time.
     public internal(set) var sum = 0.0
-    /// The minimum of the samples that start in the interval; nil if none does. Maximum and average are alike.
+    /// The minimum, like the maximum and the average, is of the samples that start in the interval; nil if none does.
     public internal(set) var minimum: Double?
     public internal(set) var maximum: Double?
     public internal(set) var average: Double?
-    /// The sample that ends last, of those that start in the interval.
+    /// The sample that ends last, among the samples that start in the interval.
     public internal(set) var mostRecent: HealthSample?
 }
 
-/// The length of the intervals of statistics. Days and longer ones are the calendar's, and differ in length.
+/// How long the intervals of statistics are. Days and longer intervals are the calendar's, and differ in length.
 public enum HealthInterval: Sendable, Hashable {
     case minute
     case hour
@@ -92,7 +92,7 @@ extension HealthExport {
             if index + Self.mostSingleIntervals < intervals.count,
                 intervals[index + Self.mostSingleIntervals].end <= sample.end
             {
-                // The first and the last are in part only.
+                // The sample covers its first and its last interval only in part.
                 let whole = (index + 1)..<Self.index(of: sample.end, in: intervals)
                 rates.add(number / length, to: whole)
                 counters[index, default: Counter()].sum +=
@@ -139,7 +139,7 @@ extension HealthExport {
             for (index, change) in changes.sorted(by: { $0.key < $1.key }) {
                 if count > 0 { for covered in start..<index { body(covered, rate) } }
                 count += change.count
-                // A remainder of rounding must not go on.
+                // A rest of rounding must not go on.
                 rate = count > 0 ? rate + change.rate : 0
                 start = index
             }
@@ -174,7 +174,7 @@ extension HealthExport {
         var intervals: [DateInterval] = []
         var start = span.start
         while start < span.end {
-            // An interval ends where the next one begins in the calendar.
+            // Go on to the next beginning of such an interval in the calendar.
             let end = calendar.dateInterval(of: interval.component, for: start)?.end ?? span.end
             let next = min(max(end, start.addingTimeInterval(1)), span.end)
             intervals.append(DateInterval(start: start, end: next))

@@ -1,6 +1,55 @@
 import Dispatch
 import Foundation
 
+/// The files of a store that is a folder.
+struct StoreFolder {
+    let url: URL
+    /// The files to read, in lowercase.
+    let pathExtensions: Set<String>
+    /// The size of the largest file to read.
+    let largestFile: Int
+
+    /// The files in the folder and below it, by path. Hidden ones are left out: programs write a new version under such
+    /// a name first.
+    func files() throws(StoreProblem) -> [URL] {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue else {
+            throw StoreProblem(origin: url.path, reason: "there is no such folder")
+        }
+        var failure: (any Error)?
+        let entries = FileManager.default.enumerator(
+            at: url, includingPropertiesForKeys: [.isRegularFileKey], options: [.skipsHiddenFiles]
+        ) { _, error in
+            failure = failure ?? error
+            return true
+        }
+        let found = (entries?.compactMap { $0 as? URL } ?? []).filter {
+            pathExtensions.contains($0.pathExtension.lowercased())
+        }
+        if found.isEmpty, let failure {
+            throw StoreProblem(origin: url.path, reason: "cannot be read: \((failure as NSError).localizedDescription)")
+        }
+        return found.sorted { $0.path < $1.path }
+    }
+
+    func data(of file: URL) throws(StoreProblem) -> Data {
+        do {
+            // The size is that of the file that is read: a link has one of its own.
+            let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+            guard size <= largestFile else {
+                throw StoreProblem(
+                    origin: file.path, reason: "has \(size) bytes; the largest that is read has \(largestFile)")
+            }
+            // Foundation 6.3 leaks a page whenever it reads an empty file.
+            return size == 0 ? Data() : try Data(contentsOf: file)
+        } catch let problem as StoreProblem {
+            throw problem
+        } catch {
+            throw StoreProblem(origin: file.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
+        }
+    }
+}
+
 /// Watches a folder and its subfolders for changes (inotify(7)).
 enum FolderChanges {
     /// An element after each change; changes without a listener are merged into one.
@@ -15,17 +64,17 @@ enum FolderChanges {
     }
 }
 
-/// Unchecked: `folders` is touched on the queue alone, once `start` was called.
+/// A watch of a folder and its subfolders. Unchecked: once `start` was called, only the queue touches `folders`.
 private final class FolderWatch: @unchecked Sendable {
     private let descriptor: CInt
     private let queue = DispatchQueue(label: "lookalike.folder-changes")
     private let source: any DispatchSourceRead
     private let root: URL
-    /// The watched folders by watch number.
+    /// The watched folders, by watch number.
     private var folders: [CInt: URL] = [:]
 
-    /// Every change of a folder's contents: a file written and closed, renamed into it or out of it, removed.
-    /// Single writes do not count: a file is complete when it is closed.
+    /// The changes of a folder's contents: a file written and closed, renamed into it or out of it, or removed. Other
+    /// writes are left out, since a file is complete when it is closed.
     private static let changes = UInt32(
         IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF
             | IN_ONLYDIR)
