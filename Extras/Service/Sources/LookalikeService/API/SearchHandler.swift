@@ -57,10 +57,10 @@ struct SearchHandler: Sendable {
 
     private func answer(
         _ search: SearchRequest, _ served: ServedCatalog, start: ContinuousClock.Instant
-    ) async throws -> SearchAnswer {
+    ) async throws -> SearchResponse {
         let timings = StageTimings()
         let received = ContinuousClock.now
-        var answer: SearchAnswer
+        var answer: SearchResponse
         var admitted = received
         switch search.subject {
         case .image(let data):
@@ -91,12 +91,12 @@ struct SearchHandler: Sendable {
             answer = try await service.printPool.run {
                 admitted = .now
                 let found = try await served.catalog.search(text: text, limit: search.limit, filter: search.filter)
-                return SearchAnswer(entities: found, catalog: served.name)
+                return SearchResponse(entities: found, catalog: served.name)
             }
         case .listing:
             answer = try await service.printPool.run {
                 admitted = .now
-                return SearchAnswer(entities: try await listing(search, served), catalog: served.name)
+                return SearchResponse(entities: try await listing(search, served), catalog: served.name)
             }
         }
         answer.timings = service.metrics.record(timings, receive: received - start, wait: admitted - received)
@@ -107,7 +107,7 @@ struct SearchHandler: Sendable {
 
     private func imageAnswer(
         _ data: Data, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings
-    ) async throws -> SearchAnswer {
+    ) async throws -> SearchResponse {
         let catalog = served.catalog
         var options = service.configuration.limits.decoding
         options.neededSize = catalog.decodingOptions(for: search.effort).neededSize
@@ -129,22 +129,22 @@ struct SearchHandler: Sendable {
     private func ranking(
         of query: CatalogQuery, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings,
         region: ImageRegion?
-    ) async throws -> SearchAnswer {
+    ) async throws -> SearchResponse {
         let bounds = search.bounds(or: .accepted)
         let matches = try await served.catalog.search(
             query, limit: search.limit, bounds: bounds, filter: search.filter, after: search.cursor, timings: timings)
-        var answer = SearchAnswer(matches: matches, limit: search.limit, catalog: served.name, region: region)
+        var answer = SearchResponse(matches: matches, limit: search.limit, catalog: served.name, region: region)
         if !search.facets.isEmpty {
-            answer.facets = SearchAnswer.answers(
+            answer.facets = SearchResponse.answers(
                 try await served.catalog.facets(of: query, by: search.facets, bounds: bounds, filter: search.filter))
         }
-        answer.matchThreshold = query.matchThreshold.map(SearchAnswer.rounded)
+        answer.matchThreshold = query.matchThreshold.map(SearchResponse.rounded)
         return answer
     }
 
     private func similar(
         to id: String, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings
-    ) async throws -> SearchAnswer {
+    ) async throws -> SearchResponse {
         let catalog = served.catalog
         let query = try catalog.query(for: [try await catalog.print(for: id)])
         let bounds = search.bounds(or: .none)
@@ -153,10 +153,10 @@ struct SearchHandler: Sendable {
             query, limit: search.limit + 1, bounds: bounds, filter: search.filter, after: search.cursor,
             timings: timings)
         let others = found.filter { !$0.id.utf8.elementsEqual(id.utf8) }.prefix(search.limit)
-        var answer = SearchAnswer(
+        var answer = SearchResponse(
             matches: Array(others), limit: search.limit, catalog: served.name, region: nil)
         if !search.facets.isEmpty {
-            answer.facets = SearchAnswer.answers(
+            answer.facets = SearchResponse.answers(
                 try await catalog.facets(of: query, by: search.facets, bounds: bounds, filter: search.filter))
         }
         return answer

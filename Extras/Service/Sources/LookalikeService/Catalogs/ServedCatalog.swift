@@ -63,9 +63,9 @@ package final class ServedCatalog: Sendable {
 extension [String: Int] {
     /// The entries that an answer may have, the most frequent ones: each entity may have labels of its own.
     var mostFrequent: Self {
-        guard count > SearchAnswer.mostValues else { return self }
+        guard count > SearchResponse.mostValues else { return self }
         let sorted = sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        return Dictionary(uniqueKeysWithValues: sorted.prefix(SearchAnswer.mostValues).map { ($0.key, $0.value) })
+        return Dictionary(uniqueKeysWithValues: sorted.prefix(SearchResponse.mostValues).map { ($0.key, $0.value) })
     }
 }
 

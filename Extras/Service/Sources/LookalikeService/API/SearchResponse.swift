@@ -2,7 +2,7 @@ import Foundation
 import Lookalike
 
 /// What a search found, as JSON.
-struct SearchAnswer: Encodable, Sendable {
+struct SearchResponse: Encodable, Sendable {
     struct Result: Encodable, Sendable {
         let entity: EntityAnswer
         /// The distance to the query; nil for a search by text.
@@ -30,7 +30,7 @@ struct SearchAnswer: Encodable, Sendable {
     var timings: [String: Double] = [:]
 }
 
-extension SearchAnswer {
+extension SearchResponse {
     init(matches: [CatalogMatch], limit: Int, catalog: CatalogName, region: ImageRegion?) {
         results = matches.map { match in
             Result(
