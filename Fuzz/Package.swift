@@ -8,6 +8,7 @@ func harness(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 let lookalike = Target.Dependency.product(name: "Lookalike", package: "lookalike")
+let digests = Target.Dependency.product(name: "Digests", package: "lookalike")
 
 let package = Package(
     name: "lookalike-fuzz",
@@ -28,11 +29,11 @@ let package = Package(
         harness("ImportFuzz", [lookalike, .product(name: "ONNXImport", package: "lookalike-onnx-import")]),
         harness("ManifestFuzz", [lookalike]),
         harness("CodingFuzz", [lookalike, .product(name: "VisualSearch", package: "lookalike")]),
-        harness("CatalogFuzz", ["CatalogEdits", lookalike, .product(name: "GRDB", package: "GRDB.swift")]),
+        harness("CatalogFuzz", ["CatalogEdits", digests, lookalike, .product(name: "GRDB", package: "GRDB.swift")]),
         harness(
             "ServiceFuzz",
             [
-                "CatalogEdits", lookalike, .product(name: "Logging", package: "swift-log"),
+                "CatalogEdits", digests, lookalike, .product(name: "Logging", package: "swift-log"),
                 .product(name: "LookalikeService", package: "lookalike-service"),
             ]),
         harness(

@@ -1,4 +1,5 @@
 import CatalogEdits
+import Digests
 import Foundation
 import FuzzSupport
 import GRDB
@@ -41,8 +42,8 @@ enum CatalogDamage: Sendable {
     /// As in the header of a derived file: that of the contents, and then that of the header.
     private static func restoreDigests(_ contents: inout [UInt8]) {
         guard contents.count >= 192 else { return }
-        contents.replaceSubrange(104..<136, with: SHA256Digest.of(contents[192...]))
-        contents.replaceSubrange(176..<192, with: SHA256Digest.of(contents[..<176]).prefix(16))
+        contents.replaceSubrange(104..<136, with: SHA256.hash(Data(contents[192...])))
+        contents.replaceSubrange(176..<192, with: SHA256.hash(Data(contents[..<176])).prefix(16))
     }
 
     private static func adoptModel(in folder: URL) {

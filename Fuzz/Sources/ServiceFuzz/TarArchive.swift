@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 import FuzzSupport
 
@@ -22,7 +23,7 @@ enum TarArchive {
         var sums = ""
         for (name, content) in files.sorted(by: { $0.key < $1.key }) {
             add(name, content)
-            let digest = SHA256Digest.of(content).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let digest = SHA256.hash(content).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
             sums += "\(digest)  \(name)\n"
         }
         add("SHA256SUMS", Data(sums.utf8))
