@@ -1,6 +1,11 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+let swiftSettings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
 let package = Package(
     name: "lookalike-service",
     products: [
@@ -25,8 +30,10 @@ let package = Package(
     ],
     targets: [
         // Lowest layer first: a target depends only on targets above it in this list.
-        .target(name: "Multipart"),
-        .target(name: "PrometheusMetrics", dependencies: [.product(name: "Metrics", package: "swift-metrics")]),
+        .target(name: "Multipart", swiftSettings: swiftSettings),
+        .target(
+            name: "PrometheusMetrics", dependencies: [.product(name: "Metrics", package: "swift-metrics")],
+            swiftSettings: swiftSettings),
         .target(
             name: "LookalikeService",
             dependencies: [
@@ -43,7 +50,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: [.copy("Page/Resources"), .copy("openapi.json")]),
+            resources: [.copy("Page/Resources"), .copy("openapi.json")], swiftSettings: swiftSettings),
         .executableTarget(
             name: "LookalikeServe",
             dependencies: [
@@ -55,7 +62,8 @@ let package = Package(
                 .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ], swiftSettings: swiftSettings),
         .testTarget(
             name: "ServiceTests",
             dependencies: [
@@ -63,7 +71,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "Metrics", package: "swift-metrics"),
-            ]),
+            ], swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,7 +1,7 @@
-import ArgumentParser
+public import ArgumentParser
 import CommandProcess
 import Lookalike
-import LookalikeService
+public import LookalikeService
 
 @main
 struct LookalikeServe: AsyncParsableCommand {

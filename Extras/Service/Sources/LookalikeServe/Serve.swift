@@ -7,6 +7,7 @@ import LookalikeService
 import Metrics
 import PrometheusMetrics
 import ServiceLifecycle
+import UnixSignals
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

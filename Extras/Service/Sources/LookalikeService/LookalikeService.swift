@@ -2,10 +2,10 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import Logging
+public import Logging
 import NIOCore
-import PrometheusMetrics
-import ServiceLifecycle
+public import PrometheusMetrics
+public import ServiceLifecycle
 
 #if TLS
     import HummingbirdTLS

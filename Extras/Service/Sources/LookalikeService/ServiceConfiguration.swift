@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import Lookalike
 
 /// How a service runs.

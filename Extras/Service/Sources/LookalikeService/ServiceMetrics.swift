@@ -1,4 +1,6 @@
+import HTTPTypes
 import Hummingbird
+import Logging
 import Lookalike
 import Metrics
 import PrometheusMetrics

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The parts of a `multipart/form-data` body.
 ///

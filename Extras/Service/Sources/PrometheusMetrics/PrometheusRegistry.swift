@@ -1,4 +1,4 @@
-import CoreMetrics
+public import CoreMetrics
 import Synchronization
 
 /// Metrics in memory, as a page in Prometheus' text format.

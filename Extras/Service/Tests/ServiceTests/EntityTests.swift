@@ -1,5 +1,6 @@
 import Foundation
 import Lookalike
+import LookalikeService
 import Testing
 
 @Suite struct EntityTests {

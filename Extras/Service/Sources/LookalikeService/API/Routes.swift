@@ -1,6 +1,10 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Logging
+import Lookalike
+import NIOCore
+import PrometheusMetrics
 
 /// The paths of the service, and what answers at them.
 struct Routes: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Lookalike
 
 /// A folder that is removed with the object.

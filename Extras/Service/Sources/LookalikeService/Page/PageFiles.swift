@@ -1,7 +1,9 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import Logging
 import Lookalike
+import NIOCore
 
 /// The files that are part of the program: the page and the description of the interface.
 enum ServiceResources {

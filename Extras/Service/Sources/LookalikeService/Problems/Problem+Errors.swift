@@ -1,5 +1,7 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
+import Logging
 import Lookalike
 import Multipart
 import NIOCore
