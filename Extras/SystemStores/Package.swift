@@ -1,6 +1,11 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+let swiftSettings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
 let package = Package(
     name: "lookalike-system-stores",
     products: [
@@ -15,9 +20,10 @@ let package = Package(
             name: "CXMLReader", dependencies: ["CLibXML2"],
             // Without pkg-config nothing else names the library to the linker: module maps do so for Swift alone.
             linkerSettings: [.linkedLibrary("xml2")]),
-        .target(name: "SystemStores", dependencies: ["CLibical", "CXMLReader"]),
+        .target(name: "SystemStores", dependencies: ["CLibical", "CXMLReader"], swiftSettings: swiftSettings),
         .target(
-            name: "ContactPhotos", dependencies: ["SystemStores", .product(name: "Lookalike", package: "lookalike")]),
+            name: "ContactPhotos", dependencies: ["SystemStores", .product(name: "Lookalike", package: "lookalike")],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "SystemStoresTests",
             dependencies: ["ContactPhotos", "SystemStores", .product(name: "Lookalike", package: "lookalike")]),

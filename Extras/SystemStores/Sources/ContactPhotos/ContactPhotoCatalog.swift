@@ -1,6 +1,6 @@
-import Foundation
-import Lookalike
-import SystemStores
+public import Foundation
+public import Lookalike
+public import SystemStores
 
 /// A catalog of the photos of contacts, which are found by a picture that shows one of them: on a screen, in print, in
 /// part or turned.

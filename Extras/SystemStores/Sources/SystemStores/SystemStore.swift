@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// Data of the user outside the app, shared with the system and other apps: a calendar, contacts, health readings.
 ///

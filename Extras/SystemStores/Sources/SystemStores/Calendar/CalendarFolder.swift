@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// A calendar as a folder of iCalendar files, as vdirsyncer and the exports of calendar servers keep it: `.ics` files,
 /// in the folder and its subfolders, one per calendar, with one or more events each (RFC 5545).

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// A person or an organization out of an address book.
 public struct Contact: Sendable, Hashable, Codable, Identifiable {

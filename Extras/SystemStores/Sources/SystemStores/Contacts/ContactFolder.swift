@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// Contacts as a folder of vCards, as vdirsyncer and the exports of address books keep them: `.vcf` files, in the
 /// folder and its subfolders, with one or more cards each. Versions 4.0 (RFC 6350), 3.0 (RFC 2426) and 2.1.

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The readings of Apple's Health app out of its export: `export.xml`, or the folder that has it.
 ///

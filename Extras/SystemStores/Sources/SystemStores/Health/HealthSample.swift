@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The type of readings, under Health's identifier, such as `HKQuantityTypeIdentifierHeartRate`.
 public struct HealthType: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByStringLiteral {

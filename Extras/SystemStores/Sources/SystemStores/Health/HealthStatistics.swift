@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The statistics of one type's readings in an interval.
 public struct HealthStatistics: Sendable, Hashable, Codable {
