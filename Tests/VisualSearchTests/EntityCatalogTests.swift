@@ -117,11 +117,10 @@ struct EntityCatalogTests {
     @Test func pixelsFindTheirEntityFirst() async throws {
         let fixture = try EntityFixture((0..<8).map { EntityFixture.row($0) })
         for index in [0, 5] {
-            let found = try await fixture.albums.search(
-                matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2)
+            let found = try await fixture.albums.search(matching: SampleImage.blocks(seed: UInt64(index)), maxDistance: 2, options: SearchOptions(limit: 3))
             #expect(found.count == 3 && found.first?.id == "a\(index)")
         }
-        #expect(try await fixture.albums.search(matching: SampleImage.blocks(seed: 0), limit: 0).isEmpty)
+        #expect(try await fixture.albums.search(matching: SampleImage.blocks(seed: 0), options: SearchOptions(limit: 0)).isEmpty)
         // Nothing is near enough.
         #expect(try await fixture.albums.search(matching: SampleImage.blocks(seed: 900), maxDistance: 0.01).isEmpty)
         // Neither pixels nor labels.
@@ -217,8 +216,8 @@ struct EntityCatalogTests {
                 group.addTask {
                     let content = SemanticContentDescriptor(
                         labels: index % 2 == 0 ? ["all"] : [], pixelBuffer: SampleImage.blocks(seed: UInt64(index % 6)))
-                    let filter = index % 3 == 0 ? CatalogFilter(labels: ["all"]) : CatalogFilter()
-                    return try await fixture.albums.search(matching: content, limit: 2, maxDistance: 2, filter: filter)
+                    let filter = index % 3 == 0 ? Condition.isAnyOf(.label, ["all"]) : Condition.everything
+                    return try await fixture.albums.search(matching: content, maxDistance: 2, options: SearchOptions(limit: 2, condition: filter))
                         .first?.id == "a\(index % 6)"
                 }
             }
@@ -243,8 +242,7 @@ struct SearchQueryTests {
         let near =
             query.prints.isEmpty
             ? []
-            : try await fixture.catalog.search(
-                matchingAnyOf: query.prints, limit: count, bounds: MatchBounds(maxDistance: .atMost(limit)))
+            : try await fixture.catalog.search(fixture.catalog.query(for: query.prints), options: SearchOptions(limit: count, bounds: MatchBounds(maxDistance: .atMost(limit))))
         let distances = Dictionary(uniqueKeysWithValues: near.map { ($0.entity.id, $0.distance) })
         return (0..<count).compactMap { index -> (id: String, score: Double, index: Int)? in
             let pixels = distances["a\(index)"].map { 1 - $0 / (2 * limit) } ?? 0
@@ -310,7 +308,7 @@ struct SearchQueryTests {
             for (result, one) in zip(page.results, expected) { #expect(abs(result.score - one.score) < 1e-6) }
             if maxDistance == 2 { #expect(page.results.allSatisfy { $0.distance != nil }) }
             var paged: [String] = []
-            for try await part in fixture.albums.pages(of: query, count: 170) { paged += Self.ids(part) }
+            for try await part in fixture.albums.pages(of: query, options: SearchOptions(limit: 170)) { paged += Self.ids(part) }
             #expect(paged == expected.map(\.id), "\(labels)")
         }
     }
@@ -324,7 +322,7 @@ struct SearchQueryTests {
         #expect(second.results.isEmpty && second.next == nil)
         for (size, counts) in [(10, [4]), (3, [3, 1]), (2, [2, 2])] {
             var found: [Int] = []
-            for try await page in fixture.albums.pages(of: query, count: size) { found.append(page.results.count) }
+            for try await page in fixture.albums.pages(of: query, options: SearchOptions(limit: size)) { found.append(page.results.count) }
             #expect(found == counts)
         }
     }
@@ -344,7 +342,7 @@ struct SearchQueryTests {
             Self.rows + [EntityFixture.row(12, type: "poster", title: "moon", labels: ["Even Number"])])
         let query = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"]))
         #expect(Self.ids(try await fixture.albums.page(of: query, count: 2)) == ["a0", "a3"])
-        let filter = CatalogFilter(labels: ["Even Number"])
+        let filter = Condition.isAnyOf(.label, ["Even Number"])
         #expect(Self.ids(try await fixture.albums.page(of: query, count: 2, filter: filter)) == ["a0", "a6"])
         let facets = try await fixture.albums.facets(of: query, by: [.type, .label, .attribute("year")])
         #expect(

@@ -44,7 +44,7 @@ struct VerifiedQueryTests {
     /// Checks both ways to merge labels and pixels from any cursor; some verified entities have a label, others none.
     @Test func theRankingDoesNotDependOnHowManyMatchesAreFew() async throws {
         let fixture = try EntityFixture(Self.rows, localFeatures: true)
-        let filter = CatalogFilter(types: ["album"])
+        let filter = Condition.isAnyOf(.type, ["album"])
         for (labels, seed, maxDistance) in [
             (["moon"], UInt64(4), 2.0), (["moon", "sun"], 3, 2), (["album", "moon"], 4, 0.9), (["sun"], 3, 0),
         ] {

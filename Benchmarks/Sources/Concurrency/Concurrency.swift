@@ -19,7 +19,7 @@ struct Concurrency {
         let images = BenchmarkCatalog.queries
         print("\(entities) entities, \(searches) searches, effort \(effort.rawValue)")
 
-        for image in images { _ = try await catalog.search(matching: image, effort: effort) }
+        for image in images { _ = try await catalog.search(matching: image, options: SearchOptions(effort: effort)) }
         var alone = 0.0
         for inFlight in [1, 2, 64] {
             let ticker = Ticker()
@@ -29,7 +29,7 @@ struct Concurrency {
                 for task in 0..<inFlight {
                     group.addTask {
                         for index in stride(from: task, to: searches, by: inFlight) {
-                            _ = try await catalog.search(matching: images[index % images.count], effort: effort)
+                            _ = try await catalog.search(matching: images[index % images.count], options: SearchOptions(effort: effort))
                         }
                     }
                 }
@@ -50,7 +50,7 @@ struct Concurrency {
         let whole = 1 / alone
         for trial in 0..<100 {
             let image = images[trial % images.count]
-            let search = Task { try await catalog.search(matching: image, effort: effort) }
+            let search = Task { try await catalog.search(matching: image, options: SearchOptions(effort: effort)) }
             try await Task.sleep(for: .seconds(whole * Double(trial) / 100))
             let cancelled = ContinuousClock.now
             search.cancel()

@@ -16,9 +16,9 @@ public func fuzzCatalogs(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
         guard let catalog = try? Catalog(at: folder) else { return }
         _ = try? await catalog.verify()
         _ = try? await catalog.info
-        _ = try? await catalog.search(matching: template.image, bounds: .none, crops: .whole)
-        if let query = try? await catalog.query(for: template.image, effort: .prints, crops: .whole) {
-            _ = try? await catalog.facets(of: query, by: [.type, .label, .attribute("year")], bounds: .none)
+        _ = try? await catalog.search(matching: template.image, options: SearchOptions(bounds: .none, crops: .whole))
+        if let query = try? await catalog.query(for: template.image, options: SearchOptions(effort: .prints, crops: .whole)) {
+            _ = try? await catalog.facets(of: query, by: [.type, .label, .attribute("year")], options: SearchOptions(bounds: .none))
         }
         await search(catalog)
         await copyAndExport(catalog)
@@ -28,7 +28,7 @@ public func fuzzCatalogs(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
 }
 
 private func search(_ catalog: Catalog) async {
-    _ = try? await catalog.search(similarTo: "0")
+    _ = try? await catalog.search(catalog.query(similarTo: "0"), options: SearchOptions(bounds: .none))
     _ = try? await catalog.search(text: "T")
     _ = try? await catalog.suggestions(for: "T")
     _ = try? await catalog.reduceEntities(into: 0) { count, _ in count += 1 }
@@ -39,11 +39,11 @@ private func search(_ catalog: Catalog) async {
     for field in [EntityField.label, .type, .attribute("year"), .title] {
         _ = try? await catalog.entities(where: field, isAnyOf: ["l", "t", "1991", "T1"])
     }
-    guard let print = try? await catalog.print(for: "2"), let query = try? catalog.query(for: [print]) else { return }
-    let filter = CatalogFilter(types: ["t"], labels: ["l"], attributes: ["year": ["1990", "1992"]])
+    guard let print = try? await catalog.featurePrint(for: "2"), let query = try? catalog.query(for: [print]) else { return }
+    let filter = Condition.all([.isAnyOf(.type, ["t"]), .isAnyOf(.label, ["l"]), .isAnyOf(.attribute("year"), ["1990", "1992"])])
     var pageCount = 0
     do {
-        for try await _ in catalog.pages(of: query, count: 1, bounds: .none, filter: filter) { pageCount += 1 }
+        for try await _ in catalog.pages(of: query, options: SearchOptions(limit: 1, bounds: .none, condition: filter)) { pageCount += 1 }
     } catch {}
     precondition(pageCount <= 3, "\(pageCount) pages of three entities")
 }

@@ -16,7 +16,7 @@ public func fuzzCoding(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
 /// The order is part of the format of inputs.
 private let checks: [@Sendable (Data) -> Void] = [
     { check(CatalogEntity.self, $0) }, { check(FeaturePrint.self, $0) }, { check(SearchQuery.self, $0) },
-    { check(CatalogFilter.self, $0) }, { check(MatchBounds.self, $0) }, { check(SearchCursor.self, $0) },
+    { check(Condition.self, $0) }, { check(MatchBounds.self, $0) }, { check(SearchCursor.self, $0) },
     { check(Facet.self, $0) },
 ]
 

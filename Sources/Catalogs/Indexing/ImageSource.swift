@@ -206,7 +206,7 @@ struct FolderScan: Sequence, IteratorProtocol {
         }
         defer { levels.append(level) }
         guard let dot = name.lastIndex(of: "."),
-            ImageFile.extensions.contains(name[name.index(after: dot)...].lowercased())
+            ImageFormat.allFileExtensions.contains(name[name.index(after: dot)...].lowercased())
         else {
             // A folder, perhaps. Other links that lead nowhere are not images.
             return isThere || failure == ENOENT ? nil : .failure(IndexProblem(path, failure))

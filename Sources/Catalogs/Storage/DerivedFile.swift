@@ -1,5 +1,6 @@
 import Compute
 import Foundation
+import Inference
 import GRDB
 
 /// A file that is made from the database alone, to be mapped into memory.

@@ -2,6 +2,7 @@ import Compute
 import FeaturePrints
 import Foundation
 import GRDB
+import Inference
 import LocalFeatures
 
 extension EntityStore {

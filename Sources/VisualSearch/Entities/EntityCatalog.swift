@@ -60,7 +60,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// ``SearchQuery`` says how both are weighted.
     public func search(
         matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: DistanceLimit = .recommended,
-        filter: CatalogFilter = CatalogFilter()
+        condition: Condition = Condition.everything
     ) async throws -> [Entity] {
         let query = try await query(for: content, maxDistance: maxDistance)
         return try await page(of: query, count: limit, filter: filter).entities
@@ -75,7 +75,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try Task.checkCancellation()
         var query: CatalogQuery?
         if let pixelBuffer = content.pixelBuffer {
-            query = try await catalog.query(for: pixelBuffer, crops: crops, filter: ownFilter, timings: timings)
+            query = try await catalog.query(for: pixelBuffer, options: SearchOptions(condition: ownFilter, crops: crops, timings: timings))
         }
         return query.map { SearchQuery($0, labels: content.labels, maxDistance: maxDistance) }
             ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance)
@@ -91,7 +91,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model, `CatalogError`, and
     ///   `CancellationError`.
     public func page(
-        of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter()
+        of query: SearchQuery, count: Int = 10, condition: Condition = Condition.everything
     ) async throws -> SearchPage<Entity> {
         try await page(of: query, count: count, filter: filter, startingAfter: nil)
     }
@@ -107,7 +107,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model, `CatalogError`, and
     ///   `CancellationError`.
     public func page(
-        of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter(), after cursor: SearchCursor?
+        of query: SearchQuery, count: Int = 10, condition: Condition = Condition.everything, after cursor: SearchCursor?
     ) async throws -> SearchPage<Entity> {
         guard let cursor else { return SearchPage(results: [], next: nil) }
         return try await page(of: query, count: count, filter: filter, startingAfter: cursor)
@@ -116,10 +116,10 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// The pages of a query's ranking, each read when it is asked for. None is empty.
     ///
     /// ```swift
-    /// for try await page in albums.pages(of: query, count: 20) { show(page.entities) }
+    /// for try await page in albums.pages(of: query, options: SearchOptions(limit: 20)) { show(page.entities) }
     /// ```
     public func pages(
-        of query: SearchQuery, count: Int = 10, filter: CatalogFilter = CatalogFilter()
+        of query: SearchQuery, count: Int = 10, condition: Condition = Condition.everything
     ) -> SearchPages<Entity> {
         SearchPages { cursor in
             try await self.page(of: query, count: count, filter: filter, startingAfter: cursor)
@@ -127,7 +127,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     }
 
     private func page(
-        of query: SearchQuery, count: Int, filter: CatalogFilter, startingAfter cursor: SearchCursor?
+        of query: SearchQuery, count: Int, condition: Condition, startingAfter cursor: SearchCursor?
     ) async throws -> SearchPage<Entity> {
         try Task.checkCancellation()
         let filter = ownFilter.and(filter)
@@ -152,7 +152,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model; `CatalogError`, with the reason
     ///   `unknownAttribute` if no entity has an attribute that is asked for; and `CancellationError`.
     public func facets(
-        of query: SearchQuery, by keys: [FacetKey], filter: CatalogFilter = CatalogFilter()
+        of query: SearchQuery, by keys: [EntityField], condition: Condition = Condition.everything
     ) async throws -> [Facet] {
         let filter = ownFilter.and(filter)
         // The number of entities is a limit that no result exceeds.
@@ -173,7 +173,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// The entities whose title, subtitle or labels contain all words of a text, best first; see
     /// `Catalog.search(text:limit:filter:)`.
     public func entities(matching text: String, limit: Int = 20) async throws -> [Entity] {
-        try await entities(for: await catalog.search(text: text, limit: limit, filter: ownFilter).map(\.id))
+        try await entities(for: await catalog.search(text: text, limit: limit, condition: ownFilter).map(\.id))
     }
 
     /// Titles that complete the typed text.
@@ -197,7 +197,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try await catalog.thumbnail(for: id, longSide: longSide)
     }
 
-    private var ownFilter: CatalogFilter { CatalogFilter(types: type.map { [$0] }) }
+    private var ownFilter: Condition { Condition.isAnyOf(.type, type.map { [$0] }) }
 
     private func entity(_ stored: StoredEntity) -> Entity? {
         do {
@@ -213,7 +213,7 @@ extension EntityCatalog: RelatedEntitySource {
     /// The entities whose attribute has one of the values, in the order of the values; one query to the catalog.
     public func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity] {
         try await catalog.records(
-            whereAttribute: attribute, isAnyOf: values, limit: limit, filter: ownFilter, withThumbnails: true
+            where: .attribute(attribute), isAnyOf: values, limit: limit, filter: ownFilter, withThumbnails: true
         )
         .compactMap { entity($0) }
     }

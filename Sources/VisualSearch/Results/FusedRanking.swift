@@ -10,7 +10,7 @@ import Foundation
 struct FusedRanking {
     let query: SearchQuery
     let catalog: Catalog
-    let filter: CatalogFilter
+    let condition: Condition
     /// The entity before the first one; nil for the beginning.
     let cursor: SearchCursor?
 
@@ -26,8 +26,7 @@ struct FusedRanking {
             try query.prints.isEmpty
             ? []
             : query.withinLimit(
-                catalog.ranking(
-                    of: query.catalogQuery(in: catalog), limit: fewMatches, bounds: .none, filter: filter, after: nil))
+                catalog.ranking(of: query.catalogQuery(in: catalog), limit: fewMatches, bounds: .none, condition: filter, after: nil))
         try Task.checkCancellation()
         let ranking = try near.count < fewMatches ? merged(near, count) : streamed(count)
         return Array(ranking.sorted { $0.isBefore($1) }.filter { isAfterCursor($0) }.prefix(count))
@@ -54,7 +53,7 @@ struct FusedRanking {
         .reduce(into: [Int64: Int]()) { $0[$1.key] = $1.count }
         let known = Set(near.map(\.key))
         let words = try catalog.entities(
-            havingAnyOf: query.labels, after: labelPlace, limit: count + known.count, filter: filter)
+            havingAnyOf: query.labels, after: labelPlace, limit: count + known.count, condition: filter)
         return near.map { ranked($0.key, $0, labelCount: labelCounts[$0.key] ?? 0) }
             + words.filter { !known.contains($0.key) }.map { ranked($0.key, nil, labelCount: $0.count) }
     }
@@ -70,7 +69,7 @@ struct FusedRanking {
 
     private func streamed(_ count: Int) throws -> [RankedKey] {
         // The order is by number of labels, the largest first, then the catalog's.
-        let labeled = try catalog.entities(havingAnyOf: query.labels, limit: .max, filter: filter)
+        let labeled = try catalog.entities(havingAnyOf: query.labels, limit: .max, condition: filter)
         var ranking = try verified(labeled)
         let verifiedKeys = Set(query.verified.map(\.key))
         var rest = verifiedKeys
@@ -92,9 +91,7 @@ struct FusedRanking {
         let keys = Set(query.verified.map(\.key))
         let labelCounts = labeled.filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.count }
         return try query.withinLimit(
-            catalog.ranking(
-                of: query.catalogQuery(in: catalog), limit: keys.count, bounds: .none, filter: filter, after: nil,
-                among: .only(keys.sorted()))
+            catalog.ranking(of: query.catalogQuery(in: catalog), limit: keys.count, bounds: .none, condition: filter, after: nil, among: .only(keys.sorted()))
         ).map { ranked($0.key, $0, labelCount: labelCounts[$0.key] ?? 0) }
     }
 
@@ -107,8 +104,7 @@ struct FusedRanking {
                     distance: pixels.effectiveDistance(squaredDistance: squaredDistance), labelCount: labelCount)
         }
         return try query.withinLimit(
-            catalog.ranking(
-                of: pixels, limit: count, bounds: .none, filter: filter, after: start(sortKey), among: keys)
+            catalog.ranking(of: pixels, limit: count, bounds: .none, condition: filter, after: start(sortKey), among: keys)
         ).map { ranked($0.key, $0, labelCount: labelCount) }
     }
 
@@ -139,9 +135,7 @@ struct FusedRanking {
             try Task.checkCancellation()
             let part = rest[start..<min(rest.count, start + length)]
             let near = try query.withinLimit(
-                catalog.ranking(
-                    of: pixels, limit: part.count, bounds: .none, filter: filter, after: nil,
-                    among: .only(part.map(\.key).sorted())))
+                catalog.ranking(of: pixels, limit: part.count, bounds: .none, condition: filter, after: nil, among: .only(part.map(\.key).sorted())))
             let known = Set(near.map(\.key))
             found += part.filter { !known.contains($0.key) }
             // Parts grow: where the pixels found most of what has a label, few parts suffice.

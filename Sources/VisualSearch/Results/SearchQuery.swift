@@ -87,7 +87,7 @@ public struct SearchQuery: Sendable, Hashable {
     /// - Parameter fewMatches: with fewer pixel matches than this, labels are looked up for all of them; the ranking is
     ///   the same for any number.
     package func ranking(
-        in catalog: Catalog, filter: CatalogFilter, limit count: Int, after cursor: SearchCursor?,
+        in catalog: Catalog, condition: Condition, limit count: Int, after cursor: SearchCursor?,
         fewMatches: Int = 1000
     ) async throws -> [RankedKey] {
         guard !isEmpty, count > 0 else { return [] }
@@ -105,7 +105,7 @@ public struct SearchQuery: Sendable, Hashable {
         }
         // Distances alone order a query without labels, however many matches it has.
         return try await query.withinLimit(
-            catalog.joinedRanking(of: pixels, limit: count, bounds: .none, filter: filter, after: cursor)
+            catalog.ranking(of: pixels, limit: count, bounds: .none, condition: filter, after: cursor)
         ).map { place in
             RankedKey(
                 score: query.score(distance: place.effectiveDistance, labelCount: 0),

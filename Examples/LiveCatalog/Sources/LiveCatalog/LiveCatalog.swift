@@ -43,10 +43,10 @@ struct LiveCatalog {
     /// Searches in flight share the cores, and leave Swift's own threads to other tasks.
     private static func searchManyAtOnce(_ covers: Covers, _ catalog: Catalog) async throws {
         let images = try covers.all.prefix(16).map { try PixelBuffer(decoding: $0.data, named: $0.id) }
-        let answers = try await catalog.search(matching: images, limit: 1)
+        let answers = try await catalog.search(matching: images, options: SearchOptions(limit: 1))
         expect("a batch, in its order", answers.map { $0.map(\.id) } == covers.all.prefix(16).map { [$0.id] })
 
-        let search = Task { try await catalog.search(matching: images[0], effort: .thorough) }
+        let search = Task { try await catalog.search(matching: images[0], options: SearchOptions(effort: .thorough)) }
         search.cancel()
         if case .failure(let error) = await search.result { print("cancelled: \(error is CancellationError)") }
     }
@@ -62,17 +62,17 @@ struct LiveCatalog {
         try await expect("a gray frame shows none of them", catalog.search(query).isEmpty)
 
         var ids: [String] = []
-        for try await page in catalog.pages(of: query, count: 5, bounds: .none) { ids += page.map(\.id) }
+        for try await page in catalog.pages(of: query, options: SearchOptions(limit: 5, bounds: .none)) { ids += page.map(\.id) }
         expect("every entity is on one page", Set(ids).count == 16 && ids.count == 16)
-        let facets = try await catalog.facets(of: query, by: [.type, .attribute("shelf")], bounds: .none)
+        let facets = try await catalog.facets(of: query, by: [.type, .attribute("shelf")], options: SearchOptions(bounds: .none))
         for facet in facets { print(facet.key, facet.values.map { "\($0.value): \($0.count)" }) }
 
         let id = covers.all[0].id
-        let similar = try await catalog.search(similarTo: id, limit: 3)
+        let similar = try await catalog.search(catalog.query(similarTo: id), options: SearchOptions(limit: 3, bounds: .none))
         print("like \(id): \(similar.map(\.id).joined(separator: ", "))")
-        let stored = try await catalog.print(for: id)
+        let stored = try await catalog.featurePrint(for: id)
         let copy = try JSONDecoder().decode(FeaturePrint.self, from: JSONEncoder().encode(stored))
-        try await expect("a stored print", catalog.search(matching: copy, limit: 1, bounds: .none).map(\.id) == [id])
+        try await expect("a stored print", catalog.search(matching: copy, options: SearchOptions(limit: 1, bounds: .none)).map(\.id) == [id])
         let shelf = try await catalog.entities(where: .attribute("shelf"), isAnyOf: ["2"])
         expect("related", shelf.allSatisfy { $0.attributes["shelf"] == "2" } && !shelf.isEmpty)
         do {
@@ -81,7 +81,7 @@ struct LiveCatalog {
         } catch let error as CatalogError {
             print(error)
         }
-        if let first = try await catalog.search(similarTo: id, limit: 1).first {
+        if let first = try await catalog.search(catalog.query(similarTo: id), options: SearchOptions(limit: 1, bounds: .none)).first {
             print(String(decoding: try JSONEncoder().encode(first), as: UTF8.self))
         }
     }

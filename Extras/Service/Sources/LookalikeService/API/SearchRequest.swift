@@ -27,16 +27,15 @@ struct SearchRequest: Sendable {
     var attributes: [String: [String]] = [:]
     var region: ImageRegion?
     var cursor: SearchCursor?
-    var facets: [FacetKey] = []
+    var facets: [EntityField] = []
 
     static let maximumLimit = 1000
     private static let maximumValues = 1000
     /// Each that is not an attribute is a pass over what matches.
     private static let maximumFacets = 20
 
-    var filter: CatalogFilter {
-        CatalogFilter(
-            types: types.isEmpty ? nil : Set(types), labels: Set(labels), attributes: attributes.mapValues { Set($0) })
+    var condition: Condition {
+        Condition(types: types.isEmpty ? nil : Set(types), labels: Set(labels), attributes: attributes.mapValues { Set($0) })
     }
 
     /// The bounds that were asked for, or `standard`.
@@ -91,7 +90,7 @@ struct SearchRequest: Sendable {
     }
 
     /// `type`, `label` or `attribute.NAME`.
-    static func facet(_ text: String) throws(Problem) -> FacetKey {
+    static func facet(_ text: String) throws(Problem) -> EntityField {
         switch text {
         case "type": .type
         case "label": .label

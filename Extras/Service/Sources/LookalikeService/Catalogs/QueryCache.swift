@@ -11,7 +11,7 @@ final class QueryCache: Sendable {
         let catalog: UUID
         let query: CatalogQuery
         /// The filter that the verified candidates passed.
-        let filter: CatalogFilter
+        let condition: Condition
         /// The part of the image that was searched.
         let region: ImageRegion?
         let expiry: ContinuousClock.Instant
@@ -34,7 +34,7 @@ final class QueryCache: Sendable {
 
     /// Keeps a query, and returns its id. An id cannot be guessed.
     func keep(
-        _ query: CatalogQuery, of catalog: ServedCatalog, filter: CatalogFilter, region: ImageRegion?
+        _ query: CatalogQuery, of catalog: ServedCatalog, condition: Condition, region: ImageRegion?
     ) -> String {
         let id = UUID().uuidString.lowercased()
         let entry = Entry(
@@ -51,7 +51,7 @@ final class QueryCache: Sendable {
     ///
     /// - Parameter filter: the entities to rank.
     /// - Throws: ``Problem`` if the query is not kept any more, or was verified among other entities.
-    func entry(_ id: String, of catalog: ServedCatalog, filter: CatalogFilter) throws(Problem) -> Entry {
+    func entry(_ id: String, of catalog: ServedCatalog, condition: Condition) throws(Problem) -> Entry {
         let found = state.withLock { $0.entries[id] }
         guard let found, found.catalog == catalog.id, found.expiry > .now else {
             throw Problem(.queryExpired, "The query is no longer kept; send the image again.")
