@@ -82,6 +82,11 @@ public final class Catalog: Sendable {
         try await executor.compute { _ in try body() }
     }
 
+    /// Runs a search of several steps on the catalog's executor.
+    package func computing<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        try await executor.compute { _ in try await body() }
+    }
+
     /// Whether the catalog has local features. Without them, queries are matched by their prints alone.
     public var hasLocalFeatures: Bool { extractor != nil }
 

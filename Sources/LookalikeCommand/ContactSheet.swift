@@ -24,7 +24,7 @@ struct ContactSheet {
     /// - Throws: `ValidationError`.
     static func check(_ file: FilePath) throws {
         let ending = file.url.pathExtension
-        guard ImageFile.extensions.contains(ending.lowercased()) else { return }
+        guard ImageFormat.allFileExtensions.contains(ending.lowercased()) else { return }
         let page = file.url.deletingPathExtension().lastPathComponent + ".html"
         throw ValidationError("--sheet writes an HTML page, not .\(ending.escaped): name it \(page.escaped).")
     }

@@ -60,7 +60,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// ``SearchQuery`` says how both are weighted.
     public func search(
         matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: DistanceLimit = .recommended,
-        condition: Condition = Condition.everything
+        filter: Condition = .everything
     ) async throws -> [Entity] {
         let query = try await query(for: content, maxDistance: maxDistance)
         return try await page(of: query, count: limit, filter: filter).entities
@@ -91,7 +91,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model, `CatalogError`, and
     ///   `CancellationError`.
     public func page(
-        of query: SearchQuery, count: Int = 10, condition: Condition = Condition.everything
+        of query: SearchQuery, count: Int = 10, filter: Condition = .everything
     ) async throws -> SearchPage<Entity> {
         try await page(of: query, count: count, filter: filter, startingAfter: nil)
     }
@@ -107,7 +107,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model, `CatalogError`, and
     ///   `CancellationError`.
     public func page(
-        of query: SearchQuery, count: Int = 10, condition: Condition = Condition.everything, after cursor: SearchCursor?
+        of query: SearchQuery, count: Int = 10, filter: Condition = .everything, after cursor: SearchCursor?
     ) async throws -> SearchPage<Entity> {
         guard let cursor else { return SearchPage(results: [], next: nil) }
         return try await page(of: query, count: count, filter: filter, startingAfter: cursor)
@@ -116,10 +116,10 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// The pages of a query's ranking, each read when it is asked for. None is empty.
     ///
     /// ```swift
-    /// for try await page in albums.pages(of: query, options: SearchOptions(limit: 20)) { show(page.entities) }
+    /// for try await page in albums.pages(of: query, count: 20) { show(page.entities) }
     /// ```
     public func pages(
-        of query: SearchQuery, count: Int = 10, condition: Condition = Condition.everything
+        of query: SearchQuery, count: Int = 10, filter: Condition = .everything
     ) -> SearchPages<Entity> {
         SearchPages { cursor in
             try await self.page(of: query, count: count, filter: filter, startingAfter: cursor)
@@ -127,17 +127,17 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     }
 
     private func page(
-        of query: SearchQuery, count: Int, condition: Condition, startingAfter cursor: SearchCursor?
+        of query: SearchQuery, count: Int, filter: Condition, startingAfter cursor: SearchCursor?
     ) async throws -> SearchPage<Entity> {
         try Task.checkCancellation()
-        let filter = ownFilter.and(filter)
+        let filter = ownFilter && filter
         // Larger counts could overflow in sums and products.
         let count = min(max(0, count), 1 << 32)
         // One entity more than the page has tells whether there is another page.
         let ranked = try await query.ranking(in: catalog, filter: filter, limit: count + 1, after: cursor)
         try Task.checkCancellation()
         let shown = ranked.prefix(count)
-        let stored = try await catalog.reading { try catalog.records(for: shown.map(\.key), withThumbnails: true) }
+        let stored = try await catalog.storedEntities(forKeys: shown.map(\.key), withThumbnails: true)
         let results = shown.compactMap { place in
             stored[place.key].flatMap { entity($0) }.map { SearchPage<Entity>.Result(entity: $0, place: place) }
         }
@@ -152,9 +152,9 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model; `CatalogError`, with the reason
     ///   `unknownAttribute` if no entity has an attribute that is asked for; and `CancellationError`.
     public func facets(
-        of query: SearchQuery, by keys: [EntityField], condition: Condition = Condition.everything
+        of query: SearchQuery, by keys: [EntityField], filter: Condition = .everything
     ) async throws -> [Facet] {
-        let filter = ownFilter.and(filter)
+        let filter = ownFilter && filter
         // The number of entities is a limit that no result exceeds.
         let limit = try await catalog.reading { max(1, catalog.count) }
         let ranked = try await query.ranking(in: catalog, filter: filter, limit: limit, after: nil)
@@ -166,25 +166,24 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 
     /// The entities with these ids, in the order of the ids, without unknown ids and those of another type.
     public func entities(for identifiers: [String]) async throws -> [Entity] {
-        try await catalog.reading { try catalog.records(forIDs: identifiers, withThumbnails: true) }
+        try await catalog.storedEntities(forIDs: identifiers, withThumbnails: true)
             .filter { type == nil || $0.entity.type == type }.compactMap { entity($0) }
     }
 
     /// The entities whose title, subtitle or labels contain all words of a text, best first; see
-    /// `Catalog.search(text:limit:filter:)`.
+    /// `Catalog.search(text:limit:condition:)`.
     public func entities(matching text: String, limit: Int = 20) async throws -> [Entity] {
         try await entities(for: await catalog.search(text: text, limit: limit, condition: ownFilter).map(\.id))
     }
 
     /// Titles that complete the typed text.
     public func suggestions(for text: String, limit: Int = 10) async throws -> [String] {
-        try await catalog.suggestions(for: text, limit: limit, filter: ownFilter)
+        try await catalog.suggestions(for: text, limit: limit, condition: ownFilter)
     }
 
     /// The first entities of the catalog, as suggestions before a search.
     public func suggestedEntities(limit: Int = 10) async throws -> [Entity] {
-        let filter = ownFilter
-        return try await entities(for: try await catalog.reading { try catalog.firstIDs(limit, filter: filter) })
+        try await entities(for: try await catalog.entities(where: ownFilter, limit: limit).entities.map(\.id))
     }
 
     /// All entities. O(entities) memory; for small catalogs.
@@ -197,7 +196,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try await catalog.thumbnail(for: id, longSide: longSide)
     }
 
-    private var ownFilter: Condition { Condition.isAnyOf(.type, type.map { [$0] }) }
+    private var ownFilter: Condition { type.map { .isAnyOf(.type, [$0]) } ?? .everything }
 
     private func entity(_ stored: StoredEntity) -> Entity? {
         do {
@@ -212,8 +211,8 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
 extension EntityCatalog: RelatedEntitySource {
     /// The entities whose attribute has one of the values, in the order of the values; one query to the catalog.
     public func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity] {
-        try await catalog.records(
-            where: .attribute(attribute), isAnyOf: values, limit: limit, filter: ownFilter, withThumbnails: true
+        try await catalog.storedEntities(
+            where: .attribute(attribute), isAnyOf: values, limit: limit, condition: ownFilter, withThumbnails: true
         )
         .compactMap { entity($0) }
     }

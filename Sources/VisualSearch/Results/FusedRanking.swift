@@ -10,7 +10,7 @@ import Foundation
 struct FusedRanking {
     let query: SearchQuery
     let catalog: Catalog
-    let condition: Condition
+    let filter: Condition
     /// The entity before the first one; nil for the beginning.
     let cursor: SearchCursor?
 
@@ -21,14 +21,14 @@ struct FusedRanking {
     private static let labelScore = 0.5
 
     /// The first `count` entities. O(prints + label matches).
-    func first(_ count: Int) throws -> [RankedKey] {
+    func first(_ count: Int) async throws -> [RankedKey] {
         let near =
-            try query.prints.isEmpty
+            try await query.prints.isEmpty
             ? []
             : query.withinLimit(
                 catalog.ranking(of: query.catalogQuery(in: catalog), limit: fewMatches, bounds: .none, condition: filter, after: nil))
         try Task.checkCancellation()
-        let ranking = try near.count < fewMatches ? merged(near, count) : streamed(count)
+        let ranking = try await near.count < fewMatches ? merged(near, count) : streamed(count)
         return Array(ranking.sorted { $0.isBefore($1) }.filter { isAfterCursor($0) }.prefix(count))
     }
 
@@ -46,9 +46,9 @@ struct FusedRanking {
     // MARK: Few pixel matches
 
     /// The ranking of all pixel matches and of the first entities that only labels found.
-    private func merged(_ near: [RankedEntity], _ count: Int) throws -> [RankedKey] {
+    private func merged(_ near: [RankedEntity], _ count: Int) async throws -> [RankedKey] {
         let labelCounts = try catalog.entities(
-            havingAnyOf: query.labels, among: near.map(\.key), limit: near.count, filter: filter
+            havingAnyOf: query.labels, among: near.map(\.key), limit: near.count, condition: filter
         )
         .reduce(into: [Int64: Int]()) { $0[$1.key] = $1.count }
         let known = Set(near.map(\.key))
@@ -67,43 +67,43 @@ struct FusedRanking {
 
     // MARK: Many pixel matches
 
-    private func streamed(_ count: Int) throws -> [RankedKey] {
+    private func streamed(_ count: Int) async throws -> [RankedKey] {
         // The order is by number of labels, the largest first, then the catalog's.
         let labeled = try catalog.entities(havingAnyOf: query.labels, limit: .max, condition: filter)
-        var ranking = try verified(labeled)
+        var ranking = try await verified(labeled)
         let verifiedKeys = Set(query.verified.map(\.key))
         var rest = verifiedKeys
         for (labelCount, matches) in Dictionary(grouping: labeled, by: \.count) {
             try Task.checkCancellation()
             rest.formUnion(matches.map(\.key))
             let keys = matches.map(\.key).filter { !verifiedKeys.contains($0) }
-            ranking += try unverified(count, labelCount: labelCount, among: .only(keys))
+            ranking += try await unverified(count, labelCount: labelCount, among: .only(keys))
         }
         try Task.checkCancellation()
-        ranking += try unverified(count, labelCount: 0, among: .allBut(rest.sorted()))
+        ranking += try await unverified(count, labelCount: 0, among: .allBut(rest.sorted()))
         let better = ranking.filter { isAfterCursor($0) && $0.score > Self.labelScore }
-        return better.count < count ? try ranking + labelsAlone(count, of: labeled) : ranking
+        return better.count < count ? try await ranking + labelsAlone(count, of: labeled) : ranking
     }
 
     /// The entities whose local features were found, all of them: they are few.
-    private func verified(_ labeled: [Catalog.PhraseMatch]) throws -> [RankedKey] {
+    private func verified(_ labeled: [Catalog.PhraseMatch]) async throws -> [RankedKey] {
         guard !query.verified.isEmpty else { return [] }
         let keys = Set(query.verified.map(\.key))
         let labelCounts = labeled.filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.count }
-        return try query.withinLimit(
+        return try await query.withinLimit(
             catalog.ranking(of: query.catalogQuery(in: catalog), limit: keys.count, bounds: .none, condition: filter, after: nil, among: .only(keys.sorted()))
         ).map { ranked($0.key, $0, labelCount: labelCounts[$0.key] ?? 0) }
     }
 
     /// The first entities after the cursor that have this number of labels.
-    private func unverified(_ count: Int, labelCount: Int, among keys: KeySelection) throws -> [RankedKey] {
+    private func unverified(_ count: Int, labelCount: Int, among keys: KeySelection) async throws -> [RankedKey] {
         let pixels = query.catalogQuery(in: catalog, verified: [])
         func sortKey(_ squaredDistance: Float) -> Double {
             1
                 - query.score(
                     distance: pixels.effectiveDistance(squaredDistance: squaredDistance), labelCount: labelCount)
         }
-        return try query.withinLimit(
+        return try await query.withinLimit(
             catalog.ranking(of: pixels, limit: count, bounds: .none, condition: filter, after: start(sortKey), among: keys)
         ).map { ranked($0.key, $0, labelCount: labelCount) }
     }
@@ -126,7 +126,7 @@ struct FusedRanking {
     }
 
     /// The first entities after the cursor that have labels and whose pixels are too far away.
-    private func labelsAlone(_ count: Int, of labeled: [Catalog.PhraseMatch]) throws -> [RankedKey] {
+    private func labelsAlone(_ count: Int, of labeled: [Catalog.PhraseMatch]) async throws -> [RankedKey] {
         let pixels = query.catalogQuery(in: catalog)
         let rest = labeled.map { ranked($0.key, nil, labelCount: $0.count) }.filter { isAfterCursor($0) }[...]
         var found: [RankedKey] = []
@@ -134,7 +134,7 @@ struct FusedRanking {
         while found.count < count, start < rest.count {
             try Task.checkCancellation()
             let part = rest[start..<min(rest.count, start + length)]
-            let near = try query.withinLimit(
+            let near = try await query.withinLimit(
                 catalog.ranking(of: pixels, limit: part.count, bounds: .none, condition: filter, after: nil, among: .only(part.map(\.key).sorted())))
             let known = Set(near.map(\.key))
             found += part.filter { !known.contains($0.key) }

@@ -87,13 +87,13 @@ public struct SearchQuery: Sendable, Hashable {
     /// - Parameter fewMatches: with fewer pixel matches than this, labels are looked up for all of them; the ranking is
     ///   the same for any number.
     package func ranking(
-        in catalog: Catalog, condition: Condition, limit count: Int, after cursor: SearchCursor?,
+        in catalog: Catalog, filter: Condition, limit count: Int, after cursor: SearchCursor?,
         fewMatches: Int = 1000
     ) async throws -> [RankedKey] {
         guard !isEmpty, count > 0 else { return [] }
         guard labels.isEmpty else {
-            return try await catalog.reading {
-                try FusedRanking(
+            return try await catalog.computing {
+                try await FusedRanking(
                     query: resolved(in: catalog), catalog: catalog, filter: filter, cursor: cursor,
                     fewMatches: fewMatches
                 ).first(count)

@@ -78,7 +78,7 @@ struct SearchHandler: Sendable {
         case .kept(let id):
             answer = try await service.printPool.run {
                 admitted = .now
-                let kept = try service.queries.entry(id, of: served, filter: search.filter)
+                let kept = try service.queries.entry(id, of: served, condition: search.condition)
                 var answer = try await ranking(of: kept.query, search, served, timings, region: kept.region)
                 answer.query = id
                 return answer
@@ -91,7 +91,7 @@ struct SearchHandler: Sendable {
         case .text(let text):
             answer = try await service.printPool.run {
                 admitted = .now
-                let found = try await served.catalog.search(text: text, limit: search.limit, condition: search.filter)
+                let found = try await served.catalog.search(text: text, limit: search.limit, condition: search.condition)
                 return SearchResponse(entities: found, catalog: served.name)
             }
         case .listing:
@@ -119,10 +119,10 @@ struct SearchHandler: Sendable {
         }
         var image = try await service.decode(data, options: options, timings: timings)
         if let region = search.region { image = try image.cropped(to: region.pixels(of: image)) }
-        let query = try await catalog.query(for: image, options: SearchOptions(condition: search.filter, effort: search.effort, timings: timings))
+        let query = try await catalog.query(for: image, options: SearchOptions(condition: search.condition, effort: search.effort, timings: timings))
         var answer = try await ranking(of: query, search, served, timings, region: search.region)
         answer.query = service.queries.keep(
-            query, of: served, filter: search.filter, region: search.region)
+            query, of: served, condition: search.condition, region: search.region)
         return answer
     }
 
@@ -131,11 +131,11 @@ struct SearchHandler: Sendable {
         region: ImageRegion?
     ) async throws -> SearchResponse {
         let bounds = search.bounds(or: .accepted)
-        let matches = try await served.catalog.search(query, options: SearchOptions(limit: search.limit, bounds: bounds, condition: search.filter, after: search.cursor, timings: timings))
+        let matches = try await served.catalog.search(query, options: SearchOptions(limit: search.limit, bounds: bounds, condition: search.condition, after: search.cursor, timings: timings))
         var answer = SearchResponse(matches: matches, limit: search.limit, catalog: served.name, region: region)
         if !search.facets.isEmpty {
             answer.facets = SearchResponse.answers(
-                try await served.catalog.facets(of: query, by: search.facets, options: SearchOptions(bounds: bounds, condition: search.filter)))
+                try await served.catalog.facets(of: query, by: search.facets, options: SearchOptions(bounds: bounds, condition: search.condition)))
         }
         answer.matchThreshold = query.matchThreshold.map(SearchResponse.rounded)
         return answer
@@ -148,29 +148,31 @@ struct SearchHandler: Sendable {
         let query = try catalog.query(for: [try await catalog.featurePrint(for: id)])
         let bounds = search.bounds(or: .none)
         // One more, since the entity itself is nearest.
-        let found = try await catalog.search(query, options: SearchOptions(limit: search.limit + 1, bounds: bounds, condition: search.filter, after: search.cursor, timings: timings))
+        let found = try await catalog.search(query, options: SearchOptions(limit: search.limit + 1, bounds: bounds, condition: search.condition, after: search.cursor, timings: timings))
         let others = found.filter { !$0.id.utf8.elementsEqual(id.utf8) }.prefix(search.limit)
         var answer = SearchResponse(
             matches: Array(others), limit: search.limit, catalog: served.name, region: nil)
         if !search.facets.isEmpty {
             answer.facets = SearchResponse.answers(
-                try await catalog.facets(of: query, by: search.facets, options: SearchOptions(bounds: bounds, condition: search.filter)))
+                try await catalog.facets(of: query, by: search.facets, options: SearchOptions(bounds: bounds, condition: search.condition)))
         }
         return answer
     }
 
     /// The first entities that have the labels, types and attributes.
     private func listing(_ search: SearchRequest, _ served: ServedCatalog) async throws -> [CatalogEntity] {
-        let (catalog, filter) = (served.catalog, search.filter)
+        let (field, values): (EntityField, [String])
         if let label = search.labels.first {
-            return try await catalog.entities(where: .label, isAnyOf: [label], limit: search.limit, filter: filter)
+            (field, values) = (.label, [label])
+        } else if !search.types.isEmpty {
+            (field, values) = (.type, search.types)
+        } else if let (name, texts) = search.attributes.first {
+            (field, values) = (.attribute(name), texts)
+        } else {
+            return []
         }
-        if !search.types.isEmpty {
-            return try await catalog.entities(where: .type, isAnyOf: search.types, limit: search.limit, filter: filter)
-        }
-        guard let (name, values) = search.attributes.first else { return [] }
-        return try await catalog.entities(
-            where: .attribute(name), isAnyOf: values, limit: search.limit, filter: filter)
+        return try await served.catalog.entities(
+            where: field, isAnyOf: values, limit: search.limit, condition: search.condition)
     }
 }
 

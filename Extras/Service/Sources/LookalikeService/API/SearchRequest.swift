@@ -34,8 +34,12 @@ struct SearchRequest: Sendable {
     /// Each that is not an attribute is a pass over what matches.
     private static let maximumFacets = 20
 
+    /// The entities that are searched.
     var condition: Condition {
-        Condition(types: types.isEmpty ? nil : Set(types), labels: Set(labels), attributes: attributes.mapValues { Set($0) })
+        var parts: [Condition] = types.isEmpty ? [] : [.isAnyOf(.type, types.sorted())]
+        parts += labels.sorted().map { .isAnyOf(.label, [$0]) }
+        parts += attributes.sorted { $0.key < $1.key }.map { .isAnyOf(.attribute($0.key), $0.value.sorted()) }
+        return .all(parts)
     }
 
     /// The bounds that were asked for, or `standard`.

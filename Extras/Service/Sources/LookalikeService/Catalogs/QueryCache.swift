@@ -10,7 +10,7 @@ final class QueryCache: Sendable {
         /// The id of the catalog that is open: a restored one of the same name has other entities in the verified rows.
         let catalog: UUID
         let query: CatalogQuery
-        /// The filter that the verified candidates passed.
+        /// The condition that the verified candidates passed.
         let condition: Condition
         /// The part of the image that was searched.
         let region: ImageRegion?
@@ -38,7 +38,7 @@ final class QueryCache: Sendable {
     ) -> String {
         let id = UUID().uuidString.lowercased()
         let entry = Entry(
-            catalog: catalog.id, query: query.withoutScan, filter: filter, region: region, expiry: .now + lifetime)
+            catalog: catalog.id, query: query.withoutScan, condition: condition, region: region, expiry: .now + lifetime)
         state.withLock { state in
             if state.order.count >= capacity { state.entries[state.order.removeFirst()] = nil }
             state.entries[id] = entry
@@ -49,14 +49,14 @@ final class QueryCache: Sendable {
 
     /// The query of an id.
     ///
-    /// - Parameter filter: the entities to rank.
+    /// - Parameter condition: the entities to rank.
     /// - Throws: ``Problem`` if the query is not kept any more, or was verified among other entities.
     func entry(_ id: String, of catalog: ServedCatalog, condition: Condition) throws(Problem) -> Entry {
         let found = state.withLock { $0.entries[id] }
         guard let found, found.catalog == catalog.id, found.expiry > .now else {
             throw Problem(.queryExpired, "The query is no longer kept; send the image again.")
         }
-        guard found.filter.isEmpty || found.filter == filter || !found.query.isVerified else {
+        guard found.condition.isEverything || found.condition == condition || !found.query.isVerified else {
             throw Problem(
                 .queryExpired, "The query was verified among other entities; send the image again with this filter.")
         }
