@@ -117,10 +117,10 @@ struct EntityCatalogTests {
     @Test func pixelsFindTheirEntityFirst() async throws {
         let fixture = try EntityFixture((0..<8).map { EntityFixture.row($0) })
         for index in [0, 5] {
-            let found = try await fixture.albums.search(matching: SampleImage.blocks(seed: UInt64(index)), maxDistance: 2, options: SearchOptions(limit: 3))
+            let found = try await fixture.albums.search(matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2)
             #expect(found.count == 3 && found.first?.id == "a\(index)")
         }
-        #expect(try await fixture.albums.search(matching: SampleImage.blocks(seed: 0), options: SearchOptions(limit: 0)).isEmpty)
+        #expect(try await fixture.albums.search(matching: SampleImage.blocks(seed: 0), limit: 0).isEmpty)
         // Nothing is near enough.
         #expect(try await fixture.albums.search(matching: SampleImage.blocks(seed: 900), maxDistance: 0.01).isEmpty)
         // Neither pixels nor labels.
@@ -217,7 +217,7 @@ struct EntityCatalogTests {
                     let content = SemanticContentDescriptor(
                         labels: index % 2 == 0 ? ["all"] : [], pixelBuffer: SampleImage.blocks(seed: UInt64(index % 6)))
                     let filter = index % 3 == 0 ? Condition.isAnyOf(.label, ["all"]) : Condition.everything
-                    return try await fixture.albums.search(matching: content, maxDistance: 2, options: SearchOptions(limit: 2, condition: filter))
+                    return try await fixture.albums.search(matching: content, limit: 2, maxDistance: 2, filter: filter)
                         .first?.id == "a\(index % 6)"
                 }
             }
@@ -308,7 +308,7 @@ struct SearchQueryTests {
             for (result, one) in zip(page.results, expected) { #expect(abs(result.score - one.score) < 1e-6) }
             if maxDistance == 2 { #expect(page.results.allSatisfy { $0.distance != nil }) }
             var paged: [String] = []
-            for try await part in fixture.albums.pages(of: query, options: SearchOptions(limit: 170)) { paged += Self.ids(part) }
+            for try await part in fixture.albums.pages(of: query, count: 170) { paged += Self.ids(part) }
             #expect(paged == expected.map(\.id), "\(labels)")
         }
     }
@@ -322,7 +322,7 @@ struct SearchQueryTests {
         #expect(second.results.isEmpty && second.next == nil)
         for (size, counts) in [(10, [4]), (3, [3, 1]), (2, [2, 2])] {
             var found: [Int] = []
-            for try await page in fixture.albums.pages(of: query, options: SearchOptions(limit: size)) { found.append(page.results.count) }
+            for try await page in fixture.albums.pages(of: query, count: size) { found.append(page.results.count) }
             #expect(found == counts)
         }
     }

@@ -133,7 +133,7 @@ struct IntentTests {
         _ = try CatalogIndexer(at: folder.url).index(sleeves.compactMap { IndexItem(indexing: $0, type: "sleeve") })
         let catalog = EntityCatalog<Sleeve>(try Catalog(at: folder.url), type: "sleeve")
         #expect(try await catalog.entities(matching: "sun").map(\.id) == ["Sun"])
-        let found = try await catalog.search(matching: SampleImage.blocks(seed: 0), maxDistance: 2, options: SearchOptions(limit: 1))
+        let found = try await catalog.search(matching: SampleImage.blocks(seed: 0), limit: 1, maxDistance: 2)
         #expect(found.map(\.title) == ["Moon"])
     }
 

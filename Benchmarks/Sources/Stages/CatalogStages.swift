@@ -90,7 +90,7 @@ final class LayerStage: Stage {
         let found = try await engine.search(matching: image, options: SearchOptions(limit: 10, bounds: MatchBounds(maxDistance: 2)))
         let alone = elapsed(since: start)
         let again = ContinuousClock.now
-        let items = try await layer.search(matching: SemanticContentDescriptor(pixelBuffer: image), maxDistance: 2, options: SearchOptions(limit: 10))
+        let items = try await layer.search(matching: SemanticContentDescriptor(pixelBuffer: image), limit: 10, maxDistance: 2)
         let whole = elapsed(since: again)
         guard items.map(\.id) == found.map(\.entity.id), items.count == 10 else {
             throw StageError("the layer found something else")

@@ -16,7 +16,7 @@ final class AlbumCatalog: Sendable {
     }
 
     func search(matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10) async throws -> [AlbumEntity] {
-        try await albums.search(matching: pixelBuffer, options: SearchOptions(limit: limit))
+        try await albums.search(matching: pixelBuffer, limit: limit)
     }
 
     func albums(for identifiers: [String]) async throws -> [AlbumEntity] {

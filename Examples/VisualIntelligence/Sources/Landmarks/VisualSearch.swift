@@ -39,7 +39,7 @@ public struct ShowLandmarkSearchIntent: AppIntent {
 
     public func perform() async throws -> some IntentResult {
         guard let pixelBuffer = semanticContent.pixelBuffer else { return .result() }
-        await navigation.showSearch(try await modelData.search(matching: pixelBuffer, options: SearchOptions(limit: 100)).count)
+        await navigation.showSearch(try await modelData.search(matching: pixelBuffer, limit: 100).count)
         return .result()
     }
 }

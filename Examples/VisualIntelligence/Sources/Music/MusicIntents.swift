@@ -72,7 +72,7 @@ public struct MusicSearchIntent: AppIntent {
 
     public func perform() async throws -> some IntentResult {
         guard let pixelBuffer = semanticContent.pixelBuffer else { return .result() }
-        let albums = try await catalog.search(matching: pixelBuffer, options: SearchOptions(limit: 50))
+        let albums = try await catalog.search(matching: pixelBuffer, limit: 50)
         let concerts = await concertFinder.findNearby(byArtists: albums.map { $0.artistName })
         await appState.openSearch(albums: albums, concerts: concerts)
         return .result()
