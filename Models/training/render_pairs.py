@@ -2,12 +2,12 @@
 """Renders pairs of images of one thing for `train_print.py`, in shards, with what the frozen part of the network makes
 of them, so that several passes over a pair cost no more than one.
 
-    python render_pairs.py --flat covers=0.4 --flat photos=0.2 --things objects=0.2 --photos photos=0.2 --output shards
+    python render_pairs.py --flat covers=0.4 --flat photos=0.2 --photos photos=0.3 --exclude validation --output shards
 
-Every argument names a pack: NAME.pixels and NAME.npz (`pixels`: square textures, `aspects`, `groups`, and for things
-`things`, the number of the thing that an image shows). `--flat` images are paired with simulated captures of them,
-`--things` with another photograph of the same thing, `--photos` with a second view of the same photograph. Pairs come
-in clusters of four that the untouched network finds similar. Rendering waits while it is ahead of the training.
+Every argument names a folder of images, which is packed once. `--flat` images are paired with simulated captures of
+them, `--photos` with a second view of the same photograph, and `--things` with another photograph in the same
+subfolder, which shows the same thing. Pairs come in clusters of four that the untouched network finds similar.
+Rendering waits while it is ahead of the training.
 """
 
 import argparse
@@ -20,23 +20,31 @@ from torch.nn import functional as F
 
 from lookalike_training.batches import flat, instances
 from lookalike_training.capture import CaptureSimulator
+from lookalike_training.images import packed_base, signatures_of
 from lookalike_training.lite import normalized, pretrained
 from lookalike_training.views import views
 
+KINDS = ("flat", "things", "photos")
+SIDE = 192
 CLUSTER, SIMILAR = 4, 12
 CLUSTERS_PER_SHARD, CLUSTERS_AT_ONCE = 128, 16
 
 
 class Pack:
-    def __init__(self, path, offset):
-        meta = np.load(f"{path}.npz")
-        self.path = Path(path)
-        self.side = int(meta["side"])
+    """A packed folder; images of the same group are no negatives of one another."""
+
+    def __init__(self, folder, kind, offset, options, excluded):
+        base = Path(folder)
+        if not base.with_suffix(".npz").exists():
+            base = packed_base(folder, SIDE, options.cache or options.output / "cache", excluded, print)
+        meta = np.load(base.with_suffix(".npz"))
+        self.base = base
         self.aspects = torch.from_numpy(meta["aspects"])
-        self.pixels = np.memmap(f"{path}.pixels", np.uint8, "r").reshape(len(self.aspects), self.side, self.side, 3)
-        self.groups = torch.from_numpy(meta["groups"].astype(np.int64)) + offset
-        if "things" in meta:
-            self.groups = torch.from_numpy(meta["things"].astype(np.int64)) + offset
+        self.pixels = np.memmap(base.with_suffix(".pixels"), np.uint8, "r").reshape(-1, SIDE, SIDE, 3)
+        groups = meta["groups"]
+        if kind == "things":
+            groups = np.unique([str(Path(name).parent) for name in meta["names"]], return_inverse=True)[1]
+        self.groups = torch.from_numpy(groups.astype(np.int64)) + offset
         self.similar = None
 
     def __len__(self):
@@ -48,7 +56,7 @@ class Pack:
     @torch.no_grad()
     def find_similar(self, network, size):
         """Kept beside the pack, since it takes minutes."""
-        kept = self.path.with_suffix(f".similar-{size}.pt")
+        kept = self.base.with_suffix(f".similar-{size}.pt")
         if kept.exists():
             self.similar = torch.load(kept)
             return
@@ -97,16 +105,17 @@ class Renderer:
         self.options = options
         self.network = pretrained().eval().to(memory_format=torch.channels_last)
         self.simulate = CaptureSimulator(options.rectified)
-        self.sources = []
-        for kind in ("flat", "things", "photos"):
+        folders = {}
+        self.sources, excluded = [], signatures_of(options.exclude)
+        for kind in KINDS:
             for entry in getattr(options, kind):
-                path, _, weight = entry.partition("=")
-                known = [pack for _, pack, _ in self.sources if pack.path == Path(path)]
-                pack = known[0] if known else Pack(path, 1_000_000 * len(self.sources))
-                if not known:
-                    pack.find_similar(self.network, options.size)
+                folder, _, weight = entry.partition("=")
+                # The same offset for the same folder: its groups are the same, whatever is made of them.
+                offset = 1_000_000 * folders.setdefault(folder, len(folders))
+                pack = Pack(folder, kind, offset, options, excluded)
+                pack.find_similar(self.network, options.size)
                 self.sources.append((kind, pack, float(weight or 1)))
-                print(f"{kind} {path}: {len(pack)} images, weight {weight or 1}", flush=True)
+                print(f"{kind} {folder}: {len(pack)} images, weight {weight or 1}", flush=True)
         self.weights = torch.tensor([weight for _, _, weight in self.sources])
 
     def backgrounds(self, count):
@@ -115,7 +124,7 @@ class Renderer:
         for pick in picks.tolist():
             pack = self.sources[pick][1]
             image = pack.textures(torch.randint(len(pack), (1,)))
-            images.append(F.interpolate(image, size=(192, 192), mode="bilinear", align_corners=False))
+            images.append(image)
         return torch.cat(images)
 
     @torch.no_grad()
@@ -146,14 +155,18 @@ class Renderer:
                         parts[name].append(maps.bfloat16())
                         parts[f"pooled_{name}"].append(self.network.pooled(maps, self.options.frozen).half())
                 parts["groups"].append(groups)
-                parts["kinds"].append(torch.full_like(groups, ("flat", "things", "photos").index(kind)))
+                parts["kinds"].append(torch.full_like(groups, KINDS.index(kind)))
         return {name: torch.cat(values) for name, values in parts.items()}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for kind in ("flat", "things", "photos"):
-        parser.add_argument(f"--{kind}", action="append", default=[], metavar="PACK[=WEIGHT]")
+    for kind in KINDS:
+        parser.add_argument(f"--{kind}", action="append", default=[], metavar="FOLDER[=WEIGHT]")
+    parser.add_argument(
+        "--exclude", action="append", default=[], metavar="FOLDER", help="leave out what resembles these"
+    )
+    parser.add_argument("--cache", type=Path, help="folder for packed images (default: OUTPUT/cache)")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--size", type=int, default=160)
     parser.add_argument("--frozen", type=int, default=5, help="blocks that are not trained")

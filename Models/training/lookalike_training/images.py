@@ -60,15 +60,7 @@ class TextureSet:
         An image whose signature has a cosine above `near_duplicate` with one of `excluded`
         (an array of signatures) is left out.
         """
-        files = files_in(folder)
-        if not files:
-            raise SystemExit(f"{folder}: no images")
-        key = hashlib.sha256(
-            json.dumps([str(Path(folder).resolve()), size, len(files), len(excluded), near_duplicate, SAME]).encode()
-        )
-        base = Path(cache) / f"{Path(folder).name}-{key.hexdigest()[:12]}"
-        if not base.with_suffix(".json").exists():
-            cls._pack(files, size, base, excluded, near_duplicate, log)
+        base = packed_base(folder, size, cache, excluded, log, near_duplicate)
         count = json.loads(base.with_suffix(".json").read_text())["count"]
         pixels = np.memmap(f"{base}.pixels", np.uint8, "r", shape=(count, size, size, 3))
         meta = np.load(f"{base}.npz")
@@ -77,7 +69,7 @@ class TextureSet:
     @staticmethod
     def _pack(files, size, base, excluded, near_duplicate, log):
         os.makedirs(base.parent, exist_ok=True)
-        aspects, signatures, left_out, unreadable = [], [], 0, 0
+        aspects, signatures, names, left_out, unreadable = [], [], [], 0, 0
         with open(f"{base}.pixels", "wb") as out:
             for path in files:
                 try:
@@ -93,6 +85,7 @@ class TextureSet:
                 out.write(texture.tobytes())
                 aspects.append(aspect)
                 signatures.append(mark)
+                names.append(str(path))
         signatures = np.stack(signatures)
         groups = np.arange(len(signatures))
         for start in range(0, len(signatures), 2048):
@@ -101,7 +94,7 @@ class TextureSet:
                 a, b = groups[start + row], groups[col]
                 if a != b:
                     groups[start + row] = groups[col] = min(a, b)
-        np.savez(f"{base}.npz", aspects=np.array(aspects, np.float32), groups=groups)
+        np.savez(f"{base}.npz", aspects=np.array(aspects, np.float32), groups=groups, names=names)
         base.with_suffix(".json").write_text(
             json.dumps({"count": len(aspects), "leftOut": left_out, "unreadable": unreadable})
         )
@@ -109,6 +102,20 @@ class TextureSet:
             f"{base.name}: {len(aspects)} images; {left_out} near-duplicates of excluded images left out, "
             f"{unreadable} unreadable"
         )
+
+
+def packed_base(folder, size, cache, excluded, log, near_duplicate=NEAR_DUPLICATE):
+    """Where `folder` lies packed: BASE.pixels, BASE.npz and BASE.json."""
+    files = files_in(folder)
+    if not files:
+        raise SystemExit(f"{folder}: no images")
+    key = hashlib.sha256(
+        json.dumps([str(Path(folder).resolve()), size, len(files), len(excluded), near_duplicate, SAME]).encode()
+    )
+    base = Path(cache) / f"{Path(folder).name}-{key.hexdigest()[:12]}"
+    if not base.with_suffix(".json").exists():
+        TextureSet._pack(files, size, base, excluded, near_duplicate, log)
+    return base
 
 
 def signatures_of(folders, size=96):
