@@ -58,8 +58,8 @@ def sampled(textures, grid, extent, mips=4):
 def coverage(grid, visible, extent, rounding):
     """(n, 1, size, size): how much of each pixel the object covers, its corners rounded by a share of its side."""
     radius = rounding.clamp(min=0.001).view(-1, 1, 1)
-    outside = (grid.abs() - 1 + radius.unsqueeze(-1)).clamp(min=0)
-    distance = outside.square().sum(-1).sqrt() - radius
+    beyond = grid.abs() - 1 + radius.unsqueeze(-1)
+    distance = beyond.clamp(min=0).square().sum(-1).sqrt() + beyond.amax(-1).clamp(max=0) - radius
     sharpness = (extent / 2).view(-1, 1, 1)
     return (0.5 - distance * sharpness).clamp(0, 1).unsqueeze(1) * visible
 
