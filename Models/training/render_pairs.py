@@ -138,7 +138,8 @@ class Renderer:
             return a, flat(textures, size), groups
         other = pack.textures(pack.others(rows)) if kind == "things" else textures
         strength = (0.6, 0.3) if kind == "things" else (1.0, 0.5)
-        a = views(self.simulate, textures, size, strength[0] * (0.5 + 0.5 * difficulty), difficulty)
+        reach = strength[0] * (0.5 + 0.5 * difficulty)
+        a = views(self.simulate, textures, size, reach, difficulty, self.backgrounds(len(rows)), self.options.cut)
         return a, views(self.simulate, other, size, strength[1], 0.5 * difficulty), groups
 
     @torch.no_grad()
@@ -171,6 +172,9 @@ def main():
     parser.add_argument("--size", type=int, default=160)
     parser.add_argument("--frozen", type=int, default=5, help="blocks that are not trained")
     parser.add_argument("--rectified", type=float, default=0.35)
+    parser.add_argument(
+        "--cut", type=float, default=0.35, help="share of the views that show the middle of a photograph"
+    )
     parser.add_argument("--difficulty", type=float, nargs=2, default=(0.4, 0.75), help="of the first shards, the last")
     parser.add_argument("--ramp", type=int, default=40, help="shards until the difficulty is the last")
     parser.add_argument("--passes", type=float, default=3, help="how often the training sees a pair")

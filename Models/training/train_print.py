@@ -10,6 +10,7 @@ stays close to the one that the untouched network makes, so that it does not for
 import argparse
 import math
 import random
+import signal
 import time
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from lookalike_training.loss import contrastive, koleo
 from train import Log, Memory, optimizer_of, update_average
 
 CLUSTER = 4
-SECONDS_BETWEEN_CHECKPOINTS, SECONDS_BETWEEN_SNAPSHOTS = 180, 900
+SECONDS_BETWEEN_CHECKPOINTS, SECONDS_BETWEEN_SNAPSHOTS = 180, 600
 FLAT = 0
 
 
@@ -71,7 +72,7 @@ def arguments():
     parser.add_argument("--temperature", type=float, default=0.06)
     parser.add_argument("--koleo", type=float, default=0.2)
     parser.add_argument("--cross-query", type=float, default=0.25)
-    parser.add_argument("--distillation", type=float, default=1.5)
+    parser.add_argument("--distillation", type=float, nargs=2, default=(1.0, 4.0), help="of flat images, of the others")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -96,7 +97,7 @@ class Trainer:
         )
         self.memory = Memory(self.network.projection.out_features, "cpu")
         self.shards = Shards(options.shards, options.window)
-        self.step, self.spent, self.consumed, self.shown = 0, 0.0, 0, {}
+        self.step, self.spent, self.consumed, self.shown, self.stopped = 0, 0.0, 0, {}, False
         self.resume()
 
     def initial(self):
@@ -131,10 +132,14 @@ class Trainer:
         torch.save(state, path.with_suffix(".part"))
         path.with_suffix(".part").replace(path)
 
+    def stop(self):
+        self.stopped = True
+
     def train(self):
         limit = self.options.minutes * 60
         saved = kept = self.spent
-        while self.spent < limit:
+        signal.signal(signal.SIGTERM, lambda *_: self.stop())
+        while self.spent < limit and not self.stopped:
             began = time.monotonic()
             self.train_step(self.spent / limit)
             self.spent += time.monotonic() - began
@@ -149,7 +154,8 @@ class Trainer:
                 torch.save(self.average.state_dict(), self.options.output / f"average-{self.step:06d}.pt")
                 kept = self.spent
         self.save(self.checkpoint)
-        torch.save(self.average.state_dict(), self.options.output / "average.pt")
+        if not self.stopped:
+            torch.save(self.average.state_dict(), self.options.output / "average.pt")
         self.log(f"done: {self.step} steps in {self.spent / 60:.1f} minutes")
 
     def train_step(self, progress):
@@ -167,12 +173,13 @@ class Trainer:
             )
         contrast, cross_query = contrastive(a, b, groups, memory.prints, memory.groups, options.temperature)
         spread = koleo(prints, torch.cat([groups, groups]), memory.prints, memory.groups)
-        # Captures of flat images are what the untouched network does not know.
+        # Captures of flat images are what the untouched network does not know. Of two views it is shown the easier one.
         real = batch["kinds"] != FLAT
-        drift_b = 1 - (b * taught_b).sum(1)
-        drift_a = (1 - (a * taught_a).sum(1))[real]
-        drift = torch.cat([drift_b, drift_a]).mean()
-        loss = contrast + options.cross_query * cross_query + options.koleo * spread + options.distillation * drift
+        drift_a, drift_b = 1 - (a * taught_b).sum(1), 1 - (b * taught_b).sum(1)
+        drift_flat = drift_b[~real].sum() / max(1, (~real).sum())
+        drift_real = (drift_a + drift_b)[real].sum() / max(1, 2 * real.sum())
+        drift = options.distillation[0] * drift_flat + options.distillation[1] * drift_real
+        loss = contrast + options.cross_query * cross_query + options.koleo * spread + drift
         if not torch.isfinite(loss):
             raise SystemExit(f"step {self.step}: the loss is {loss.item()}")
         self.optimizer.zero_grad(set_to_none=True)
@@ -191,7 +198,8 @@ class Trainer:
         self.show("contrast", contrast.item())
         self.show("cross-query", cross_query.item())
         self.show("koleo", spread.item())
-        self.show("drift", drift.item())
+        self.show("drift", drift_flat.item())
+        self.show("drift of photos", drift_real.item())
         for kind, name in enumerate(("flat", "things", "photos")):
             own = batch["kinds"] == kind
             if own.any():
