@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Writes a print of `train_print.py` as ONNX, for `lookalike model import`. Needs onnx.
 
-    python export_print.py run/average.pt --output print.onnx --size 160
+    python export_print.py run/average.pt=0.7 untouched.pt=0.3 --output print.onnx --size 160
     lookalike model import print.onnx --mean 0.498,0.498,0.498 --std 0.502,0.502,0.502 --calibrate IMAGES
 
 Input `image`: float32 (1, 3, size, size), RGB, (value - 127 / 255) / (128 / 255); output `print`: float32
-(1, dimension), to be divided by its length. Batch normalization is folded; padding is that of the convolutions.
+(1, dimension), to be divided by its length. Batch normalization is folded; padding is that of the convolutions. Of
+several networks the mean of the weights is written, in proportion to the shares: with a share of the untouched one the
+print forgets less (Wortsman et al., "Robust fine-tuning of zero-shot models", CVPR 2022).
 """
 
 import argparse
@@ -16,7 +18,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from lookalike_training.lite import LitePrint
+from lookalike_training.lite import loaded
 
 OPSET = 17
 
@@ -84,15 +86,26 @@ def model(network, size):
     return made
 
 
+def averaged(entries):
+    """The mean of the weights of PATH[=SHARE] entries."""
+    total, mean = 0.0, {}
+    for entry in entries:
+        path, _, share = entry.partition("=")
+        share = float(share or 1)
+        total += share
+        for name, values in torch.load(path, map_location="cpu").items():
+            mean[name] = mean.get(name, 0) + share * values.double()
+    return {name: (values / total).float() for name, values in mean.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weights", type=Path)
+    parser.add_argument("weights", nargs="+", metavar="WEIGHTS[=SHARE]")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--size", type=int, default=160)
     options = parser.parse_args()
-    state = torch.load(options.weights, map_location="cpu")
-    network = LitePrint(len(state["projection.bias"]))
-    network.load_state_dict(state)
+    network = loaded(averaged(options.weights))
+    torch.save(network.state_dict(), options.output.with_suffix(".pt"))
     onnx.save(model(network.eval(), options.size), options.output)
 
 

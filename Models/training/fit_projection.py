@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fits the projection of an untouched trunk on the shards of `render_pairs.py`: whitening learned from pairs.
+"""Makes a print of an untouched trunk: its projection is whitening learned from the shards of `render_pairs.py`.
 
-    python fit_projection.py --shards shards --output projection.pt
+    python fit_projection.py --shards shards --output untouched.pt
 
 Differences between the images of a pair are noise: they are whitened, and the directions of the largest remaining
 variance are kept (Mikolajczyk and Matas, "Improving Descriptors for Fast Tree Matching by Optimal Linear Projection",
@@ -12,6 +12,8 @@ import argparse
 from pathlib import Path
 
 import torch
+
+from lookalike_training.lite import pretrained
 
 
 def moments(values):
@@ -48,7 +50,9 @@ def main():
     shards = [torch.load(path) for path in sorted(options.shards.glob("[0-9]*.pt"))]
     a, b = (torch.cat([shard[name].float() for shard in shards]) for name in ("pooled_a", "pooled_b"))
     weight, bias = projection(a, b, options.dimension, options.noise, options.power)
-    torch.save({"weight": weight, "bias": bias}, options.output)
+    network = pretrained(options.dimension)
+    network.projection.load_state_dict({"weight": weight, "bias": bias})
+    torch.save(network.state_dict(), options.output)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains a print from a pretrained trunk on the shards of `render_pairs.py`, which may still be rendering.
 
-    python train_print.py --shards shards --projection projection.pt --minutes 90 --output run   # can be resumed
+    python train_print.py --shards shards --initial untouched.pt --minutes 90 --output run   # can be resumed
 
 The loss is that of `train.py` (InfoNCE, contrast across queries, KoLeo) and a distillation: the print of a clean image
 stays close to the one that the untouched network makes, so that it does not forget what it knows of things.
@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from lookalike_training.lite import pretrained
+from lookalike_training.lite import loaded
 from lookalike_training.loss import contrastive, koleo
 from train import Log, Memory, optimizer_of, update_average
 
@@ -62,7 +62,7 @@ class Shards:
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shards", type=Path, required=True)
-    parser.add_argument("--projection", type=Path, required=True, help="of fit_projection.py")
+    parser.add_argument("--initial", type=Path, required=True, help="the untouched print of fit_projection.py")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=90)
     parser.add_argument("--clusters", type=int, default=24, help="clusters of four pairs per step")
@@ -101,9 +101,7 @@ class Trainer:
         self.resume()
 
     def initial(self):
-        network = pretrained().to(memory_format=torch.channels_last)
-        network.projection.load_state_dict(torch.load(self.options.projection))
-        return network
+        return loaded(torch.load(self.options.initial)).to(memory_format=torch.channels_last)
 
     @property
     def checkpoint(self):

