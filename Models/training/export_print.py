@@ -67,7 +67,11 @@ def model(network, size):
     x = graph.convolution("head", network.head, x)
     power = network.pool.power.item()
     x = graph.add("Clip", [x, graph.constant("pool.epsilon", network.pool.epsilon)], "pool.clipped")
-    x = graph.add("Pow", [x, graph.constant("pool.power", power)], "pool.powers")
+    if power == 3:
+        # Two products are cheaper than a power.
+        x = graph.add("Mul", [graph.add("Mul", [x, x], "pool.squares"), x], "pool.powers")
+    else:
+        x = graph.add("Pow", [x, graph.constant("pool.power", power)], "pool.powers")
     x = graph.add("GlobalAveragePool", [x], "pool.mean")
     x = graph.add("Pow", [x, graph.constant("pool.root", 1 / power)], "pool.rooted")
     x = graph.add("Flatten", [x], "pool.flat")
@@ -103,8 +107,11 @@ def main():
     parser.add_argument("weights", nargs="+", metavar="WEIGHTS[=SHARE]")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--size", type=int, default=160)
+    parser.add_argument("--power", type=float, help="of the generalized mean, instead of the trained one")
     options = parser.parse_args()
     network = loaded(averaged(options.weights))
+    if options.power:
+        network.pool.power.data.fill_(options.power)
     torch.save(network.state_dict(), options.output.with_suffix(".pt"))
     onnx.save(model(network.eval(), options.size), options.output)
 
