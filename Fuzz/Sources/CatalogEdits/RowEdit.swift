@@ -10,7 +10,7 @@ public struct RowEdit {
         ("entity", "attributes"), ("entity", "image"), ("entity", "size"), ("entity", "modified"),
         ("entity", "contentHash"), ("entity", "row"), ("print", "row"), ("localFeatures", "row"), ("thumbnail", "row"),
         ("checksum", "row"), ("checksum", "revision"), ("checksum", "print"), ("checksum", "localFeatures"),
-        ("checksum", "thumbnail"), ("grdb_migrations", "identifier"),
+        ("checksum", "thumbnail"),
     ]
 
     private let table: String

@@ -53,7 +53,7 @@ enum CatalogDamage: Sendable {
             let queue = try? DatabaseQueue(path: folder.appendingPathComponent("catalog.sqlite").path)
         else { return }
         try? queue.write { db in
-            for (key, value) in [("modelDigest", model.identity.digest), ("printLength", "\(model.dimension)")] {
+            for (key, value) in [("modelDigest", model.identity.digest), ("dimension", "\(model.dimension)")] {
                 try db.execute(sql: "UPDATE setting SET value = ? WHERE key = ?", arguments: [value, key])
             }
         }
