@@ -5,8 +5,8 @@ import Lookalike
 
 /// A page of queries and their matches: a card per query, with outlines and frames in a color per match.
 ///
-/// The page is one file that loads nothing: it holds its pictures and its style, and has no script. It is HTML, and also
-/// well-formed XML.
+/// The page is one file that loads nothing: it holds its pictures and its style, and has no script. It is HTML, and
+/// also well-formed XML.
 struct ContactSheet {
     private var cards: [HTML] = []
     private var matchedCount = 0

@@ -108,7 +108,8 @@ struct ConditionTests {
     static let entities: [CatalogEntity] = (0..<60).map { index in
         var attributes = ["price": ["9.90", "20", "1e3", "-3", "cheap", "0x10", "12,5"][index % 7]]
         if index % 2 == 0 {
-            attributes["released"] = ["1969", "1969-07-20", "1969-07-20T20:17Z", "1970-01-01", "soon", "19690"][index / 2 % 6]
+            attributes["released"] =
+                ["1969", "1969-07-20", "1969-07-20T20:17Z", "1970-01-01", "soon", "19690"][index / 2 % 6]
         }
         if index % 5 == 0 { attributes["type"] = "x" }
         return CatalogEntity(

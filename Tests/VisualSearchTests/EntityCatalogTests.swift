@@ -117,7 +117,8 @@ struct EntityCatalogTests {
     @Test func pixelsFindTheirEntityFirst() async throws {
         let fixture = try EntityFixture((0..<8).map { EntityFixture.row($0) })
         for index in [0, 5] {
-            let found = try await fixture.albums.search(matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2)
+            let found = try await fixture.albums.search(
+                matching: SampleImage.blocks(seed: UInt64(index)), limit: 3, maxDistance: 2)
             #expect(found.count == 3 && found.first?.id == "a\(index)")
         }
         #expect(try await fixture.albums.search(matching: SampleImage.blocks(seed: 0), limit: 0).isEmpty)
@@ -242,7 +243,9 @@ struct SearchQueryTests {
         let near =
             query.prints.isEmpty
             ? []
-            : try await fixture.catalog.search(fixture.catalog.query(for: query.prints), options: SearchOptions(limit: count, bounds: MatchBounds(maxDistance: .atMost(limit))))
+            : try await fixture.catalog.search(
+                fixture.catalog.query(for: query.prints),
+                options: SearchOptions(limit: count, bounds: MatchBounds(maxDistance: .atMost(limit))))
         let distances = Dictionary(uniqueKeysWithValues: near.map { ($0.entity.id, $0.distance) })
         return (0..<count).compactMap { index -> (id: String, score: Double, index: Int)? in
             let pixels = distances["a\(index)"].map { 1 - $0 / (2 * limit) } ?? 0

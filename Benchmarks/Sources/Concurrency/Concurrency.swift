@@ -29,7 +29,8 @@ struct Concurrency {
                 for task in 0..<inFlight {
                     group.addTask {
                         for index in stride(from: task, to: searches, by: inFlight) {
-                            _ = try await catalog.search(matching: images[index % images.count], options: SearchOptions(effort: effort))
+                            _ = try await catalog.search(
+                                matching: images[index % images.count], options: SearchOptions(effort: effort))
                         }
                     }
                 }

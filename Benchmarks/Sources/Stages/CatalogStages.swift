@@ -43,7 +43,8 @@ final class WholeStage: Stage {
     func run() async throws -> Double {
         let start = ContinuousClock.now
         let bounds: MatchBounds = effort == .prints ? .none : .accepted
-        let found = try await catalog.search(matching: image, options: SearchOptions(limit: 10, bounds: bounds, effort: effort, crops: crops))
+        let found = try await catalog.search(
+            matching: image, options: SearchOptions(limit: 10, bounds: bounds, effort: effort, crops: crops))
         let time = elapsed(since: start)
         result = found.flatMap { [Self.mark($0.entity.id), Float($0.distance)] }
         return time
@@ -87,10 +88,12 @@ final class LayerStage: Stage {
 
     func run() async throws -> Double {
         let start = ContinuousClock.now
-        let found = try await engine.search(matching: image, options: SearchOptions(limit: 10, bounds: MatchBounds(maxDistance: 2)))
+        let found = try await engine.search(
+            matching: image, options: SearchOptions(limit: 10, bounds: MatchBounds(maxDistance: 2)))
         let alone = elapsed(since: start)
         let again = ContinuousClock.now
-        let items = try await layer.search(matching: SemanticContentDescriptor(pixelBuffer: image), limit: 10, maxDistance: 2)
+        let items = try await layer.search(
+            matching: SemanticContentDescriptor(pixelBuffer: image), limit: 10, maxDistance: 2)
         let whole = elapsed(since: again)
         guard items.map(\.id) == found.map(\.entity.id), items.count == 10 else {
             throw StageError("the layer found something else")

@@ -17,8 +17,11 @@ public func fuzzCatalogs(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
         _ = try? await catalog.verify()
         _ = try? await catalog.info
         _ = try? await catalog.search(matching: template.image, options: SearchOptions(bounds: .none, crops: .whole))
-        if let query = try? await catalog.query(for: template.image, options: SearchOptions(effort: .prints, crops: .whole)) {
-            _ = try? await catalog.facets(of: query, by: [.type, .label, .attribute("year")], options: SearchOptions(bounds: .none))
+        if let query = try? await catalog.query(
+            for: template.image, options: SearchOptions(effort: .prints, crops: .whole))
+        {
+            _ = try? await catalog.facets(
+                of: query, by: [.type, .label, .attribute("year")], options: SearchOptions(bounds: .none))
         }
         await search(catalog)
         await copyAndExport(catalog)
@@ -39,11 +42,16 @@ private func search(_ catalog: Catalog) async {
     for field in [EntityField.label, .type, .attribute("year"), .title] {
         _ = try? await catalog.entities(where: field, isAnyOf: ["l", "t", "1991", "T1"])
     }
-    guard let print = try? await catalog.featurePrint(for: "2"), let query = try? catalog.query(for: [print]) else { return }
-    let filter = Condition.all([.isAnyOf(.type, ["t"]), .isAnyOf(.label, ["l"]), .isAnyOf(.attribute("year"), ["1990", "1992"])])
+    guard let print = try? await catalog.featurePrint(for: "2"), let query = try? catalog.query(for: [print]) else {
+        return
+    }
+    let filter = Condition.all([
+        .isAnyOf(.type, ["t"]), .isAnyOf(.label, ["l"]), .isAnyOf(.attribute("year"), ["1990", "1992"]),
+    ])
     var pageCount = 0
     do {
-        for try await _ in catalog.pages(of: query, options: SearchOptions(limit: 1, bounds: .none, condition: filter)) { pageCount += 1 }
+        for try await _ in catalog.pages(of: query, options: SearchOptions(limit: 1, bounds: .none, condition: filter))
+        { pageCount += 1 }
     } catch {}
     precondition(pageCount <= 3, "\(pageCount) pages of three entities")
 }

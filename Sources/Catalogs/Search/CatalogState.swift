@@ -4,8 +4,8 @@ import LocalFeatures
 
 /// What a search needs of a catalog, in one state of it: nearest prints, votes, local features, records and filters.
 ///
-/// A catalog in a folder answers from its database and its mapped files (``LocalState``). Keys are the entities' rows in
-/// the database; they ascend in the catalog's order, which breaks ties.
+/// A catalog in a folder answers from its database and its mapped files (``LocalState``). Keys are the entities' rows
+/// in the database; they ascend in the catalog's order, which breaks ties.
 protocol CatalogState: Sendable {
     /// The state of the prints.
     var revision: CatalogRevision { get }

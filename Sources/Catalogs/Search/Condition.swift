@@ -9,8 +9,8 @@ import Foundation
 /// ```
 ///
 /// A condition is applied before the nearest entities are selected: a search with a limit of 10 returns ten entities
-/// that satisfy it, if there are as many. A catalog looks fields up in an index, so that conditions cost O(log entities)
-/// and what they find.
+/// that satisfy it, if there are as many. A catalog looks fields up in an index: a
+/// condition costs O(log entities) and what it finds.
 ///
 /// Stored text is compared by its bytes: case, diacritics and the form of Unicode matter.
 public indirect enum Condition: Sendable, Hashable {
@@ -18,8 +18,8 @@ public indirect enum Condition: Sendable, Hashable {
     case isAnyOf(EntityField, [String])
     /// The field is a number in a range, such as `9.90`.
     case number(EntityField, ValueRange<Double>)
-    /// The field is a date in a range: ISO 8601 (`1969-07-20` or `1969-07-20T20:17Z`), compared as text. A bound without
-    /// a time is a whole day, month or year.
+    /// The field is a date in a range: ISO 8601 (`1969-07-20` or `1969-07-20T20:17Z`), compared as text. A bound
+    /// without a time is a whole day, month or year.
     case date(EntityField, ValueRange<String>)
     /// The field starts with a text.
     case hasPrefix(EntityField, String)

@@ -1,7 +1,7 @@
 import Compute
 import Foundation
-import Inference
 import GRDB
+import Inference
 
 /// A file that is made from the database alone, to be mapped into memory.
 ///

@@ -75,7 +75,8 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try Task.checkCancellation()
         var query: CatalogQuery?
         if let pixelBuffer = content.pixelBuffer {
-            query = try await catalog.query(for: pixelBuffer, options: SearchOptions(condition: ownFilter, crops: crops, timings: timings))
+            query = try await catalog.query(
+                for: pixelBuffer, options: SearchOptions(condition: ownFilter, crops: crops, timings: timings))
         }
         return query.map { SearchQuery($0, labels: content.labels, maxDistance: maxDistance) }
             ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance)

@@ -26,7 +26,9 @@ struct FusedRanking {
             try await query.prints.isEmpty
             ? []
             : query.withinLimit(
-                catalog.ranking(of: query.catalogQuery(in: catalog), limit: fewMatches, bounds: .none, condition: filter, after: nil))
+                catalog.ranking(
+                    of: query.catalogQuery(in: catalog), limit: fewMatches, bounds: .none, condition: filter, after: nil
+                ))
         try Task.checkCancellation()
         let ranking = try await near.count < fewMatches ? merged(near, count) : streamed(count)
         return Array(ranking.sorted { $0.isBefore($1) }.filter { isAfterCursor($0) }.prefix(count))
@@ -91,7 +93,9 @@ struct FusedRanking {
         let keys = Set(query.verified.map(\.key))
         let labelCounts = labeled.filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.count }
         return try await query.withinLimit(
-            catalog.ranking(of: query.catalogQuery(in: catalog), limit: keys.count, bounds: .none, condition: filter, after: nil, among: .only(keys.sorted()))
+            catalog.ranking(
+                of: query.catalogQuery(in: catalog), limit: keys.count, bounds: .none, condition: filter, after: nil,
+                among: .only(keys.sorted()))
         ).map { ranked($0.key, $0, labelCount: labelCounts[$0.key] ?? 0) }
     }
 
@@ -104,7 +108,8 @@ struct FusedRanking {
                     distance: pixels.effectiveDistance(squaredDistance: squaredDistance), labelCount: labelCount)
         }
         return try await query.withinLimit(
-            catalog.ranking(of: pixels, limit: count, bounds: .none, condition: filter, after: start(sortKey), among: keys)
+            catalog.ranking(
+                of: pixels, limit: count, bounds: .none, condition: filter, after: start(sortKey), among: keys)
         ).map { ranked($0.key, $0, labelCount: labelCount) }
     }
 
@@ -135,7 +140,9 @@ struct FusedRanking {
             try Task.checkCancellation()
             let part = rest[start..<min(rest.count, start + length)]
             let near = try await query.withinLimit(
-                catalog.ranking(of: pixels, limit: part.count, bounds: .none, condition: filter, after: nil, among: .only(part.map(\.key).sorted())))
+                catalog.ranking(
+                    of: pixels, limit: part.count, bounds: .none, condition: filter, after: nil,
+                    among: .only(part.map(\.key).sorted())))
             let known = Set(near.map(\.key))
             found += part.filter { !known.contains($0.key) }
             // Parts grow: where the pixels found most of what has a label, few parts suffice.

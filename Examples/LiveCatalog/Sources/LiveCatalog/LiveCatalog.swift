@@ -62,17 +62,23 @@ struct LiveCatalog {
         try await expect("a gray frame shows none of them", catalog.search(query).isEmpty)
 
         var ids: [String] = []
-        for try await page in catalog.pages(of: query, options: SearchOptions(limit: 5, bounds: .none)) { ids += page.map(\.id) }
+        for try await page in catalog.pages(of: query, options: SearchOptions(limit: 5, bounds: .none)) {
+            ids += page.map(\.id)
+        }
         expect("every entity is on one page", Set(ids).count == 16 && ids.count == 16)
-        let facets = try await catalog.facets(of: query, by: [.type, .attribute("shelf")], options: SearchOptions(bounds: .none))
+        let facets = try await catalog.facets(
+            of: query, by: [.type, .attribute("shelf")], options: SearchOptions(bounds: .none))
         for facet in facets { print(facet.key, facet.values.map { "\($0.value): \($0.count)" }) }
 
         let id = covers.all[0].id
-        let similar = try await catalog.search(catalog.query(similarTo: id), options: SearchOptions(limit: 3, bounds: .none))
+        let similar = try await catalog.search(
+            catalog.query(similarTo: id), options: SearchOptions(limit: 3, bounds: .none))
         print("like \(id): \(similar.map(\.id).joined(separator: ", "))")
         let stored = try await catalog.featurePrint(for: id)
         let copy = try JSONDecoder().decode(FeaturePrint.self, from: JSONEncoder().encode(stored))
-        try await expect("a stored print", catalog.search(matching: copy, options: SearchOptions(limit: 1, bounds: .none)).map(\.id) == [id])
+        try await expect(
+            "a stored print",
+            catalog.search(matching: copy, options: SearchOptions(limit: 1, bounds: .none)).map(\.id) == [id])
         let shelf = try await catalog.entities(where: .attribute("shelf"), isAnyOf: ["2"])
         expect("related", shelf.allSatisfy { $0.attributes["shelf"] == "2" } && !shelf.isEmpty)
         do {
@@ -81,7 +87,9 @@ struct LiveCatalog {
         } catch let error as CatalogError {
             print(error)
         }
-        if let first = try await catalog.search(catalog.query(similarTo: id), options: SearchOptions(limit: 1, bounds: .none)).first {
+        if let first = try await catalog.search(
+            catalog.query(similarTo: id), options: SearchOptions(limit: 1, bounds: .none)
+        ).first {
             print(String(decoding: try JSONEncoder().encode(first), as: UTF8.self))
         }
     }

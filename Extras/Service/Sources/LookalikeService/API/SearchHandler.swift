@@ -91,7 +91,8 @@ struct SearchHandler: Sendable {
         case .text(let text):
             answer = try await service.printPool.run {
                 admitted = .now
-                let found = try await served.catalog.search(text: text, limit: search.limit, condition: search.condition)
+                let found = try await served.catalog.search(
+                    text: text, limit: search.limit, condition: search.condition)
                 return SearchResponse(entities: found, catalog: served.name)
             }
         case .listing:
@@ -119,7 +120,8 @@ struct SearchHandler: Sendable {
         }
         var image = try await service.decode(data, options: options, timings: timings)
         if let region = search.region { image = try image.cropped(to: region.pixels(of: image)) }
-        let query = try await catalog.query(for: image, options: SearchOptions(condition: search.condition, effort: search.effort, timings: timings))
+        let query = try await catalog.query(
+            for: image, options: SearchOptions(condition: search.condition, effort: search.effort, timings: timings))
         var answer = try await ranking(of: query, search, served, timings, region: search.region)
         answer.query = service.queries.keep(
             query, of: served, condition: search.condition, region: search.region)
@@ -131,11 +133,16 @@ struct SearchHandler: Sendable {
         region: ImageRegion?
     ) async throws -> SearchResponse {
         let bounds = search.bounds(or: .accepted)
-        let matches = try await served.catalog.search(query, options: SearchOptions(limit: search.limit, bounds: bounds, condition: search.condition, after: search.cursor, timings: timings))
+        let matches = try await served.catalog.search(
+            query,
+            options: SearchOptions(
+                limit: search.limit, bounds: bounds, condition: search.condition, after: search.cursor, timings: timings
+            ))
         var answer = SearchResponse(matches: matches, limit: search.limit, catalog: served.name, region: region)
         if !search.facets.isEmpty {
             answer.facets = SearchResponse.answers(
-                try await served.catalog.facets(of: query, by: search.facets, options: SearchOptions(bounds: bounds, condition: search.condition)))
+                try await served.catalog.facets(
+                    of: query, by: search.facets, options: SearchOptions(bounds: bounds, condition: search.condition)))
         }
         answer.matchThreshold = query.matchThreshold.map(SearchResponse.rounded)
         return answer
@@ -148,13 +155,18 @@ struct SearchHandler: Sendable {
         let query = try catalog.query(for: [try await catalog.featurePrint(for: id)])
         let bounds = search.bounds(or: .none)
         // One more, since the entity itself is nearest.
-        let found = try await catalog.search(query, options: SearchOptions(limit: search.limit + 1, bounds: bounds, condition: search.condition, after: search.cursor, timings: timings))
+        let found = try await catalog.search(
+            query,
+            options: SearchOptions(
+                limit: search.limit + 1, bounds: bounds, condition: search.condition, after: search.cursor,
+                timings: timings))
         let others = found.filter { !$0.id.utf8.elementsEqual(id.utf8) }.prefix(search.limit)
         var answer = SearchResponse(
             matches: Array(others), limit: search.limit, catalog: served.name, region: nil)
         if !search.facets.isEmpty {
             answer.facets = SearchResponse.answers(
-                try await catalog.facets(of: query, by: search.facets, options: SearchOptions(bounds: bounds, condition: search.condition)))
+                try await catalog.facets(
+                    of: query, by: search.facets, options: SearchOptions(bounds: bounds, condition: search.condition)))
         }
         return answer
     }

@@ -38,7 +38,8 @@ final class QueryCache: Sendable {
     ) -> String {
         let id = UUID().uuidString.lowercased()
         let entry = Entry(
-            catalog: catalog.id, query: query.withoutScan, condition: condition, region: region, expiry: .now + lifetime)
+            catalog: catalog.id, query: query.withoutScan, condition: condition, region: region, expiry: .now + lifetime
+        )
         state.withLock { state in
             if state.order.count >= capacity { state.entries[state.order.removeFirst()] = nil }
             state.entries[id] = entry
