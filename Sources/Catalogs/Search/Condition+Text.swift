@@ -8,8 +8,8 @@ import Foundation
 ///     title starts with "Slow" and label != sold
 ///
 /// `and` binds more tightly than `or`, `not` more tightly than both; parentheses group. A comparison is a field, an
-/// operator and a value: `=` and `!=` compare text, `in (…)` a list of texts; `<`, `<=`, `>`, `>=` and `in a..b` numbers
-/// or dates. Fields and values with spaces, commas, parentheses or operators stand in double quotes, where a
+/// operator and a value: `=` and `!=` compare text, `in (…)` a list of texts; `<`, `<=`, `>`, `>=` and `in a..b`
+/// numbers or dates. Fields and values with spaces, commas, parentheses or operators stand in double quotes, where a
 /// backslash takes the next character as it is.
 extension Condition: LosslessStringConvertible {
     /// Why a text is no condition.

@@ -56,10 +56,9 @@ extension SearchResponse {
     static func answers(_ facets: [Facet]) -> [FacetAnswer] {
         facets.map { facet in
             let key =
-                switch facet.key {
-                case .type: "type"
-                case .label: "label"
+                switch facet.field {
                 case .attribute(let name): "attribute.\(name)"
+                case let field: "\(field)"
                 }
             return FacetAnswer(key: key, values: Array(facet.values.prefix(mostValues)))
         }
