@@ -68,7 +68,7 @@ struct LiveCatalog {
         expect("every entity is on one page", Set(ids).count == 16 && ids.count == 16)
         let facets = try await catalog.facets(
             of: query, by: [.type, .attribute("shelf")], options: SearchOptions(bounds: .none))
-        for facet in facets { print(facet.key, facet.values.map { "\($0.value): \($0.count)" }) }
+        for facet in facets { print(facet.field, facet.values.map { "\($0.value): \($0.count)" }) }
 
         let id = covers.all[0].id
         let similar = try await catalog.search(
@@ -78,7 +78,9 @@ struct LiveCatalog {
         let copy = try JSONDecoder().decode(FeaturePrint.self, from: JSONEncoder().encode(stored))
         try await expect(
             "a stored print",
-            catalog.search(matching: copy, options: SearchOptions(limit: 1, bounds: .none)).map(\.id) == [id])
+            catalog.search(catalog.query(for: [copy]), options: SearchOptions(limit: 1, bounds: .none)).map(\.id) == [
+                id
+            ])
         let shelf = try await catalog.entities(where: .attribute("shelf"), isAnyOf: ["2"])
         expect("related", shelf.allSatisfy { $0.attributes["shelf"] == "2" } && !shelf.isEmpty)
         do {
