@@ -136,7 +136,7 @@ struct PreparedChunk: Sendable {
 
     var isEmpty: Bool { images.isEmpty && metadataChanges.isEmpty && unchanged == 0 && problems.isEmpty }
 
-    /// Of the entities that are yet to be stored.
+    /// The ids of the entities that are yet to be stored.
     var ids: Set<ExactText> {
         Set((images.map(\.record.id) + metadataChanges.map(\.id)).map { ExactText($0) })
     }

@@ -75,16 +75,7 @@ public struct CatalogQuery: Sendable {
 
     package init(
         prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity] = [], isVerified: Bool = false,
-        candidates: [Int64] = [], excluded: Set<Int64> = []
-    ) {
-        self.init(
-            prints: prints, matchThreshold: matchThreshold, verified: verified, isVerified: isVerified,
-            candidates: candidates, excluded: excluded, scan: nil)
-    }
-
-    init(
-        prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity], isVerified: Bool,
-        candidates: [Int64], excluded: Set<Int64>, scan: PrintScan?
+        candidates: [Int64] = [], excluded: Set<Int64> = [], scan: PrintScan? = nil
     ) {
         self.prints = prints
         self.matchThreshold = matchThreshold

@@ -40,7 +40,7 @@ protocol CatalogState: Sendable {
     /// The local features of entities, without those that have none.
     func localFeatures(of keys: [Int64]) async throws -> [(key: Int64, features: LocalFeatures)]
 
-    /// Those of the entities whose image was stored after the given revision of each.
+    /// The entities whose image was stored after the given revision of each.
     func keys(changedSince revisions: [Int64: Int64]) async throws -> Set<Int64>
 
     /// The records of entities, without those that were removed since.

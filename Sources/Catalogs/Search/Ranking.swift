@@ -11,7 +11,7 @@ package struct RankedEntity: Sendable {
     package let confidence: Double
     /// Nil if local features did not verify the entity.
     package let verified: VerifiedEntity?
-    /// Ascending; see ``Catalog/ranking(of:limit:bounds:condition:after:excluding:among:)``.
+    /// Ascending; see ``Catalog/ranking(of:limit:bounds:condition:after:among:)``.
     package let sortKey: Double
     /// The distance at which a print alone would be as sure. Negative for an entity that is surer than any print.
     package let effectiveDistance: Double
@@ -32,9 +32,9 @@ extension Catalog {
     ///   `CancellationError`.
     package func ranking(
         of query: CatalogQuery, limit: Int, bounds: MatchBounds, condition: Condition, after cursor: SearchCursor?,
-        excluding excluded: Set<Int64> = [], among keys: KeySelection? = nil
+        among keys: KeySelection? = nil
     ) async throws -> [RankedEntity] {
-        let excluded = excluded.union(query.excluded)
+        let excluded = query.excluded
         return try await scans.countingSearch {
             try await executor.compute { cancellation in
                 for print in query.prints { try model.check(print) }

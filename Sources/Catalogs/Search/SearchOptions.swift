@@ -140,7 +140,7 @@ public struct MatchBounds: Sendable, Hashable, Codable {
             && (largest >= DistanceLimit.largest || Double(place.squaredDistance.squareRoot()) <= largest)
     }
 }
-/// Up to which distance of the prints an entity is a match. It means the same wherever a search takes one.
+/// The maximum distance of the prints at which an entity is a match.
 public enum DistanceLimit: Sendable, Hashable {
     /// The match threshold of the query, which score normalization sets; any distance if the model has no threshold.
     case recommended

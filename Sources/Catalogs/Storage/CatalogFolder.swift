@@ -145,7 +145,7 @@ package struct FileStamp: Equatable, Sendable {
     /// Nanoseconds since 1970.
     let modified: Int64
 
-    /// Of an image that was indexed from memory: there is no file to compare it with.
+    /// The stamp of an image that was indexed from memory: there is no file to compare it with.
     static let inMemory = FileStamp(size: -1, modified: 0)
 
     init(size: Int64, modified: Int64) {

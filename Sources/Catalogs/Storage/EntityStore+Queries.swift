@@ -105,8 +105,8 @@ extension EntityStore {
         where field: EntityField, isAnyOf values: [String], limit: Int, condition: Condition, withThumbnails: Bool,
         check: () throws -> Void
     ) throws -> [StoredEntity] {
-        var rest = Set<ExactText>()
-        let values = values.filter { rest.insert(ExactText($0)).inserted }
+        var seen = Set<ExactText>()
+        let values = values.filter { seen.insert(ExactText($0)).inserted }
         return try read { db in
             var keys: [Int64] = []
             var known: Set<Int64> = []

@@ -123,7 +123,7 @@ extension EntityStore {
         }
     }
 
-    /// Those of the entities whose image was stored after the given revision of each.
+    /// The entities whose image was stored after the given revision of each.
     func keys(changedSince revisions: [Int64: Int64]) throws -> Set<Int64> {
         try read { db in
             let changed = try Self.inParts(of: Array(revisions.keys)) { keys in
