@@ -78,7 +78,12 @@ public final class Catalog: Sendable {
     package var sharedPassCount: Int { scans.sharedPassCount.load(ordering: .relaxed) }
 
     /// Computes, or reads the database, on the catalog's executor.
-    package func reading<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+    package func reading<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
+        try await executor.compute { _ in try body() }
+    }
+
+    /// Runs a search of several steps on the catalog's executor.
+    package func computing<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         try await executor.compute { _ in try await body() }
     }
 

@@ -92,7 +92,7 @@ public struct SearchQuery: Sendable, Hashable {
     ) async throws -> [RankedKey] {
         guard !isEmpty, count > 0 else { return [] }
         guard labels.isEmpty else {
-            return try await catalog.reading {
+            return try await catalog.computing {
                 try await FusedRanking(
                     query: resolved(in: catalog), catalog: catalog, filter: filter, cursor: cursor,
                     fewMatches: fewMatches
