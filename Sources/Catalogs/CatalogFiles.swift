@@ -24,10 +24,7 @@ extension Catalog {
         if result == 0 { return .catalog }
         guard reason == ENOENT || reason == ENOTDIR else { return .unknown }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else { return .other }
-        let unfinished = folder.unfinishedDatabase.lastPathComponent
-        let early = Set(
-            [folder.lock, folder.derivedFilesLock].map(\.lastPathComponent)
-                + ["", "-journal", "-wal", "-shm"].map { unfinished + $0 })
+        let early = Set(([folder.lock, folder.derivedFilesLock] + folder.unfinishedFiles).map(\.lastPathComponent))
         let isUnfinished = names.allSatisfy { name in
             let attributes = try? FileManager.default.attributesOfItem(atPath: url.appendingPathComponent(name).path)
             return early.contains(name) && attributes?[.type] as? FileAttributeType == .typeRegular

@@ -184,6 +184,17 @@ struct ConditionTests {
             let expected = Self.entities.filter { Self.holds(condition, of: $0) }.map(\.id)
             let found = try await catalog.entities(where: condition, limit: 100).entities.map(\.id)
             #expect(found == expected, "\(condition)")
+            // Where a field or words select the entities first, the condition is looked up for each of them.
+            let labeled = try await catalog.entities(where: .label, isAnyOf: ["all"], condition: condition)
+            #expect(
+                labeled.map(\.id)
+                    == Self.entities.filter { $0.labels.contains("all") && expected.contains($0.id) }.map(\.id),
+                "\(condition)")
+            let worded = try await catalog.search(text: "slow", limit: 100, condition: condition).map(\.id)
+            #expect(
+                Set(worded)
+                    == Set(Self.entities.filter { $0.title?.lowercased().hasPrefix("slow") == true }.map(\.id))
+                    .intersection(expected), "\(condition)")
         }
         // Pages, in the same order.
         var (pages, cursor) = ([String](), SearchCursor?.none)

@@ -65,7 +65,7 @@ extension Catalog {
 
     private func matches(_ ranked: [RankedEntity]) async throws -> [CatalogMatch] {
         guard !ranked.isEmpty else { return [] }
-        let entities = try await reading { try store.entities(forKeys: ranked.map(\.key)) }
+        let entities = try await computing { try await state().entities(for: ranked.map(\.key)) }
         // An entity that was removed since the matrix was made is left out.
         return ranked.compactMap { place in
             entities[place.key].map { CatalogMatch(entity: $0.entity, place: place) }

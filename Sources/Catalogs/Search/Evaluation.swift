@@ -40,7 +40,7 @@ extension Catalog {
                 of: query, limit: options.limit, bounds: .none, condition: options.condition, after: nil)
             options.timings?.add(ContinuousClock.now - start, to: .search)
             let keys = places.map(\.key) + query.candidates
-            let entities = try await reading { try store.entities(forKeys: keys) }
+            let entities = try await computing { try await state().entities(for: keys) }
             let matches = places.compactMap { place in
                 entities[place.key].map { CatalogMatch(entity: $0.entity, place: place) }
             }

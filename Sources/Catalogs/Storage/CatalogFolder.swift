@@ -70,9 +70,12 @@ struct CatalogFolder: Sendable {
         }
     }
 
-    func removeUnfinishedDatabase() {
-        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(unfinishedDatabase.path + suffix) }
+    /// ``unfinishedDatabase`` and what SQLite keeps beside it.
+    var unfinishedFiles: [URL] {
+        ["", "-journal", "-wal", "-shm"].map { url.appendingPathComponent(unfinishedDatabase.lastPathComponent + $0) }
     }
+
+    func removeUnfinishedDatabase() { for file in unfinishedFiles { unlink(file.path) } }
 
     /// Gives a complete ``unfinishedDatabase`` its name. A power loss leaves the whole database under it, or none.
     func publishDatabase() throws(CatalogError) {

@@ -1,14 +1,36 @@
 import GRDB
 
 extension Condition {
-    /// The condition on a row of the table `entity`.
+    /// The condition on a row of the table `entity`, for a scan of the table: the entities come from the index of
+    /// fields. O(entities that have the values).
     var sql: SQL {
-        switch self {
+        sql { name, condition in
+            "entity.row IN (SELECT field.row FROM field WHERE field.name = \(name) AND \(condition))"
+        }
+    }
+
+    /// The condition on a row of the table `entity`, where something else selects few rows: the fields of each are
+    /// looked up. O(log entities) for each.
+    var sqlForFewRows: SQL {
+        sql { name, condition in
+            """
+            EXISTS (SELECT 1 FROM field INDEXED BY fieldByEntity \
+            WHERE field.row = entity.row AND field.name = \(name) AND \(condition))
+            """
+        }
+    }
+
+    /// - Parameter hasField: the condition that the entity has a field of a stored name for which a condition on
+    ///   `field` holds.
+    private func sql(_ hasField: (_ name: String, _ condition: SQL) -> SQL) -> SQL {
+        func having(_ field: EntityField, _ condition: SQL) -> SQL { hasField(field.storedName, condition) }
+        return switch self {
         case .isAnyOf(.id, let values): "entity.id IN \(values)"
-        case .isAnyOf(let field, let values): field.sql("field.text IN \(values)")
+        case .isAnyOf(let field, let values): having(field, "field.text IN \(values)")
         case .number(.id, _), .date(.id, _): "0"
         case .number(let field, let range):
-            field.sql(
+            having(
+                field,
                 Self.joined(
                     ["field.number IS NOT NULL"]
                         + [
@@ -21,7 +43,8 @@ extension Condition {
                         ].compactMap(\.self), .and))
         case .date(let field, let range):
             // A day comes before all times of it, and the largest scalar after them.
-            field.sql(
+            having(
+                field,
                 Self.joined(
                     ["(field.text GLOB '[0-9][0-9][0-9][0-9]' OR field.text GLOB '[0-9][0-9][0-9][0-9]-*')"]
                         + [
@@ -35,12 +58,12 @@ extension Condition {
                             },
                         ].compactMap(\.self), .and))
         case .hasPrefix(.id, let prefix): Self.hasPrefix("entity.id", prefix)
-        case .hasPrefix(let field, let prefix): field.sql(Self.hasPrefix("field.text", prefix))
+        case .hasPrefix(let field, let prefix): having(field, Self.hasPrefix("field.text", prefix))
         case .exists(.id): "1"
-        case .exists(let field): field.sql("1")
-        case .not(let condition): "NOT (\(condition.sql))"
-        case .all(let parts): Self.joined(parts.map(\.sql), .and)
-        case .any(let parts): Self.joined(parts.map(\.sql), .or)
+        case .exists(let field): having(field, "1")
+        case .not(let condition): "NOT (\(condition.sql(hasField)))"
+        case .all(let parts): Self.joined(parts.map { $0.sql(hasField) }, .and)
+        case .any(let parts): Self.joined(parts.map { $0.sql(hasField) }, .or)
         }
     }
 
@@ -61,13 +84,6 @@ extension Condition {
         }
         if parts.isEmpty { return conjunction == .and ? "1" : "0" }
         return joined(parts[...])
-    }
-}
-
-extension EntityField {
-    /// The condition on `entity` that the field has a value that satisfies the condition on `field`.
-    fileprivate func sql(_ condition: SQL) -> SQL {
-        "entity.row IN (SELECT field.row FROM field WHERE field.name = \(storedName) AND \(condition))"
     }
 }
 
@@ -114,12 +130,15 @@ extension EntityStore {
                 try check()
                 let isValue: SQL =
                     field == .id
-                    ? "SELECT row FROM entity WHERE id = \(value)"
-                    : "SELECT row FROM field WHERE name = \(field.storedName) AND text = \(value)"
-                let isEntity: SQL =
-                    condition.isEverything ? "" : " AND row IN (SELECT row FROM entity WHERE \(condition.sql))"
+                    ? "SELECT entity.row FROM entity WHERE entity.id = \(value)"
+                    : """
+                    SELECT found.row FROM field AS found CROSS JOIN entity ON entity.row = found.row \
+                    WHERE found.name = \(field.storedName) AND found.text = \(value)
+                    """
                 // An entity may have several of the labels.
-                let request: SQLRequest<Int64> = "\(isValue)\(isEntity) ORDER BY row LIMIT \(limit)"
+                let request: SQLRequest<Int64> = """
+                    \(isValue) AND \(condition.sqlForFewRows) ORDER BY 1 LIMIT \(limit)
+                    """
                 let found = try request.fetchCursor(db)
                 while keys.count < limit, let key = try found.next() {
                     if known.insert(key).inserted { keys.append(key) }
@@ -202,7 +221,7 @@ extension EntityStore {
     private static func ranking(of text: TextQuery, _ condition: Condition) -> SQL {
         """
         FROM entityText JOIN entity ON entity.row = entityText.rowid \
-        WHERE entityText MATCH \(text.expression) AND \(condition.sql) \
+        WHERE entityText MATCH \(text.expression) AND \(condition.sqlForFewRows) \
         ORDER BY bm25(entityText, 10, 5, 2), entity.row
         """
     }
@@ -225,7 +244,7 @@ extension EntityStore {
         return try read { db in
             let request: SQLRequest<Row> = """
                 SELECT entity.row, COUNT(*) FROM (\(each)) AS found JOIN entity ON entity.row = found.row \
-                WHERE \(condition.sql)\(among) GROUP BY entity.row\(after) ORDER BY 2 DESC, 1 LIMIT \(limit)
+                WHERE \(condition.sqlForFewRows)\(among) GROUP BY entity.row\(after) ORDER BY 2 DESC, 1 LIMIT \(limit)
                 """
             return try request.fetchAll(db).map { row in
                 Catalog.PhraseMatch(key: try row.decode(atIndex: 0), count: try row.decode(atIndex: 1))
