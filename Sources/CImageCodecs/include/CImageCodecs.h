@@ -69,7 +69,7 @@ typedef struct lk_heif_reader lk_heif_reader;
 
 // Opens the primary image, with its own rotation, mirroring and cropping applied. With a needed size that is not zero,
 // a thumbnail of the same shape is read that has 1.5 times as many pixels along both sides, and alpha if the image has
-// it; the header is then that of the thumbnail. `full_width` and `full_height` always tell of the primary image.
+// it; the header is then that of the thumbnail. `full_width` and `full_height` are those of the primary image.
 lk_heif_reader *lk_heif_open(const uint8_t *bytes, size_t count, uint32_t needed_width, uint32_t needed_height,
                              lk_image_header *header, uint32_t *full_width, uint32_t *full_height, char *message);
 // Decodes to rows without gaps. Only now the size is certain: it may be the header's with its sides exchanged.

@@ -78,6 +78,6 @@ package final class Readiness: Sendable {
 
     package var current: State { state.withLock { $0 } }
 
-    /// Sets the state. A service that was told to stop while it started does not get ready.
+    /// Sets the state. A service that is stopped while it starts does not get ready.
     package func set(_ new: State) { state.withLock { if new != .ready || $0 == .starting { $0 = new } } }
 }
