@@ -77,7 +77,8 @@ public struct ContactPhotoCatalog: Sendable {
     /// - Throws: `CatalogError`, also before the first update; `ModelError` for an image that cannot be embedded, and
     ///   `CancellationError`.
     public func search(matching image: PixelBuffer, limit: Int = 5) async throws -> [CatalogMatch] {
-        try await Catalog(at: catalogFolder, model: model).search(matching: image, limit: limit)
+        try await Catalog(at: catalogFolder, model: model).search(
+            matching: image, options: SearchOptions(limit: limit))
     }
 
     /// A name for the file of an id, which may have any characters and any length.
