@@ -33,7 +33,7 @@ public indirect enum Condition: Sendable, Hashable {
     case any([Condition])
 
     /// Every entity satisfies it.
-    public static let everything = Condition.all([])
+    public static var everything: Condition { .all([]) }
 
     /// Whether every entity satisfies it, as its form shows.
     public var isEverything: Bool { if case .all(let parts) = self { parts.allSatisfy(\.isEverything) } else { false } }
