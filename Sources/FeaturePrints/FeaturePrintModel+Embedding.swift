@@ -20,23 +20,27 @@ extension FeaturePrintModel {
     public func featurePrints(
         for images: [PixelBuffer], threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> [FeaturePrint] {
-        try embed(images.map { ImageCrop($0) }, threads: threads, timings: timings).map(\.print)
+        try embed(images.map { ImageCrop($0) }, localizing: false, threads: threads, timings: timings).map(\.print)
     }
 
     /// Embeds many crops, and localizes the object in each. The results come in the order of the crops.
     ///
     /// The result for a crop depends neither on `threads` nor on the other crops.
+    /// - Parameter localizing: whether objects are localized, if the model can; the prints alone take less time.
     /// - Throws: `ModelError` when the network's output has no direction.
     /// - Precondition: ``canEmbed(_:)`` holds for the crops' quadrilaterals.
     public func embed(
-        _ crops: [ImageCrop], threads: Int? = nil, timings: StageTimings? = nil
+        _ crops: [ImageCrop], localizing: Bool = true, threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> [CropPrint] {
-        try uncancelled { try embed(crops, threads: threads, timings: timings, cancellation: .none) }
+        try uncancelled {
+            try embed(crops, localizing: localizing, threads: threads, timings: timings, cancellation: .none)
+        }
     }
 
     /// - Throws: `ModelError`, and `CancellationError` between batches.
     package func embed(
-        _ crops: [ImageCrop], threads: Int? = nil, timings: StageTimings? = nil, cancellation: Cancellation
+        _ crops: [ImageCrop], localizing: Bool, threads: Int? = nil, timings: StageTimings? = nil,
+        cancellation: Cancellation
     ) throws -> [CropPrint] {
         let threads = threadCount(threads ?? availableThreadCount)
         // All threads work on one batch of few images, or on one after another if their maps are large. With many
@@ -48,7 +52,8 @@ extension FeaturePrintModel {
         let results = concurrentMap(batches.count, threads: areFew ? 1 : threads) { index in
             Result {
                 try cancellation.check()
-                return try prints(of: crops[batches[index]], threads: threadsPerBatch, timings: timings)
+                return try prints(
+                    of: crops[batches[index]], localizing: localizing, threads: threadsPerBatch, timings: timings)
             }
         }
         var all: [CropPrint] = []
@@ -63,7 +68,7 @@ extension FeaturePrintModel {
     public func canEmbed(_ quadrilateral: Quadrilateral) -> Bool { input.rectifier.canRectify(quadrilateral) }
 
     private func prints(
-        of crops: ArraySlice<ImageCrop>, threads: Int, timings: StageTimings?
+        of crops: ArraySlice<ImageCrop>, localizing: Bool, threads: Int, timings: StageTimings?
     ) throws(ModelError) -> [CropPrint] {
         try workspaces.withWorkspace(for: network, batch: crops.count, threads: threads) {
             workspace throws(ModelError) in
@@ -71,7 +76,8 @@ extension FeaturePrintModel {
                 for (index, crop) in crops.enumerated() { input.write(crop, into: network.input(index, in: workspace)) }
             }
             measured(timings, .network, count: crops.count) {
-                network.run(workspace, batch: crops.count, threads: threads, kernels: kernels)
+                network.run(
+                    workspace, batch: crops.count, threads: threads, localizing: localizing, kernels: kernels)
             }
             var prints: [CropPrint] = []
             for (index, crop) in crops.enumerated() {
@@ -83,7 +89,7 @@ extension FeaturePrintModel {
                 guard abs(norm - 1) <= Self.normTolerance else {
                     throw ModelError(source: identity.name, reason: .notNormalized(norm: norm))
                 }
-                var object = network.corners(index, in: workspace).map { quadrilateral($0) }
+                var object = localizing ? network.corners(index, in: workspace).map { quadrilateral($0) } : nil
                 if let outer = crop.quadrilateral { object = object.flatMap { outer.projecting($0) } }
                 prints.append(CropPrint(print: FeaturePrint(vector: vector, model: identity), object: object))
             }
@@ -135,8 +141,8 @@ public struct CropPrint: Sendable {
     public let print: FeaturePrint
     /// The corners of the object that the picture is about, in coordinates of the image that the crop is of.
     ///
-    /// Nil for a model without localization (``FeaturePrintModel/localizesObjects``). An image that shows no such
-    /// object gets corners too.
+    /// Nil for a model without localization (``FeaturePrintModel/localizesObjects``), and where it was not asked for.
+    /// An image that shows no such object gets corners too.
     public let object: Quadrilateral?
 
     /// A print and, if the model localizes objects, the corners of the object.

@@ -27,6 +27,8 @@ package struct Network: Sendable {
         let layer: any Layer
         let inputs: [TensorPlace]
         let output: TensorPlace
+        /// Whether the corners depend on the layer, and the output does not.
+        let isForCornersAlone: Bool
 
         /// Computes some parts on one thread.
         func run(_ parts: Range<Int>, in workspace: Workspace, batch: Int, thread: Int, kernels: SIMDTarget) {
@@ -127,10 +129,14 @@ package struct Network: Sendable {
             return TensorPlace(offset: plan.offsets[name] ?? 0, layout: layout, constant: constants[name])
         }
         var steps: [Step] = []
+        let forPrint = Self.dependencies(of: last.name, among: layers)
         for layer in layers where layer.layer.constant == nil {
             var inputs: [TensorPlace] = []
             for input in layer.inputs { inputs.append(try place(input)) }
-            steps.append(Step(name: layer.name, layer: layer.layer, inputs: inputs, output: try place(layer.name)))
+            steps.append(
+                Step(
+                    name: layer.name, layer: layer.layer, inputs: inputs, output: try place(layer.name),
+                    isForCornersAlone: !forPrint.contains(layer.name)))
         }
         (self.graph, self.layers, self.plan, self.steps) = (graph, layers, plan, steps)
         outputPlace = try place(last.name)
@@ -145,6 +151,13 @@ package struct Network: Sendable {
                 return isTooLarge ? .max : sum
             }
         preferredBatchSize = max(1, min(parameters / max(elements, 1), Self.largestPreferredBatch))
+    }
+
+    /// The names of the layers that a layer depends on, and its own.
+    private static func dependencies(of name: String, among layers: [NetworkLayer]) -> Set<String> {
+        var needed: Set<String> = [name]
+        for layer in layers.reversed() where needed.contains(layer.name) { needed.formUnion(layer.inputs) }
+        return needed
     }
 
     /// Refuses a network before a pass allocates memory that no computer has.
@@ -182,16 +195,19 @@ package struct Network: Sendable {
 
     /// A forward pass over the images that were written into the workspace. Allocates nothing when
     /// `threads` is 1.
-    package func run(_ workspace: Workspace, batch: Int, threads: Int, kernels: SIMDTarget) {
+    ///
+    /// - Parameter localizing: whether the corners are computed as well; without them they are undefined.
+    package func run(_ workspace: Workspace, batch: Int, threads: Int, localizing: Bool, kernels: SIMDTarget) {
         precondition(batch <= workspace.batchCapacity, "\(batch) images in a workspace for \(workspace.batchCapacity)")
         precondition(threads <= workspace.threads, "\(threads) threads in a workspace for \(workspace.threads)")
         guard threads > 1, let pass = workspace.pass else {
-            runInOrder(workspace, batch: batch, kernels: kernels) { _ in }
+            runInOrder(workspace, batch: batch, localizing: localizing, kernels: kernels) { _ in }
             return
         }
         clearImageBorders(in: workspace, batch: batch)
         pass.run(threads: threads) { step, part, thread in
             let step = steps[step]
+            guard localizing || !step.isForCornersAlone else { return }
             // Each part writes pixels of its own of the output; the border is a part of its own as well.
             if part == 0 {
                 step.clearBorders(in: workspace, batch: batch)
@@ -201,9 +217,11 @@ package struct Network: Sendable {
         }
     }
 
-    private func runInOrder(_ workspace: Workspace, batch: Int, kernels: SIMDTarget, _ afterStep: (Step) -> Void) {
+    private func runInOrder(
+        _ workspace: Workspace, batch: Int, localizing: Bool, kernels: SIMDTarget, _ afterStep: (Step) -> Void
+    ) {
         clearImageBorders(in: workspace, batch: batch)
-        for step in steps {
+        for step in steps where localizing || !step.isForCornersAlone {
             step.clearBorders(in: workspace, batch: batch)
             step.run(0..<step.layer.parts, in: workspace, batch: batch, thread: 0, kernels: kernels)
             afterStep(step)
@@ -223,7 +241,7 @@ package struct Network: Sendable {
         _ names: Set<String>, in workspace: Workspace, batch: Int, kernels: SIMDTarget,
         _ body: (_ name: String, _ values: [Float]) -> Void
     ) {
-        runInOrder(workspace, batch: batch, kernels: kernels) { step in
+        runInOrder(workspace, batch: batch, localizing: true, kernels: kernels) { step in
             guard names.contains(step.name) else { return }
             let (shape, output) = (step.layer.outputShape, step.output.slot(in: workspace))
             var values = [Float](repeating: 0, count: shape.elementCount)
