@@ -12,6 +12,7 @@ import torch
 
 from lookalike_training.capture import CaptureSimulator
 from lookalike_training.export import export, run
+from lookalike_training.export import normalized as of_graph
 from lookalike_training.images import files_in, square
 from lookalike_training.network import Architecture, FeaturePrintNetwork, normalized
 
@@ -79,9 +80,8 @@ def fixture_pixels(size):
 def write_fixture(graph, tensors, path):
     """One 8-bit image at the network's input size, generated from a formula, and the output of the network."""
     size = graph["input"]["width"]
-    mean, std = (torch.tensor(graph["input"][key]).view(3, 1, 1) for key in ("mean", "std"))
     with torch.no_grad():
-        prints, corners = run(graph, tensors, ((fixture_pixels(size).float() / 255 - mean) / std).unsqueeze(0))
+        prints, corners = run(graph, tensors, of_graph(graph, fixture_pixels(size).float() / 255).unsqueeze(0))
     made = {
         "size": size,
         "pixels": "(x * (3 + c) + y * (5 - c) + x * y / (7 + c)) % 256",

@@ -1,58 +1,104 @@
+import Foundation
 import Inference
 
-/// The coefficients of the confidence of matches: a logistic regression that was fitted to the distances of a model.
+/// What speaks for and against an entity whose local features were compared with a query.
+public struct MatchEvidence: Sendable, Hashable, Codable {
+    /// The inliers at places of their own. An inlier that other entities have too, with other pictures, counts in part.
+    public var inliers: Double
+    /// The inliers as a share of the features of the entity's image that lie within the query, 0...1.
+    public var share: Double
+    /// The features that had a match, inliers or not: the more, the more inliers agree by chance.
+    public var matches: Int
+    /// The minimum distance over the crops of the query, and the crop that the outline rectifies.
+    public var distance: Double
+
+    /// Evidence from the comparison of local features and prints.
+    public init(inliers: Double, share: Double, matches: Int, distance: Double) {
+        (self.inliers, self.share, self.matches, self.distance) = (inliers, share, matches, distance)
+    }
+}
+
+/// The coefficients of the confidence of matches: logistic regressions that were fitted to the distances of a model.
 ///
-/// The log odds of an entity whose local features were verified are
-/// *verifiedBias + perInlier · min(inliers, mostInliers) + perRectifiedDistance · min(distance, largestDistance)*, with
-/// the distance of the crop that its outline rectifies. The log odds of any other entity are
-/// *perDistance · (threshold − distance − margin)*, with `unverifiedMargin` if local features were compared, and 0
-/// otherwise.
+/// The log odds of an entity whose local features were compared are
+/// *verifiedBias + perLogInlier · ln(1 + inliers) + perInlier · min(inliers, mostInliers) + perShare · share +
+/// perLogMatch · ln(1 + matches) + perVerifiedDistance · (threshold − distance)*. The log odds of any other entity are
+/// *perDistance · (threshold − distance)*, and *perUnverifiedDistance · (threshold − distance − unverifiedMargin)* if the
+/// query's local features were compared with others. The threshold is that of the query (``FeaturePrintModel/matchThreshold(for:beside:)``).
+///
+/// ``ConfidenceFit`` finds the coefficients.
 public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
+    /// Log odds of a verified entity without inliers, at the threshold.
+    public let verifiedBias: Double
+    /// Log odds per natural logarithm of one more than the inliers, 0...100.
+    public let perLogInlier: Double
     /// Log odds per inlier, 0...100.
     public let perInlier: Double
-    /// The largest number of inliers that adds log odds, 0...10,000.
+    /// The largest number of inliers that adds log odds by `perInlier`, 0...10,000.
     public let mostInliers: Double
-    /// Log odds per unit of distance of a rectified crop, −1,000...0.
-    public let perRectifiedDistance: Double
-    /// Log odds of a verified entity without inliers and at the distance 0, −1,000...1,000.
-    public let verifiedBias: Double
-    /// Larger distances of a rectified crop carry no further evidence; 0...2. Also stands for the distance of a crop
-    /// that was not embedded.
-    public let largestDistance: Double
-    /// Log odds per unit of distance within the match threshold, 0.001...1,000.
+    /// Log odds per share of inliers among the visible features, 0...1,000.
+    public let perShare: Double
+    /// Log odds per natural logarithm of one more than the matches, −100...0.
+    public let perLogMatch: Double
+    /// Log odds of a verified entity per unit of distance within the match threshold, 0...1,000.
+    public let perVerifiedDistance: Double
+    /// Log odds of an entity by its print alone, per unit of distance within the match threshold, 0.001...1,000.
     public let perDistance: Double
-    /// How much smaller the distance of an entity has to be if it was not verified although local features were
-    /// compared; 0...2.
+    /// The same if the query's local features were compared, but not with this entity's, or too few agree.
+    public let perUnverifiedDistance: Double
+    /// How much smaller the distance of such an entity has to be; −2...2.
     public let unverifiedMargin: Double
 
     /// - Precondition: the coefficients are in their ranges.
     public init(
-        perInlier: Double, mostInliers: Double, perRectifiedDistance: Double, verifiedBias: Double,
-        largestDistance: Double, perDistance: Double, unverifiedMargin: Double
+        verifiedBias: Double, perLogInlier: Double, perInlier: Double, mostInliers: Double, perShare: Double,
+        perLogMatch: Double, perVerifiedDistance: Double, perDistance: Double, perUnverifiedDistance: Double,
+        unverifiedMargin: Double
     ) {
-        (self.perInlier, self.mostInliers, self.perRectifiedDistance) = (perInlier, mostInliers, perRectifiedDistance)
-        (self.verifiedBias, self.largestDistance, self.perDistance) = (verifiedBias, largestDistance, perDistance)
-        self.unverifiedMargin = unverifiedMargin
-        precondition(outOfRange == nil, "a coefficient is out of range")
+        (self.verifiedBias, self.perLogInlier, self.perInlier) = (verifiedBias, perLogInlier, perInlier)
+        (self.mostInliers, self.perShare, self.perLogMatch) = (mostInliers, perShare, perLogMatch)
+        (self.perVerifiedDistance, self.perDistance) = (perVerifiedDistance, perDistance)
+        (self.perUnverifiedDistance, self.unverifiedMargin) = (perUnverifiedDistance, unverifiedMargin)
+        precondition(outOfRange == nil, "a coefficient is out of range: \(outOfRange ?? "")")
     }
 
+    /// For a model whose file has none: by prints alone, a tenth of the distance within the threshold is worth 0.8.
+    public static let general = ConfidenceCoefficients(
+        verifiedBias: -12, perLogInlier: 0, perInlier: 0.93, mostInliers: 25, perShare: 0, perLogMatch: 0,
+        perVerifiedDistance: 0, perDistance: 8, perUnverifiedDistance: 8, unverifiedMargin: 0.3)
+
     enum CodingKeys: String, CodingKey {
+        case verifiedBias = "verified_bias"
+        case perLogInlier = "per_log_inlier"
         case perInlier = "per_inlier"
         case mostInliers = "most_inliers"
-        case perRectifiedDistance = "per_rectified_distance"
-        case verifiedBias = "verified_bias"
-        case largestDistance = "largest_distance"
+        case perShare = "per_share"
+        case perLogMatch = "per_log_match"
+        case perVerifiedDistance = "per_verified_distance"
         case perDistance = "per_distance"
+        case perUnverifiedDistance = "per_unverified_distance"
         case unverifiedMargin = "unverified_margin"
+    }
+
+    /// The log odds of an entity whose local features were compared.
+    public func logOdds(_ evidence: MatchEvidence, threshold: Double) -> Double {
+        let terms = [
+            perLogInlier * log1p(evidence.inliers), perInlier * min(evidence.inliers, mostInliers),
+            perShare * evidence.share, perLogMatch * log1p(Double(evidence.matches)),
+            perVerifiedDistance * (threshold - evidence.distance),
+        ]
+        return terms.reduce(verifiedBias, +)
     }
 
     /// The first coefficient that is not in its range, with its value; a value that is not finite is in none.
     private var outOfRange: String? {
         let checks: [(CodingKeys, Double, ClosedRange<Double>)] = [
-            (.perInlier, perInlier, 0...100), (.mostInliers, mostInliers, 0...10_000),
-            (.perRectifiedDistance, perRectifiedDistance, -1_000...0), (.verifiedBias, verifiedBias, -1_000...1_000),
-            (.largestDistance, largestDistance, 0...2), (.perDistance, perDistance, 0.001...1_000),
-            (.unverifiedMargin, unverifiedMargin, 0...2),
+            (.verifiedBias, verifiedBias, -1_000...1_000), (.perLogInlier, perLogInlier, 0...100),
+            (.perInlier, perInlier, 0...100), (.mostInliers, mostInliers, 0...10_000), (.perShare, perShare, 0...1_000),
+            (.perLogMatch, perLogMatch, -100...0), (.perVerifiedDistance, perVerifiedDistance, 0...1_000),
+            (.perDistance, perDistance, 0.001...1_000),
+            (.perUnverifiedDistance, perUnverifiedDistance, 0.001...1_000),
+            (.unverifiedMargin, unverifiedMargin, -2...2),
         ]
         return checks.first { !$0.2.contains($0.1) }.map { "\($0.0.rawValue) = \($0.1)" }
     }

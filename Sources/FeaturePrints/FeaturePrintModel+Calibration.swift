@@ -51,3 +51,41 @@ extension FeaturePrintModel {
         }
     }
 }
+
+extension FeaturePrintModel {
+    /// The bytes of this model's file with other coefficients of the confidence, and another match threshold.
+    ///
+    /// The network and its identity stay, so catalogs made with it stay valid.
+    /// - Throws: `ModelError` if the file cannot be rewritten.
+    /// - Complexity: O(bytes of the file).
+    public func fileData(with fit: ConfidenceFit) throws(ModelError) -> Data {
+        do {
+            let length = fileData.prefix(8).reversed().reduce(0) { $0 << 8 | Int($1) }
+            let text = fileData.dropFirst(8).prefix(length)
+            guard var header = try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any],
+                var metadata = header["__metadata__"] as? [String: String]
+            else { throw ModelError.Reason.malformed("its header has no metadata") }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            metadata[ConfidenceCoefficients.metadataKey] = String(
+                decoding: try encoder.encode(fit.coefficients), as: UTF8.self)
+            metadata[ModelFile.matchThresholdKey] = String(format: "%.4f", fit.matchThreshold)
+            if let background = metadata[ScoreNormalization.metadataKey],
+                var description = try JSONSerialization.jsonObject(with: Data(background.utf8)) as? [String: Any]
+            {
+                description["weight"] = fit.weight
+                description["typical_distance"] = fit.typicalDistance
+                metadata[ScoreNormalization.metadataKey] = String(
+                    decoding: try JSONSerialization.data(withJSONObject: description, options: .sortedKeys),
+                    as: UTF8.self)
+            }
+            header["__metadata__"] = metadata
+            var json = try JSONSerialization.data(withJSONObject: header, options: .sortedKeys)
+            json.append(Data(repeating: UInt8(ascii: " "), count: (8 - json.count % 8) % 8))
+            let size = withUnsafeBytes(of: UInt64(json.count).littleEndian) { Data($0) }
+            return size + json + fileData.dropFirst(8 + length)
+        } catch {
+            throw ModelError(source: identity.name, reason: .malformed("its header cannot be rewritten: \(error)"))
+        }
+    }
+}

@@ -9,20 +9,32 @@ extension FeaturePrintModel {
     /// The threshold is ``matchThreshold``, moved by score normalization if the file has a background set: lower for a
     /// query that resembles many images, higher for one that resembles none. For no prints it is ``matchThreshold``.
     ///
+    /// - Parameter neighbors: the distances of the nearest entities of the catalog that is searched, ascending;
+    ///   ``catalogNeighborCount`` of them are enough. They count like prints of the background set, so that the
+    ///   threshold is lower in a catalog with much that resembles the query, and in one of few entities.
     /// - Returns: a distance in 0...2; nil if the file has no threshold.
     /// - Precondition: the prints were made with this model; see ``check(_:)``.
     /// - Complexity: O(prints · background set · dimension); 0.1 ms for four prints and the default model's 2,048.
-    public func matchThreshold(for prints: [FeaturePrint]) -> Double? {
+    public func matchThreshold(for prints: [FeaturePrint], beside neighbors: [Double] = []) -> Double? {
         precondition(prints.allSatisfy { $0.model == identity }, "the prints were made with another model")
         guard let matchThreshold, let scoreNormalization, !prints.isEmpty else { return matchThreshold }
-        return min(max(matchThreshold + scoreNormalization.offset(for: prints.map(\.vector)), 0), 2)
+        return min(max(matchThreshold + scoreNormalization.offset(for: prints.map(\.vector), beside: neighbors), 0), 2)
     }
+
+    /// The mean distance that score normalization moves the threshold by; 0 without a background set.
+    package func neighborDistance(for prints: [FeaturePrint], beside neighbors: [Double]) -> Double {
+        scoreNormalization?.meanDistance(to: prints.map(\.vector), beside: neighbors) ?? 0
+    }
+
+    /// The neighbors in a catalog that can count for a match threshold.
+    public var catalogNeighborCount: Int { scoreNormalization?.catalogNeighborCount ?? 0 }
 
     /// The size of the background set that score normalization compares a query with; 0 without one.
     public var backgroundSetCount: Int { scoreNormalization?.count ?? 0 }
 }
 
-/// Moves the match threshold with the mean distance of a query to its nearest neighbors in a background set.
+/// Moves the match threshold with the mean distance of a query to its nearest neighbors in a background set, and in the
+/// catalog that is searched. The nearest few are skipped: they may be what the query shows.
 ///
 /// A photograph of an airplane in a blue sky is close to every other one; a record sleeve is close only to itself. One
 /// threshold for both confuses airplanes, or misses sleeves in bad light. Jégou et al., "Exploiting descriptor
@@ -37,6 +49,8 @@ struct ScoreNormalization: Sendable {
         let tensor: String
         /// How many nearest neighbors are averaged.
         let nearest: Int
+        /// How many that are nearer are not.
+        let skipped: Int?
         /// The change of the threshold per unit of their mean distance.
         let weight: Double
         /// The mean distance at which the threshold does not move.
@@ -53,6 +67,7 @@ struct ScoreNormalization: Sendable {
 
     private let search: ExactSearch
     private let nearest: Int
+    private let skipped: Int
     private let weight: Double
     private let typicalDistance: Double
     private let tensor: String
@@ -72,19 +87,21 @@ struct ScoreNormalization: Sendable {
             throw .unusableTensor(name: tensor, "has the shape \(shape), which is not that of prints")
         }
         let (count, dimension) = (shape[0], shape[1])
-        guard (1...count).contains(description.nearest), (0...1).contains(description.weight),
-            (0...2).contains(description.typical_distance)
+        let skipped = description.skipped ?? 0
+        guard (1...count).contains(description.nearest), (0...count - description.nearest).contains(skipped),
+            (0...2).contains(description.weight), (0...2).contains(description.typical_distance)
         else {
             throw .malformed(
-                "the metadata “\(Self.metadataKey)” has nearest = \(description.nearest) of \(count) rows, weight = "
-                    + "\(description.weight) and typical_distance = \(description.typical_distance); "
-                    + "their ranges are 1…\(count), 0…1 and 0…2"
-            )
+                "the metadata “\(Self.metadataKey)” has nearest = \(description.nearest) and skipped = \(skipped) of "
+                    + "\(count) rows, weight = \(description.weight) and typical_distance = "
+                    + "\(description.typical_distance); nearest is at least 1, both together at most \(count), and the "
+                    + "others lie in 0…2")
         }
         let values = try file.floats(tensor, shape: [count, dimension])
         self.tensor = tensor
         search = ExactSearch(PrintMatrix(values, dimension: dimension), simd: simd)
-        (nearest, weight, typicalDistance) = (description.nearest, description.weight, description.typical_distance)
+        (nearest, self.skipped) = (description.nearest, skipped)
+        (weight, typicalDistance) = (description.weight, description.typical_distance)
     }
 
     /// - Throws: `unusableTensor` if the prints are not unit vectors of the network's output dimension.
@@ -101,10 +118,31 @@ struct ScoreNormalization: Sendable {
         }
     }
 
+    /// Copies of one image have about the same distance, and count once.
+    private static let leastDifference = 0.001
+    /// A catalog with fewer entities than are averaged does not show how far others of its kind are. Drawings of one
+    /// style (`calibration_sets.py`) are 0.5 to 0.8 apart, nearer than photographs of the background.
+    private static let distanceOfOneKind = 0.65
+    /// Room for copies.
+    var catalogNeighborCount: Int { 3 * (skipped + nearest) }
+
     /// The offset of the threshold for a query with these prints. O(prints · background set · dimension).
-    func offset(for prints: [[Float]]) -> Double {
-        let found = search.nearest(toAnyOf: prints, k: nearest, threads: 1)
-        let mean = found.reduce(0) { $0 + Double($1.distance) } / Double(found.count)
-        return weight * (mean - typicalDistance)
+    func offset(for prints: [[Float]], beside neighbors: [Double]) -> Double {
+        weight * (meanDistance(to: prints, beside: neighbors) - typicalDistance)
+    }
+
+    /// The mean distance of the neighbors that are averaged.
+    func meanDistance(to prints: [[Float]], beside neighbors: [Double]) -> Double {
+        var distances: [Double] = []
+        for distance in neighbors.prefix(catalogNeighborCount)
+        where distances.last.map({ distance - $0 >= Self.leastDifference }) ?? true {
+            distances.append(distance)
+        }
+        if !neighbors.isEmpty, neighbors.count < skipped + nearest {
+            distances += Array(repeating: Self.distanceOfOneKind, count: skipped + nearest - distances.count)
+        }
+        distances += search.nearest(toAnyOf: prints, k: skipped + nearest, threads: 1).map { Double($0.distance) }
+        let averaged = distances.sorted()[skipped..<(skipped + nearest)]
+        return averaged.reduce(0, +) / Double(nearest)
     }
 }

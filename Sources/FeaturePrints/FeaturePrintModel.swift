@@ -16,8 +16,8 @@ public final class FeaturePrintModel: Sendable {
     ///
     /// ``matchThreshold(for:)`` gives the threshold of a query.
     public let matchThreshold: Double?
-    /// The coefficients of the confidence of matches; nil if the file has none.
-    public let confidence: ConfidenceCoefficients?
+    /// The coefficients of the confidence of matches; ``ConfidenceCoefficients/general`` if the file has none.
+    public let confidence: ConfidenceCoefficients
     /// Whether a catalog with this model has local features by default.
     ///
     /// False for an imported network: the confidence of verified matches, and how much nearer a print has to be beside
@@ -86,7 +86,7 @@ public final class FeaturePrintModel: Sendable {
             (identity, scoreNormalization) = try rest.get()
             try scoreNormalization?.check(dimension: network.outputDimension)
             matchThreshold = file.matchThreshold
-            confidence = file.confidence
+            confidence = file.confidence ?? .general
             usesLocalFeatures = file.usesLocalFeatures
             writtenBy = file.tensors.metadata[ModelFile.versionKey]
         } catch {

@@ -86,7 +86,7 @@ struct DescriptorMatcher {
         guard Int(two.row) < image.count, nearest < Self.largestRatio * Self.largestRatio * second else { return nil }
         return FeatureMatch(
             query: query.keypoints[row], queryIndex: row, catalog: image.keypoints[Int(two.row)],
-            ratio: (max(nearest, 0) / second).squareRoot())
+            catalogIndex: Int(two.row), ratio: (max(nearest, 0) / second).squareRoot())
     }
 
     /// The inverse norms of the vectors that the codes stand for; 0 for the rows that pad the last group.
@@ -109,6 +109,8 @@ struct FeatureMatch: Sendable, Hashable {
     /// The number of the query's keypoint.
     let queryIndex: Int
     let catalog: Keypoint
+    /// The number of the catalog image's keypoint.
+    let catalogIndex: Int
     /// The distance to the nearest descriptor over that to the second nearest; lower is more distinctive.
     let ratio: Float
 }

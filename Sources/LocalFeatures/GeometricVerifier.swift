@@ -67,7 +67,9 @@ struct GeometricVerifier {
             guard let outline = frame.outline(homography) else { continue }
             let spread = spread(inliers, of: matches, width: Float(width), height: Float(height))
             if spread.count >= Self.fewestInliers, spread.count > best?.inlierCount ?? 0 {
-                best = VerifiedOutline(inliers: spread, matchCount: matches.count, outline: outline)
+                best = VerifiedOutline(
+                    inliers: spread, supportCount: Set(inliers.map { matches[$0].catalogIndex }).count,
+                    visibleCount: 0, matchCount: matches.count, outline: outline)
             }
         }
         return best
@@ -184,10 +186,17 @@ private struct Frame {
 public struct VerifiedOutline: Sendable, Hashable {
     /// The query's keypoints that the homography maps to within the tolerance, at most two per 25th of the image.
     public let inliers: [Int]
+    /// The features of the image that the homography maps to a match.
+    public let supportCount: Int
+    /// The features of the image that the homography maps into the query, ``supportCount`` among them.
+    public internal(set) var visibleCount: Int
     /// The features of the image that had a match.
     public let matchCount: Int
     /// The image's corners in the query, as fractions of the query's sides.
     public let outline: Quadrilateral
+
+    /// The share of the visible features that support the homography, 0...1.
+    public var share: Double { Double(supportCount) / Double(max(visibleCount, supportCount, 1)) }
 
     /// The number of matches that agree on the homography.
     public var inlierCount: Int { inliers.count }

@@ -1,4 +1,5 @@
 import Compute
+import Imaging
 
 /// A query's local features, prepared to find and to verify candidates.
 ///
@@ -30,8 +31,41 @@ public struct LocalFeatureQuery: Sendable {
     ///
     /// O(query features · image features).
     public func verify(_ image: LocalFeatures) -> VerifiedOutline? {
-        GeometricVerifier(queryWidth: Float(features.width), queryHeight: Float(features.height))
+        var found = GeometricVerifier(queryWidth: Float(features.width), queryHeight: Float(features.height))
             .verify(matcher.matches(with: image), width: image.width, height: image.height)
+        if let outline = found?.outline { found?.visibleCount = image.visibleCount(in: outline) }
+        return found
+    }
+}
+
+extension LocalFeatureQuery {
+    /// A query for a catalog image, made of its stored features: finds the same picture in other images of the catalog.
+    public init(_ image: LocalFeatures, model: LocalFeatureModel) {
+        let dimension = LocalFeatureModel.dimension
+        let descriptors = [Float](unsafeUninitializedCapacity: image.count * dimension) { buffer, initialized in
+            for index in 0..<image.count {
+                let (first, bytes) = (index * dimension, DescriptorQuantizer.byteCount)
+                model.quantizer.restore(
+                    image.codes[(index * bytes)..<((index + 1) * bytes)],
+                    into: UnsafeMutableBufferPointer(rebasing: buffer[first..<(first + dimension)]))
+            }
+            initialized = image.count * dimension
+        }
+        self.init(
+            QueryFeatures(
+                width: image.width, height: image.height, keypoints: image.keypoints, descriptors: descriptors),
+            model: model)
+    }
+}
+
+extension LocalFeatures {
+    /// How many features lie within the query, if its outline is this.
+    func visibleCount(in outline: Quadrilateral) -> Int {
+        let place = ProjectiveTransform(unitSquareTo: outline)
+        return keypoints.count {
+            let (x, y) = place(Double($0.x) / Double(width), Double($0.y) / Double(height))
+            return (0...1).contains(x) && (0...1).contains(y)
+        }
     }
 }
 

@@ -20,7 +20,8 @@ struct EvaluateCommand: AsyncParsableCommand {
             With --leave-out each query is searched again as if its targets were not in the catalog; \
             a match that is accepted then is a false accept. Micro-average precision ranks the first \
             matches of all queries by confidence: 1 means that one threshold separates all correct \
-            matches from all wrong ones.
+            matches from all wrong ones. The calibration error is the mean difference between the \
+            confidences of first matches and the shares of them that are right, in ten bins.
             """)
 
     @OptionGroup var catalog: CatalogOption
@@ -42,18 +43,24 @@ struct EvaluateCommand: AsyncParsableCommand {
         completion: .file(extensions: ["jsonl"]))
     var answers: FilePath?
 
+    @Option(
+        help: ArgumentHelp(
+            "Also write what the confidences were computed from to this file, as JSON lines for “model calibrate”.",
+            valueName: "file"), completion: .file(extensions: ["jsonl"]))
+    var observations: FilePath?
+
     @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
 
     func run() async throws {
-        if let answers { try OutputFile.check(answers) }
+        for output in [answers, observations] { if let output { try OutputFile.check(output) } }
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         let timings = timing.makeTimings()
         let file = queriesFile
         let queries = try LabeledQuery.read(file)
         let folder = file.deletingLastPathComponent().path
         var report = EvaluationReport()
-        var lines = ""
+        var (lines, observed) = ("", Data())
         var failures = try await reportUnknownTargets(of: queries, file: file, in: catalog)
         for (number, query) in queries {
             let path = query.path.hasPrefix("/") ? query.path : folder + "/" + query.path
@@ -72,12 +79,20 @@ struct EvaluateCommand: AsyncParsableCommand {
             }
             guard let evaluated = result else { continue }
             report.add(evaluated, group: query.group)
+            if observations != nil {
+                for var observation in evaluated.observations {
+                    observation.query = path + observation.query
+                    observation.object = query.targets.min() ?? path
+                    observed += try JSONEncoder().encode(observation) + Data("\n".utf8)
+                }
+            }
             if answers != nil {
                 lines += try SearchAnswer(query: query.path, image: image, matches: evaluated.matches).line + "\n"
             }
         }
         report.print()
         if let answers { try OutputFile.write(Data(lines.utf8), to: answers) }
+        if let observations { try OutputFile.write(observed, to: observations) }
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }
     }
@@ -165,9 +180,13 @@ private struct EvaluationReport {
     private var groups: [String: Evaluation] = [:]
     /// Queries without a target, and queries whose targets were left out.
     private var absent = Evaluation()
+    /// All queries, with and without their targets.
+    private var judged = Evaluation()
 
     mutating func add(_ query: Catalog.EvaluatedQuery, group: String?) {
         all.add(query.outcome)
+        judged.add(query.outcome)
+        if let outcome = query.withoutTargets { judged.add(outcome) }
         if let group { groups[group, default: Evaluation()].add(query.outcome) }
         if query.outcome.targets.isEmpty { absent.add(query.outcome) }
         if let outcome = query.withoutTargets { absent.add(outcome) }
@@ -186,6 +205,7 @@ private struct EvaluationReport {
         } else {
             line("recall at 95 % precision", "–")
         }
+        if let error = judged.expectedCalibrationError { line("calibration error", String(format: "%.3f", error)) }
         if let rate = absent.falseAcceptRate {
             let count = Int((rate * Double(absent.absentCount)).rounded())
             line(

@@ -8,7 +8,7 @@ import Lookalike
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "model", abstract: "Shows and imports models, and writes what one is trained on.",
-        subcommands: [Info.self, ModelImportCommand.self, DescriptorCommand.self])
+        subcommands: [Info.self, ModelImportCommand.self, Calibrate.self, DescriptorCommand.self])
 
     struct Info: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Prints the layers of a network and their costs.")
@@ -62,6 +62,74 @@ struct ModelCommand: ParsableCommand {
         }
         private func right(_ text: String, _ width: Int) -> String {
             String(repeating: " ", count: max(0, width - text.count)) + text
+        }
+    }
+}
+
+extension ModelCommand {
+    /// Fits the coefficients of the confidence to labeled queries.
+    struct Calibrate: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Fits a model's match threshold and confidence to labeled queries.",
+            discussion: """
+                OBSERVATIONS are files of “lookalike evaluate --leave-out --observations”: for each catalog one with \
+                the standard effort and one with --effort prints. Prints the figures of a cross-validation in which \
+                all queries of an object are in one of five parts. Catalogs made with the model stay valid.
+                """)
+
+        @Argument(help: "A model file.", completion: .file(extensions: ["safetensors"]))
+        var file: FilePath
+
+        @Argument(help: "Files of observations, JSON lines.", completion: .file(extensions: ["jsonl"]))
+        var observations: [FilePath]
+
+        @Option(
+            help: ArgumentHelp("The model file to write.", valueName: "file"),
+            completion: .file(extensions: ["safetensors"]))
+        var output: FilePath
+
+        func run() throws {
+            try OutputFile.check(output)
+            let model = try FeaturePrintModel(contentsOf: file.url)
+            var all: [MatchObservation] = []
+            for file in observations { all += try Self.read(file) }
+            guard let fit = ConfidenceFit(all), let held = ConfidenceFit.crossValidated(all) else {
+                throw ValidationError(
+                    "the observations need right and wrong matches by prints alone, by local features and without; "
+                        + "evaluate with --leave-out, once with --effort prints and once without")
+            }
+            try OutputFile.write(try model.fileData(with: fit), to: output)
+            for (name, isCompared) in [("standard", true), ("prints alone", false)] {
+                var evaluation = Evaluation()
+                let chosen = all.indices.filter { all[$0].isCompared == isCompared }
+                for (_, candidates) in Dictionary(grouping: chosen, by: { all[$0].query }) {
+                    let ranked = candidates.sorted { (held[$1], $0) < (held[$0], $1) }
+                    evaluation.add(
+                        Evaluation.Outcome(
+                            targets: candidates.contains { all[$0].isRight } ? ["right"] : [],
+                            ranking: ranked.map { (all[$0].isRight ? "right" : "wrong", held[$0]) },
+                            acceptedCount: ranked.count { held[$0] >= MatchBounds.accepted.minConfidence },
+                            candidates: []))
+                }
+                print(
+                    "\(name), cross-validated: accepted and right \(share(evaluation.acceptedRight)), "
+                        + "false accepts \(share(evaluation.falseAcceptRate)), "
+                        + "calibration error \(share(evaluation.expectedCalibrationError))")
+            }
+        }
+
+        private func share(_ value: Double?) -> String { value.map { String(format: "%.3f", $0) } ?? "–" }
+
+        private static func read(_ file: FilePath) throws -> [MatchObservation] {
+            guard let data = try? Data(contentsOf: file.url) else {
+                throw ValidationError("\(file.text.escaped) cannot be read.")
+            }
+            return try data.split(separator: UInt8(ascii: "\n")).enumerated().map { index, line in
+                guard let observation = try? JSONDecoder().decode(MatchObservation.self, from: Data(line)) else {
+                    throw ValidationError("\(file.text.escaped):\(index + 1): not an observation of “evaluate”.")
+                }
+                return observation
+            }
         }
     }
 }

@@ -104,6 +104,20 @@ public struct Evaluation: Sendable {
         presentCount == 0 ? nil : curve.filter(\.isRight).reduce(0) { $0 + $1.precision } / Double(presentCount)
     }
 
+    /// The expected calibration error: over ten bins of the first matches' confidence, the mean difference between their
+    /// mean confidence and the share of them that is right, weighted by their number. Nil without a match.
+    ///
+    /// Naeini et al., "Obtaining Well Calibrated Probabilities Using Bayesian Binning", AAAI 2015.
+    public var expectedCalibrationError: Double? {
+        let firsts = curve
+        guard !firsts.isEmpty else { return nil }
+        let bins = Dictionary(grouping: firsts) { min(Int($0.confidence * 10), 9) }
+        return bins.values.reduce(0) { sum, bin in
+            let (confidence, right) = (bin.reduce(0) { $0 + $1.confidence }, Double(bin.count(where: \.isRight)))
+            return sum + abs(confidence - right) / Double(firsts.count)
+        }
+    }
+
     /// The largest recall at which the precision of first matches is at least `precision`, with the confidence there.
     public func recall(atPrecision precision: Double) -> (recall: Double, confidence: Double)? {
         curve.last { $0.precision >= precision && $0.isRight }.map { ($0.recall, $0.confidence) }

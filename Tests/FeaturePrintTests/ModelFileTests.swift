@@ -37,8 +37,8 @@ struct ModelFileTests {
     }
 
     private static let confidence = ConfidenceCoefficients(
-        perInlier: 1, mostInliers: 20, perRectifiedDistance: -10, verifiedBias: -5, largestDistance: 0.75,
-        perDistance: 8, unverifiedMargin: 0.25)
+        verifiedBias: -5, perLogInlier: 2, perInlier: 1, mostInliers: 20, perShare: 3, perLogMatch: -1,
+        perVerifiedDistance: 9, perDistance: 8, perUnverifiedDistance: 7, unverifiedMargin: 0.25)
 
     @Test func theConfidenceIsReadAndNoPartOfTheIdentity() throws {
         var builder = SafeTensorsBuilder.tiny()
@@ -46,13 +46,14 @@ struct ModelFileTests {
         builder.metadata[ConfidenceCoefficients.metadataKey] = String(
             decoding: try JSONEncoder().encode(Self.confidence), as: UTF8.self)
         let fitted = try FeaturePrintModel(builder.data, named: "b")
-        #expect(plain.confidence == nil && fitted.confidence == Self.confidence && fitted.identity == plain.identity)
-        #expect(try FeaturePrintModel.default().confidence?.mostInliers == 25)
+        #expect(
+            plain.confidence == .general && fitted.confidence == Self.confidence && fitted.identity == plain.identity)
+        #expect(try FeaturePrintModel.default().confidence.mostInliers == 25)
     }
 
     @Test(arguments: [
-        ("per_inlier", "-1"), ("per_inlier", "null"), ("most_inliers", "1e5"), ("per_rectified_distance", "1"),
-        ("verified_bias", "1e4"), ("largest_distance", "2.5"), ("per_distance", "0"), ("unverified_margin", "1e999"),
+        ("per_inlier", "-1"), ("per_inlier", "null"), ("most_inliers", "1e5"), ("per_log_match", "1"),
+        ("verified_bias", "1e4"), ("per_share", "1e4"), ("per_distance", "0"), ("unverified_margin", "1e999"),
         ("unverified_margin", "\"1\""),
     ])
     func aCoefficientOutOfItsRangeIsRefused(key: String, value: String) throws {

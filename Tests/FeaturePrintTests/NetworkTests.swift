@@ -96,16 +96,16 @@ struct NetworkTests {
         for simd in SIMDTarget.available {
             let bytes = try Self.model("default", simd, precision: .int8).embed(images.map { ImageCrop($0) })
             for (index, pair) in zip(floats, bytes).enumerated() {
-                #expect(try pair.0.print.distance(to: pair.1.print) < 0.1, "\(simd.name), image \(index)")
+                #expect(try pair.0.print.distance(to: pair.1.print) < 0.3, "\(simd.name), image \(index)")
                 let corners = zip(try #require(pair.0.object).corners, try #require(pair.1.object).corners)
                 for (a, b) in corners {
                     #expect(abs(a.x - b.x) < 0.05 && abs(a.y - b.y) < 0.05, "\(simd.name), image \(index)")
                 }
             }
-            // Integers have no rounding; the floats around them nearly the same one.
+            // Integers have no rounding; the depthwise convolutions between them are computed in floats.
             let portable = try Self.model("default", SIMDTarget.available[0], precision: .int8).featurePrint(
                 for: images[0])
-            #expect(try bytes[0].print.distance(to: portable) < 0.02, "\(simd.name)")
+            #expect(try bytes[0].print.distance(to: portable) < 0.06, "\(simd.name)")
         }
     }
 

@@ -52,6 +52,27 @@ struct ScoreNormalizationTests {
         }
     }
 
+    /// Against the definition: the neighbors of a catalog and of the background together, copies once, the nearest left
+    /// out.
+    @Test func neighborsOfTheCatalogCountLikeTheBackground() throws {
+        var random = SeededGenerator(seed: 32)
+        for round in 0..<50 {
+            let rows = (0..<12).map { _ in Self.unit(.random(in: 0..<(2 * .pi), using: &random)) }
+            var builder = Self.builder(rows, weight: 0.7, typical: 0.3)
+            builder.metadata["lookalike.background"] =
+                #"{"tensor":"b","nearest":3,"skipped":2,"weight":0.7,"typical_distance":0.3}"#
+            let model = try Self.model(builder)
+            let print = FeaturePrint(
+                vector: Self.unit(.random(in: 0..<(2 * .pi), using: &random)), model: model.identity)
+            let neighbors = (0..<6).map { Double($0) * 0.2 + .random(in: 0...0.1, using: &random) }
+            let background = rows.map { hypot(Double(print.vector[0] - $0[0]), Double(print.vector[1] - $0[1])) }
+            let mean = (neighbors + background).sorted()[2..<5].reduce(0, +) / 3
+            let copies = neighbors.flatMap { [$0, $0 + 1e-5, $0 + 2e-5] }
+            let limit = try #require(model.matchThreshold(for: [print], beside: copies))
+            #expect(abs(limit - min(max(0.6 + 0.7 * (mean - 0.3), 0), 2)) < 1e-5, "seed 32, round \(round)")
+        }
+    }
+
     @Test func theLimitStaysADistance() throws {
         let near = try Self.model(Self.builder([[1, 0]], weight: 1, typical: 2, recommended: "0.1"))
         #expect(near.matchThreshold(for: [FeaturePrint(vector: [1, 0], model: near.identity)]) == 0)
@@ -87,9 +108,9 @@ struct ScoreNormalizationTests {
     }
 
     static let damages: [(says: String, builder: @Sendable () -> SafeTensorsBuilder)] = [
-        ("their ranges are 1…2, 0…1 and 0…2", { builder([[1, 0], [0, 1]], nearest: 3) }),
-        ("their ranges are 1…2, 0…1 and 0…2", { builder([[1, 0], [0, 1]], nearest: 0) }),
-        ("weight = 1.5", { builder([[1, 0]], weight: 1.5) }),
+        ("both together at most 2", { builder([[1, 0], [0, 1]], nearest: 3) }),
+        ("nearest is at least 1", { builder([[1, 0], [0, 1]], nearest: 0) }),
+        ("weight = 2.5", { builder([[1, 0]], weight: 2.5) }),
         ("typical_distance = 2.5", { builder([[1, 0]], typical: 2.5) }),
         ("has no prints", { builder([]) }),
         ("whose norm is not 1, in row 1", { builder([[1, 0], [0.5, 0]]) }),

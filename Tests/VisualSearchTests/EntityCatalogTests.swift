@@ -179,7 +179,7 @@ struct EntityCatalogTests {
         let model = fixture.catalog.model
         let query = try await fixture.albums.query(
             for: SemanticContentDescriptor(pixelBuffer: SampleImage.blocks(seed: 0)))
-        let threshold = try #require(model.matchThreshold(for: query.prints))
+        let threshold = try #require(model.matchThreshold(for: query.prints, beside: [0]))
         #expect(query.maxDistance == .atMost(threshold) && threshold != model.matchThreshold)
         // A query made of its prints alone takes the same distance.
         let pages = try await (

@@ -3,14 +3,14 @@
 import numpy as np
 import torch
 
-from .export import run
+from .export import normalized, run
 from .images import files_in, resembles, signature, signatures_of, square
-from .network import normalized
 
 # Score normalization, as in Pizzi et al., "A Self-Supervised Descriptor for Image Copy Detection" (CVPR 2022): how many
-# of the nearest background prints are averaged, and the weight of their mean distance in the match threshold. Weights
-# from 0.5 to 1 and counts from 3 to 30 are nearly as good: see the model card.
-NEAREST = 10
+# of the nearest background prints are averaged, after how many that are skipped, and the weight of their mean distance
+# in the match threshold. In a search entities of the catalog count like the background; the nearest may be what the
+# query shows. “lookalike model calibrate” fits the weight.
+NEAREST, SKIPPED = 6, 2
 WEIGHT = 0.75
 
 
@@ -25,18 +25,19 @@ def background_prints(graph, tensors, entries, exclude):
         if not count.isdigit() or not folder:
             raise SystemExit(f"{entry}: expected FOLDER=COUNT")
         images += some_of(folder, int(count), size, excluded)
-    if len(images) <= NEAREST:
-        raise SystemExit(f"{len(images)} background images are too few, the nearest {NEAREST} are averaged over")
+    if len(images) <= SKIPPED + NEAREST:
+        raise SystemExit(f"{len(images)} background images are too few, {SKIPPED + NEAREST} are looked at")
     prints = []
     with torch.no_grad():
         for part in torch.from_numpy(np.stack(images)).split(64):
-            prints.append(run(graph, tensors, normalized(part.permute(0, 3, 1, 2).float() / 255))[0])
+            prints.append(run(graph, tensors, normalized(graph, part.permute(0, 3, 1, 2).float() / 255))[0])
     prints = torch.cat(prints)
     between = torch.cdist(prints, prints).fill_diagonal_(torch.inf)
-    typical = between.topk(NEAREST, 1, largest=False).values.mean().item()
+    typical = between.topk(SKIPPED + NEAREST, 1, largest=False).values[:, SKIPPED:].mean().item()
     return {
         "tensor": "background",
         "nearest": NEAREST,
+        "skipped": SKIPPED,
         "weight": WEIGHT,
         "typical_distance": round(typical, 4),
     }, prints.half()

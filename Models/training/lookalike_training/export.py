@@ -112,6 +112,12 @@ def described(network, name):
     return graph, tensors
 
 
+def normalized(graph, images):
+    """RGB in [0, 1] as the graph's input."""
+    mean, std = (torch.tensor(graph["input"][key]).view(3, 1, 1) for key in ("mean", "std"))
+    return (images - mean) / std
+
+
 def run(graph, tensors, images, observe=None):
     """Runs the graph in PyTorch, float32, on normalized images: the reference for every other executor.
 
@@ -123,10 +129,19 @@ def run(graph, tensors, images, observe=None):
     for node in graph["nodes"]:
         x = values[node["input"]]
         if node["op"] == "convolution":
-            y = F.conv2d(x, tensors[node["weight"]], tensors[node["bias"]], node["stride"], node["padding"])
+            padding, groups = node["padding"], node.get("groups", 1)
+            if not isinstance(padding, int):
+                top, left, bottom, right = padding
+                x, padding = F.pad(x, (left, right, top, bottom)), 0
+            y = F.conv2d(
+                x, tensors[node["weight"]], tensors[node["bias"]], node["stride"], padding, groups=groups
+            )
             if "residual" in node:
                 y = y + values[node["residual"]]
             y = F.relu(y) if node["relu"] else y
+            if "activation" in node:
+                # Networks of this recipe have no other activations than ReLU and ReLU6.
+                y = y.clamp(0, node["activation"]["beta"])
         elif node["op"] == "generalized_mean":
             y = x.clamp(min=node["epsilon"]).pow(node["power"]).mean((2, 3)).pow(1 / node["power"])
         elif node["op"] == "linear":

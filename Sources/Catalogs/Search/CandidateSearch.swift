@@ -26,10 +26,20 @@ struct CandidateSearch {
     private static let firstCandidates = 12
     /// Entities of the first candidates that cover this share of the query leave little room for others.
     private static let filled = 0.3
+    /// The crop that an outline rectifies says little if less of it lies within the query.
+    private static let leastVisible = 0.7
+    /// Images with this many features show the same flat picture only if more than a few of them agree.
+    private static let manyFeatures = 100
+    private static let fewInliers = 10
+    private static let smallShare = 0.1
+    /// Prints are this near for the same flat picture, and for others of its layout; things with depth, whose features
+    /// need not agree from another side, are further away.
+    private static let samePicture: Float = 0.45
 
     /// The entities with the nearest prints.
     func scanPrints() async throws -> PrintScan {
-        let count = max(effort.printCandidates + excluded.count, PrintScan.leastCount)
+        let count = max(
+            effort.printCandidates + excluded.count, model.catalogNeighborCount + excluded.count, PrintScan.leastCount)
         let nearest = try await state.nearest(
             count, to: prints, in: selection, after: nil, cancellation: cancellation)
         return PrintScan(revision: state.revision, selection: selection, nearest: nearest, count: count)
@@ -41,16 +51,21 @@ struct CandidateSearch {
         return Array(keys.prefix(effort.printCandidates))
     }
 
+    /// The distances of the nearest prints, ascending.
+    func distances(of scan: PrintScan) -> [Double] {
+        scan.nearest.lazy.filter { !excluded.contains($0.key) }.map { Double($0.squaredDistance.squareRoot()) }
+    }
+
     /// Whether finer keypoints could find more: nothing is found yet, or what is found covers little of the image.
     func needsFinerKeypoints(_ verified: [Int64: VerifiedEntity]) -> Bool {
         let found = verified.values.filter { $0.inlierCount >= Self.surelyFound }
-        let covered = found.reduce(0) { $0 + $1.outline.area }
+        let covered = found.reduce(0) { $0 + ($1.outline?.area ?? 0) }
         return covered < (found.count < 2 ? Self.largeEntity : Self.wellCovered)
     }
 
     /// Votes, joins both kinds of candidates in turn, and verifies them.
     func verify(
-        _ query: LocalFeatureQuery, with printCandidates: [Int64], timings: StageTimings?
+        _ query: LocalFeatureQuery, model: LocalFeatureModel, with printCandidates: [Int64], timings: StageTimings?
     ) async throws -> (verified: [Int64: VerifiedEntity], candidates: [Int64]) {
         let start = ContinuousClock.now
         let voted = try await state.mostVoted(
@@ -64,29 +79,40 @@ struct CandidateSearch {
                 candidates.append(list[rank])
             }
         }
-        var found = try await outlines(of: candidates.prefix(Self.firstCandidates), in: query, timings: timings)
-        if effort == .thorough || !Self.isFilled(found.map(\.1)) {
-            found += try await outlines(of: candidates.dropFirst(Self.firstCandidates), in: query, timings: timings)
+        var compared = try await compare(candidates.prefix(Self.firstCandidates), with: query, timings: timings)
+        if effort == .thorough || !isFilled(compared.compactMap(\.outline)) {
+            compared += try await compare(candidates.dropFirst(Self.firstCandidates), with: query, timings: timings)
         }
-        let distances = try await state.squaredDistances(of: found.map(\.0), to: prints)
+        let distances = try await state.squaredDistances(of: compared.map(\.key), to: prints)
+        let judged = compared.compactMap { image in
+            let isRich = min(image.features.count, query.features.count) >= Self.manyFeatures
+            let isNear = (distances[image.key] ?? 4) < Self.samePicture * Self.samePicture
+            let agrees = image.outline.map { $0.inlierCount >= Self.fewInliers || $0.share >= Self.smallShare } ?? false
+            if isRich, isNear, !agrees { return ComparedImage(key: image.key, features: image.features, outline: nil) }
+            return image.outline == nil ? nil : image
+        }
         var verified: [Int64: VerifiedEntity] = [:]
-        let claims = Self.claims(found.map(\.1))
-        for (key, outline) in found {
-            guard let distance = distances[key] else { continue }
-            verified[key] = VerifiedEntity(
-                key: key, revision: state.revision.number, inlierCount: outline.inlierCount,
-                evidence: outline.inliers.reduce(0) { $0 + 1 / Double(claims[$1, default: 1]) },
-                outline: outline.outline, squaredDistance: distance,
-                rectifiedDistance: nil)
+        let claims = SharedInliers(judged, model: model)
+        for image in judged {
+            guard let distance = distances[image.key] else { continue }
+            let outline = image.outline
+            verified[image.key] = VerifiedEntity(
+                key: image.key, revision: state.revision.number, inlierCount: outline?.inlierCount ?? 0,
+                outline: outline?.outline,
+                evidence: MatchEvidence(
+                    inliers: claims.distinctiveInliers(of: image),
+                    share: outline?.share ?? 0, matches: outline?.matchCount ?? 0,
+                    distance: Double(distance.squareRoot())),
+                squaredDistance: distance)
         }
         return (verified, candidates)
     }
 
     /// Whether the best of some outlines is certain and they cover so much that little else can be seen.
-    private static func isFilled(_ outlines: [VerifiedOutline]) -> Bool {
-        let found = outlines.filter { $0.inlierCount >= surelyFound }
-        return found.contains { Double($0.inlierCount) >= MatchConfidence.mostInliers }
-            && found.reduce(0) { $0 + $1.outline.area } >= filled
+    private func isFilled(_ outlines: [VerifiedOutline]) -> Bool {
+        let found = outlines.filter { $0.inlierCount >= Self.surelyFound }
+        return found.contains { Double($0.inlierCount) >= model.confidence.mostInliers }
+            && found.reduce(0) { $0 + $1.outline.area } >= Self.filled
     }
 
     /// Embeds what the outlines of the best verified entities rectify, and compares it with the entities' prints: a
@@ -96,40 +122,42 @@ struct CandidateSearch {
     ) async throws -> [VerifiedEntity] {
         var verified = verified
         let chosen = verified.indices
-            .filter { verified[$0].evidence >= Self.leastEvidence && model.canEmbed(verified[$0].outline) }
-            .sorted { (verified[$1].evidence, $0) < (verified[$0].evidence, $1) }
+            .filter { index in
+                guard let outline = verified[index].outline else { return false }
+                return verified[index].evidence.inliers >= Self.leastEvidence && model.canEmbed(outline)
+                    && outline.visibleShare >= Self.leastVisible
+            }
+            .sorted { (verified[$1].evidence.inliers, $0) < (verified[$0].evidence.inliers, $1) }
             .prefix(effort.rectifiedCrops)
         guard let best = chosen.first else { return verified }
         // Nothing competes with it, and no distance makes it unlikely.
-        if effort != .thorough, chosen.count == 1, verified[best].evidence >= MatchConfidence.mostInliers {
+        if effort != .thorough, chosen.count == 1, verified[best].evidence.inliers >= model.confidence.mostInliers {
             return verified
         }
-        let crops = chosen.map { ImageCrop(image, quadrilateral: verified[$0].outline) }
-        let prints = try model.embed(crops, timings: timings, cancellation: cancellation).map(\.print)
-        for (index, print) in zip(chosen, prints) {
+        // Entities with the same picture have the same outline, and one crop is enough for all of them.
+        var crops: [Quadrilateral] = []
+        let cropOfEach = chosen.map { index in
+            let outline = verified[index].outline ?? .unit
+            if let known = crops.firstIndex(where: { $0.isClose(to: outline) }) { return known }
+            crops.append(outline)
+            return crops.count - 1
+        }
+        let prints = try model.embed(
+            crops.map { ImageCrop(image, quadrilateral: $0) }, localizing: false, timings: timings,
+            cancellation: cancellation
+        ).map(\.print)
+        for (index, crop) in zip(chosen, cropOfEach) {
             let key = verified[index].key
-            guard let distance = try await state.squaredDistances(of: [key], to: [print])[key] else { continue }
-            verified[index].rectifiedDistance = Double(distance.squareRoot())
+            guard let distance = try await state.squaredDistances(of: [key], to: [prints[crop]])[key] else { continue }
             verified[index].squaredDistance = min(verified[index].squaredDistance, distance)
+            verified[index].evidence.distance = Double(verified[index].squaredDistance.squareRoot())
         }
         return verified
     }
 
-    /// How many entities have each of the query's keypoints among their inliers.
-    ///
-    /// A logo, a frame or a sticker that many images of a catalog share is found in all of them: each gets its share of
-    /// such a keypoint, and what only one image explains counts in full.
-    private static func claims(_ outlines: [VerifiedOutline]) -> [Int: Int] {
-        var claims: [Int: Int] = [:]
-        for outline in outlines {
-            for keypoint in outline.inliers { claims[keypoint, default: 0] += 1 }
-        }
-        return claims
-    }
-
-    private func outlines(
-        of candidates: ArraySlice<Int64>, in query: LocalFeatureQuery, timings: StageTimings?
-    ) async throws -> [(Int64, VerifiedOutline)] {
+    private func compare(
+        _ candidates: ArraySlice<Int64>, with query: LocalFeatureQuery, timings: StageTimings?
+    ) async throws -> [ComparedImage] {
         let images = try await state.localFeatures(of: Array(candidates))
         let outlines = measured(timings, .verify, count: images.count) {
             concurrentMap(images.count, threads: availableThreadCount) {
@@ -137,6 +165,69 @@ struct CandidateSearch {
             }
         }
         try cancellation.check()
-        return zip(images, outlines).compactMap { image, outline in outline.map { (image.key, $0) } }
+        return zip(images, outlines).map { ComparedImage(key: $0.key, features: $0.features, outline: $1) }
+    }
+}
+
+/// A candidate's image after the comparison with a query.
+struct ComparedImage {
+    let key: Int64
+    let features: LocalFeatures
+    /// Nil if too few features agree.
+    let outline: VerifiedOutline?
+}
+
+/// Which of the query's keypoints several entities have among their inliers.
+///
+/// A logo, a frame or a form that many images of a catalog share is found in all of them: each gets its share of such a
+/// keypoint, and what only one image explains counts in full. Entities with the same picture count as one, since they
+/// are no rivals: a shop has one picture for all sizes of a shoe.
+struct SharedInliers {
+    /// The number of different pictures with a keypoint among their inliers.
+    private var claims: [Int: Int] = [:]
+
+    /// A picture is the same if most of its features are: copies of other sizes and qualities share 0.56 to 1 of them,
+    /// receipts, forms and cards of one template 0.1 to 0.51 (`calibration_sets.py`).
+    private static let leastShared = 0.55
+    /// Fewer features in common say nothing.
+    private static let leastSupport = 8
+    /// Only pictures that claim much the same keypoints are compared, and each with few others.
+    private static let leastOverlap = 0.5
+    private static let mostComparisons = 3
+
+    init(_ images: [ComparedImage], model: LocalFeatureModel) {
+        var pictures: [(image: ComparedImage, inliers: Set<Int>, query: LocalFeatureQuery?)] = []
+        var claimsOfPicture: [Set<Int>] = []
+        let found = images.filter { $0.outline != nil }
+            .sorted { ($1.outline?.inlierCount ?? 0, $0.key) < ($0.outline?.inlierCount ?? 0, $1.key) }
+        for image in found {
+            let inliers = Set(image.outline?.inliers ?? [])
+            let similar = pictures.indices
+                .map { (index: $0, overlap: pictures[$0].inliers.intersection(inliers).count) }
+                .filter { Double($0.overlap) >= Self.leastOverlap * Double(inliers.count) }
+                .sorted { ($1.overlap, $0.index) < ($0.overlap, $1.index) }
+                .prefix(Self.mostComparisons)
+            let same = similar.first { candidate in
+                let query =
+                    pictures[candidate.index].query
+                    ?? LocalFeatureQuery(pictures[candidate.index].image.features, model: model)
+                pictures[candidate.index].query = query
+                guard let shared = query.verify(image.features) else { return false }
+                return shared.supportCount >= Self.leastSupport
+                    && Double(shared.supportCount) >= Self.leastShared * Double(shared.visibleCount)
+            }
+            if let same {
+                claimsOfPicture[same.index].formUnion(inliers)
+            } else {
+                pictures.append((image, inliers, nil))
+                claimsOfPicture.append(inliers)
+            }
+        }
+        for keypoint in claimsOfPicture.joined() { claims[keypoint, default: 0] += 1 }
+    }
+
+    /// The inliers of an image, those of other pictures too counted in part.
+    func distinctiveInliers(of image: ComparedImage) -> Double {
+        (image.outline?.inliers ?? []).reduce(0) { $0 + 1 / Double(claims[$1, default: 1]) }
     }
 }

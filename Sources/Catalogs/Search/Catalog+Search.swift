@@ -112,7 +112,8 @@ extension Catalog {
     /// - Throws: `FeaturePrintError` if a print cannot be the catalog's model's: see `FeaturePrintModel.check(_:)`.
     public func query(for prints: [FeaturePrint]) throws(FeaturePrintError) -> CatalogQuery {
         for print in prints { try model.check(print) }
-        return CatalogQuery(prints: prints, matchThreshold: model.matchThreshold(for: prints))
+        return CatalogQuery(
+            prints: prints, matchThreshold: model.matchThreshold(for: prints), coefficients: model.confidence)
     }
 
     /// A query for more like this: the entities whose prints are nearest to that of an entity, without itself.
@@ -128,7 +129,8 @@ extension Catalog {
         let (key, print) = try await storedPrint(of: id)
         try model.check(print)
         return CatalogQuery(
-            prints: [print], matchThreshold: model.matchThreshold(for: [print]), excluded: [key])
+            prints: [print], matchThreshold: model.matchThreshold(for: [print]), coefficients: model.confidence,
+            excluded: [key])
     }
 
     /// The print of an entity, as it was indexed: to compare it, or to search with it.
@@ -189,21 +191,23 @@ extension Catalog {
         for analyzed: AnalyzedImage, options: SearchOptions, excluding excluded: Set<Int64> = [],
         cancellation: Cancellation
     ) async throws -> CatalogQuery {
-        let (embedded, timings) = (analyzed.embedded, options.timings)
-        guard let features = analyzed.features, let extractor else {
-            return CatalogQuery(
-                prints: embedded.prints, matchThreshold: embedded.matchThreshold, excluded: excluded)
-        }
+        let (prints, timings) = (analyzed.embedded.prints, options.timings)
         let state = try state()
         let search = CandidateSearch(
-            state: state, model: model, prints: embedded.prints,
+            state: state, model: model, prints: prints,
             selection: try await state.selection(where: options.condition, among: nil), excluded: excluded,
             effort: analyzed.effort, cancellation: cancellation)
         let start = ContinuousClock.now
         let scan = try await search.scanPrints()
-        let printCandidates = search.candidates(of: scan)
         timings?.add(ContinuousClock.now - start, to: .search)
-        let first = try await search.verify(features, with: printCandidates, timings: timings)
+        let threshold = model.matchThreshold(for: prints, beside: search.distances(of: scan))
+        guard let features = analyzed.features, let extractor else {
+            return CatalogQuery(
+                prints: prints, matchThreshold: threshold, coefficients: model.confidence, excluded: excluded,
+                scan: scan)
+        }
+        let printCandidates = search.candidates(of: scan)
+        let first = try await search.verify(features, model: extractor.model, with: printCandidates, timings: timings)
         var verified = first.verified
         var candidates = first.candidates
         if analyzed.effort == .thorough || search.needsFinerKeypoints(verified) {
@@ -214,8 +218,8 @@ extension Catalog {
                         of: analyzed.image, detail: .fineQuery, cancellation: cancellation), model: extractor.model)
             }
             try cancellation.check()
-            let second = try await search.verify(fine, with: printCandidates, timings: timings)
-            verified.merge(second.verified) { $0.evidence >= $1.evidence ? $0 : $1 }
+            let second = try await search.verify(fine, model: extractor.model, with: printCandidates, timings: timings)
+            verified.merge(second.verified) { $0.evidence.inliers >= $1.evidence.inliers ? $0 : $1 }
             candidates = second.candidates
         }
         try cancellation.check()
@@ -223,8 +227,8 @@ extension Catalog {
             verified.values.sorted { $0.key < $1.key }, in: analyzed.image, timings: timings)
         try state.check()
         return CatalogQuery(
-            prints: embedded.prints, matchThreshold: embedded.matchThreshold, verified: compared, isVerified: true,
-            candidates: candidates, excluded: excluded, scan: scan)
+            prints: prints, matchThreshold: threshold, coefficients: model.confidence, verified: compared,
+            isVerified: true, candidates: candidates, excluded: excluded, scan: scan)
     }
 }
 

@@ -62,8 +62,8 @@ public struct CatalogQuery: Sendable {
     public let prints: [FeaturePrint]
     /// The match threshold of the prints, 0...2; nil for a model without one.
     public let matchThreshold: Double?
-    /// The entities whose local features were found in the query.
-    package let verified: [VerifiedEntity]
+    /// The entities that were judged by their local features.
+    package private(set) var verified: [VerifiedEntity]
     /// Whether local features were compared: entities that were not found by them are less likely then.
     public let isVerified: Bool
     /// The candidates of the first stage, most likely first.
@@ -71,14 +71,19 @@ public struct CatalogQuery: Sendable {
     /// Entities that are no matches: the one that others are to resemble.
     let excluded: Set<Int64>
     /// The nearest prints that the first stage found, for a ranking of the same entities.
-    let scan: PrintScan?
+    private(set) var scan: PrintScan?
+    /// What the confidences of matches are computed with.
+    let confidence: MatchConfidence
 
     package init(
-        prints: [FeaturePrint], matchThreshold: Double?, verified: [VerifiedEntity] = [], isVerified: Bool = false,
-        candidates: [Int64] = [], excluded: Set<Int64> = [], scan: PrintScan? = nil
+        prints: [FeaturePrint], matchThreshold: Double?, coefficients: ConfidenceCoefficients,
+        verified: [VerifiedEntity] = [], isVerified: Bool = false, candidates: [Int64] = [],
+        excluded: Set<Int64> = [], scan: PrintScan? = nil
     ) {
         self.prints = prints
         self.matchThreshold = matchThreshold
+        confidence = MatchConfidence(
+            coefficients, threshold: matchThreshold ?? 2, verified: verified, isVerified: isVerified)
         self.verified = verified
         self.isVerified = isVerified
         self.candidates = candidates
@@ -89,25 +94,29 @@ public struct CatalogQuery: Sendable {
     /// The query without the nearest prints that were found for it: a few kilobytes. Keep this one for later pages; its
     /// ranking is the same.
     public var withoutScan: CatalogQuery {
-        CatalogQuery(
-            prints: prints, matchThreshold: matchThreshold, verified: verified, isVerified: isVerified,
-            candidates: candidates, excluded: excluded)
+        var copy = self
+        copy.scan = nil
+        return copy
+    }
+
+    /// The query with the same confidence in entities that were not verified, for a ranking of them alone.
+    package var withoutVerified: CatalogQuery {
+        var copy = self
+        copy.verified = []
+        return copy
     }
 }
 
-/// An entity whose local features agree on a place in the query.
+/// An entity whose local features were compared with the query's, and agree or disagree.
 package struct VerifiedEntity: Sendable, Hashable, Codable {
     /// The entity's row in the database.
     package let key: Int64
     /// The catalog's revision when it was verified.
     package let revision: Int64
     package let inlierCount: Int
-    /// Inliers, those that other entities have too counted in part.
-    package let evidence: Double
-    package let outline: Quadrilateral
+    /// Where the query shows the entity's image; nil if its features disagree although its print is near.
+    package let outline: Quadrilateral?
+    package var evidence: MatchEvidence
     /// The minimum over the query's crops and, if it was embedded, the crop that the outline rectifies.
     package var squaredDistance: Float
-    /// The distance of the crop that the outline rectifies, which shows the entity's image alone and upright; nil if it
-    /// was not embedded.
-    package var rectifiedDistance: Double?
 }

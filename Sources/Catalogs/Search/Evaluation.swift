@@ -12,7 +12,12 @@ extension Catalog {
         public let outcome: Evaluation.Outcome
         /// The outcome if the catalog lacked the targets; nil unless wanted, and for a query without a target.
         public let withoutTargets: Evaluation.Outcome?
+        /// What the confidences of the likeliest candidates were computed from, with and without the targets.
+        public let observations: [MatchObservation]
     }
+
+    /// The nearest entities that are observed, besides those whose local features were compared.
+    private static let observedNeighbors = 6
 
     /// Searches for a labeled query, for an ``Evaluation``.
     ///
@@ -30,7 +35,9 @@ extension Catalog {
         }
         func outcome(
             _ targets: Set<String>, excluding excluded: Set<Int64>
-        ) async throws -> (matches: [CatalogMatch], outcome: Evaluation.Outcome) {
+        ) async throws -> (
+            matches: [CatalogMatch], outcome: Evaluation.Outcome, observations: [MatchObservation]
+        ) {
             let query = try await executor.compute { cancellation in
                 try await self.query(
                     for: analyzed, options: options, excluding: excluded, cancellation: cancellation)
@@ -39,8 +46,24 @@ extension Catalog {
             let places = try await ranking(
                 of: query, limit: options.limit, bounds: .none, condition: options.condition, after: nil)
             options.timings?.add(ContinuousClock.now - start, to: .search)
-            let keys = places.map(\.key) + query.candidates
+            let scanned = query.scan?.nearest.filter { !excluded.contains($0.key) } ?? []
+            let compared = Set(query.verified.map(\.key))
+            let observed = scanned.filter { !compared.contains($0.key) }.prefix(Self.observedNeighbors)
+            let keys = places.map(\.key) + query.candidates + query.verified.map(\.key) + observed.map(\.key)
             let entities = try await computing { try await state().entities(for: keys) }
+            let neighborDistance = model.neighborDistance(
+                for: query.prints, beside: scanned.map { Double($0.squaredDistance.squareRoot()) })
+            func observation(_ key: Int64, distance: Double, evidence: MatchEvidence?) -> MatchObservation? {
+                guard let id = entities[key]?.entity.id else { return nil }
+                return MatchObservation(
+                    isRight: targets.contains(id), distance: distance, neighborDistance: neighborDistance,
+                    evidence: evidence, isCompared: query.isVerified)
+            }
+            let observations =
+                query.verified.compactMap { observation($0.key, distance: $0.evidence.distance, evidence: $0.evidence) }
+                + observed.compactMap {
+                    observation($0.key, distance: Double($0.squaredDistance.squareRoot()), evidence: nil)
+                }
             let matches = places.compactMap { place in
                 entities[place.key].map { CatalogMatch(entity: $0.entity, place: place) }
             }
@@ -49,15 +72,18 @@ extension Catalog {
                 matches,
                 Evaluation.Outcome(
                     targets: targets, ranking: matches.map { ($0.entity.id, $0.confidence) }, acceptedCount: accepted,
-                    candidates: query.candidates.compactMap { entities[$0]?.entity.id })
+                    candidates: query.candidates.compactMap { entities[$0]?.entity.id }), observations
             )
         }
         let full = try await outcome(targets, excluding: [])
-        var withoutTargets: Evaluation.Outcome?
+        var (withoutTargets, observations) = (Evaluation.Outcome?.none, full.observations)
         if leaveOut, !targets.isEmpty {
             let keys = try await reading { try Set(store.entities(forIDs: targets.sorted()).map(\.key)) }
-            withoutTargets = try await outcome([], excluding: keys).outcome
+            let without = try await outcome([], excluding: keys)
+            withoutTargets = without.outcome
+            observations += without.observations.map { $0.withoutTargets() }
         }
-        return EvaluatedQuery(matches: full.matches, outcome: full.outcome, withoutTargets: withoutTargets)
+        return EvaluatedQuery(
+            matches: full.matches, outcome: full.outcome, withoutTargets: withoutTargets, observations: observations)
     }
 }

@@ -41,7 +41,7 @@ extension Catalog {
                 guard limit > 0, !query.prints.isEmpty else { return [] }
                 let state = try state()
                 let selection = try await state.selection(where: condition, among: keys)
-                let confidence = MatchConfidence(query)
+                let confidence = query.confidence
                 let verified = try await Self.verified(of: query, in: state, selection).map(confidence.place)
                 // Larger limits could overflow when they are added to.
                 let limit = min(limit, state.entityCount)
@@ -88,7 +88,7 @@ extension CatalogQuery {
     /// The effective distance of an entity that was not verified. Strictly increasing, in double precision: a ranking
     /// by a function of it can start after any entity.
     package func effectiveDistance(squaredDistance: Float) -> Double {
-        MatchConfidence(self).effectiveDistance(squaredDistance: squaredDistance)
+        confidence.effectiveDistance(squaredDistance: squaredDistance)
     }
 }
 
@@ -105,12 +105,9 @@ extension MatchConfidence {
             effectiveDistance: effectiveDistance(squaredDistance: entity.squaredDistance))
     }
 
-    /// The place of a verified entity: at least as good as without its inliers.
+    /// The place of an entity whose local features were compared.
     func place(_ entity: VerifiedEntity) -> RankedEntity {
-        let distance = Double(entity.squaredDistance.squareRoot())
-        let odds = max(
-            logOdds(evidence: entity.evidence, rectifiedDistance: entity.rectifiedDistance),
-            logOdds(distance: distance))
+        let odds = coefficients.logOdds(entity.evidence, threshold: threshold)
         let asPrint = self.distance(logOdds: odds)
         // As a float, like the squared distances that it is sorted among, so that cursors are exact.
         let sortKey = Double(Float(asPrint * abs(asPrint)))
@@ -122,48 +119,37 @@ extension MatchConfidence {
 
 /// The confidence of matches: the probability that the query shows the entity, by logistic regression.
 ///
-/// A verified entity is judged by the inliers that it alone explains and by the print of the crop that its outline
-/// rectifies; any other by how far its print is within the match threshold. The coefficients were fitted to real
-/// photographs and simulated captures, with and without their targets in the catalog; the model card has the data and
-/// the cross-validation.
-struct MatchConfidence {
+/// The model file has the coefficients (``ConfidenceCoefficients``), and the model card the data that they were fitted to.
+struct MatchConfidence: Sendable {
+    let coefficients: ConfidenceCoefficients
     /// The match threshold of the query.
     let threshold: Double
-    /// Whether the local features of the query were compared.
-    let isVerified: Bool
+    /// How much smaller than the threshold the distance of an entity has to be that was not verified.
+    let margin: Double
+    /// The log odds of such an entity per unit of distance.
+    private let perDistance: Double
 
-    /// Log odds per inlier, up to the largest count that adds any, and per unit of distance.
-    private static let perInlier = 0.93
-    static let mostInliers = 25.0
-    private static let perRectifiedDistance = -10.9
-    private static let verifiedBias = -4.8
-    /// Larger distances carry no further evidence: windows over a wallpaper, or a thumb on a cover, make any distance
-    /// large. Also stands for the distance of a crop that was not embedded.
-    private static let largestDistance = 0.75
-
-    /// Log odds per unit of distance within the match threshold.
-    private static let perDistance = 8.0
-    /// How much smaller the distance has to be if its entity was not verified although local features were compared.
-    private static let unverifiedMargin = 0.3
-
-    init(_ query: CatalogQuery) {
-        threshold = query.matchThreshold ?? 2
-        isVerified = query.isVerified
-    }
-
-    /// The log odds of a verified entity.
-    func logOdds(evidence: Double, rectifiedDistance: Double?) -> Double {
-        Self.verifiedBias + Self.perInlier * min(evidence, Self.mostInliers)
-            + Self.perRectifiedDistance * min(rectifiedDistance ?? .infinity, Self.largestDistance)
+    /// - Parameters:
+    ///   - verified: all entities of the query that were verified.
+    ///   - isVerified: whether the local features of the query were compared.
+    init(
+        _ coefficients: ConfidenceCoefficients, threshold: Double, verified: [VerifiedEntity], isVerified: Bool
+    ) {
+        (self.coefficients, self.threshold) = (coefficients, threshold)
+        perDistance = isVerified ? coefficients.perUnverifiedDistance : coefficients.perDistance
+        // A verified entity explains the prints of the query: what is less near merely resembles it.
+        let explained = verified.filter {
+            $0.outline != nil && coefficients.logOdds($0.evidence, threshold: threshold) > 0
+        }.map(\.evidence.distance).min()
+        margin = max(
+            isVerified ? coefficients.unverifiedMargin : 0, explained.map { threshold - $0 } ?? -.infinity)
     }
 
     /// The log odds of an entity by its print alone.
-    func logOdds(distance: Double) -> Double { Self.perDistance * (threshold - distance - margin) }
+    func logOdds(distance: Double) -> Double { perDistance * (threshold - distance - margin) }
 
     /// The distance at which a print alone has these log odds; negative if none has.
-    func distance(logOdds: Double) -> Double { threshold - margin - logOdds / Self.perDistance }
-
-    var margin: Double { isVerified ? Self.unverifiedMargin : 0 }
+    func distance(logOdds: Double) -> Double { threshold - margin - logOdds / perDistance }
 
     /// 0...1.
     static func probability(_ logOdds: Double) -> Double { 1 / (1 + exp(-logOdds)) }

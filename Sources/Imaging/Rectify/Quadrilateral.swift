@@ -71,11 +71,11 @@ public struct Quadrilateral: Sendable, Hashable, Codable {
 /// The projective map that takes the unit square to a quadrilateral.
 ///
 /// Heckbert, "Fundamentals of Texture Mapping and Image Warping" (1989), section 2.2.3.
-struct ProjectiveTransform {
+package struct ProjectiveTransform {
     private let a, b, c, d, e, f, g, h: Double
 
     /// - Precondition: the quadrilateral is convex.
-    init(unitSquareTo quadrilateral: Quadrilateral) {
+    package init(unitSquareTo quadrilateral: Quadrilateral) {
         let (p0, p1) = (quadrilateral.topLeft, quadrilateral.topRight)
         let (p2, p3) = (quadrilateral.bottomRight, quadrilateral.bottomLeft)
         let (dx1, dy1, dx2, dy2) = (p1.x - p2.x, p1.y - p2.y, p3.x - p2.x, p3.y - p2.y)
@@ -95,7 +95,7 @@ struct ProjectiveTransform {
     func depth(_ u: Double, _ v: Double) -> Double { g * u + h * v + 1 }
 
     @inline(__always)
-    func callAsFunction(_ u: Double, _ v: Double) -> (x: Double, y: Double) {
+    package func callAsFunction(_ u: Double, _ v: Double) -> (x: Double, y: Double) {
         let w = 1 / (g * u + h * v + 1)
         return ((a * u + b * v + c) * w, (d * u + e * v + f) * w)
     }
@@ -116,5 +116,42 @@ extension Quadrilateral {
         let projected = Quadrilateral(
             topLeft: points[0], topRight: points[1], bottomRight: points[2], bottomLeft: points[3])
         return projected.isConvex ? projected : nil
+    }
+}
+
+extension Quadrilateral {
+    /// The whole image.
+    package static let unit = Quadrilateral(
+        topLeft: Point(x: 0, y: 0), topRight: Point(x: 1, y: 0), bottomRight: Point(x: 1, y: 1),
+        bottomLeft: Point(x: 0, y: 1))
+
+    /// The share of the area that lies within the image, 0...1, for a convex quadrilateral (Sutherland and Hodgman,
+    /// "Reentrant Polygon Clipping", 1974).
+    package var visibleShare: Double {
+        var points = corners
+        let inside: [(Point) -> Double] = [{ $0.x }, { 1 - $0.x }, { $0.y }, { 1 - $0.y }]
+        for distance in inside {
+            var clipped: [Point] = []
+            for (index, b) in points.enumerated() {
+                let a = points[(index + points.count - 1) % points.count]
+                let (before, after) = (distance(a), distance(b))
+                if before * after < 0 {
+                    let t = before / (before - after)
+                    clipped.append(Point(x: a.x + t * (b.x - a.x), y: a.y + t * (b.y - a.y)))
+                }
+                if after >= 0 { clipped.append(b) }
+            }
+            points = clipped
+        }
+        let doubled = points.indices.reduce(0.0) { sum, index in
+            let (a, b) = (points[index], points[(index + 1) % points.count])
+            return sum + a.x * b.y - b.x * a.y
+        }
+        return area > 0 ? min(max(doubled / 2 / area, 0), 1) : 0
+    }
+
+    /// Whether all corners are within a hundredth of the image of another one's.
+    package func isClose(to other: Quadrilateral) -> Bool {
+        zip(corners, other.corners).allSatisfy { abs($0.x - $1.x) < 0.01 && abs($0.y - $1.y) < 0.01 }
     }
 }

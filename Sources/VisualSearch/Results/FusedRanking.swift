@@ -101,7 +101,7 @@ struct FusedRanking {
 
     /// The first entities after the cursor that have this number of labels.
     private func unverified(_ count: Int, labelCount: Int, among keys: KeySelection) async throws -> [RankedKey] {
-        let pixels = query.catalogQuery(in: catalog, verified: [])
+        let pixels = query.catalogQuery(in: catalog).withoutVerified
         func sortKey(_ squaredDistance: Float) -> Double {
             1
                 - query.score(

@@ -27,6 +27,8 @@ public struct SearchQuery: Sendable, Hashable {
     let verified: [VerifiedEntity]
     /// Whether local features were compared.
     let isVerified: Bool
+    /// The match threshold in the catalog that analyzed the pixels; nil for prints that were made elsewhere.
+    let matchThreshold: Double?
 
     /// A query from prints and labels, without verification by local features.
     ///
@@ -35,7 +37,9 @@ public struct SearchQuery: Sendable, Hashable {
     ///   - labels: those without a letter or a digit are dropped.
     ///   - maxDistance: the maximum distance of a match.
     public init(prints: [FeaturePrint], labels: [String] = [], maxDistance: DistanceLimit = .recommended) {
-        self.init(prints: prints, labels: labels, maxDistance: maxDistance, verified: [], isVerified: false)
+        self.init(
+            prints: prints, labels: labels, maxDistance: maxDistance, verified: [], isVerified: false,
+            matchThreshold: nil)
     }
 
     /// A query of an image that a catalog analyzed; verified entities keep their place on all pages.
@@ -43,16 +47,17 @@ public struct SearchQuery: Sendable, Hashable {
         self.init(
             prints: query.prints, labels: labels,
             maxDistance: .atMost(maxDistance.distance(threshold: query.matchThreshold)),
-            verified: query.verified, isVerified: query.isVerified)
+            verified: query.verified, isVerified: query.isVerified, matchThreshold: query.matchThreshold)
     }
 
     private init(
         prints: [FeaturePrint], labels: [String], maxDistance: DistanceLimit, verified: [VerifiedEntity],
-        isVerified: Bool
+        isVerified: Bool, matchThreshold: Double?
     ) {
         self.prints = prints
         self.verified = verified
         self.isVerified = isVerified
+        self.matchThreshold = matchThreshold
         // A label without a word matches nothing, and must not lower the score of the others.
         self.labels = labels.filter { $0.contains { $0.isLetter || $0.isNumber } }
         self.maxDistance = maxDistance
@@ -67,9 +72,10 @@ public struct SearchQuery: Sendable, Hashable {
     private func resolved(in catalog: Catalog) throws(FeaturePrintError) -> SearchQuery {
         for print in prints { try catalog.model.check(print) }
         guard maxDistance == .recommended else { return self }
-        let distance = maxDistance.distance(threshold: catalog.model.matchThreshold(for: prints))
+        let distance = maxDistance.distance(threshold: matchThreshold ?? catalog.model.matchThreshold(for: prints))
         return SearchQuery(
-            prints: prints, labels: labels, maxDistance: .atMost(distance), verified: verified, isVerified: isVerified)
+            prints: prints, labels: labels, maxDistance: .atMost(distance), verified: verified, isVerified: isVerified,
+            matchThreshold: matchThreshold)
     }
 
     /// The maximum distance of a resolved query.
@@ -115,10 +121,10 @@ public struct SearchQuery: Sendable, Hashable {
     }
 
     /// The pixels' part of a resolved query.
-    func catalogQuery(in catalog: Catalog, verified: [VerifiedEntity]? = nil) -> CatalogQuery {
+    func catalogQuery(in catalog: Catalog) -> CatalogQuery {
         CatalogQuery(
-            prints: prints, matchThreshold: catalog.model.matchThreshold(for: prints),
-            verified: verified ?? self.verified, isVerified: isVerified, candidates: [])
+            prints: prints, matchThreshold: matchThreshold ?? catalog.model.matchThreshold(for: prints),
+            coefficients: catalog.model.confidence, verified: verified, isVerified: isVerified)
     }
 
     /// The entities of a ranking, surest first, that are within the maximum distance.
@@ -139,7 +145,9 @@ package struct RankedKey: Sendable, Equatable {
 }
 
 extension SearchQuery: Codable {
-    private enum Key: String, CodingKey { case prints, model, labels, maxDistance, verified, isVerified }
+    private enum Key: String, CodingKey {
+        case prints, model, labels, maxDistance, verified, isVerified, matchThreshold
+    }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
@@ -161,7 +169,8 @@ extension SearchQuery: Codable {
             prints: prints, labels: try container.decode([String].self, forKey: .labels),
             maxDistance: try container.decodeIfPresent(DistanceLimit.self, forKey: .maxDistance) ?? .unlimited,
             verified: try container.decodeIfPresent([VerifiedEntity].self, forKey: .verified) ?? [],
-            isVerified: try container.decodeIfPresent(Bool.self, forKey: .isVerified) ?? false)
+            isVerified: try container.decodeIfPresent(Bool.self, forKey: .isVerified) ?? false,
+            matchThreshold: try container.decodeIfPresent(Double.self, forKey: .matchThreshold))
     }
 
     /// Encodes the query, prints as little-endian floats.
@@ -180,5 +189,6 @@ extension SearchQuery: Codable {
         try container.encode(maxDistance, forKey: .maxDistance)
         try container.encode(verified, forKey: .verified)
         try container.encode(isVerified, forKey: .isVerified)
+        try container.encodeIfPresent(matchThreshold, forKey: .matchThreshold)
     }
 }

@@ -1,0 +1,203 @@
+import Foundation
+
+/// A candidate of a labeled query: what its confidence is computed from, and whether the query shows it.
+public struct MatchObservation: Sendable, Codable {
+    /// Whether the query shows the entity.
+    public var isRight: Bool
+    /// The minimum distance over the query's crops.
+    public var distance: Double
+    /// The mean distance of the neighbors that score normalization averages.
+    public var neighborDistance: Double
+    /// Nil if local features did not judge the entity.
+    public var evidence: MatchEvidence?
+    /// Whether the query's local features were compared at all.
+    public var isCompared: Bool
+    /// Names the query; candidates of one query are ranked against each other.
+    public var query = ""
+    /// Names what the query shows; cross-validation keeps all queries of an object together.
+    public var object = ""
+
+    package init(isRight: Bool, distance: Double, neighborDistance: Double, evidence: MatchEvidence?, isCompared: Bool)
+    {
+        (self.isRight, self.distance, self.neighborDistance) = (isRight, distance, neighborDistance)
+        (self.evidence, self.isCompared) = (evidence, isCompared)
+    }
+
+    /// The same candidate of the search that leaves the targets out.
+    package func withoutTargets() -> MatchObservation {
+        var other = self
+        other.query += "\u{0}without"
+        return other
+    }
+}
+
+/// The coefficients of the confidence and of score normalization, fitted together.
+public struct ConfidenceFit: Sendable {
+    /// The coefficients of the confidence.
+    public var coefficients: ConfidenceCoefficients
+    /// The match threshold of a query with neighbors at the distance `typicalDistance`.
+    public var matchThreshold: Double
+    /// The change of the threshold per unit of the neighbors' mean distance.
+    public var weight: Double
+    /// The mean of the neighbors' distances over the queries.
+    public var typicalDistance: Double
+
+    /// More inliers carry little further evidence.
+    private static let mostInliers = 25.0
+
+    /// Fits logistic regressions by Newton's method, with a small ridge: one for prints alone, one for entities that
+    /// local features judged, and one for the others. An observation of a query with *n* of them has the weight 1/√n.
+    ///
+    /// - Returns: nil unless there are right and wrong observations of each kind.
+    /// - Complexity: O(observations).
+    public init?(_ observations: [MatchObservation]) {
+        let alone = observations.filter { !$0.isCompared }
+        let judged = observations.filter { $0.evidence != nil }
+        let others = observations.filter { $0.isCompared && $0.evidence == nil }
+        for kind in [alone, judged, others] where Set(kind.map(\.isRight)).count < 2 { return nil }
+        let typical = alone.reduce(0) { $0 + $1.neighborDistance } / Double(alone.count)
+        let perQuery = Dictionary(observations.map { ($0.query + "\($0.isCompared)", 1.0) }, uniquingKeysWith: +)
+        func weights(_ observations: [MatchObservation]) -> [Double] {
+            observations.map { 1 / (perQuery[$0.query + "\($0.isCompared)"] ?? 1).squareRoot() }
+        }
+        // log odds = bias + a · distance + b · neighborDistance
+        let prints = LogisticRegression(
+            alone.map { [$0.distance, $0.neighborDistance] }, alone.map(\.isRight), weights(alone),
+            signs: [-1, 1])
+        let slope = max(-prints.weights[0], 0.001)
+        (typicalDistance, weight) = (typical, min(prints.weights[1] / slope, 2))
+        matchThreshold = min(max((prints.bias + prints.weights[1] * typical) / slope, 0), 2)
+        let (base, perNeighbor) = (matchThreshold, weight)
+        func threshold(_ observation: MatchObservation) -> Double {
+            min(max(base + perNeighbor * (observation.neighborDistance - typical), 0), 2)
+        }
+        let unverified = LogisticRegression(
+            others.map { [threshold($0) - $0.distance] }, others.map(\.isRight), weights(others),
+            signs: [1])
+        let unverifiedSlope = max(unverified.weights[0], 0.001)
+        let verified = LogisticRegression(
+            judged.map { observation in
+                guard let evidence = observation.evidence else { return [] }
+                return [
+                    log1p(evidence.inliers), min(evidence.inliers, Self.mostInliers), evidence.share,
+                    log1p(Double(evidence.matches)),
+                    threshold(observation) - evidence.distance,
+                ]
+            }, judged.map(\.isRight), weights(judged), signs: [1, 1, 1, -1, 1])
+        let perFeature = verified.weights
+        coefficients = ConfidenceCoefficients(
+            verifiedBias: verified.bias, perLogInlier: perFeature[0], perInlier: perFeature[1],
+            mostInliers: Self.mostInliers, perShare: perFeature[2], perLogMatch: perFeature[3],
+            perVerifiedDistance: perFeature[4], perDistance: slope, perUnverifiedDistance: unverifiedSlope,
+            unverifiedMargin: min(max(-unverified.bias / unverifiedSlope, -2), 2))
+    }
+
+    /// The probability of an observation, 0...1.
+    public func probability(_ observation: MatchObservation) -> Double {
+        let threshold = min(max(matchThreshold + weight * (observation.neighborDistance - typicalDistance), 0), 2)
+        let odds =
+            if let evidence = observation.evidence {
+                coefficients.logOdds(evidence, threshold: threshold)
+            } else if observation.isCompared {
+                coefficients.perUnverifiedDistance
+                    * (threshold - observation.distance - coefficients.unverifiedMargin)
+            } else {
+                coefficients.perDistance * (threshold - observation.distance)
+            }
+        return 1 / (1 + exp(-odds))
+    }
+
+    /// The probabilities of observations by fits to the others: five parts, all queries of an object in one.
+    ///
+    /// - Returns: nil if a part cannot be fitted.
+    public static func crossValidated(_ observations: [MatchObservation]) -> [Double]? {
+        let objects = Dictionary(
+            Set(observations.map(\.object)).sorted().enumerated().map { ($1, $0 % 5) }, uniquingKeysWith: { a, _ in a })
+        var fits: [ConfidenceFit] = []
+        for part in 0..<5 {
+            guard let fit = ConfidenceFit(observations.filter { objects[$0.object] != part }) else { return nil }
+            fits.append(fit)
+        }
+        return observations.map { fits[objects[$0.object] ?? 0].probability($0) }
+    }
+}
+
+/// A logistic regression with a ridge of one per standardized feature, and features whose weights have a sign.
+private struct LogisticRegression {
+    let bias: Double
+    let weights: [Double]
+
+    private static let ridge = 1.0
+    private static let mostSteps = 50
+
+    init(_ features: [[Double]], _ labels: [Bool], _ shares: [Double], signs: [Double]) {
+        let (count, dimension) = (Double(features.count), signs.count)
+        let means = (0..<dimension).map { index in features.reduce(0) { $0 + $1[index] } / count }
+        let deviations = (0..<dimension).map { index in
+            (features.reduce(0) { $0 + ($1[index] - means[index]) * ($1[index] - means[index]) } / count)
+                .squareRoot() + 1e-9
+        }
+        // A feature whose weight would have the other sign is left out.
+        var used = Array(0..<dimension)
+        var solution = [Double](repeating: 0, count: dimension + 1)
+        while true {
+            let rows = features.map { row in [1] + used.map { (row[$0] - means[$0]) / deviations[$0] } }
+            let fitted = Self.newton(rows, labels, shares)
+            let wrong = used.indices.filter { fitted[$0 + 1] * signs[used[$0]] < 0 }
+            if wrong.isEmpty {
+                solution =
+                    [fitted[0]]
+                    + (0..<dimension).map { index in
+                        used.firstIndex(of: index).map { fitted[$0 + 1] } ?? 0
+                    }
+                break
+            }
+            used = used.indices.filter { !wrong.contains($0) }.map { used[$0] }
+        }
+        let weights = (0..<dimension).map { solution[$0 + 1] / deviations[$0] }
+        self.weights = weights
+        bias = (0..<dimension).reduce(solution[0]) { $0 - weights[$1] * means[$1] }
+    }
+
+    private static func newton(_ rows: [[Double]], _ labels: [Bool], _ shares: [Double]) -> [Double] {
+        let size = rows.first?.count ?? 1
+        var weights = [Double](repeating: 0, count: size)
+        for _ in 0..<mostSteps {
+            var gradient = weights.enumerated().map { $0 == 0 ? 0 : -ridge * $1 }
+            var hessian = (0..<size).map { i in (0..<size).map { $0 == i ? (i == 0 ? 1e-6 : ridge) : 0 } }
+            for ((row, label), share) in zip(zip(rows, labels), shares) {
+                let p = 1 / (1 + exp(-zip(row, weights).reduce(0) { $0 + $1.0 * $1.1 }))
+                let (error, variance) = (share * ((label ? 1 : 0) - p), share * p * (1 - p))
+                for i in 0..<size {
+                    gradient[i] += error * row[i]
+                    for j in 0..<size { hessian[i][j] += variance * row[i] * row[j] }
+                }
+            }
+            let step = solved(hessian, gradient)
+            for index in 0..<size { weights[index] += step[index] }
+            if step.allSatisfy({ abs($0) < 1e-9 }) { break }
+        }
+        return weights
+    }
+
+    /// Gaussian elimination with pivots, for a positive definite matrix.
+    private static func solved(_ matrix: [[Double]], _ values: [Double]) -> [Double] {
+        var (a, b) = (matrix, values)
+        let size = b.count
+        for column in 0..<size {
+            let pivot = (column..<size).max { abs(a[$0][column]) < abs(a[$1][column]) } ?? column
+            a.swapAt(column, pivot)
+            b.swapAt(column, pivot)
+            for row in (column + 1)..<max(size, column + 1) {
+                let factor = a[row][column] / a[column][column]
+                for index in column..<size { a[row][index] -= factor * a[column][index] }
+                b[row] -= factor * b[column]
+            }
+        }
+        for row in (0..<size).reversed() {
+            for index in (row + 1)..<max(size, row + 1) { b[row] -= a[row][index] * b[index] }
+            b[row] /= a[row][row]
+        }
+        return b
+    }
+}

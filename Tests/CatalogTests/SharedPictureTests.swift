@@ -1,0 +1,62 @@
+import Catalogs
+import Foundation
+import Imaging
+import TestSupport
+import Testing
+
+/// Catalogs in which several entities have the same picture, or pictures of one layout.
+struct SharedPictureTests {
+    private static func catalog(_ images: [(id: String, image: PixelBuffer)], in folder: TemporaryFolder) throws
+        -> Catalog
+    {
+        for (id, image) in images { try folder.write(image.pngData(), to: "images/\(id).png") }
+        let url = folder.file("catalog")
+        _ = try CatalogIndexer(at: url).index(ImageSource.items(at: folder.file("images")).items)
+        return try Catalog(at: url)
+    }
+
+    /// A shop has one picture for all sizes of a shoe: a photograph finds them all, as surely as one alone.
+    @Test(arguments: [1, 2, 6]) func allEntitiesWithThePictureAreFound(copies: Int) async throws {
+        let folder = try TemporaryFolder()
+        let shoe = CoverFixture.cover(1)
+        var images = (0..<copies).map { (id: "size\($0)", image: shoe) }
+        images += (2..<8).map { (id: "c\($0)", image: CoverFixture.cover($0)) }
+        let catalog = try Self.catalog(images, in: folder)
+        let (photo, _) = CoverFixture.photograph(of: 1)
+        let matches = try await catalog.search(matching: photo, options: SearchOptions(limit: 20))
+        #expect(Set(matches.map(\.id)) == Set((0..<copies).map { "size\($0)" }))
+        #expect(matches.allSatisfy { $0.confidence > 0.95 && $0.inlierCount >= 12 }, "\(matches.map(\.confidence))")
+    }
+
+    /// A form that is filled in otherwise has the same layout, and is not the one in the catalog.
+    @Test func aFormThatTheCatalogLacksIsNotTakenForAnother() async throws {
+        let folder = try TemporaryFolder()
+        func form(_ seed: UInt64) -> PixelBuffer {
+            // The same frame and heading on all of them, and shapes of its own in the middle.
+            let frame = SampleImage.shapes(seed: 7, width: 400, height: 400, count: 60)
+            let content = SampleImage.shapes(seed: 100 + seed, width: 400, height: 240, count: 60)
+            return frame.drawing(content, at: Placement(of: content, scale: 1, degrees: 0, center: SIMD2(200, 260)))
+        }
+        let catalog = try Self.catalog((0..<8).map { ("form\($0)", form(UInt64($0))) }, in: folder)
+        let known = try await catalog.search(matching: form(3))
+        #expect(known.first?.id == "form3" && known.count == 1)
+        for seed in 20..<24 {
+            let matches = try await catalog.search(matching: form(UInt64(seed)))
+            #expect(matches.isEmpty, "form \(seed): \(matches.map { ($0.id, $0.confidence) })")
+        }
+    }
+
+    /// A quarter of a picture's area, and nothing else, is enough.
+    @Test func aPartOfAPictureFindsIt() async throws {
+        let folder = try TemporaryFolder()
+        func picture(_ seed: UInt64) -> PixelBuffer {
+            SampleImage.shapes(seed: seed, width: 600, height: 600, count: 150)
+        }
+        let catalog = try Self.catalog((0..<6).map { ("p\($0)", picture(UInt64($0))) }, in: folder)
+        for seed in 0..<6 {
+            let part = picture(UInt64(seed)).centerCrop(0.5)
+            let matches = try await catalog.search(matching: part)
+            #expect(matches.first?.id == "p\(seed)", "\(seed)")
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import FeaturePrints
+import Foundation
+import TestSupport
+import Testing
+
+struct ConfidenceTests {
+    private static let coefficients = ConfidenceCoefficients(
+        verifiedBias: -5, perLogInlier: 2, perInlier: 0.5, mostInliers: 20, perShare: 3, perLogMatch: -1,
+        perVerifiedDistance: 9, perDistance: 8, perUnverifiedDistance: 7, unverifiedMargin: 0.25)
+
+    @Test func logOddsAreTheDocumentedSum() {
+        let evidence = MatchEvidence(inliers: 30, share: 0.4, matches: 99, distance: 0.5)
+        let expected = -5 + 2 * log(31) + 0.5 * 20 + 3 * 0.4 - log(100) + 9 * (0.8 - 0.5)
+        #expect(abs(Self.coefficients.logOdds(evidence, threshold: 0.8) - expected) < 1e-12)
+    }
+
+    /// Labels are drawn from known coefficients; the fit has to give probabilities like theirs.
+    @Test func aFitFindsTheProbabilitiesThatLabelsWereDrawnFrom() throws {
+        var random = SeededGenerator(seed: 41)
+        var observations: [MatchObservation] = []
+        var truth: [Double] = []
+        for index in 0..<12_000 {
+            let neighbors = Double.random(in: 0.8...1.2, using: &random)
+            let distance = Double.random(in: 0...1.4, using: &random)
+            let threshold = 0.6 + 0.9 * (neighbors - 1)
+            let isCompared = index % 3 > 0
+            var evidence: MatchEvidence?
+            if index % 3 == 1 {
+                let inliers = Double.random(in: 0...40, using: &random)
+                evidence = MatchEvidence(
+                    inliers: inliers, share: .random(in: 0...0.8, using: &random),
+                    matches: .random(in: 10...300, using: &random), distance: distance)
+            }
+            let odds =
+                evidence.map { Self.coefficients.logOdds($0, threshold: threshold) }
+                ?? (isCompared ? 7 * (threshold - distance - 0.25) : 8 * (threshold - distance))
+            let probability = 1 / (1 + exp(-odds))
+            var observation = MatchObservation(
+                isRight: .random(in: 0..<1, using: &random) < probability, distance: distance,
+                neighborDistance: neighbors, evidence: evidence, isCompared: isCompared)
+            (observation.query, observation.object) = ("\(index)", "\(index / 7)")
+            observations.append(observation)
+            truth.append(probability)
+        }
+        let fit = try #require(ConfidenceFit(observations))
+        let held = try #require(ConfidenceFit.crossValidated(observations))
+        func meanError(_ found: [Double]) -> Double {
+            zip(found, truth).reduce(0) { $0 + abs($1.0 - $1.1) } / Double(truth.count)
+        }
+        #expect(meanError(observations.map(fit.probability)) < 0.02, "seed 41")
+        #expect(meanError(held) < 0.025, "seed 41")
+        #expect(abs(fit.weight - 0.9) < 0.15 && abs(fit.coefficients.perDistance - 8) < 1, "seed 41: \(fit)")
+    }
+
+    @Test func aFitNeedsRightAndWrongOnesOfEachKind() {
+        let right = MatchObservation(
+            isRight: true, distance: 0.5, neighborDistance: 1, evidence: nil, isCompared: false)
+        #expect(ConfidenceFit([right, right]) == nil && ConfidenceFit([]) == nil)
+    }
+
+    @Test func aModelFileTakesTheFit() throws {
+        var builder = SafeTensorsBuilder.tiny()
+        builder.add("b", [1, 0, 0, 1], shape: [2, 2])
+        builder.metadata["lookalike.background"] = #"{"tensor":"b","nearest":1,"weight":0.5,"typical_distance":0.5}"#
+        let model = try FeaturePrintModel(builder.data, named: "a")
+        var random = SeededGenerator(seed: 42)
+        let observations = (0..<300).map { index in
+            MatchObservation(
+                isRight: index % 2 == 0, distance: .random(in: 0...0.6, using: &random) + (index % 2 == 0 ? 0 : 0.4),
+                neighborDistance: .random(in: 0.9...1.1, using: &random),
+                evidence: index % 3 == 0
+                    ? MatchEvidence(inliers: index % 2 == 0 ? 12 : 6, share: 0.2, matches: 90, distance: 0.7) : nil,
+                isCompared: index % 3 < 2)
+        }
+        let fit = try #require(ConfidenceFit(observations))
+        let calibrated = try FeaturePrintModel(model.fileData(with: fit), named: "b")
+        #expect(calibrated.identity == model.identity && calibrated.confidence == fit.coefficients)
+        #expect(abs((calibrated.matchThreshold ?? 0) - fit.matchThreshold) < 1e-4)
+        #expect(calibrated.backgroundSetCount == 2)
+    }
+}
