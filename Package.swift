@@ -87,10 +87,11 @@ let package = Package(
         .target(name: "Imaging", dependencies: ["CImageCodecs", "CKernels", "Compute"]),
         .target(name: "VectorSearch", dependencies: ["CKernels", "Compute"]),
         .target(name: "Inference", dependencies: ["CKernels", "Compute", "Digests"]),
-        .target(name: "LocalFeatures", dependencies: ["CKernels", "Compute", "Imaging", "Inference"]),
+        .target(
+            name: "LocalFeatures", dependencies: ["CKernels", "Compute", "Digests", "Imaging", "Inference"]),
         .target(
             name: "FeaturePrints",
-            dependencies: ["Compute", "Imaging", "Inference", "VectorSearch"]),
+            dependencies: ["Compute", "Digests", "Imaging", "Inference", "VectorSearch"]),
         .target(
             name: "DefaultModel", dependencies: ["FeaturePrints", "Inference", "LocalFeatures"], path: "Models",
             exclude: ["report", "training", "README.md"],
@@ -99,8 +100,8 @@ let package = Package(
         .target(
             name: "Catalogs",
             dependencies: [
-                "CMappedFiles", "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures",
-                "VectorSearch", .product(name: "GRDB", package: "GRDB.swift"),
+                "CMappedFiles", "Compute", defaultModel, "Digests", "FeaturePrints", "Imaging", "Inference",
+                "LocalFeatures", "VectorSearch", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .target(name: "VisualSearch", dependencies: ["Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging"]),
@@ -142,8 +143,8 @@ let package = Package(
         .testTarget(
             name: "CatalogTests",
             dependencies: [
-                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "TestSupport",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "Catalogs", "Compute", "DefaultModel", "Digests", "FeaturePrints", "Imaging", "Inference",
+                "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "VisualSearchTests",

@@ -1,3 +1,6 @@
+import Compute
+import Foundation
+
 /// Why a model file cannot be used, or an image cannot be embedded with it.
 public struct ModelError: Error, Equatable, CustomStringConvertible {
     /// What is wrong with the model.
@@ -53,6 +56,24 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
 }
 
 extension ModelError.Reason: Error {}
+
+/// The bytes of a model file.
+///
+/// - Throws: `ModelError` if the file cannot be read.
+package func contents(ofModelFile url: URL) throws(ModelError) -> Data {
+    do {
+        return try contents(ofFile: url.path, limit: 1 << 40)
+    } catch {
+        let words =
+            switch error {
+            case .notAFile: "it is not a file"
+            case .tooLarge(let bytes, _): "it has \(bytes) bytes"
+            case .outOfMemory(let bytes): "cannot allocate \(bytes) bytes"
+            case .unreadable(let words): words
+            }
+        throw ModelError(source: url.path, reason: .unreadable(words))
+    }
+}
 
 /// A decoding error in a few words: the key path, and what is wrong.
 package func describe(_ error: any Error) -> String {

@@ -1,5 +1,6 @@
 import CKernels
 import Compute
+import Digests
 import Foundation
 import Inference
 

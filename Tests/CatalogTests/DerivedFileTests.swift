@@ -1,4 +1,5 @@
 import Catalogs
+import Digests
 import FeaturePrints
 import Foundation
 import Imaging

@@ -97,29 +97,6 @@ struct DecodingTests {
         #expect(reason(folder.file("pipe.png")) == .notAFile, "a pipe nobody writes to would wait for ever")
     }
 
-    /// The path may name another file than before by the time that it is opened.
-    @Test func filesAreCheckedOnceTheyAreOpen() throws {
-        let folder = try TemporaryFolder()
-        func reading(_ url: URL, limit: Int) -> Result<Data, ImageError> {
-            let descriptor = open(url.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-            defer { close(descriptor) }
-            return Result { () throws(ImageError) in
-                try ImageFile.read(descriptor, path: url.path, limit: limit)
-            }
-        }
-        func failure(_ url: URL, _ reason: ImageError.Reason) -> Result<Data, ImageError> {
-            .failure(ImageError(source: url.path, reason: reason))
-        }
-        let pipe = folder.file("pipe.png")
-        #expect(mkfifo(pipe.path, 0o600) == 0)
-        #expect(reading(pipe, limit: 10) == failure(pipe, .notAFile))
-        #expect(reading(folder.url, limit: 10) == failure(folder.url, .notAFile))
-        let file = try folder.write("0123456789", to: "ten.png")
-        #expect(reading(file, limit: 10) == .success(Data("0123456789".utf8)))
-        #expect(reading(file, limit: 9) == failure(file, .fileTooLarge(bytes: 10, limit: 9)))
-        #expect(reading(try folder.write(Data(), to: "empty.png"), limit: 10) == .success(Data()))
-    }
-
     @Test func aFormatIsToldByItsBytes() throws {
         let folder = try TemporaryFolder()
         let data = try Data(contentsOf: fixtures.appendingPathComponent("baseline.jpg"))

@@ -1,3 +1,4 @@
+import Digests
 import FeaturePrints
 import Foundation
 import Imaging
@@ -123,7 +124,7 @@ struct ItemReader: Sendable {
         do throws(ImageError) {
             let options = decodingOptions
             let start = ContinuousClock.now
-            let data = try ImageFile.read(path: path, limit: options.maximumByteCount)
+            let data = try contents(ofImageFile: path, limit: options.maximumByteCount)
             let hash = SHA256.hash(data)
             var record = EntityRecord(
                 item.entity, file: stamp ?? FileStamp(size: Int64(data.count), modified: 0), contentHash: hash)

@@ -1,4 +1,5 @@
 import Compute
+import Digests
 import Foundation
 import GRDB
 import Inference

@@ -1,5 +1,5 @@
+import Digests
 import Foundation
-import Inference
 
 /// Where a derived file is written to: a file, memory, or nowhere when only the digest is wanted. Sequential, with a
 /// running digest. Every failure throws, such as that of a full disk.

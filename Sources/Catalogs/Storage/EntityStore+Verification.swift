@@ -1,4 +1,5 @@
 import Compute
+import Digests
 import FeaturePrints
 import Foundation
 import GRDB
