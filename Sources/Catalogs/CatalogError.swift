@@ -36,13 +36,13 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
     }
 
     /// The catalog's folder.
-    public var folder: String
+    public var subject: String
     /// What is wrong.
     public var reason: Reason
 
     /// An error about the catalog in a folder.
-    public init(folder: String, reason: Reason) {
-        self.folder = folder
+    public init(subject: String, reason: Reason) {
+        self.subject = subject
         self.reason = reason
     }
 
@@ -54,34 +54,33 @@ public struct CatalogError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    public var description: String {
+    public var description: String { "\(subject): \(words)" }
+
+    private var words: String {
         switch reason {
-        case .missing:
-            "\(folder): holds no catalog; make one with “lookalike index INPUT --catalog \(folder)”"
-        case .unwritable(let words): "\(folder): cannot be written: \(words)"
-        case .busy: "\(folder): another process is writing to this catalog; try again when it has finished"
+        case .missing: "holds no catalog; make one with “lookalike index INPUT --catalog \(subject)”"
+        case .unwritable(let words): "cannot be written: \(words)"
+        case .busy: "another process is writing to this catalog; try again when it has finished"
         case .otherModel(let catalog, let given):
-            "\(folder): its prints were made with model \(catalog), not with \(given); "
+            "its prints were made with model \(catalog), not with \(given); "
                 + "use that model, or index into another folder"
         case .modelUnavailable(let model):
-            "\(folder): its prints were made with model \(model), which was not found; "
+            "its prints were made with model \(model), which was not found; "
                 + "pass its file, or index again into another folder"
         case .otherLocalFeatures:
-            "\(folder): its local features were made by another version of Lookalike; index into another folder"
-        case .noModel: "\(folder): a new catalog needs a model; none was given, and the default model is not linked"
-        case .strayModel:
-            "\(folder): holds model.safetensors, but no database; pass that file as the model, or remove it"
+            "its local features were made by another version of Lookalike; index into another folder"
+        case .noModel: "a new catalog needs a model; none was given, and the default model is not linked"
+        case .strayModel: "holds model.safetensors, but no database; pass that file as the model, or remove it"
         case .otherVersion:
-            "\(folder): its database was made by another version of Lookalike or another program; "
+            "its database was made by another version of Lookalike or another program; "
                 + "index again, into another folder"
-        case .damaged(let words): "\(folder): is damaged: \(words)"
-        case .failed(let words): "\(folder): \(words)"
-        case .unknownEntities(let ids):
-            "\(folder): has no entity \(ids.map { "“\($0)”" }.joined(separator: ", "))"
+        case .damaged(let words): "is damaged: \(words)"
+        case .failed(let words): words
+        case .unknownEntities(let ids): "has no entity \(ids.map { "“\($0)”" }.joined(separator: ", "))"
         case .allImagesMissing(let count):
-            "\(folder): none of the images of \(count) entities exists; nothing was removed. "
+            "none of the images of \(count) entities exists; nothing was removed. "
                 + "Is their disk mounted? Use “--force” to remove them all"
-        case .unknownAttribute(let name): "\(folder): none of its entities has an attribute “\(name)”"
+        case .unknownAttribute(let name): "none of its entities has an attribute “\(name)”"
         }
     }
 }

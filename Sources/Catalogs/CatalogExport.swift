@@ -45,7 +45,7 @@ extension Catalog {
         let lineFiles = ["entities.jsonl", "features.jsonl"].map { url.appendingPathComponent($0) }
         if FileStamp.isMissing(printsFile.path), let own = lineFiles.first(where: { !FileStamp.isMissing($0.path) }) {
             throw CatalogError(
-                folder: url.path,
+                subject: url.path,
                 reason: .unwritable(
                     "“\(own.lastPathComponent)” is not of an earlier export, since there is no “prints.npy”; "
                         + "export to another folder"))

@@ -34,13 +34,18 @@ public enum StandardError {
 
 /// A standard stream that cannot be written: it is closed, its disk is full, or nobody reads it.
 public struct StreamError: Error, CustomStringConvertible {
-    public let description: String
+    /// The name of the stream.
+    public let subject: String
+    /// What is wrong; the system's message.
+    public let reason: String
 
     /// - Parameter number: the system's error number.
     init(descriptor: CInt, number: CInt) {
-        let stream = descriptor == STDOUT_FILENO ? "standard output" : "standard error"
-        description = "\(stream): cannot be written: \(String(cString: strerror(number)))"
+        subject = descriptor == STDOUT_FILENO ? "standard output" : "standard error"
+        reason = "cannot be written: \(String(cString: strerror(number)))"
     }
+
+    public var description: String { "\(subject): \(reason)" }
 }
 
 /// The three streams that a process starts with, some of which may be closed, full, or pipes that nobody reads.

@@ -26,30 +26,33 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
     }
 
     /// The path of the file, or the name of the model.
-    public var source: String
+    public var subject: String
     /// What is wrong.
     public var reason: Reason
 
-    /// An error about the model of a source.
-    public init(source: String, reason: Reason) { (self.source, self.reason) = (source, reason) }
+    /// An error about a model.
+    public init(subject: String, reason: Reason) { (self.subject, self.reason) = (subject, reason) }
+    package init(source: String, reason: Reason) { self.init(subject: source, reason: reason) }
 
-    public var description: String {
+    public var description: String { "\(subject): \(words)" }
+
+    private var words: String {
         switch reason {
-        case .unreadable(let words): "\(source): cannot be read: \(words)"
+        case .unreadable(let words): "cannot be read: \(words)"
         case .notFound(let places):
-            "\(source): was not found; it was looked for at \(places.joined(separator: ", ")). "
+            "was not found; it was looked for at \(places.joined(separator: ", ")). "
                 + "Put it beside the program, or set LOOKALIKE_MODEL to its path or folder"
-        case .malformed(let words): "\(source): is not a usable safetensors file: \(words)"
-        case .unusableGraph(let words): "\(source): its layer graph cannot be run: \(words)"
-        case .unusableTensor(let name, let words): "\(source): tensor “\(name)” \(words)"
+        case .malformed(let words): "is not a usable safetensors file: \(words)"
+        case .unusableGraph(let words): "its layer graph cannot be run: \(words)"
+        case .unusableTensor(let name, let words): "tensor “\(name)” \(words)"
         case .unknownVersion(let version):
-            "\(source): its layer graph has version \(version); this program reads version \(NetworkGraph.version)"
+            "its layer graph has version \(version); this program reads version \(NetworkGraph.version)"
         case .noActivationRanges:
-            "\(source): cannot be computed in int8: the metadata has no activation ranges "
+            "cannot be computed in int8: the metadata has no activation ranges "
                 + "(“\(Quantization.metadataKey)”)"
-        case .noDirection: "\(source): the network's output for an image is zero or not finite"
+        case .noDirection: "the network's output for an image is zero or not finite"
         case .notNormalized(let norm):
-            "\(source): the network's output for an image has the norm \(norm), not 1; its last layer has to be "
+            "the network's output for an image has the norm \(norm), not 1; its last layer has to be "
                 + "“l2_normalize”"
         }
     }
@@ -71,7 +74,7 @@ package func contents(ofModelFile url: URL) throws(ModelError) -> Data {
             case .outOfMemory(let bytes): "cannot allocate \(bytes) bytes"
             case .unreadable(let words): words
             }
-        throw ModelError(source: url.path, reason: .unreadable(words))
+        throw ModelError(subject: url.path, reason: .unreadable(words))
     }
 }
 

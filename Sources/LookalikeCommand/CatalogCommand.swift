@@ -142,17 +142,15 @@ struct CatalogCommand: AsyncParsableCommand {
                 $0.append($1.id)
             }
             let total = try await catalog.info.entityCount
-            if ids.count >= total, total > 0, !force { throw AllSelected(count: total) }
+            // This is more often a mistake than a wish for an empty catalog.
+            if ids.count >= total, total > 0, !force {
+                throw CommandError(
+                    subject: folder.folder.text,
+                    reason: "the condition selects all \(total) entities; nothing was removed. "
+                        + "Use --force to remove them all.")
+            }
             StandardError.print("\(ids.count) of \(total) entities will be removed")
             return ids
-        }
-
-        /// A condition that selects every entity is more often a mistake than a wish for an empty catalog.
-        private struct AllSelected: Error, CustomStringConvertible {
-            let count: Int
-            var description: String {
-                "The condition selects all \(count) entities; nothing was removed. Use --force to remove them all."
-            }
         }
     }
 

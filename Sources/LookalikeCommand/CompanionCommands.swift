@@ -60,7 +60,7 @@ private struct CompanionProgram {
 
     /// Replaces this process by the program; returns only by throwing.
     ///
-    /// - Throws: ``NotFound``, or ``CannotRun`` with the system's message.
+    /// - Throws: ``CommandError``.
     func run(_ arguments: [String]) throws -> Never {
         let path = try find()
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
@@ -68,7 +68,7 @@ private struct CompanionProgram {
         execv(path, words)
         let reason = String(cString: strerror(errno))
         for word in words { free(word) }
-        throw CannotRun(path: path, reason: reason)
+        throw CommandError(subject: path, reason: "cannot be run: \(reason)")
     }
 
     private func find() throws -> String {
@@ -83,24 +83,12 @@ private struct CompanionProgram {
                 return file
             }
         }
-        throw NotFound(name: name, hint: hint)
+        throw CommandError(subject: name, reason: "is neither beside this program nor in PATH. \(hint)")
     }
 
     /// The folder of this program's file, behind links.
     private static var folder: String? {
         guard let executable = Bundle.main.executableURL else { return nil }
         return executable.resolvingSymlinksInPath().deletingLastPathComponent().path
-    }
-
-    struct NotFound: Error, CustomStringConvertible {
-        let name: String
-        let hint: String
-        var description: String { "“\(name)” is neither beside this program nor in PATH. \(hint)" }
-    }
-
-    struct CannotRun: Error, CustomStringConvertible {
-        let path: String
-        let reason: String
-        var description: String { "\(path): cannot be run: \(reason)" }
     }
 }

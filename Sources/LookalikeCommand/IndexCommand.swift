@@ -78,7 +78,9 @@ struct IndexCommand: ParsableCommand {
             if case .success = entry { itemCount += 1 }
         }
         if prune, !force, itemCount == 0 {
-            throw NoImages(input: input.text)
+            // This is more often a disk that is not mounted than a catalog without images.
+            throw CommandError(
+                subject: input.text, reason: "has no images. Is its disk mounted? Use --force to prune all the same.")
         }
         let indexer = try model.openIndexer(
             at: catalog.url, thumbnailSide: thumbnails == 0 ? nil : thumbnails, localFeatures: localFeatures,
@@ -114,12 +116,6 @@ struct IndexCommand: ParsableCommand {
                 + (report.problems.isEmpty ? "" : ", \(report.problems.count) not indexed"))
         timings?.printReport()
         if !report.problems.isEmpty { throw ExitCode.someFailed }
-    }
-
-    /// An empty folder is more often a disk that is not mounted than a catalog without images.
-    private struct NoImages: Error, CustomStringConvertible {
-        let input: String
-        var description: String { "\(input): has no images. Is its disk mounted? Use --force to prune all the same." }
     }
 }
 

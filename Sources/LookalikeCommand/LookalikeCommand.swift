@@ -53,6 +53,15 @@ struct LookalikeCommand: AsyncParsableCommand {
     }
 }
 
+/// Why a command cannot do its work.
+struct CommandError: Error, CustomStringConvertible {
+    /// A path, or the name of a program.
+    let subject: String
+    let reason: String
+
+    var description: String { "\(subject): \(reason)" }
+}
+
 extension ExitCode {
     /// Some images could not be read or embedded; everything else was done.
     static let someFailed = ExitCode(3)

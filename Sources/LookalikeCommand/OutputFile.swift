@@ -4,14 +4,6 @@ import Foundation
 
 /// A file that a command writes when its work is done.
 enum OutputFile {
-    /// Why a file was not written.
-    struct WriteError: Error, CustomStringConvertible {
-        let path: String
-        let reason: String
-
-        var description: String { "\(path): cannot be written: \(reason)" }
-    }
-
     /// Checks, before the work, that the file can be written.
     ///
     /// - Throws: `ValidationError` if the path names a folder, or its folder is missing or cannot be written.
@@ -40,8 +32,8 @@ enum OutputFile {
     /// Replaces the file at once, so that nobody sees a part of it. The file keeps its permissions. Links, devices and
     /// pipes stay, and the data goes through them.
     ///
-    /// - Throws: ``WriteError``.
-    static func write(_ data: Data, to path: FilePath) throws(WriteError) {
+    /// - Throws: ``CommandError``.
+    static func write(_ data: Data, to path: FilePath) throws(CommandError) {
         let file = URL(fileURLWithPath: target(of: path.absolute))
         do {
             if let kind = kind(of: file.path), kind != S_IFREG {
@@ -53,10 +45,10 @@ enum OutputFile {
             }
         } catch {
             let reason = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
-            throw WriteError(
-                path: path.text,
-                reason: reason.domain == NSPOSIXErrorDomain
-                    ? String(cString: strerror(CInt(reason.code))) : reason.localizedDescription)
+            let words =
+                reason.domain == NSPOSIXErrorDomain
+                ? String(cString: strerror(CInt(reason.code))) : reason.localizedDescription
+            throw CommandError(subject: path.text, reason: "cannot be written: \(words)")
         }
     }
 

@@ -39,7 +39,7 @@ enum QueryImage {
         defer { timings?.add(ContinuousClock.now - start, to: .decode) }
         guard argument == "-" else {
             guard let path = FilePath(argument) else {
-                throw ImageError(source: "“”", reason: .unreadable("the path is empty"))
+                throw ImageError(subject: "“”", reason: .unreadable("the path is empty"))
             }
             return reporting(try PixelBuffer(contentsOf: path.url, options: options), argument)
         }
@@ -47,11 +47,11 @@ enum QueryImage {
         do {
             data = try FileHandle.standardInput.read(upToCount: options.maximumByteCount + 1) ?? Data()
         } catch {
-            throw ImageError(source: "standard input", reason: .unreadable("\(error)"))
+            throw ImageError(subject: "standard input", reason: .unreadable("\(error)"))
         }
         guard data.count <= options.maximumByteCount else {
             throw ImageError(
-                source: "standard input", reason: .fileTooLarge(bytes: data.count, limit: options.maximumByteCount))
+                subject: "standard input", reason: .fileTooLarge(bytes: data.count, limit: options.maximumByteCount))
         }
         return reporting(
             try PixelBuffer(decoding: data, named: "standard input", options: options), "standard input")

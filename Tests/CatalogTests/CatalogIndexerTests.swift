@@ -139,7 +139,7 @@ struct CatalogIndexerTests {
         }
         let folder = try TemporaryFolder()
         let report = try CatalogIndexer(at: folder.url, model: model).index(items)
-        #expect(report.added == 2 && report.problems.map(\.origin) == ["image 1"])
+        #expect(report.added == 2 && report.problems.map(\.subject) == ["image 1"])
         #expect(report.problems.first?.reason.contains("l2_normalize") == true, "\(report.problems)")
         #expect(try Catalog(at: folder.url).count == 2)
     }
@@ -165,7 +165,7 @@ struct CatalogIndexerTests {
             isFirst = false
             #expect(throws: Never.self) { try indexer.index([other]) }
         }
-        #expect(run.problems.map(\.origin) == [last.entity.image])
+        #expect(run.problems.map(\.subject) == [last.entity.image])
         let catalog = try Catalog(at: fixture.catalog)
         #expect(try await catalog.entities(for: [last.entity.id]).first?.title == "other")
         let report = try indexer.index(try items("two"))

@@ -38,7 +38,7 @@ struct CatalogReaderTests {
         try? FileManager.default.removeItem(atPath: path)
         #expect(mkfifo(path, 0o600) == 0)
         let reason = CatalogError.Reason.damaged("catalog.sqlite\(suffix) is a pipe")
-        let error = CatalogError(folder: fixture.catalog.path, reason: reason)
+        let error = CatalogError(subject: fixture.catalog.path, reason: reason)
         #expect(throws: error) { _ = try Catalog(at: fixture.catalog) }
         #expect(throws: error) { _ = try CatalogIndexer(at: fixture.catalog) }
     }
@@ -206,7 +206,7 @@ struct CatalogReaderTests {
         let fixture = try Self.withoutIndex()
         let reader = try CatalogReader(opening: fixture.catalog)
         var calls = 0
-        #expect(throws: CatalogError(folder: fixture.catalog.path, reason: .busy)) {
+        #expect(throws: CatalogError(subject: fixture.catalog.path, reason: .busy)) {
             try reader.read { db in
                 calls += 1
                 try Self.changeTitles(of: fixture, to: "\(calls)")
@@ -221,7 +221,7 @@ struct CatalogReaderTests {
         let fixture = try Self.withoutIndex()
         let catalog = try Catalog(at: fixture.catalog)
         let calls = Atomic(0)
-        await #expect(throws: CatalogError(folder: fixture.catalog.path, reason: .busy)) {
+        await #expect(throws: CatalogError(subject: fixture.catalog.path, reason: .busy)) {
             try await catalog.forEachEntity { _ in
                 calls.add(1, ordering: .relaxed)
                 try Self.changeTitles(of: fixture, to: "new")

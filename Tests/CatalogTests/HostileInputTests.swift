@@ -70,7 +70,7 @@ struct HostileInputTests {
         let (items, problems) = try ImageSource.items(at: folder.write(lines, to: "m.jsonl"))
         #expect(items.map(\.entity.id) == ["good"])
         #expect(problems.map(\.reason) == Array(repeating: "contains a NUL character", count: 3))
-        #expect(problems.first?.origin.hasSuffix("m.jsonl:1") == true)
+        #expect(problems.first?.subject.hasSuffix("m.jsonl:1") == true)
         let table = "id,image,title\na\0b,a.png,\nt,a.png,x\0y\ngood,a.png,\n"
         let (rows, rowProblems) = try ImageSource.items(at: folder.write(table, to: "m.csv"))
         #expect(rows.map(\.entity.id) == ["good"])

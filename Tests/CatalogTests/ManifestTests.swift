@@ -54,7 +54,7 @@ struct ManifestTests {
         #expect(items[0].entity.labels == ["x", "y"])
         #expect(items[0].entity.attributes == ["year": "1999", "live": "true", "price": "9.5"])
         #expect(items[2].entity.attributes == ["far": "-98765432109876543210", "huge": "1e+300"])
-        #expect(problems.map(\.origin) == ["\(url.path):3", "\(url.path):4"])
+        #expect(problems.map(\.subject) == ["\(url.path):3", "\(url.path):4"])
     }
 
     @Test func manifestsThatCannotBeUsed() throws {
@@ -64,15 +64,15 @@ struct ManifestTests {
             ("c.csv", "id,image,id\n", "“id” twice"),
             ("d.txt", "id,image\n", "neither a folder nor"),
         ] {
-            let error = #expect(throws: ImageSourceError.self) {
+            let error = #expect(throws: IndexProblem.self) {
                 try ImageSource.items(at: folder.write(text, to: name))
             }
             #expect(error?.description.contains(says) == true && error?.description.contains(name) == true)
         }
-        #expect(throws: ImageSourceError.self) {
+        #expect(throws: IndexProblem.self) {
             try ImageSource.items(at: folder.write(Data([0xFF, 0xFE, 0x80]), to: "e.jsonl"))
         }
-        #expect(throws: ImageSourceError.self) { try ImageSource.items(at: folder.file("missing")) }
+        #expect(throws: IndexProblem.self) { try ImageSource.items(at: folder.file("missing")) }
     }
 
     @Test func whatAManifestSaysOfAnEntityCanChangeWithoutItsImage() async throws {

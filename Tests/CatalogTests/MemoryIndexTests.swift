@@ -95,7 +95,7 @@ struct MemoryIndexTests {
         let report = try await CatalogIndexer(at: url).run(over: items).report()
         #expect((report.added, report.problems.count) == (2, 0))
         try #require(report.notes.count == 1)
-        #expect(report.notes[0].origin == items[0].origin)
+        #expect(report.notes[0].subject == items[0].origin)
         #expect(report.notes[0].text.hasPrefix("its color profile is ignored: "))
     }
 
@@ -138,7 +138,7 @@ struct MemoryIndexTests {
         let broken = await #expect(throws: IndexProblem.self) {
             try await indexer.upsert(IndexItem(Self.entity("a"), image: .data(Data("broken".utf8))))
         }
-        #expect(broken?.origin == "entity “a”" && broken?.reason.contains("no known image format") == true)
+        #expect(broken?.subject == "entity “a”" && broken?.reason.contains("no known image format") == true)
         let other = FeaturePrint(vector: before.vector, model: ModelIdentity(name: "other", digest: "00"))
         let foreign = await #expect(throws: IndexProblem.self) {
             try await indexer.upsert(IndexItem(Self.entity("a"), image: .print(other), origin: "line 7"))
@@ -150,7 +150,7 @@ struct MemoryIndexTests {
             try await indexer.upsert(IndexItem(Self.entity("a"), image: .print(long)))
         }
         #expect(tooLong?.reason.hasPrefix("the print has the norm ") == true)
-        await #expect(throws: IndexProblem(origin: "entity “”", reason: "has no id")) {
+        await #expect(throws: IndexProblem(subject: "entity “”", reason: "has no id")) {
             try await indexer.upsert(IndexItem(Self.entity(""), image: .print(before)))
         }
         for attempt in [{ try await indexer.remove("b") }, { try await indexer.update(Self.entity("b")) }]
@@ -179,7 +179,7 @@ struct MemoryIndexTests {
             last = report
         }
         #expect(processed == processed.sorted() && processed.count >= 3 && processed.last == 21)
-        #expect((last.added, last.updated, last.problems.map(\.origin)) == (15, 5, ["entity “broken”"]))
+        #expect((last.added, last.updated, last.problems.map(\.subject)) == (15, 5, ["entity “broken”"]))
         let catalog = try Catalog(at: url)
         #expect(catalog.count == 15)
         #expect(try await catalog.entities(for: ["e0", "e4", "e5"]).map(\.title) == ["15", "19", "5"])

@@ -40,7 +40,7 @@ struct EntityCatalogTests {
         let words = fixture.problems.all.map(\.description)
         #expect(words.count == 2 && words[0].contains("“a1”") && words[0].contains("no “year”"))
         #expect(words[1].contains("“a2”") && words[1].contains("its “year” is “soon”"))
-        #expect(try await fixture.albums.problems().map(\.id) == ["a1", "a2"])
+        #expect(try await fixture.albums.problems().map(\.subject) == ["a1", "a2"])
     }
 
     /// Types that decode themselves from a text must not ask the decoder for it without end.

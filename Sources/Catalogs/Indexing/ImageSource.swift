@@ -1,40 +1,30 @@
 import Foundation
 import Imaging
 
-/// An item that was not indexed.
+/// An item that was not indexed, or an input that cannot be used.
 public struct IndexProblem: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A path, or a manifest and a line.
-    public let origin: String
-    /// What is wrong with the item, for people.
+    /// A path, a manifest and a line, or an entity.
+    public let subject: String
+    /// What is wrong with it, for people.
     public let reason: String
 
-    /// A problem with the item of an origin.
-    public init(origin: String, reason: String) {
-        self.origin = origin
+    /// A problem with an item or an input.
+    public init(subject: String, reason: String) {
+        self.subject = subject
         self.reason = reason
     }
 
-    public var description: String { "\(origin): \(reason)" }
+    public var description: String { "\(subject): \(reason)" }
 }
 
 /// What was ignored in an item that was indexed, such as a color profile that cannot be used.
 public struct IndexNote: Sendable, Hashable, CustomStringConvertible {
     /// A path, or a manifest and a line.
-    public let origin: String
+    public let subject: String
     /// What was ignored, and why; for people.
     public let text: String
 
-    public var description: String { "\(origin): note: \(text)" }
-}
-
-/// Why the input of an index run cannot be used.
-public struct ImageSourceError: Error, Equatable, CustomStringConvertible {
-    /// The path of the folder or manifest.
-    public let path: String
-    /// What is wrong, for people.
-    public let reason: String
-
-    public var description: String { "\(path): \(reason)" }
+    public var description: String { "\(subject): note: \(text)" }
 }
 
 /// The items of a folder of images or of a manifest in order, each with its problem instead if it is unusable.
@@ -88,11 +78,11 @@ public enum ImageSource {
     /// The items of a folder or of a `.csv` or `.jsonl` manifest, with the problems of lines that are unusable. Of
     /// items with the same id the first is kept.
     ///
-    /// - Throws: ``ImageSourceError`` if there is no such folder or manifest, or none of a manifest can be read.
+    /// - Throws: ``IndexProblem`` if there is no such folder or manifest, or none of a manifest can be read.
     public static func entries(at url: URL) throws -> IndexEntries {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
-            throw ImageSourceError(path: url.path, reason: "there is no such folder or manifest")
+            throw IndexProblem(subject: url.path, reason: "there is no such folder or manifest")
         }
         if isFolder.boolValue { return IndexEntries(folder: url) }
         let found =
@@ -100,7 +90,7 @@ public enum ImageSource {
             case "csv": try Manifest.csv(url)
             case "jsonl", "ndjson": try Manifest.jsonLines(url)
             default:
-                throw ImageSourceError(path: url.path, reason: "is neither a folder nor a .csv or .jsonl manifest")
+                throw IndexProblem(subject: url.path, reason: "is neither a folder nor a .csv or .jsonl manifest")
             }
         let (items, problems) = unique(found)
         return IndexEntries(items, problems: problems)
@@ -124,7 +114,7 @@ public enum ImageSource {
         for item in found.items {
             if let other = first[ExactText(item.entity.id)] {
                 problems.append(
-                    IndexProblem(origin: item.origin, reason: "has the same id “\(item.entity.id)” as \(other)"))
+                    IndexProblem(subject: item.origin, reason: "has the same id “\(item.entity.id)” as \(other)"))
             } else {
                 first[ExactText(item.entity.id)] = item.origin
                 items.append(item)
@@ -213,7 +203,7 @@ struct FolderScan: Sequence, IteratorProtocol {
         }
         let id = level.below + name[..<dot]
         if let last = level.last, last.id.utf8.elementsEqual(id.utf8) {
-            return .failure(IndexProblem(origin: path, reason: "has the same id “\(id)” as \(last.path)"))
+            return .failure(IndexProblem(subject: path, reason: "has the same id “\(id)” as \(last.path)"))
         }
         level.last = (id, path)
         // A broken link is an item too: reading it reports the reason.
@@ -265,7 +255,7 @@ struct FolderScan: Sequence, IteratorProtocol {
             } else {
                 problems.append(
                     IndexProblem(
-                        origin: path + "/" + String(decoding: bytes, as: UTF8.self), reason: "its name is not UTF-8"))
+                        subject: path + "/" + String(decoding: bytes, as: UTF8.self), reason: "its name is not UTF-8"))
             }
         }
         names.sort(by: Self.precedes)
@@ -278,7 +268,7 @@ extension IndexProblem {
     fileprivate init(_ path: String, _ failure: Int32) {
         let reason = "cannot be read: \(String(cString: strerror(failure)))"
         self.init(
-            origin: path, reason: failure == ENAMETOOLONG ? reason + " (\(path.utf8.count) bytes of path)" : reason)
+            subject: path, reason: failure == ENAMETOOLONG ? reason + " (\(path.utf8.count) bytes of path)" : reason)
     }
 }
 

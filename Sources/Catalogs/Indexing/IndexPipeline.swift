@@ -222,13 +222,13 @@ extension CatalogIndexer {
             case .image(let image):
                 new.append((item.origin, image))
                 guard let pixels = image.source.pixels else { continue }
-                prepared.notes += pixels.decodingNotes.map { IndexNote(origin: item.origin, text: $0) }
+                prepared.notes += pixels.decodingNotes.map { IndexNote(subject: item.origin, text: $0) }
                 pixelBytes += pixels.height * pixels.bytesPerRow
                 if pixelBytes >= Self.mostPixelBytes {
                     embed(new, into: &prepared, threads: threads, timings: timings)
                     (new, pixelBytes) = ([], 0)
                 }
-            case .failed(let reason): prepared.problems.append(IndexProblem(origin: item.origin, reason: reason))
+            case .failed(let reason): prepared.problems.append(IndexProblem(subject: item.origin, reason: reason))
             }
         }
         embed(new, into: &prepared, threads: threads, timings: timings)
@@ -249,7 +249,7 @@ extension CatalogIndexer {
                         record: image.record, print: PrintBlob.data(try print.get().vector),
                         thumbnail: image.thumbnail, features: image.features?.encoded))
             } catch {
-                prepared.problems.append(IndexProblem(origin: origin, reason: "\(error)"))
+                prepared.problems.append(IndexProblem(subject: origin, reason: "\(error)"))
             }
         }
     }
@@ -285,7 +285,7 @@ extension CatalogIndexer {
         report.added = stored.added
         report.updated = stored.updated
         report.problems += stored.overtaken.map {
-            IndexProblem(origin: $0.origin, reason: "got another image meanwhile; its metadata is not stored")
+            IndexProblem(subject: $0.origin, reason: "got another image meanwhile; its metadata is not stored")
         }
         return report
     }

@@ -107,7 +107,7 @@ struct ItemReader: Sendable {
             let (source, thumbnail, features) = try makeImage()
             return .image(NewImage(record: record, source: source, thumbnail: thumbnail, features: features))
         } catch {
-            return .failed(error.source == item.origin ? error.reason.description : error.description)
+            return .failed(error.subject == item.origin ? error.reason.description : error.description)
         }
     }
 

@@ -6,13 +6,13 @@ enum Manifest {
     static func csv(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         let text = try text(of: url)
         var rows = CSVReader(text)
-        guard let header = rows.next() else { throw ImageSourceError(path: url.path, reason: "is empty") }
+        guard let header = rows.next() else { throw IndexProblem(subject: url.path, reason: "is empty") }
         let columns = header.fields.map { $0.trimmingCharacters(in: .whitespaces) }
         for needed in ["id", "image"] where !columns.contains(needed) {
-            throw ImageSourceError(path: url.path, reason: "its first line has no column “\(needed)”")
+            throw IndexProblem(subject: url.path, reason: "its first line has no column “\(needed)”")
         }
         if let twice = Dictionary(grouping: columns, by: { $0 }).first(where: { $0.value.count > 1 })?.key {
-            throw ImageSourceError(path: url.path, reason: "its first line names “\(twice)” twice")
+            throw IndexProblem(subject: url.path, reason: "its first line names “\(twice)” twice")
         }
         var items: [IndexItem] = []
         var problems: [IndexProblem] = []
@@ -20,13 +20,13 @@ enum Manifest {
             if row.fields == [""] { continue }
             let origin = "\(url.path):\(row.line)"
             if let damage = row.damage {
-                problems.append(IndexProblem(origin: origin, reason: damage))
+                problems.append(IndexProblem(subject: origin, reason: damage))
                 continue
             }
             guard row.fields.count == columns.count else {
                 problems.append(
                     IndexProblem(
-                        origin: origin,
+                        subject: origin,
                         reason: "has \(row.fields.count) fields, but the first line has \(columns.count)"))
                 continue
             }
@@ -48,16 +48,16 @@ enum Manifest {
             let shape = JSONValue.shape(of: line)
             guard shape.nesting <= JSONValue.deepestNesting else {
                 problems.append(
-                    IndexProblem(origin: origin, reason: "is nested deeper than \(JSONValue.deepestNesting) levels"))
+                    IndexProblem(subject: origin, reason: "is nested deeper than \(JSONValue.deepestNesting) levels"))
                 continue
             }
             guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: Data(line)) else {
-                problems.append(IndexProblem(origin: origin, reason: "is not a JSON object"))
+                problems.append(IndexProblem(subject: origin, reason: "is not a JSON object"))
                 continue
             }
             // A dictionary keeps one of two keys that are the same, or that Swift takes for the same.
             guard object.count == shape.keyCount else {
-                problems.append(IndexProblem(origin: origin, reason: "names a key twice"))
+                problems.append(IndexProblem(subject: origin, reason: "names a key twice"))
                 continue
             }
             let labels =
@@ -80,10 +80,10 @@ enum Manifest {
         do {
             data = try Data(contentsOf: url)
         } catch {
-            throw ImageSourceError(path: url.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
+            throw IndexProblem(subject: url.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
         }
         guard let text = String(data: data, encoding: .utf8) else {
-            throw ImageSourceError(path: url.path, reason: "is not UTF-8 text")
+            throw IndexProblem(subject: url.path, reason: "is not UTF-8 text")
         }
         return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
     }
@@ -94,15 +94,15 @@ enum Manifest {
     ) {
         func value(_ key: String) -> String? { values[key].flatMap { $0.isEmpty ? nil : $0 } }
         for text in values.flatMap({ [$0.key, $0.value] }) + labels where text.utf8.contains(0) {
-            problems.append(IndexProblem(origin: origin, reason: "contains a NUL character"))
+            problems.append(IndexProblem(subject: origin, reason: "contains a NUL character"))
             return
         }
         guard let id = value("id") else {
-            problems.append(IndexProblem(origin: origin, reason: "has no id"))
+            problems.append(IndexProblem(subject: origin, reason: "has no id"))
             return
         }
         guard let image = value("image") else {
-            problems.append(IndexProblem(origin: origin, reason: "has no image"))
+            problems.append(IndexProblem(subject: origin, reason: "has no image"))
             return
         }
         let known: Set = ["id", "image", "type", "title", "subtitle", "labels"]

@@ -15,11 +15,11 @@ extension Condition: LosslessStringConvertible {
     /// Why a text is no condition.
     public struct SyntaxError: Error, Equatable, CustomStringConvertible, LocalizedError {
         /// The text.
-        public let text: String
+        public let subject: String
         /// What is wrong with it.
         public let reason: String
 
-        public var description: String { "“\(text)” is not a condition: \(reason)" }
+        public var description: String { "“\(subject)” is not a condition: \(reason)" }
         public var errorDescription: String? { description }
     }
 
@@ -299,5 +299,7 @@ private struct ConditionParser {
         }
     }
 
-    private func error(_ reason: String) -> Condition.SyntaxError { Condition.SyntaxError(text: text, reason: reason) }
+    private func error(_ reason: String) -> Condition.SyntaxError {
+        Condition.SyntaxError(subject: text, reason: reason)
+    }
 }

@@ -86,7 +86,7 @@ struct CatalogFolder: Sendable {
         try synchronize(path)
     }
 
-    func error(_ reason: CatalogError.Reason) -> CatalogError { CatalogError(folder: path, reason: reason) }
+    func error(_ reason: CatalogError.Reason) -> CatalogError { CatalogError(subject: path, reason: reason) }
 }
 
 /// The exclusive right to change a catalog's database. The system releases it when the process ends, however it ends.

@@ -66,7 +66,7 @@ extension EntityStore {
             try change(&entity)
             (entity.id, entity.image) = (known.id, known.image)
             guard !entity.hasNUL else {
-                throw IndexProblem(origin: "entity “\(id)”", reason: "contains a NUL character")
+                throw IndexProblem(subject: "entity “\(id)”", reason: "contains a NUL character")
             }
             guard !known.entity.isStored(as: entity) else { return }
             var record = EntityRecord(entity, file: known.file, contentHash: known.contentHash)

@@ -33,17 +33,17 @@ public struct ImageError: Error, Equatable, CustomStringConvertible {
     }
 
     /// The path, or the name that the caller gave the bytes.
-    public var source: String
+    public var subject: String
     /// What is wrong.
     public var reason: Reason
 
-    /// An error about the image of a source.
-    public init(source: String, reason: Reason) {
-        self.source = source
+    /// An error about an image.
+    public init(subject: String, reason: Reason) {
+        self.subject = subject
         self.reason = reason
     }
 
-    public var description: String { "\(source): \(reason.description)" }
+    public var description: String { "\(subject): \(reason.description)" }
 }
 
 extension ImageError.Reason: CustomStringConvertible {

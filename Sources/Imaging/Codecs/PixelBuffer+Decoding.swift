@@ -25,7 +25,7 @@ extension PixelBuffer {
                 try ImageFormat(of: bytes).decode(bytes, options: options)
             }
         }
-        self = try decoded.mapError { ImageError(source: name, reason: $0) }.get()
+        self = try decoded.mapError { ImageError(subject: name, reason: $0) }.get()
     }
 }
 
@@ -41,6 +41,6 @@ package func contents(ofImageFile path: String, limit: Int) throws(ImageError) -
             case .outOfMemory(let bytes): .outOfMemory(bytes: bytes)
             case .unreadable(let words): .unreadable(words)
             }
-        throw ImageError(source: path, reason: reason)
+        throw ImageError(subject: path, reason: reason)
     }
 }

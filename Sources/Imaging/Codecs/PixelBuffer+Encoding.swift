@@ -34,7 +34,7 @@ extension PixelBuffer {
     ) throws(ImageError) -> Data {
         guard !format.hasAlpha else {
             throw ImageError(
-                source: name, reason: .unwritable("\(format.rawValue) is not supported; convert it to rgb8"))
+                subject: name, reason: .unwritable("\(format.rawValue) is not supported; convert it to rgb8"))
         }
         var file: UnsafeMutablePointer<UInt8>?
         var count = 0
@@ -49,7 +49,7 @@ extension PixelBuffer {
             }
         }
         guard words == nil, let file else {
-            throw ImageError(source: name, reason: .unwritable(words ?? "the encoder returned no bytes"))
+            throw ImageError(subject: name, reason: .unwritable(words ?? "the encoder returned no bytes"))
         }
         return Data(bytesNoCopy: file, count: count, deallocator: .free)
     }

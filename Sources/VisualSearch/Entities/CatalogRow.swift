@@ -82,18 +82,14 @@ extension IndexItem {
 /// A row of a catalog that cannot be decoded as an app's entity.
 public struct EntityProblem: Error, Sendable, Equatable, CustomStringConvertible {
     /// The row's id.
-    public let id: String
-    /// The type that was to be decoded.
-    public let entityType: String
+    public let subject: String
     /// What is wrong with the row, for people.
     public let reason: String
 
-    public var description: String { "entity “\(id)” cannot be decoded as \(entityType): \(reason)" }
+    public var description: String { "entity “\(subject)” \(reason)" }
 
     init(id: String, entityType: String, error: any Error) {
-        self.id = id
-        self.entityType = entityType
-        reason =
+        let words =
             switch error {
             case DecodingError.keyNotFound(let key, _): "it has no “\(key.stringValue)”"
             case DecodingError.valueNotFound(_, let context), DecodingError.typeMismatch(_, let context),
@@ -101,6 +97,8 @@ public struct EntityProblem: Error, Sendable, Equatable, CustomStringConvertible
                 context.debugDescription
             default: "\(error)"
             }
+        subject = id
+        reason = "cannot be decoded as \(entityType): \(words)"
     }
 }
 

@@ -62,16 +62,16 @@ public final class OpenIntents: Sendable {
             title: Intent.title,
             intentForID: { id in
                 guard let id = id as? Intent.Value.ID else {
-                    throw OpenIntentError(entityType: name, reason: .otherIdentifierType("\(type(of: id))"))
+                    throw OpenIntentError(subject: name, reason: .otherIdentifierType("\(type(of: id))"))
                 }
                 guard let target = try await Intent.Value.defaultQuery.entities(for: [id]).first else {
-                    throw OpenIntentError(entityType: name, reason: .gone("\(id)"))
+                    throw OpenIntentError(subject: name, reason: .gone("\(id)"))
                 }
                 return intent(for: target)
             },
             intentForEntity: { entity in
                 guard let entity = entity as? Intent.Value else {
-                    throw OpenIntentError(entityType: "\(type(of: entity))", reason: .noIntent)
+                    throw OpenIntentError(subject: "\(type(of: entity))", reason: .noIntent)
                 }
                 return intent(for: entity)
             })
@@ -128,7 +128,7 @@ public final class OpenIntents: Sendable {
 
     private func opening(of type: any AppEntity.Type) throws(OpenIntentError) -> Opening {
         guard let opening = registry.withLock({ $0.openings[ObjectIdentifier(type)] }) else {
-            throw OpenIntentError(entityType: "\(type)", reason: .noIntent)
+            throw OpenIntentError(subject: "\(type)", reason: .noIntent)
         }
         return opening
     }
@@ -147,15 +147,15 @@ public struct OpenIntentError: Error, Equatable, CustomStringConvertible {
     }
 
     /// The type of the entity.
-    public let entityType: String
+    public let subject: String
     /// What is wrong.
     public let reason: Reason
 
     public var description: String {
         switch reason {
-        case .gone(let id): "\(entityType) “\(id)” no longer exists; search again"
-        case .noIntent: "nothing opens \(entityType); register an open intent for it"
-        case .otherIdentifierType(let type): "\(entityType) has no ids of type \(type)"
+        case .gone(let id): "\(subject) “\(id)” no longer exists; search again"
+        case .noIntent: "nothing opens \(subject); register an open intent for it"
+        case .otherIdentifierType(let type): "\(subject) has no ids of type \(type)"
         }
     }
 }

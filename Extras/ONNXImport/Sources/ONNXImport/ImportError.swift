@@ -13,22 +13,24 @@ public struct ImportError: Error, Equatable, CustomStringConvertible {
     }
 
     /// The path of the file, or what the caller called it.
-    public var source: String
+    public var subject: String
     /// What is wrong.
     public var reason: Reason
 
     /// An error about a file.
-    public init(source: String, reason: Reason) {
-        self.source = source
+    public init(subject: String, reason: Reason) {
+        self.subject = subject
         self.reason = reason
     }
 
-    public var description: String {
+    public var description: String { "\(subject): \(words)" }
+
+    private var words: String {
         switch reason {
-        case .unreadable(let words): "\(source): cannot be read: \(words)"
-        case .malformed(let words): "\(source): is not a usable ONNX file: \(words)"
-        case .graph(let words): "\(source): \(words)"
-        case .node(let name, let kind, let words): "\(source): node “\(name)” (\(kind)) \(words)"
+        case .unreadable(let words): "cannot be read: \(words)"
+        case .malformed(let words): "is not a usable ONNX file: \(words)"
+        case .graph(let words): "\(words)"
+        case .node(let name, let kind, let words): "node “\(name)” (\(kind)) \(words)"
         }
     }
 }

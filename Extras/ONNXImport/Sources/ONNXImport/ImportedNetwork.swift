@@ -26,13 +26,13 @@ public struct ImportedNetwork: Sendable {
             let size = try url.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
             guard size < Self.largestFile else {
                 throw ImportError(
-                    source: url.path, reason: .malformed("it has \(size) bytes, more than the limit of 2 GB"))
+                    subject: url.path, reason: .malformed("it has \(size) bytes, more than the limit of 2 GB"))
             }
             data = try Data(contentsOf: url, options: .mappedIfSafe)
         } catch let error as ImportError {
             throw error
         } catch {
-            throw ImportError(source: url.path, reason: .unreadable((error as NSError).localizedDescription))
+            throw ImportError(subject: url.path, reason: .unreadable((error as NSError).localizedDescription))
         }
         try self.init(data, named: url.path, options: options)
     }
@@ -46,9 +46,9 @@ public struct ImportedNetwork: Sendable {
         do {
             try self.init(Self.model(data), options)
         } catch let reason as ImportError.Reason {
-            throw ImportError(source: source, reason: reason)
+            throw ImportError(subject: source, reason: reason)
         } catch {
-            throw ImportError(source: source, reason: .malformed("\(error)"))
+            throw ImportError(subject: source, reason: .malformed("\(error)"))
         }
     }
 
@@ -154,7 +154,7 @@ public struct ImportedNetwork: Sendable {
             }
             return data
         } catch {
-            throw ImportError(source: graph.name, reason: .graph("its layers cannot be written: \(error)"))
+            throw ImportError(subject: graph.name, reason: .graph("its layers cannot be written: \(error)"))
         }
     }
 }

@@ -167,21 +167,23 @@ struct Serve: AsyncParsableCommand {
         let given = settings.secret("keys")
         // A secret that was not filled in would let everybody in.
         if let given, try KeyRing(text: given).isEmpty {
-            throw ServiceError("The setting “keys” has no API key; make one with “lookalike-serve make-key”.")
+            throw ServiceError(
+                subject: "setting “keys”", reason: "has no API key; make one with “lookalike-serve make-key”.")
         }
         var text = given ?? ""
         if let file = keysFile ?? settings.text("keysFile") {
             do {
                 text += "\n" + (try String(contentsOfFile: file, encoding: .utf8))
             } catch {
-                throw ServiceError("\(file): cannot be read: \(error.localizedDescription)")
+                throw ServiceError(subject: file, reason: "cannot be read: \(error.localizedDescription)")
             }
             do {
                 guard try !KeyRing(text: text).isEmpty else {
-                    throw ServiceError("\(file): has no API key; make one with “lookalike-serve make-key”.")
+                    throw ServiceError(
+                        subject: file, reason: "has no API key; make one with “lookalike-serve make-key”.")
                 }
             } catch let error as APIKeyError {
-                throw ServiceError("\(file): \(error)")
+                throw ServiceError(subject: file, reason: "\(error)")
             }
         }
         return try KeyRing(text: text)

@@ -28,7 +28,8 @@ struct Settings {
         let names = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("LOOKALIKE_SERVE_") }
         for name in names.sorted() where !known.contains(name) {
             throw ServiceError(
-                "There is no setting for the variable \(name); there are \(known.sorted().joined(separator: ", ")).")
+                subject: "variable \(name)",
+                reason: "there is no such setting; there are \(known.sorted().joined(separator: ", ")).")
         }
     }
 
@@ -52,7 +53,7 @@ struct Settings {
 
     private func checked<Value>(_ name: String, _ kind: String, _ value: () -> Value?) throws -> Value? {
         if let value = value() { return value }
-        if text(name) != nil { throw ServiceError("The setting “\(name)” is not \(kind).") }
+        if text(name) != nil { throw ServiceError(subject: "setting “\(name)”", reason: "is not \(kind).") }
         return nil
     }
 }
@@ -87,18 +88,18 @@ enum SettingsFile {
             let text = try FileHandle(forReadingFrom: URL(fileURLWithPath: file)).readToEnd() ?? Data()
             values = try JSONDecoder().decode([String: Value].self, from: text)
         } catch is DecodingError {
-            throw ServiceError("\(file): is not a JSON file with an object of settings")
+            throw ServiceError(subject: file, reason: "is not a JSON file with an object of settings")
         } catch {
-            throw ServiceError("\(file): cannot be read: \(error.localizedDescription)")
+            throw ServiceError(subject: file, reason: "cannot be read: \(error.localizedDescription)")
         }
         var checked: [AbsoluteConfigKey: ConfigValue] = [:]
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             guard let kind = SettingKind.all[name] else {
                 let known = SettingKind.all.keys.sorted().joined(separator: ", ")
-                throw ServiceError("\(file): there is no setting “\(name)”; there are \(known)")
+                throw ServiceError(subject: file, reason: "there is no setting “\(name)”; there are \(known)")
             }
             guard let content = value.content, value.kinds.contains(kind) else {
-                throw ServiceError("\(file): the setting “\(name)” is not \(kind.rawValue)")
+                throw ServiceError(subject: file, reason: "the setting “\(name)” is not \(kind.rawValue)")
             }
             checked[AbsoluteConfigKey([name])] = ConfigValue(content, isSecret: name == "keys")
         }

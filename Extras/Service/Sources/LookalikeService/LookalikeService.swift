@@ -39,7 +39,8 @@ public struct LookalikeService: Service {
         do {
             try FileManager.default.createDirectory(at: configuration.catalogs, withIntermediateDirectories: true)
         } catch {
-            throw ServiceError("\(configuration.catalogs.path): cannot be made: \(error.localizedDescription)")
+            throw ServiceError(
+                subject: configuration.catalogs.path, reason: "cannot be made: \(error.localizedDescription)")
         }
         self.logger = logger
         self.onRunning = onRunning
@@ -129,11 +130,12 @@ public struct LookalikeService: Service {
                 tls.minimumTLSVersion = .tlsv12
                 return try .tls(plain, tlsConfiguration: tls)
             } catch {
-                throw ServiceError("The TLS files cannot be used: \(error)")
+                throw ServiceError(subject: "the TLS files", reason: "cannot be used: \(error)")
             }
         #else
             throw ServiceError(
-                "\(files.certificateChain.path): this program was built without the package's trait TLS")
+                subject: files.certificateChain.path,
+                reason: "this program was built without the package's trait TLS")
         #endif
     }
 }

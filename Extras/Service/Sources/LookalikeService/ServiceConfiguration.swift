@@ -47,11 +47,12 @@ public struct ServiceConfiguration: Sendable {
     func check() throws(ServiceError) {
         guard isLoopback || !keys.isEmpty || isOpenToAll else {
             throw ServiceError(
-                "Without API keys the service listens on this machine alone, and “\(host)” is open to others. "
+                subject: "--host \(host)",
+                reason: "is open to others, and without API keys the service listens on this machine alone. "
                     + "Make keys with “lookalike-serve make-key”, or pass --open-to-all.")
         }
         if let samples, (try? FileManager.default.contentsOfDirectory(atPath: samples.path)) == nil {
-            throw ServiceError("\(samples.path): the folder of samples cannot be read.")
+            throw ServiceError(subject: samples.path, reason: "the folder of samples cannot be read.")
         }
         try limits.check()
     }
@@ -101,25 +102,35 @@ public struct ServiceLimits: Sendable {
             ("searches", searches), ("print-searches", printSearches), ("connections", connections),
         ]
         for (name, count) in counts where !(1...Self.maximumCount).contains(count) {
-            throw ServiceError("--\(name) is \(count); it must be between 1 and \(Self.maximumCount).")
+            throw ServiceError(
+                subject: "--\(name)", reason: "is \(count); it must be between 1 and \(Self.maximumCount).")
         }
         for (name, count) in [("queued-searches", queuedSearches), ("queued-writes", queuedWrites)]
         where !(0...Self.maximumCount).contains(count) {
-            throw ServiceError("--\(name) is \(count); it must be between 0 and \(Self.maximumCount).")
+            throw ServiceError(
+                subject: "--\(name)", reason: "is \(count); it must be between 0 and \(Self.maximumCount).")
         }
         guard bodyBytes <= bodyBytesInFlight else {
             throw ServiceError(
-                "--body-bytes is \(bodyBytes), more than --body-bytes-in-flight, which is \(bodyBytesInFlight): "
-                    + "the largest bodies would always be refused.")
+                subject: "--body-bytes",
+                reason: "is \(bodyBytes), more than --body-bytes-in-flight, which is \(bodyBytesInFlight): the "
+                    + "largest bodies would always be refused.")
         }
     }
 }
 
 /// Why a service cannot start.
 public struct ServiceError: Error, Equatable, CustomStringConvertible {
-    /// What is wrong, and what to do.
-    public let description: String
+    /// A file, a folder, an option or a setting.
+    public let subject: String
+    /// What is wrong with it, and what to do.
+    public let reason: String
 
-    /// An error with what is wrong and what to do.
-    public init(_ description: String) { self.description = description }
+    /// An error with what is wrong with what, and what to do.
+    public init(subject: String, reason: String) {
+        self.subject = subject
+        self.reason = reason
+    }
+
+    public var description: String { "\(subject): \(reason)" }
 }

@@ -133,7 +133,7 @@ import Testing
         var configuration = ServiceConfiguration(catalogs: URL(fileURLWithPath: "/nowhere"))
         (configuration.limits.bodyBytes, configuration.limits.bodyBytesInFlight) = (1001, 1000)
         let error = #expect(throws: ServiceError.self) { try LookalikeService(configuration) }
-        #expect(error?.description.hasPrefix("--body-bytes is 1001, more than --body-bytes-in-flight") == true)
+        #expect(error?.description.hasPrefix("--body-bytes: is 1001, more than --body-bytes-in-flight") == true)
     }
 
     /// Numbers that overflowed when they were multiplied.

@@ -181,8 +181,8 @@ import Testing
 
     /// A secret that was not filled in made a service without keys; an origin with a space was never the same.
     @Test(arguments: [
-        (["LOOKALIKE_SERVE_KEYS": ""], "The setting “keys” has no API key"),
-        (["LOOKALIKE_SERVE_KEYS": "# none yet"], "The setting “keys” has no API key"),
+        (["LOOKALIKE_SERVE_KEYS": ""], "setting “keys”: has no API key"),
+        (["LOOKALIKE_SERVE_KEYS": "# none yet"], "setting “keys”: has no API key"),
         (["LOOKALIKE_SERVE_ORIGINS": "https://a.example, https://b.example"], "--port is not in"),
         (["LOOKALIKE_SERVE_ORIGINS": "https://a.example/"], "“https://a.example/” is not an origin such as"),
         (["LOOKALIKE_SERVE_ORIGINS": "a.example"], "“a.example” is not an origin such as"),
@@ -201,7 +201,7 @@ import Testing
 
     /// It was passed over, too. The port ends the program if it gets so far.
     @Test(arguments: [
-        ("LOOKALIKE_SERVE_KEY_FILE", "no setting for the variable LOOKALIKE_SERVE_KEY_FILE; there are "),
+        ("LOOKALIKE_SERVE_KEY_FILE", "variable LOOKALIKE_SERVE_KEY_FILE: there is no such setting; there are "),
         ("LOOKALIKE_SERVE_QUEUETIME", " LOOKALIKE_SERVE_QUEUE_TIME, "),
         ("LOOKALIKE_SERVE_BODY_BYTES_IN_FLIGHT", "--port is not in"),
     ])

@@ -59,16 +59,16 @@ public struct ContactPhotoCatalog: Sendable {
         let indexer = try CatalogIndexer(at: catalogFolder, model: model)
         let report = try indexer.index(items)
         // The photo that such a contact had is not theirs any more.
-        for problem in report.problems where origins[problem.origin] != nil {
-            try FileManager.default.removeItem(atPath: problem.origin)
+        for problem in report.problems where origins[problem.subject] != nil {
+            try FileManager.default.removeItem(atPath: problem.subject)
         }
         // Also the last one: that its file is gone is no disk that is not mounted.
         _ = try indexer.prune(evenIfAll: true)
         let names = Dictionary(items.map { ($0.entity.image, $0.entity.title ?? "") }, uniquingKeysWith: { a, _ in a })
         return report.problems.map { problem in
             StoreProblem(
-                origin: origins[problem.origin] ?? problem.origin,
-                reason: "the photo of “\(names[problem.origin] ?? "")”: \(problem.reason)")
+                subject: origins[problem.subject] ?? problem.subject,
+                reason: "the photo of “\(names[problem.subject] ?? "")”: \(problem.reason)")
         }
     }
 

@@ -14,7 +14,7 @@ struct StoreFolder {
     func files() throws(StoreProblem) -> [URL] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw StoreProblem(origin: url.path, reason: "there is no such folder")
+            throw StoreProblem(subject: url.path, reason: "there is no such folder")
         }
         var failure: (any Error)?
         let entries = FileManager.default.enumerator(
@@ -27,7 +27,8 @@ struct StoreFolder {
             pathExtensions.contains($0.pathExtension.lowercased())
         }
         if found.isEmpty, let failure {
-            throw StoreProblem(origin: url.path, reason: "cannot be read: \((failure as NSError).localizedDescription)")
+            throw StoreProblem(
+                subject: url.path, reason: "cannot be read: \((failure as NSError).localizedDescription)")
         }
         return found.sorted { $0.path < $1.path }
     }
@@ -38,14 +39,14 @@ struct StoreFolder {
             let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
             guard size <= largestFile else {
                 throw StoreProblem(
-                    origin: file.path, reason: "has \(size) bytes; the largest that is read has \(largestFile)")
+                    subject: file.path, reason: "has \(size) bytes; the largest that is read has \(largestFile)")
             }
             // Foundation 6.3 leaks a page whenever it reads an empty file.
             return size == 0 ? Data() : try Data(contentsOf: file)
         } catch let problem as StoreProblem {
             throw problem
         } catch {
-            throw StoreProblem(origin: file.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
+            throw StoreProblem(subject: file.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
         }
     }
 }
@@ -83,7 +84,7 @@ private final class FolderWatch: @unchecked Sendable {
         root = url
         descriptor = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else {
-            throw StoreProblem(origin: url.path, reason: "cannot be watched: \(String(cString: strerror(errno)))")
+            throw StoreProblem(subject: url.path, reason: "cannot be watched: \(String(cString: strerror(errno)))")
         }
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         guard add(url) else {
@@ -92,7 +93,7 @@ private final class FolderWatch: @unchecked Sendable {
             source.setCancelHandler { [descriptor] in close(descriptor) }
             source.resume()
             source.cancel()
-            throw StoreProblem(origin: url.path, reason: "cannot be watched: \(words)")
+            throw StoreProblem(subject: url.path, reason: "cannot be watched: \(words)")
         }
         addFolders(below: url)
     }

@@ -31,15 +31,15 @@ public struct StoreContents<Item: Sendable>: Sendable {
 /// An item or file of a store that could not be read.
 public struct StoreProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// A path.
-    public let origin: String
+    public let subject: String
     public let reason: String
 
-    public init(origin: String, reason: String) {
-        self.origin = origin
+    public init(subject: String, reason: String) {
+        self.subject = subject
         self.reason = reason
     }
 
-    public var description: String { "\(origin): \(reason)" }
+    public var description: String { "\(subject): \(reason)" }
 }
 
 /// The problems of one file: the first ones, and how many more there are. A damaged file may have millions.
@@ -54,7 +54,7 @@ struct FileProblems {
 
     mutating func add(_ reason: String) {
         if first.count < Self.most {
-            first.append(StoreProblem(origin: path, reason: reason))
+            first.append(StoreProblem(subject: path, reason: reason))
         } else {
             others += 1
         }
@@ -67,6 +67,6 @@ struct FileProblems {
     }
 
     var all: [StoreProblem] {
-        others == 0 ? first : first + [StoreProblem(origin: path, reason: "has \(others) further problems")]
+        others == 0 ? first : first + [StoreProblem(subject: path, reason: "has \(others) further problems")]
     }
 }

@@ -489,7 +489,7 @@ struct CalendarFolderTests {
             let (_, contents) = try await Self.starts(text, from: "2026-12-01 00:00", to: "2027-01-01 00:00")
             #expect(contents.items.count == count, "\(reason)")
             #expect(
-                contents.problems.count == 1 && contents.problems[0].origin.hasSuffix("a.ics")
+                contents.problems.count == 1 && contents.problems[0].subject.hasSuffix("a.ics")
                     && contents.problems[0].reason.contains(reason), "\(reason): \(contents.problems)")
         }
         let folder = try TemporaryFolder()

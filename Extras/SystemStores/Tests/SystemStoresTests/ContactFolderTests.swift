@@ -151,7 +151,7 @@ struct ContactFolderTests {
             let contents = try await Self.contents(text)
             #expect(contents.items.map(\.name) == names, "\(reason): \(contents.items.map(\.name))")
             #expect(
-                contents.problems.contains { $0.origin.hasSuffix("a.vcf") && $0.reason.contains(reason) },
+                contents.problems.contains { $0.subject.hasSuffix("a.vcf") && $0.reason.contains(reason) },
                 "\(reason): \(contents.problems)")
         }
         let latin = try await Self.contents(

@@ -35,7 +35,7 @@ struct ContactPhotoTests {
             Self.contact("4", .url(URL(string: "https://example.org/4.png")!)), Self.contact("5", nil),
         ]
         let problems = try photos.update(with: contacts)
-        #expect(problems.count == 1 && problems[0].origin == "all.vcf" && problems[0].reason.contains("“Name 3”"))
+        #expect(problems.count == 1 && problems[0].subject == "all.vcf" && problems[0].reason.contains("“Name 3”"))
         #expect(try await photos.search(matching: Self.photo(seed: 1)).first?.entity.id == "1")
         let second = try await photos.search(matching: Self.photo(seed: 2)).first
         #expect(second?.entity.id == longID && second?.entity.title == "Name \(longID)")

@@ -296,7 +296,7 @@ struct HealthExportTests {
             let contents = try await Self.contents(Self.export(record + "\n" + good))
             #expect(contents.items.count == 1, "\(reason)")
             #expect(
-                contents.problems.count == 1 && contents.problems[0].origin.hasSuffix("export.xml")
+                contents.problems.count == 1 && contents.problems[0].subject.hasSuffix("export.xml")
                     && contents.problems[0].reason.contains("line 4: ") && contents.problems[0].reason.contains(reason),
                 "\(reason): \(contents.problems)")
         }

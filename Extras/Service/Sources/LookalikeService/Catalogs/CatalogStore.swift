@@ -230,6 +230,6 @@ func opening<Opened: Sendable>(
     do {
         return try await open()
     } catch let error as ModelError {
-        throw CatalogError(folder: url.path, reason: .damaged("\(error)"))
+        throw CatalogError(subject: url.path, reason: .damaged("\(error)"))
     }
 }

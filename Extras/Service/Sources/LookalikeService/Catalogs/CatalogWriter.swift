@@ -153,7 +153,7 @@ actor CatalogWriter {
             }
         }
         let report = try await indexer.run(over: items).report()
-        let problems = Dictionary(report.problems.map { ($0.origin, $0) }, uniquingKeysWith: { first, _ in first })
+        let problems = Dictionary(report.problems.map { ($0.subject, $0) }, uniquingKeysWith: { first, _ in first })
         var start = 0
         for case .put(let put, let continuation) in batch {
             continuation.resume(returning: (start..<(start + put.count)).map { problems["\($0)"] })

@@ -62,12 +62,18 @@ public struct APIKey: Sendable {
 
 /// A line of a key file that cannot be read.
 public struct APIKeyError: Error, Equatable, CustomStringConvertible {
-    /// The number of the line, counted from 1.
-    public let line: Int
+    /// The line, by its number.
+    public let subject: String
     /// What is wrong with the line. The line itself may be a key that was put there by mistake, and is not repeated.
     public let reason: String
 
-    public var description: String { "line \(line) of the API keys \(reason)" }
+    /// - Parameter line: counted from 1.
+    init(line: Int, reason: String) {
+        subject = "line \(line) of the API keys"
+        self.reason = reason
+    }
+
+    public var description: String { "\(subject): \(reason)" }
 }
 
 /// The keys that the service accepts.

@@ -15,12 +15,12 @@ struct ICalendarFile {
         self.path = path
         self.timeZone = timeZone
         guard let text = String(data: data, encoding: .utf8) else {
-            throw StoreProblem(origin: path, reason: "is not UTF-8 text")
+            throw StoreProblem(subject: path, reason: "is not UTF-8 text")
         }
         self.text = text
     }
 
-    func problem(_ reason: String) -> StoreProblem { StoreProblem(origin: path, reason: reason) }
+    func problem(_ reason: String) -> StoreProblem { StoreProblem(subject: path, reason: reason) }
 
     func occurrences(in span: DateInterval) throws(StoreProblem) -> StoreContents<CalendarEvent> {
         let result: Result<StoreContents<CalendarEvent>, StoreProblem> = Self.libical.withLock { _ in

@@ -51,7 +51,7 @@ public struct ContactFolder: SystemStore {
                     let (leftName, takenName) = (FileProblems.shortened(left.name), FileProblems.shortened(taken.name))
                     problems.append(
                         StoreProblem(
-                            origin: left.file,
+                            subject: left.file,
                             reason:
                                 "“\(leftName)” has the same UID as “\(takenName)” in \(taken.file), which is taken"))
                 }

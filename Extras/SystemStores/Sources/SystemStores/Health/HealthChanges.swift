@@ -32,7 +32,7 @@ public struct HealthAnchor: Sendable, Hashable, Codable {
     }
 
     private var damaged: StoreProblem {
-        StoreProblem(origin: "the anchor", reason: "is damaged; make a new one")
+        StoreProblem(subject: "the anchor", reason: "is damaged; make a new one")
     }
 }
 
@@ -49,7 +49,7 @@ struct ExportStamp: Sendable, Hashable, Codable {
             modified = attributes[.modificationDate] as? Date ?? .distantPast
             inode = attributes[.systemFileNumber] as? Int ?? 0
         } catch {
-            throw StoreProblem(origin: file.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
+            throw StoreProblem(subject: file.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
         }
     }
 }
@@ -104,7 +104,7 @@ extension HealthExport {
             if let index = known.sortedIndex(of: sample.id) { isThere[index] = true } else { added.append(sample) }
         }
         guard try ExportStamp(of: file) == stamp else {
-            throw StoreProblem(origin: file.path, reason: "was replaced while it was read; read it again")
+            throw StoreProblem(subject: file.path, reason: "was replaced while it was read; read it again")
         }
         ids.sort()
         let deleted = zip(known ?? [], isThere).filter { !$1 }.map(\.0)

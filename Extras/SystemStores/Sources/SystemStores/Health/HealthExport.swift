@@ -173,7 +173,7 @@ final class HealthSampleReader {
             self.handle = handle
             return try handle.read(upToCount: Self.partLength) ?? Data()
         } catch {
-            throw StoreProblem(origin: file.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
+            throw StoreProblem(subject: file.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
         }
     }
 }

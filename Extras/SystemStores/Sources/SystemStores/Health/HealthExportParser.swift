@@ -107,7 +107,7 @@ final class HealthExportParser {
         guard hasRoot else { throw problem("is not a Health export: no HealthData") }
     }
 
-    private func problem(_ reason: String) -> StoreProblem { StoreProblem(origin: path, reason: reason) }
+    private func problem(_ reason: String) -> StoreProblem { StoreProblem(subject: path, reason: reason) }
 
     private func parse(_ bytes: [UInt8]) throws(StoreProblem) {
         guard let reader else { throw failure(LK_XML_NO_MEMORY) }

@@ -169,7 +169,7 @@ extension HealthExport {
         guard let interval else { return [span] }
         guard span.duration / interval.length <= 1_000_000 else {
             throw StoreProblem(
-                origin: file.path, reason: "the span has more than a million intervals; take longer ones")
+                subject: file.path, reason: "the span has more than a million intervals; take longer ones")
         }
         var intervals: [DateInterval] = []
         var start = span.start
