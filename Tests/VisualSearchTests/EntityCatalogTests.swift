@@ -217,9 +217,11 @@ struct EntityCatalogTests {
                 group.addTask {
                     let content = SemanticContentDescriptor(
                         labels: index % 2 == 0 ? ["all"] : [], pixelBuffer: SampleImage.blocks(seed: UInt64(index % 6)))
-                    let filter = index % 3 == 0 ? Condition.isAnyOf(.label, ["all"]) : Condition.everything
-                    return try await fixture.albums.search(matching: content, limit: 2, maxDistance: 2, filter: filter)
-                        .first?.id == "a\(index % 6)"
+                    let condition = index % 3 == 0 ? Condition.isAnyOf(.label, ["all"]) : Condition.everything
+                    return try await fixture.albums.search(
+                        matching: content, limit: 2, maxDistance: 2, condition: condition
+                    )
+                    .first?.id == "a\(index % 6)"
                 }
             }
             for try await isRight in group { #expect(isRight) }
@@ -345,8 +347,8 @@ struct SearchQueryTests {
             Self.rows + [EntityFixture.row(12, type: "poster", title: "moon", labels: ["Even Number"])])
         let query = try await fixture.albums.query(for: SemanticContentDescriptor(labels: ["moon"]))
         #expect(Self.ids(try await fixture.albums.page(of: query, count: 2)) == ["a0", "a3"])
-        let filter = Condition.isAnyOf(.label, ["Even Number"])
-        #expect(Self.ids(try await fixture.albums.page(of: query, count: 2, filter: filter)) == ["a0", "a6"])
+        let condition = Condition.isAnyOf(.label, ["Even Number"])
+        #expect(Self.ids(try await fixture.albums.page(of: query, count: 2, condition: condition)) == ["a0", "a6"])
         let facets = try await fixture.albums.facets(of: query, by: [.type, .label, .attribute("year")])
         #expect(
             facets.map { $0.values.map { "\($0.value) \($0.count)" } } == [

@@ -44,14 +44,14 @@ struct VerifiedQueryTests {
     /// Checks both ways to merge labels and pixels from any cursor; some verified entities have a label, others none.
     @Test func theRankingDoesNotDependOnHowManyMatchesAreFew() async throws {
         let fixture = try EntityFixture(Self.rows, localFeatures: true)
-        let filter = Condition.isAnyOf(.type, ["album"])
+        let condition = Condition.isAnyOf(.type, ["album"])
         for (labels, seed, maxDistance) in [
             (["moon"], UInt64(4), 2.0), (["moon", "sun"], 3, 2), (["album", "moon"], 4, 0.9), (["sun"], 3, 0),
         ] {
             let query = try await fixture.albums.query(
                 for: SemanticContentDescriptor(labels: labels, pixelBuffer: SampleImage.blocks(seed: seed)),
                 maxDistance: .atMost(maxDistance))
-            let all = try await query.ranking(in: fixture.catalog, filter: filter, limit: 50, after: nil)
+            let all = try await query.ranking(in: fixture.catalog, condition: condition, limit: 50, after: nil)
             #expect(!all.isEmpty && all.map(\.cursor.sortKey) == all.map(\.cursor.sortKey).sorted())
             for cursor in [nil] + all.map({ Optional($0.cursor) }) {
                 let expected =
@@ -60,7 +60,7 @@ struct VerifiedQueryTests {
                     } ?? all[...]
                 for (limit, fewMatches) in [(50, 1000), (50, 1), (3, 1), (1, 1)] {
                     let found = try await query.ranking(
-                        in: fixture.catalog, filter: filter, limit: limit, after: cursor, fewMatches: fewMatches)
+                        in: fixture.catalog, condition: condition, limit: limit, after: cursor, fewMatches: fewMatches)
                     #expect(found == Array(expected.prefix(limit)), "\(labels), \(limit), \(fewMatches)")
                 }
             }

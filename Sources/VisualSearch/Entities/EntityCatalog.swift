@@ -60,10 +60,10 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// ``SearchQuery`` says how both are weighted.
     public func search(
         matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: DistanceLimit = .recommended,
-        filter: Condition = .everything
+        condition: Condition = .everything
     ) async throws -> [Entity] {
         let query = try await query(for: content, maxDistance: maxDistance)
-        return try await page(of: query, count: limit, filter: filter).entities
+        return try await page(of: query, count: limit, condition: condition).entities
     }
 
     /// Embeds the captured content, for several searches: the first page for the system's sheet, and further pages in
@@ -76,7 +76,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         var query: CatalogQuery?
         if let pixelBuffer = content.pixelBuffer {
             query = try await catalog.query(
-                for: pixelBuffer, options: SearchOptions(condition: ownFilter, crops: crops, timings: timings))
+                for: pixelBuffer, options: SearchOptions(condition: ownCondition, crops: crops, timings: timings))
         }
         return query.map { SearchQuery($0, labels: content.labels, maxDistance: maxDistance) }
             ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance)
@@ -88,13 +88,13 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Parameters:
     ///   - query: from ``query(for:maxDistance:crops:timings:)``.
     ///   - count: the maximum number of entities.
-    ///   - filter: applied before the page is selected, so that it is full as long as enough entities pass.
+    ///   - condition: applied before the page is selected, so that it is full as long as enough entities satisfy it.
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model, `CatalogError`, and
     ///   `CancellationError`.
     public func page(
-        of query: SearchQuery, count: Int = 10, filter: Condition = .everything
+        of query: SearchQuery, count: Int = 10, condition: Condition = .everything
     ) async throws -> SearchPage<Entity> {
-        try await page(of: query, count: count, filter: filter, startingAfter: nil)
+        try await page(of: query, count: count, condition: condition, startingAfter: nil)
     }
 
     /// The page after another one: `after: first.next`.
@@ -102,16 +102,16 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Parameters:
     ///   - query: the query of the previous page.
     ///   - count: the maximum number of entities.
-    ///   - filter: the filter of the previous page.
+    ///   - condition: the condition of the previous page.
     ///   - cursor: the end of the previous page. Without one the previous page was the last, and this one is empty; the
     ///     first page has no `after`.
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model, `CatalogError`, and
     ///   `CancellationError`.
     public func page(
-        of query: SearchQuery, count: Int = 10, filter: Condition = .everything, after cursor: SearchCursor?
+        of query: SearchQuery, count: Int = 10, condition: Condition = .everything, after cursor: SearchCursor?
     ) async throws -> SearchPage<Entity> {
         guard let cursor else { return SearchPage(results: [], next: nil) }
-        return try await page(of: query, count: count, filter: filter, startingAfter: cursor)
+        return try await page(of: query, count: count, condition: condition, startingAfter: cursor)
     }
 
     /// The pages of a query's ranking, each read when it is asked for. None is empty.
@@ -120,22 +120,22 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// for try await page in albums.pages(of: query, count: 20) { show(page.entities) }
     /// ```
     public func pages(
-        of query: SearchQuery, count: Int = 10, filter: Condition = .everything
+        of query: SearchQuery, count: Int = 10, condition: Condition = .everything
     ) -> SearchPages<Entity> {
         SearchPages { cursor in
-            try await self.page(of: query, count: count, filter: filter, startingAfter: cursor)
+            try await self.page(of: query, count: count, condition: condition, startingAfter: cursor)
         }
     }
 
     private func page(
-        of query: SearchQuery, count: Int, filter: Condition, startingAfter cursor: SearchCursor?
+        of query: SearchQuery, count: Int, condition: Condition, startingAfter cursor: SearchCursor?
     ) async throws -> SearchPage<Entity> {
         try Task.checkCancellation()
-        let filter = ownFilter && filter
+        let condition = ownCondition && condition
         // Larger counts could overflow in sums and products.
         let count = min(max(0, count), 1 << 32)
         // One entity more than the page has tells whether there is another page.
-        let ranked = try await query.ranking(in: catalog, filter: filter, limit: count + 1, after: cursor)
+        let ranked = try await query.ranking(in: catalog, condition: condition, limit: count + 1, after: cursor)
         try Task.checkCancellation()
         let shown = ranked.prefix(count)
         let stored = try await catalog.storedEntities(forKeys: shown.map(\.key), withThumbnails: true)
@@ -153,12 +153,12 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model; `CatalogError`, with the reason
     ///   `unknownAttribute` if no entity has an attribute that is asked for; and `CancellationError`.
     public func facets(
-        of query: SearchQuery, by keys: [EntityField], filter: Condition = .everything
+        of query: SearchQuery, by keys: [EntityField], condition: Condition = .everything
     ) async throws -> [Facet] {
-        let filter = ownFilter && filter
+        let condition = ownCondition && condition
         // The number of entities is a limit that no result exceeds.
         let limit = try await catalog.reading { max(1, catalog.count) }
-        let ranked = try await query.ranking(in: catalog, filter: filter, limit: limit, after: nil)
+        let ranked = try await query.ranking(in: catalog, condition: condition, limit: limit, after: nil)
         try Task.checkCancellation()
         return try await catalog.facets(of: ranked.map(\.key), by: keys)
     }
@@ -174,17 +174,17 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// The entities whose title, subtitle or labels contain all words of a text, best first; see
     /// `Catalog.search(text:limit:condition:)`.
     public func entities(matching text: String, limit: Int = 20) async throws -> [Entity] {
-        try await entities(for: await catalog.search(text: text, limit: limit, condition: ownFilter).map(\.id))
+        try await entities(for: await catalog.search(text: text, limit: limit, condition: ownCondition).map(\.id))
     }
 
     /// Titles that complete the typed text.
     public func suggestions(for text: String, limit: Int = 10) async throws -> [String] {
-        try await catalog.suggestions(for: text, limit: limit, condition: ownFilter)
+        try await catalog.suggestions(for: text, limit: limit, condition: ownCondition)
     }
 
     /// The first entities of the catalog, as suggestions before a search.
     public func suggestedEntities(limit: Int = 10) async throws -> [Entity] {
-        try await entities(for: try await catalog.entities(where: ownFilter, limit: limit).entities.map(\.id))
+        try await entities(for: try await catalog.entities(where: ownCondition, limit: limit).entities.map(\.id))
     }
 
     /// All entities. O(entities) memory; for small catalogs.
@@ -197,7 +197,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try await catalog.thumbnail(for: id, longSide: longSide)
     }
 
-    private var ownFilter: Condition { type.map { .isAnyOf(.type, [$0]) } ?? .everything }
+    private var ownCondition: Condition { type.map { .isAnyOf(.type, [$0]) } ?? .everything }
 
     private func entity(_ stored: StoredEntity) -> Entity? {
         do {
@@ -213,7 +213,7 @@ extension EntityCatalog: RelatedEntitySource {
     /// The entities whose attribute has one of the values, in the order of the values; one query to the catalog.
     public func entities(relatedBy attribute: String, to values: [String], limit: Int) async throws -> [Entity] {
         try await catalog.storedEntities(
-            where: .attribute(attribute), isAnyOf: values, limit: limit, condition: ownFilter, withThumbnails: true
+            where: .attribute(attribute), isAnyOf: values, limit: limit, condition: ownCondition, withThumbnails: true
         )
         .compactMap { entity($0) }
     }

@@ -10,7 +10,7 @@ import Foundation
 struct FusedRanking {
     let query: SearchQuery
     let catalog: Catalog
-    let filter: Condition
+    let condition: Condition
     /// The entity before the first one; nil for the beginning.
     let cursor: SearchCursor?
 
@@ -27,7 +27,8 @@ struct FusedRanking {
             ? []
             : query.withinLimit(
                 catalog.ranking(
-                    of: query.catalogQuery(in: catalog), limit: fewMatches, bounds: .none, condition: filter, after: nil
+                    of: query.catalogQuery(in: catalog), limit: fewMatches, bounds: .none, condition: condition,
+                    after: nil
                 ))
         try Task.checkCancellation()
         let ranking = try await near.count < fewMatches ? merged(near, count) : streamed(count)
@@ -50,12 +51,12 @@ struct FusedRanking {
     /// The ranking of all pixel matches and of the first entities that only labels found.
     private func merged(_ near: [RankedEntity], _ count: Int) async throws -> [RankedKey] {
         let labelCounts = try catalog.entities(
-            havingAnyOf: query.labels, among: near.map(\.key), limit: near.count, condition: filter
+            havingAnyOf: query.labels, among: near.map(\.key), limit: near.count, condition: condition
         )
         .reduce(into: [Int64: Int]()) { $0[$1.key] = $1.count }
         let known = Set(near.map(\.key))
         let words = try catalog.entities(
-            havingAnyOf: query.labels, after: labelPlace, limit: count + known.count, condition: filter)
+            havingAnyOf: query.labels, after: labelPlace, limit: count + known.count, condition: condition)
         return near.map { ranked($0.key, $0, labelCount: labelCounts[$0.key] ?? 0) }
             + words.filter { !known.contains($0.key) }.map { ranked($0.key, nil, labelCount: $0.count) }
     }
@@ -71,7 +72,7 @@ struct FusedRanking {
 
     private func streamed(_ count: Int) async throws -> [RankedKey] {
         // The order is by number of labels, the largest first, then the catalog's.
-        let labeled = try catalog.entities(havingAnyOf: query.labels, limit: .max, condition: filter)
+        let labeled = try catalog.entities(havingAnyOf: query.labels, limit: .max, condition: condition)
         var ranking = try await verified(labeled)
         let verifiedKeys = Set(query.verified.map(\.key))
         var rest = verifiedKeys
@@ -94,7 +95,7 @@ struct FusedRanking {
         let labelCounts = labeled.filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.count }
         return try await query.withinLimit(
             catalog.ranking(
-                of: query.catalogQuery(in: catalog), limit: keys.count, bounds: .none, condition: filter, after: nil,
+                of: query.catalogQuery(in: catalog), limit: keys.count, bounds: .none, condition: condition, after: nil,
                 among: .only(keys.sorted()))
         ).map { ranked($0.key, $0, labelCount: labelCounts[$0.key] ?? 0) }
     }
@@ -109,7 +110,7 @@ struct FusedRanking {
         }
         return try await query.withinLimit(
             catalog.ranking(
-                of: pixels, limit: count, bounds: .none, condition: filter, after: start(sortKey), among: keys)
+                of: pixels, limit: count, bounds: .none, condition: condition, after: start(sortKey), among: keys)
         ).map { ranked($0.key, $0, labelCount: labelCount) }
     }
 
@@ -141,7 +142,7 @@ struct FusedRanking {
             let part = rest[start..<min(rest.count, start + length)]
             let near = try await query.withinLimit(
                 catalog.ranking(
-                    of: pixels, limit: part.count, bounds: .none, condition: filter, after: nil,
+                    of: pixels, limit: part.count, bounds: .none, condition: condition, after: nil,
                     among: .only(part.map(\.key).sorted())))
             let known = Set(near.map(\.key))
             found += part.filter { !known.contains($0.key) }

@@ -93,14 +93,14 @@ public struct SearchQuery: Sendable, Hashable {
     /// - Parameter fewMatches: with fewer pixel matches than this, labels are looked up for all of them; the ranking is
     ///   the same for any number.
     package func ranking(
-        in catalog: Catalog, filter: Condition, limit count: Int, after cursor: SearchCursor?,
+        in catalog: Catalog, condition: Condition, limit count: Int, after cursor: SearchCursor?,
         fewMatches: Int = 1000
     ) async throws -> [RankedKey] {
         guard !isEmpty, count > 0 else { return [] }
         guard labels.isEmpty else {
             return try await catalog.computing {
                 try await FusedRanking(
-                    query: resolved(in: catalog), catalog: catalog, filter: filter, cursor: cursor,
+                    query: resolved(in: catalog), catalog: catalog, condition: condition, cursor: cursor,
                     fewMatches: fewMatches
                 ).first(count)
             }
@@ -111,7 +111,7 @@ public struct SearchQuery: Sendable, Hashable {
         }
         // Distances alone order a query without labels, however many matches it has.
         return try await query.withinLimit(
-            catalog.ranking(of: pixels, limit: count, bounds: .none, condition: filter, after: cursor)
+            catalog.ranking(of: pixels, limit: count, bounds: .none, condition: condition, after: cursor)
         ).map { place in
             RankedKey(
                 score: query.score(distance: place.effectiveDistance, labelCount: 0),
