@@ -9,22 +9,17 @@ import VectorSearch
 /// would wait for a thread then anyway, so a lone query is never slower. The results are bit-identical.
 final class JoinedScans: Sendable {
     private struct Request: Sendable {
-        let number: Int
         let matrix: MappedPrintMatrix
         let queries: [[Float]]
         let k: Int
-        let continuation: CheckedContinuation<[Neighbor], any Error>
+        /// Set by the pass, or by the cancellation of the search.
+        let neighbors = FirstOutcome<[Neighbor]>()
     }
 
     private struct State {
         var waiting: [Request] = []
         /// Whether a pass will take what waits.
         var isPassDue = false
-        var nextNumber = 0
-        /// Requests in a pass that still want its result; a cancelled one leaves.
-        var running: [Int: CheckedContinuation<[Neighbor], any Error>] = [:]
-        /// Numbers of requests that will be made; a cancelled one is not.
-        var announced: Set<Int> = []
     }
 
     private let state = Mutex(State())
@@ -65,60 +60,42 @@ final class JoinedScans: Sendable {
             try cancellation.check()
             return found
         }
-        let number = state.withLock { state in
-            state.nextNumber += 1
-            state.announced.insert(state.nextNumber)
-            return state.nextNumber
-        }
+        let request = Request(matrix: matrix, queries: queries, k: k)
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                add(Request(number: number, matrix: matrix, queries: queries, k: k, continuation: continuation))
-            }
+            try Task.checkCancellation()
+            add(request)
+            return try await request.neighbors.value
         } onCancel: {
-            cancel(number)
+            request.neighbors.set(.failure(CancellationError()))
+            state.withLock { $0.waiting.removeAll { $0.neighbors === request.neighbors } }
         }
     }
 
     private func add(_ request: Request) {
-        enum Next { case nothing, pass, cancelled }
-        let next: Next = state.withLock { state in
-            guard state.announced.remove(request.number) != nil else { return .cancelled }
+        let needsPass = state.withLock { state in
             state.waiting.append(request)
-            if state.isPassDue { return .nothing }
-            state.isPassDue = true
-            return .pass
+            defer { state.isPassDue = true }
+            return !state.isPassDue
         }
-        switch next {
-        case .nothing: break
-        case .cancelled: request.continuation.resume(throwing: CancellationError())
-        // At the end of the executor's queue: queries that are there already join.
-        case .pass: Task(executorPreference: executor) { self.pass() }
-        }
+        if needsPass { schedulePass() }
     }
 
-    private func cancel(_ number: Int) {
-        let continuation = state.withLock { state -> CheckedContinuation<[Neighbor], any Error>? in
-            if let index = state.waiting.firstIndex(where: { $0.number == number }) {
-                return state.waiting.remove(at: index).continuation
-            }
-            state.announced.remove(number)
-            return state.running.removeValue(forKey: number)
-        }
-        continuation?.resume(throwing: CancellationError())
+    /// At the end of the executor's queue: queries that are there already join.
+    private func schedulePass() {
+        Task(executorPreference: executor) { self.pass() }
     }
 
     /// Takes what waits, and answers it.
     private func pass() {
-        let requests = state.withLock { state in
+        let (requests, isPassDue) = state.withLock { state in
             let taken = Array(state.waiting.prefix(Self.requestsPerPass))
             state.waiting.removeFirst(taken.count)
-            for request in taken { state.running[request.number] = request.continuation }
             state.isPassDue = !state.waiting.isEmpty
-            return (taken: taken, isPassDue: state.isPassDue)
+            return (taken, state.isPassDue)
         }
-        if requests.isPassDue { Task(executorPreference: executor) { self.pass() } }
+        if isPassDue { schedulePass() }
         // A writer may have replaced the matrix in between.
-        for group in Dictionary(grouping: requests.taken, by: { ObjectIdentifier($0.matrix) }).values { scan(group) }
+        for group in Dictionary(grouping: requests, by: { ObjectIdentifier($0.matrix) }).values { scan(group) }
     }
 
     private func scan(_ requests: [Request]) {
@@ -127,7 +104,7 @@ final class JoinedScans: Sendable {
         let queries = requests.flatMap(\.queries)
         guard queries.count >= Self.fewestForPass else {
             for request in requests {
-                answer(request, search.nearest(toAnyOf: request.queries, k: request.k))
+                request.neighbors.set(.success(search.nearest(toAnyOf: request.queries, k: request.k)))
             }
             return
         }
@@ -137,13 +114,8 @@ final class JoinedScans: Sendable {
         for request in requests {
             let lists = found[start..<(start + request.queries.count)]
             start += request.queries.count
-            answer(request, Self.nearest(of: lists, k: request.k))
+            request.neighbors.set(.success(Self.nearest(of: lists, k: request.k)))
         }
-    }
-
-    private func answer(_ request: Request, _ neighbors: [Neighbor]) {
-        let continuation = state.withLock { $0.running.removeValue(forKey: request.number) }
-        continuation?.resume(returning: neighbors)
     }
 
     /// The `k` rows nearest to any query, of the rows nearest to each: a row that is among the first k of all is among

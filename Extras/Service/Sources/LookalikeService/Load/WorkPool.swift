@@ -1,4 +1,5 @@
 import HTTPTypes
+import Lookalike
 import Synchronization
 
 /// Runs work in a number of places. Other work waits in the order in which it came; a task that is cancelled leaves.
