@@ -132,7 +132,7 @@ import Testing
             #expect(try await server.json("POST", path, ["text": "night"]).ids == ["night-bus-to-porto"])
             // They have no distances.
             for field in [
-                ["facets": ["type"]], ["cursor": "3fe0000000000000-1"], ["maxDistance": 1.0], ["minConfidence": 0.5],
+                ["facets": ["type"]], ["maxDistance": 1.0], ["minConfidence": 0.5],
                 ["region": ["x": 0, "y": 0, "width": 0.5, "height": 0.5]],
             ] as [[String: Any]] {
                 for subject in [["text": "night"], ["labels": ["demo"]]] as [[String: Any]] {
@@ -140,12 +140,45 @@ import Testing
                     #expect(try await server.json("POST", path, search).code == "invalid-request", "\(search)")
                 }
             }
+            let text = try await server.json("POST", path, ["text": "night", "cursor": "3fe0000000000000-1"])
+            #expect(try text.code == "invalid-request")
             #expect(try await server.json("POST", path, ["labels": ["demo"]]).ids.count == 6)
-            #expect(try await server.json("POST", path, ["types": ["single"], "limit": 2]).ids.count == 2)
             var other = print
             other["model"] = ["name": "x", "digest": "00"]
             let refused = try await server.json("POST", path, ["print": other])
             #expect(try (refused.status, refused.code) == (422, "other-model"))
+        }
+    }
+
+    @Test func theFacetsOfMoreLikeThisDoNotCountTheEntity() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            let singles = ["types": ["single"], "facets": ["type"], "entity": "salt-signal"] as [String: Any]
+            for limit in [1, 2, 10] {
+                let answer = try await server.json("POST", path, singles.merging(["limit": limit]) { $1 })
+                #expect(try answer.ids.count == min(limit, 2) && !answer.ids.contains("salt-signal"))
+                let facets = try #require(try answer.json["facets"] as? [[String: Any]])
+                let values = try #require(facets[0]["values"] as? [[String: Any]])
+                #expect(values.count == 1 && values[0]["count"] as? Int == 2)
+            }
+        }
+    }
+
+    @Test func pagesOfAListing() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            var (ids, next): ([String], String?) = ([], nil)
+            repeat {
+                var search = ["types": ["single"], "limit": 2] as [String: Any]
+                search["cursor"] = next
+                let page = try await server.json("POST", path, search)
+                #expect(try page.ids.count <= 2)
+                ids += try page.ids
+                next = try page.json["next"] as? String
+            } while next != nil
+            #expect(ids.count == 3 && Set(ids) == ["paper-lanterns", "copper-horizon", "salt-signal"])
+            let unknown = try await server.json("POST", path, ["attributes": ["colour": ["red"]]])
+            #expect(try (unknown.status, unknown.code) == (422, "unknown-attribute"))
         }
     }
 

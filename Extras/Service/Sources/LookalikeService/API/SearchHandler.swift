@@ -98,7 +98,7 @@ struct SearchHandler: Sendable {
         case .listing:
             answer = try await service.printPool.run {
                 admitted = .now
-                return SearchResponse(entities: try await listing(search, served), catalog: served.name)
+                return try await listing(search, served)
             }
         }
         answer.timings = service.metrics.record(timings, receive: received - start, wait: admitted - received)
@@ -130,61 +130,45 @@ struct SearchHandler: Sendable {
 
     private func ranking(
         of query: CatalogQuery, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings,
-        region: ImageRegion?
+        region: ImageRegion?, standard: MatchBounds = .accepted
     ) async throws -> SearchResponse {
-        let bounds = search.bounds(or: .accepted)
-        let matches = try await served.catalog.search(
-            query,
-            options: SearchOptions(
-                limit: search.limit, bounds: bounds, condition: search.condition, after: search.cursor, timings: timings
-            ))
+        let options = SearchOptions(
+            limit: search.limit, bounds: search.bounds(or: standard), condition: search.condition,
+            after: search.cursor, timings: timings)
+        let matches = try await served.catalog.search(query, options: options)
         var answer = SearchResponse(matches: matches, limit: search.limit, catalog: served.name, region: region)
         if !search.facets.isEmpty {
             answer.facets = SearchResponse.answers(
-                try await served.catalog.facets(
-                    of: query, by: search.facets, options: SearchOptions(bounds: bounds, condition: search.condition)))
+                try await served.catalog.facets(of: query, by: search.facets, options: options))
         }
         answer.matchThreshold = query.matchThreshold.map(SearchResponse.rounded)
         return answer
     }
 
+    /// More like an entity. What resembles it is not the same, so there is no threshold.
     private func similar(
         to id: String, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings
     ) async throws -> SearchResponse {
-        let catalog = served.catalog
-        let query = try catalog.query(for: [try await catalog.featurePrint(for: id)])
-        let bounds = search.bounds(or: .none)
-        // One more, since the entity itself is nearest.
-        let found = try await catalog.search(
-            query,
-            options: SearchOptions(
-                limit: search.limit + 1, bounds: bounds, condition: search.condition, after: search.cursor,
-                timings: timings))
-        let others = found.filter { !$0.id.utf8.elementsEqual(id.utf8) }.prefix(search.limit)
-        var answer = SearchResponse(
-            matches: Array(others), limit: search.limit, catalog: served.name, region: nil)
-        if !search.facets.isEmpty {
-            answer.facets = SearchResponse.answers(
-                try await catalog.facets(
-                    of: query, by: search.facets, options: SearchOptions(bounds: bounds, condition: search.condition)))
-        }
+        let query = try await served.catalog.query(similarTo: id)
+        var answer = try await ranking(of: query, search, served, timings, region: nil, standard: .none)
+        answer.matchThreshold = nil
         return answer
     }
 
-    /// The first entities that have the labels, types and attributes.
-    private func listing(_ search: SearchRequest, _ served: ServedCatalog) async throws -> [CatalogEntity] {
-        let (field, values): (EntityField, [String])
-        if let label = search.labels.first {
-            (field, values) = (.label, [label])
-        } else if !search.types.isEmpty {
-            (field, values) = (.type, search.types)
-        } else if let (name, texts) = search.attributes.first {
-            (field, values) = (.attribute(name), texts)
-        } else {
-            return []
+    /// The entities that have the labels, types and attributes.
+    private func listing(_ search: SearchRequest, _ served: ServedCatalog) async throws -> SearchResponse {
+        let catalog = served.catalog
+        let (entities, next) = try await catalog.entities(
+            where: search.condition, limit: search.limit, after: search.cursor)
+        if entities.isEmpty {
+            // Throws for an attribute that no entity has: its name was mistyped.
+            for name in search.attributes.keys.sorted() {
+                _ = try await catalog.entities(where: .attribute(name), isAnyOf: [""], limit: 1)
+            }
         }
-        return try await served.catalog.entities(
-            where: field, isAnyOf: values, limit: search.limit, condition: search.condition)
+        var answer = SearchResponse(entities: entities, catalog: served.name)
+        answer.next = next?.description
+        return answer
     }
 }
 

@@ -76,6 +76,8 @@ struct SearchRequest: Sendable {
         case .text(let text) where text.utf8.count > 1000 || text.utf8.contains(0):
             throw Problem(.invalidRequest, "The text has more than 1000 bytes, or a NUL character.")
         case .image: return
+        case .text where cursor != nil:
+            throw Problem(.invalidRequest, "A search by text has no cursor.")
         case .text, .listing:
             try checkIsUnranked()
             fallthrough
@@ -86,10 +88,9 @@ struct SearchRequest: Sendable {
 
     /// - Throws: ``Problem`` for what only a ranking by distance has.
     private func checkIsUnranked() throws(Problem) {
-        guard cursor == nil, facets.isEmpty, maxDistance == nil, minConfidence == nil else {
+        guard facets.isEmpty, maxDistance == nil, minConfidence == nil else {
             throw Problem(
-                .invalidRequest,
-                "A search without an image, a print or an entity has no cursor, no facets and no bounds.")
+                .invalidRequest, "A search without an image, a print or an entity has no facets and no bounds.")
         }
     }
 
