@@ -97,7 +97,7 @@ struct IndexCommand: ParsableCommand {
         bar.finish()
         for note in report.notes { StandardError.print("\(note)") }
         for problem in report.problems { StandardError.print("\(problem)") }
-        IndexSummary(report, time: ContinuousClock.now - start).print()
+        IndexSummary(report: report, time: ContinuousClock.now - start).print()
         var gone: [String] = []
         if prune, force {
             gone = try indexer.prune(evenIfAll: true)
@@ -121,13 +121,8 @@ struct IndexCommand: ParsableCommand {
 
 /// What an index run did, for standard error: how many images at what rate, and how many failed for which reason.
 private struct IndexSummary {
-    private let report: IndexReport
-    private let time: Duration
-
-    init(_ report: IndexReport, time: Duration) {
-        self.report = report
-        self.time = time
-    }
+    let report: IndexReport
+    let time: Duration
 
     func print() { for line in lines { StandardError.print(line) } }
 

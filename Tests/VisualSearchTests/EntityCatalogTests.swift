@@ -384,15 +384,18 @@ struct SearchQueryTests {
         let copy = try JSONDecoder().decode(SearchQuery.self, from: JSONEncoder().encode(query))
         #expect(copy == query && !copy.isEmpty)
         #expect(Self.ids(try await fixture.albums.page(of: copy)) == Self.ids(try await fixture.albums.page(of: query)))
-        for damaged in [
-            #"{"prints": ["AAA="], "labels": [], "model": {"name": "x", "digest": "y"}}"#,
-            #"{"prints": ["AADAfw=="], "labels": [], "model": {"name": "x", "digest": "y"}}"#,
-            #"{"prints": ["AAAAAA=="], "labels": []}"#, "{}",
-        ] {
-            #expect(throws: DecodingError.self, "\(damaged)") {
-                try JSONDecoder().decode(SearchQuery.self, from: Data(damaged.utf8))
-            }
+        func decoding(print: String) throws -> SearchQuery {
+            let others = #""labels": [], "maxDistance": 1, "verified": [], "isVerified": false"#
+            return try JSONDecoder().decode(SearchQuery.self, from: Data("{\"prints\": [\(print)], \(others)}".utf8))
         }
+        let model = #""model": {"name": "x", "digest": "y"}"#
+        #expect(try decoding(print: "{\"vector\": \"AACAPw==\", \(model)}").prints[0].vector == [1])
+        for damaged in [
+            "{\"vector\": \"AAA=\", \(model)}", "{\"vector\": \"AADAfw==\", \(model)}", #"{"vector": "AACAPw=="}"#,
+        ] {
+            #expect(throws: DecodingError.self, "\(damaged)") { try decoding(print: damaged) }
+        }
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(SearchQuery.self, from: Data("{}".utf8)) }
         // Made with another model.
         let other = SearchQuery(prints: [
             FeaturePrint(vector: query.prints[0].vector, model: ModelIdentity(name: "other", digest: "00"))

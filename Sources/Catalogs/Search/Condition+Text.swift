@@ -13,14 +13,13 @@ import Foundation
 /// backslash takes the next character as it is.
 extension Condition: LosslessStringConvertible {
     /// Why a text is no condition.
-    public struct SyntaxError: Error, Equatable, CustomStringConvertible, LocalizedError {
+    public struct SyntaxError: Error, Equatable, CustomStringConvertible {
         /// The text.
         public let subject: String
         /// What is wrong with it.
         public let reason: String
 
         public var description: String { "“\(subject)” is not a condition: \(reason)" }
-        public var errorDescription: String? { description }
     }
 
     /// The condition that a text states; an empty text is satisfied by every entity.

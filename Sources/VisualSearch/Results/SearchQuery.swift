@@ -1,6 +1,5 @@
 import Catalogs
 import FeaturePrints
-import Foundation
 
 /// Captured content, embedded: the prints of the pixels, and the labels.
 ///
@@ -145,50 +144,16 @@ package struct RankedKey: Sendable, Equatable {
 }
 
 extension SearchQuery: Codable {
-    private enum Key: String, CodingKey {
-        case prints, model, labels, maxDistance, verified, isVerified, matchThreshold
-    }
+    private enum CodingKeys: CodingKey { case prints, labels, maxDistance, verified, isVerified, matchThreshold }
 
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: Key.self)
-        let model = try container.decodeIfPresent(ModelIdentity.self, forKey: .model)
-        let prints = try container.decode([Data].self, forKey: .prints).map { data in
-            let floats = stride(from: 0, to: data.count - data.count % 4, by: 4).map { offset in
-                Float(
-                    bitPattern: (0..<4).reduce(UInt32(0)) {
-                        $0 | UInt32(data[data.startIndex + offset + $1]) << (8 * $1)
-                    })
-            }
-            guard let model, data.count % 4 == 0, !floats.isEmpty, floats.allSatisfy(\.isFinite) else {
-                throw DecodingError.dataCorruptedError(
-                    forKey: .prints, in: container, debugDescription: "a print is not finite floats of a model")
-            }
-            return FeaturePrint(vector: floats, model: model)
-        }
+        let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
-            prints: prints, labels: try container.decode([String].self, forKey: .labels),
-            maxDistance: try container.decodeIfPresent(DistanceLimit.self, forKey: .maxDistance) ?? .unlimited,
-            verified: try container.decodeIfPresent([VerifiedEntity].self, forKey: .verified) ?? [],
-            isVerified: try container.decodeIfPresent(Bool.self, forKey: .isVerified) ?? false,
-            matchThreshold: try container.decodeIfPresent(Double.self, forKey: .matchThreshold))
-    }
-
-    /// Encodes the query, prints as little-endian floats.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encodeIfPresent(prints.first?.model, forKey: .model)
-        try container.encode(
-            prints.map { print in
-                Data(
-                    print.vector.flatMap { value in
-                        (0..<4).map { UInt8(truncatingIfNeeded: value.bitPattern >> (8 * $0)) }
-                    })
-            },
-            forKey: .prints)
-        try container.encode(labels, forKey: .labels)
-        try container.encode(maxDistance, forKey: .maxDistance)
-        try container.encode(verified, forKey: .verified)
-        try container.encode(isVerified, forKey: .isVerified)
-        try container.encodeIfPresent(matchThreshold, forKey: .matchThreshold)
+            prints: try values.decode([FeaturePrint].self, forKey: .prints),
+            labels: try values.decode([String].self, forKey: .labels),
+            maxDistance: try values.decode(DistanceLimit.self, forKey: .maxDistance),
+            verified: try values.decode([VerifiedEntity].self, forKey: .verified),
+            isVerified: try values.decode(Bool.self, forKey: .isVerified),
+            matchThreshold: try values.decodeIfPresent(Double.self, forKey: .matchThreshold))
     }
 }
