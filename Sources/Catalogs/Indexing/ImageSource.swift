@@ -142,17 +142,12 @@ struct FolderScan: Sequence, IteratorProtocol {
         var last: (id: String, path: String)?
     }
 
-    private struct Folder: Hashable {
-        let device: UInt64
-        let inode: UInt64
-    }
-
     private var levels: [Level] = []
     /// Links to folders, as they were found.
     private var links: [(path: String, below: String)] = []
     private var nextLink = 0
     private var problems: [IndexProblem] = []
-    private var entered: Set<Folder> = []
+    private var entered: Set<FileIdentity> = []
 
     init(_ root: URL) {
         let path = SystemPath.canonical(root.path)
@@ -227,9 +222,7 @@ struct FolderScan: Sequence, IteratorProtocol {
             problems.append(IndexProblem(path, errno))
             return
         }
-        let folder = Folder(
-            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
-        guard entered.insert(folder).inserted else { return }
+        guard entered.insert(FileIdentity(status)).inserted else { return }
         guard let stream = opendir(path) else {
             problems.append(IndexProblem(path, errno))
             return

@@ -150,12 +150,9 @@ package struct FileStamp: Equatable, Sendable {
 
     /// The stamp of an image that was indexed from memory: there is no file to compare it with.
     static let inMemory = FileStamp(size: -1, modified: 0)
+}
 
-    init(size: Int64, modified: Int64) {
-        self.size = size
-        self.modified = modified
-    }
-
+extension FileStamp {
     /// Nil if there is no such file.
     package init?(path: String) {
         var status = stat()

@@ -140,15 +140,9 @@ struct DerivedFileHeader: Equatable, Sendable {
     var catalogID: UUID
     var modelDigest: Data
     var contentDigest: Data
+}
 
-    init(shape: DerivedFileShape, revision: CatalogRevision, catalogID: UUID, modelDigest: Data, contentDigest: Data) {
-        self.shape = shape
-        self.revision = revision
-        self.catalogID = catalogID
-        self.modelDigest = modelDigest
-        self.contentDigest = contentDigest
-    }
-
+extension DerivedFileHeader {
     func encoded(as format: DerivedFileFormat) -> Data {
         var data = Data(format.magic.utf8)
         func append(_ value: some FixedWidthInteger) {

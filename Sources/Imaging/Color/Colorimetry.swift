@@ -86,7 +86,9 @@ struct ColorPrimaries {
 
     static let bt709 = ColorPrimaries(red: (0.64, 0.33), green: (0.30, 0.60), blue: (0.15, 0.06))
     static let displayP3 = ColorPrimaries(red: (0.680, 0.320), green: (0.265, 0.690), blue: (0.150, 0.060))
+}
 
+extension ColorPrimaries {
     /// Nil for values that are unspecified, reserved, or no primaries of red, green and blue.
     init?(codePoint: Int) {
         switch codePoint {
@@ -100,16 +102,6 @@ struct ColorPrimaries {
         case 12: self = .displayP3
         default: return nil
         }
-    }
-
-    init(
-        red: (x: Double, y: Double), green: (x: Double, y: Double), blue: (x: Double, y: Double),
-        white: (x: Double, y: Double) = (0.3127, 0.3290)
-    ) {
-        self.red = red
-        self.green = green
-        self.blue = blue
-        self.white = white
     }
 }
 

@@ -237,11 +237,6 @@ private struct CatalogRowDecoder: Decoder {
         var count: Int? { values.count }
         var isAtEnd: Bool { currentIndex >= values.count }
 
-        init(name: String, values: [String]) {
-            self.name = name
-            self.values = values
-        }
-
         private mutating func next() throws -> Cell {
             guard !isAtEnd else {
                 throw DecodingError.valueNotFound(
