@@ -309,15 +309,15 @@ def seeds():
     corner = {"x": 0.5, "y": 1}
     outline = {name: corner for name in ("topLeft", "topRight", "bottomRight", "bottomLeft")}
     verified = {"key": 1, "inlierCount": 9, "evidence": 5.5, "outline": outline, "squaredDistance": 0.5}
-    query = {"prints": [VECTOR["vector"]], "model": VECTOR["model"], "labels": ["l"], "maxDistance": "recommended"}
-    filter = {"types": ["t"], "labels": ["l"], "attributes": {"year": ["1990"]}}
+    query = {"prints": [VECTOR], "labels": ["l"], "maxDistance": "recommended"}
+    condition = "type = t and (label in (l, k) or not year < 1990)"
     bounds = {"minConfidence": 0.5, "maxDistance": 1.5}
-    facet = {"key": {"attribute": {"_0": "year"}}, "values": [{"value": "1990", "count": 2}]}
+    facet = {"field": "year", "values": [{"value": "1990", "count": 2}]}
     stored = [
         (0, entity),
         (1, VECTOR),
         (2, {**query, "verified": [verified], "isVerified": True}),
-        (3, filter),
+        (3, condition),
         (4, bounds),
         (4, {**bounds, "maxDistance": "unlimited"}),
         (5, "3ff8000000000000-1f"),
