@@ -58,7 +58,7 @@ public enum DefaultModelFile: String, Sendable, CaseIterable {
     private func notFound(_ places: [URL]) -> ModelError {
         var seen: Set<String> = []
         return ModelError(
-            source: rawValue, reason: .notFound(places: places.map(\.path).filter { seen.insert($0).inserted }))
+            subject: rawValue, reason: .notFound(places: places.map(\.path).filter { seen.insert($0).inserted }))
     }
 
     /// The folder of the program, also where it is reached through a link, and those of its resources.

@@ -24,7 +24,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 FONTS = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono", "DejaVuSerif", "DejaVuSerif-Bold")
-SYLLABLES = "ba be bo ca co da de di fa fe ga go ha hi ka la le lo ma me mi na no pa pe ra re ri sa so ta te to va wi".split()
+SYLLABLES = [a + b for a in "bcdfghklmnprstvw" for b in "aeio"]
 
 
 def font(rng, size, name=None):
@@ -97,7 +97,8 @@ def document(kind, template, seed):
         draw = ImageDraw.Draw(image)
         size, leading = plan.randint(17, 22), plan.randint(27, 34)
         for row in range(1000 // leading):
-            draw.text((60, 55 + row * leading), line(fill, 14)[: 1180 // size], font=font(plan, size, name), fill="black")
+            text = line(fill, 14)[: 1180 // size]
+            draw.text((60, 55 + row * leading), text, font=font(plan, size, name), fill="black")
     else:
         image = Image.new("RGB", (700, 420), paper)
         draw = ImageDraw.Draw(image)
@@ -188,7 +189,8 @@ def drawings(output, seed, count):
         image, present = texture(rng, 400, rng.randint(300, 560)), index % 2 == 0
         if present:
             made.add(f"drawing-{index}", image)
-        made.ask(photographed(rng, image, rng.randint(300, 700), 40), [f"drawing-{index}"] if present else [], "drawings")
+        photograph = photographed(rng, image, rng.randint(300, 700), 40)
+        made.ask(photograph, [f"drawing-{index}"] if present else [], "drawings")
     made.close()
 
 

@@ -23,8 +23,9 @@ public struct MatchEvidence: Sendable, Hashable, Codable {
 /// The log odds of an entity whose local features were compared are
 /// *verifiedBias + perLogInlier · ln(1 + inliers) + perInlier · min(inliers, mostInliers) + perShare · share +
 /// perLogMatch · ln(1 + matches) + perVerifiedDistance · (threshold − distance)*. The log odds of any other entity are
-/// *perDistance · (threshold − distance)*, and *perUnverifiedDistance · (threshold − distance − unverifiedMargin)* if the
-/// query's local features were compared with others. The threshold is that of the query (``FeaturePrintModel/matchThreshold(for:beside:)``).
+/// *perDistance · (threshold − distance)*, and *perUnverifiedDistance · (threshold − distance − unverifiedMargin)* if
+/// the query's local features were compared with others. The threshold is that of the query
+/// (``FeaturePrintModel/matchThreshold(for:beside:)``).
 ///
 /// ``ConfidenceFit`` finds the coefficients.
 public struct ConfidenceCoefficients: Sendable, Hashable, Codable {

@@ -20,7 +20,7 @@ extension FeaturePrintModel {
     public func activationRanges(for images: [PixelBuffer]) throws(ModelError) -> [String: ActivationRange] {
         guard precision == .float32 else {
             throw ModelError(
-                source: identity.name, reason: .unusableGraph("ranges are measured on a model in float32"))
+                subject: identity.name, reason: .unusableGraph("ranges are measured on a model in float32"))
         }
         let names = Set(Quantization.candidates(in: network.graph))
         let vectors = Set(Quantization.linearInputs(in: network.graph))
@@ -85,7 +85,7 @@ extension FeaturePrintModel {
             let size = withUnsafeBytes(of: UInt64(json.count).littleEndian) { Data($0) }
             return size + json + fileData.dropFirst(8 + length)
         } catch {
-            throw ModelError(source: identity.name, reason: .malformed("its header cannot be rewritten: \(error)"))
+            throw ModelError(subject: identity.name, reason: .malformed("its header cannot be rewritten: \(error)"))
         }
     }
 }

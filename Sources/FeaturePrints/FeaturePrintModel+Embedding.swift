@@ -83,11 +83,11 @@ extension FeaturePrintModel {
             for (index, crop) in crops.enumerated() {
                 let vector = Array(network.output(index, in: workspace))
                 guard vector.allSatisfy(\.isFinite), vector.contains(where: { $0 != 0 }) else {
-                    throw ModelError(source: identity.name, reason: .noDirection)
+                    throw ModelError(subject: identity.name, reason: .noDirection)
                 }
                 let norm = Self.norm(of: vector)
                 guard abs(norm - 1) <= Self.normTolerance else {
-                    throw ModelError(source: identity.name, reason: .notNormalized(norm: norm))
+                    throw ModelError(subject: identity.name, reason: .notNormalized(norm: norm))
                 }
                 var object = localizing ? network.corners(index, in: workspace).map { quadrilateral($0) } : nil
                 if let outer = crop.quadrilateral { object = object.flatMap { outer.projecting($0) } }

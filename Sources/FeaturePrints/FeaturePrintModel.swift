@@ -90,7 +90,7 @@ public final class FeaturePrintModel: Sendable {
             usesLocalFeatures = file.usesLocalFeatures
             writtenBy = file.tensors.metadata[ModelFile.versionKey]
         } catch {
-            throw ModelError(source: source, reason: error)
+            throw ModelError(subject: source, reason: error)
         }
         fileData = data
         kernels = simd

@@ -32,7 +32,6 @@ public struct ModelError: Error, Equatable, CustomStringConvertible {
 
     /// An error about a model.
     public init(subject: String, reason: Reason) { (self.subject, self.reason) = (subject, reason) }
-    package init(source: String, reason: Reason) { self.init(subject: source, reason: reason) }
 
     public var description: String { "\(subject): \(words)" }
 

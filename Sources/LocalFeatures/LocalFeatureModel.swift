@@ -57,7 +57,7 @@ public final class LocalFeatureModel: Sendable {
             name = description.name
             digest = SHA256.hash(data[file.base...]).map { String(format: "%02x", $0) }.joined()
         } catch {
-            throw ModelError(source: url.path, reason: error)
+            throw ModelError(subject: url.path, reason: error)
         }
     }
 

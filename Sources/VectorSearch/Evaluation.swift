@@ -104,8 +104,8 @@ public struct Evaluation: Sendable {
         presentCount == 0 ? nil : curve.filter(\.isRight).reduce(0) { $0 + $1.precision } / Double(presentCount)
     }
 
-    /// The expected calibration error: over ten bins of the first matches' confidence, the mean difference between their
-    /// mean confidence and the share of them that is right, weighted by their number. Nil without a match.
+    /// The expected calibration error: the difference between the mean confidence of first matches and the share of
+    /// them that is right, in ten bins of confidence, weighted by the number in each. Nil without a match.
     ///
     /// Naeini et al., "Obtaining Well Calibrated Probabilities Using Bayesian Binning", AAAI 2015.
     public var expectedCalibrationError: Double? {

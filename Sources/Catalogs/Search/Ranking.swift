@@ -119,7 +119,8 @@ extension MatchConfidence {
 
 /// The confidence of matches: the probability that the query shows the entity, by logistic regression.
 ///
-/// The model file has the coefficients (``ConfidenceCoefficients``), and the model card the data that they were fitted to.
+/// The model file has the coefficients (``ConfidenceCoefficients``), and the model card the data that they were fitted
+/// to.
 struct MatchConfidence: Sendable {
     let coefficients: ConfidenceCoefficients
     /// The match threshold of the query.
