@@ -133,9 +133,7 @@ def run(graph, tensors, images, observe=None):
             if not isinstance(padding, int):
                 top, left, bottom, right = padding
                 x, padding = F.pad(x, (left, right, top, bottom)), 0
-            y = F.conv2d(
-                x, tensors[node["weight"]], tensors[node["bias"]], node["stride"], padding, groups=groups
-            )
+            y = F.conv2d(x, tensors[node["weight"]], tensors[node["bias"]], node["stride"], padding, groups=groups)
             if "residual" in node:
                 y = y + values[node["residual"]]
             y = F.relu(y) if node["relu"] else y
