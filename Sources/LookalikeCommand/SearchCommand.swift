@@ -16,6 +16,8 @@ struct SearchCommand: AsyncParsableCommand {
 
               lookalike search --catalog catalog/ --where 'price < 20' photo.jpg
 
+            A mirrored image is found if its print is near, or with --effort thorough, and marked as such.
+
             With --json, one line per query. The outline is where the query shows the image: four \
             corners in the query's pixels, clockwise from the image's own top left.
             {"query":"photo.jpg","results":[{"confidence":0.98,"distance":0.61,"id":"a/b","image":"…", \
@@ -32,6 +34,9 @@ struct SearchCommand: AsyncParsableCommand {
     @OptionGroup var bounds: BoundOptions
     @OptionGroup var effort: EffortOption
     @OptionGroup var crops: CropOption
+
+    @Option(help: "Also print this many entities that resemble the image most, below the matches.")
+    var similar = 0
 
     @Flag(help: "Print one line of JSON per query.")
     var json = false
@@ -50,6 +55,7 @@ struct SearchCommand: AsyncParsableCommand {
 
     func validate() throws {
         if limit < 0 { throw ValidationError("--limit cannot be negative.") }
+        if similar < 0 { throw ValidationError("--similar cannot be negative.") }
         if let sheet { try ContactSheet.check(sheet) }
     }
 
@@ -68,13 +74,24 @@ struct SearchCommand: AsyncParsableCommand {
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
             let found = try await QueryImage.resultOrReport(argument, failures: &failures) {
-                try await catalog.search(matching: image, options: searchOptions)
+                let query = try await catalog.query(for: image, options: searchOptions)
+                let matches = try await catalog.search(query, options: searchOptions)
+                guard similar > 0 else { return (matches, nil as [CatalogMatch]?) }
+                var options = searchOptions
+                options.limit = similar
+                return (matches, try await catalog.similar(to: query, besides: matches, options: options))
             }
-            guard let matches = found else { continue }
+            guard let (matches, resembling) = found else { continue }
             if json {
-                print(try SearchAnswer(query: argument, image: image, matches: matches).line)
+                print(try SearchAnswer(query: argument, image: image, matches: matches, similar: resembling).line)
             } else {
-                printMatches(matches, of: argument)
+                print(argument.escaped)
+                if matches.isEmpty { print("      no match") }
+                printMatches(matches)
+                if let resembling, !resembling.isEmpty {
+                    print("   similar:")
+                    printMatches(resembling, areSimilar: true)
+                }
             }
             if sheet != nil {
                 let name = argument == "-" ? "standard input" : URL(fileURLWithPath: argument).lastPathComponent
@@ -86,13 +103,15 @@ struct SearchCommand: AsyncParsableCommand {
         if failures > 0 { throw ExitCode.someFailed }
     }
 
-    private func printMatches(_ matches: [CatalogMatch], of query: String) {
-        print(query.escaped)
-        if matches.isEmpty { print("      no match") }
+    /// - Parameter areSimilar: whether the entities merely resemble the query; their confidence is not shown.
+    private func printMatches(_ matches: [CatalogMatch], areSimilar: Bool = false) {
         for (index, match) in matches.enumerated() {
             let words = [match.entity.title, match.entity.subtitle].compactMap { $0 }.joined(separator: " — ")
-            let figures = String(format: "%4d  %3.0f %%  %.3f  ", index + 1, 100 * match.confidence, match.distance)
-            print(figures + match.entity.id.escaped + (words.isEmpty ? "" : "  " + words.escaped))
+            let confidence = areSimilar ? "     " : String(format: "%3.0f %%", 100 * match.confidence)
+            let figures = String(format: "%4d  ", index + 1) + confidence + String(format: "  %.3f  ", match.distance)
+            print(
+                figures + match.entity.id.escaped + (words.isEmpty ? "" : "  " + words.escaped)
+                    + (match.isMirrored ? "  (mirrored)" : ""))
         }
     }
 }
@@ -106,6 +125,8 @@ struct SearchAnswer: Encodable {
         let inliers: Int
         /// Four corners in the query's pixels; nil for a match without local features in the query.
         let outline: [[Double]]?
+        /// True for an image that the query shows as in a mirror; nil otherwise.
+        let mirrored: Bool?
         let type: String?
         let title: String?
         let subtitle: String?
@@ -114,23 +135,27 @@ struct SearchAnswer: Encodable {
 
     let query: String
     let results: [Result]
+    /// What resembles the query besides its matches; nil if it was not asked for.
+    let similar: [Result]?
 
     /// - Parameter image: the query; outlines are written in its pixels.
-    init(query: String, image: PixelBuffer, matches: [CatalogMatch]) {
+    init(query: String, image: PixelBuffer, matches: [CatalogMatch], similar: [CatalogMatch]? = nil) {
         self.query = query
         let size = image.sourceSize
         func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
         func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
-        results = matches.map { match in
+        func result(_ match: CatalogMatch) -> Result {
             Result(
                 id: match.entity.id, confidence: rounded(match.confidence), distance: rounded(match.distance),
                 inliers: match.inlierCount,
                 outline: match.outline?.corners.map {
                     [tenths($0.x * Double(size.width)), tenths($0.y * Double(size.height))]
                 },
-                type: match.entity.type, title: match.entity.title, subtitle: match.entity.subtitle,
-                image: match.entity.image)
+                mirrored: match.isMirrored ? true : nil, type: match.entity.type, title: match.entity.title,
+                subtitle: match.entity.subtitle, image: match.entity.image)
         }
+        results = matches.map(result)
+        self.similar = similar.map { $0.map(result) }
     }
 
     var line: String { get throws { try JSONLine.text(self) } }

@@ -46,6 +46,44 @@ struct SharedPictureTests {
         }
     }
 
+    @Test(arguments: [SearchEffort.standard, .thorough]) func aMirroredCopyIsFoundAndSaid(effort: SearchEffort)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let catalog = try Self.catalog((0..<8).map { ("c\($0)", CoverFixture.cover($0)) }, in: folder)
+        let cover = CoverFixture.cover(2)
+        let copy = try cover.mirrored()
+        cover.withUnsafeBytes { original in
+            copy.withUnsafeBytes { mirrored in
+                for x in 0..<cover.width {
+                    #expect(original[3 * x + 1] == mirrored[3 * (cover.width - 1 - x) + 1])
+                }
+            }
+        }
+        let options = SearchOptions(effort: effort)
+        let first = try #require(try await catalog.search(matching: copy, options: options).first)
+        #expect(first.id == "c2" && first.isMirrored && first.inlierCount >= 12)
+        let corners = try #require(first.outline).corners
+        for (corner, expected) in zip(corners, [(1.0, 0.0), (0, 0), (0, 1), (1, 1)]) {
+            #expect(hypot(corner.x - expected.0, corner.y - expected.1) < 0.03, "\(corners)")
+        }
+        let upright = try #require(try await catalog.search(matching: cover, options: options).first)
+        #expect(upright.id == "c2" && !upright.isMirrored)
+    }
+
+    @Test func whatIsSimilarIsRankedByPrintsBesideTheMatches() async throws {
+        let folder = try TemporaryFolder()
+        let catalog = try Self.catalog((0..<8).map { ("c\($0)", CoverFixture.cover($0)) }, in: folder)
+        let query = try await catalog.query(for: CoverFixture.photograph(of: 3).image)
+        let matches = try await catalog.search(query)
+        #expect(matches.map(\.id) == ["c3"])
+        let similar = try await catalog.similar(to: query, besides: matches, options: SearchOptions(limit: 4))
+        #expect(similar.count == 4 && !similar.contains { $0.id == "c3" || $0.outline != nil })
+        #expect(similar.map(\.distance) == similar.map(\.distance).sorted())
+        let all = try await catalog.similar(to: query, options: SearchOptions(limit: 20))
+        #expect(all.count == 8 && Array(all.map(\.id).filter { $0 != "c3" }.prefix(4)) == similar.map(\.id))
+    }
+
     /// A quarter of a picture's area, and nothing else, is enough.
     @Test func aPartOfAPictureFindsIt() async throws {
         let folder = try TemporaryFolder()

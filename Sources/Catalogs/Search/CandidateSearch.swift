@@ -63,13 +63,27 @@ struct CandidateSearch {
         return covered < (found.count < 2 ? Self.largeEntity : Self.wellCovered)
     }
 
+    /// The candidates to compare with the mirrored image: those whose print is near although their features disagree,
+    /// and with much effort those that the prints propose. Empty if something is found.
+    func mirrorCandidates(of verified: [Int64: VerifiedEntity], _ printCandidates: [Int64]) -> [Int64] {
+        guard !verified.values.contains(where: { $0.inlierCount >= Self.surelyFound }) else { return [] }
+        let disagreeing = verified.values.filter { $0.outline == nil }.map(\.key)
+        return effort == .thorough ? printCandidates : printCandidates.filter(disagreeing.contains)
+    }
+
     /// Votes, joins both kinds of candidates in turn, and verifies them.
+    ///
+    /// - Parameter isMirrored: whether the features are those of the mirrored image; few inliers are no evidence then,
+    ///   and votes are counted with much effort only.
     func verify(
-        _ query: LocalFeatureQuery, model: LocalFeatureModel, with printCandidates: [Int64], timings: StageTimings?
+        _ query: LocalFeatureQuery, model: LocalFeatureModel, with printCandidates: [Int64], isMirrored: Bool = false,
+        timings: StageTimings?
     ) async throws -> (verified: [Int64: VerifiedEntity], candidates: [Int64]) {
         let start = ContinuousClock.now
-        let voted = try await state.mostVoted(
-            effort.featureCandidates, by: query, in: selection, without: excluded)
+        let voted =
+            isMirrored && effort != .thorough
+            ? []
+            : try await state.mostVoted(effort.featureCandidates, by: query, in: selection, without: excluded)
         timings?.add(ContinuousClock.now - start, to: .search)
         try cancellation.check()
         var candidates: [Int64] = []
@@ -96,9 +110,10 @@ struct CandidateSearch {
         for image in judged {
             guard let distance = distances[image.key] else { continue }
             let outline = image.outline
+            if isMirrored, outline?.inlierCount ?? 0 < Self.surelyFound { continue }
             verified[image.key] = VerifiedEntity(
                 key: image.key, revision: state.revision.number, inlierCount: outline?.inlierCount ?? 0,
-                outline: outline?.outline,
+                outline: isMirrored ? outline?.outline.mirrored : outline?.outline, isMirrored: isMirrored,
                 evidence: MatchEvidence(
                     inliers: claims.distinctiveInliers(of: image),
                     share: outline?.share ?? 0, matches: outline?.matchCount ?? 0,

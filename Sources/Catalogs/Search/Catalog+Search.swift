@@ -63,6 +63,29 @@ extension Catalog {
         }
     }
 
+    /// The entities that resemble what a query shows most: of the same kind, where nothing is the same.
+    ///
+    /// Ranked by the distance of the prints alone, whatever their confidence.
+    ///
+    /// ```swift
+    /// let query = try await catalog.query(for: photo)
+    /// let matches = try await catalog.search(query)
+    /// let similar = try await catalog.similar(to: query, besides: matches, options: SearchOptions(limit: 5))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - matches: entities to leave out, which are shown as matches already.
+    ///   - options: the limit, the condition and the timings count here.
+    /// - Throws: what ``search(_:options:)`` throws.
+    /// - Complexity: O(entities · dimension).
+    public func similar(
+        to query: CatalogQuery, besides matches: [CatalogMatch] = [], options: SearchOptions = SearchOptions()
+    ) async throws -> [CatalogMatch] {
+        var options = options
+        (options.bounds, options.cursor) = (.none, nil)
+        return try await search(query.resembling(besides: Set(matches.map(\.key))), options: options)
+    }
+
     private func matches(_ ranked: [RankedEntity]) async throws -> [CatalogMatch] {
         guard !ranked.isEmpty else { return [] }
         let entities = try await computing { try await state().entities(for: ranked.map(\.key)) }
@@ -221,6 +244,19 @@ extension Catalog {
             let second = try await search.verify(fine, model: extractor.model, with: printCandidates, timings: timings)
             verified.merge(second.verified) { $0.evidence.inliers >= $1.evidence.inliers ? $0 : $1 }
             candidates = second.candidates
+        }
+        let mirrorCandidates = search.mirrorCandidates(of: verified, printCandidates)
+        if !mirrorCandidates.isEmpty {
+            try cancellation.check()
+            let mirrored = try measured(timings, .features) {
+                LocalFeatureQuery(
+                    extractor.queryFeatures(
+                        of: try analyzed.image.mirrored(), detail: .query, cancellation: cancellation),
+                    model: extractor.model)
+            }
+            let found = try await search.verify(
+                mirrored, model: extractor.model, with: mirrorCandidates, isMirrored: true, timings: timings)
+            verified.merge(found.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
         }
         try cancellation.check()
         let compared = try await search.compareRectified(

@@ -9,8 +9,10 @@ public struct CatalogMatch: Sendable, Hashable {
     /// queries; the default decision accepts ½ and more.
     public let confidence: Double
     /// Where the query shows the entity's image, as fractions of the query's sides, clockwise from the image's own top
-    /// left. Nil if local features did not verify the match.
+    /// left; counterclockwise if the query shows it mirrored. Nil if local features did not verify the match.
     public let outline: Quadrilateral?
+    /// Whether the query shows the entity's image as in a mirror.
+    public let isMirrored: Bool
     /// The number of local features that agree on ``outline``; 0 without one.
     public let inlierCount: Int
     /// The minimum distance between the query's prints and the entity's, 0...2.
@@ -26,6 +28,7 @@ public struct CatalogMatch: Sendable, Hashable {
         self.entity = entity
         confidence = place.confidence
         outline = place.verified?.outline
+        isMirrored = place.verified?.isMirrored ?? false
         inlierCount = place.verified?.inlierCount ?? 0
         squaredDistance = place.squaredDistance
         sortKey = place.sortKey
@@ -39,9 +42,11 @@ extension CatalogMatch: Identifiable {
 }
 
 /// Coded as `entity`, `confidence`, `distance`, `inlierCount`, `outline` (the corners; absent for a match that was not
-/// verified) and `cursor` (what ``SearchCursor`` is after this match).
+/// verified), `isMirrored` and `cursor` (what ``SearchCursor`` is after this match).
 extension CatalogMatch: Encodable {
-    private enum CodingKeys: String, CodingKey { case entity, confidence, distance, inlierCount, outline, cursor }
+    private enum CodingKeys: CodingKey {
+        case entity, confidence, distance, inlierCount, outline, isMirrored, cursor
+    }
 
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
@@ -50,6 +55,7 @@ extension CatalogMatch: Encodable {
         try values.encode(distance, forKey: .distance)
         try values.encode(inlierCount, forKey: .inlierCount)
         try values.encodeIfPresent(outline, forKey: .outline)
+        try values.encode(isMirrored, forKey: .isMirrored)
         try values.encode(SearchCursor(after: self), forKey: .cursor)
     }
 }
@@ -69,7 +75,7 @@ public struct CatalogQuery: Sendable {
     /// The candidates of the first stage, most likely first.
     package let candidates: [Int64]
     /// Entities that are no matches: the one that others are to resemble.
-    let excluded: Set<Int64>
+    private(set) var excluded: Set<Int64>
     /// The nearest prints that the first stage found, for a ranking of the same entities.
     private(set) var scan: PrintScan?
     /// What the confidences of matches are computed with.
@@ -99,6 +105,13 @@ public struct CatalogQuery: Sendable {
         return copy
     }
 
+    /// The query by its prints alone, without some entities.
+    func resembling(besides keys: Set<Int64>) -> CatalogQuery {
+        var copy = withoutVerified
+        copy.excluded.formUnion(keys)
+        return copy
+    }
+
     /// The query with the same confidence in entities that were not verified, for a ranking of them alone.
     package var withoutVerified: CatalogQuery {
         var copy = self
@@ -116,6 +129,8 @@ package struct VerifiedEntity: Sendable, Hashable, Codable {
     package let inlierCount: Int
     /// Where the query shows the entity's image; nil if its features disagree although its print is near.
     package let outline: Quadrilateral?
+    /// Whether the query shows the image as in a mirror.
+    package let isMirrored: Bool
     package var evidence: MatchEvidence
     /// The minimum over the query's crops and, if it was embedded, the crop that the outline rectifies.
     package var squaredDistance: Float

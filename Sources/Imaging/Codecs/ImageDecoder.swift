@@ -161,6 +161,19 @@ extension lk_image_header {
     }
 }
 
+extension PixelBuffer {
+    /// The image as in a mirror, left and right exchanged. O(pixels).
+    ///
+    /// - Throws: `ImageError` if there is no memory for it.
+    package func mirrored() throws(ImageError) -> PixelBuffer {
+        do throws(ImageError.Reason) {
+            return try ImageOrientation(exif: 2).upright(self)
+        } catch {
+            throw ImageError(subject: "the mirrored image", reason: error)
+        }
+    }
+}
+
 /// How to turn a stored image upright: the eight values of EXIF's Orientation tag (EXIF 2.32, section 4.6.4).
 struct ImageOrientation {
     /// Whether width and height are exchanged.

@@ -150,6 +150,14 @@ extension Quadrilateral {
         return area > 0 ? min(max(doubled / 2 / area, 0), 1) : 0
     }
 
+    /// The corners as in a mirror; they go counterclockwise if they went clockwise.
+    package var mirrored: Quadrilateral {
+        func mirrored(_ point: Point) -> Point { Point(x: 1 - point.x, y: point.y) }
+        return Quadrilateral(
+            topLeft: mirrored(topLeft), topRight: mirrored(topRight), bottomRight: mirrored(bottomRight),
+            bottomLeft: mirrored(bottomLeft))
+    }
+
     /// Whether all corners are within a hundredth of the image of another one's.
     package func isClose(to other: Quadrilateral) -> Bool {
         zip(corners, other.corners).allSatisfy { abs($0.x - $1.x) < 0.01 && abs($0.y - $1.y) < 0.01 }
