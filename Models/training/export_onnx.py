@@ -71,12 +71,16 @@ def model(metadata, tensors):
                 f"{name}.sum",
                 kernel_shape=[node["kernel"]] * 2,
                 strides=[node["stride"]] * 2,
-                pads=[node["padding"]] * 4,
+                pads=[node["padding"]] * 4 if isinstance(node["padding"], int) else node["padding"],
+                group=node.get("groups", 1),
             )
             if "residual" in node:
                 x = add("Add", [x, named[node["residual"]]], f"{name}.added")
             if node["relu"]:
                 x = add("Relu", [x], f"{name}.relu")
+            if "activation" in node:
+                bounds = [constant(f"{name}.zero", 0.0), constant(f"{name}.largest", node["activation"]["beta"])]
+                x = add("Clip", [x, *bounds], f"{name}.clipped")
         elif node["op"] == "generalized_mean":
             x = add("Clip", [x, constant(f"{name}.epsilon", node["epsilon"])], f"{name}.clipped")
             x = add("Pow", [x, constant(f"{name}.power", node["power"])], f"{name}.powers")

@@ -14,7 +14,7 @@ public final class FeaturePrintModel: Sendable {
     public let precision: Precision
     /// The match threshold before score normalization, a distance in 0...2; nil if the file has none.
     ///
-    /// ``matchThreshold(for:)`` gives the threshold of a query.
+    /// ``matchThreshold(for:beside:)`` gives the threshold of a query.
     public let matchThreshold: Double?
     /// The coefficients of the confidence of matches; ``ConfidenceCoefficients/general`` if the file has none.
     public let confidence: ConfidenceCoefficients

@@ -75,7 +75,7 @@ public struct EmbeddedQuery: Sendable {
 
     /// The match threshold for this query, 0...2; nil for a model without one.
     ///
-    /// Computed on each access; see ``FeaturePrintModel/matchThreshold(for:)`` for what it costs.
+    /// Computed on each access; see ``FeaturePrintModel/matchThreshold(for:beside:)`` for what it costs.
     public var matchThreshold: Double? { model.matchThreshold(for: prints) }
 }
 
