@@ -51,15 +51,15 @@ final class QueryCache: Sendable {
     /// The query of an id.
     ///
     /// - Parameter condition: the entities to rank.
-    /// - Throws: ``Problem`` if the query is not kept any more, or was verified among other entities.
+    /// - Throws: ``Problem`` if the query is not kept any more, or was analyzed among other entities.
     func entry(_ id: String, of catalog: ServedCatalog, condition: Condition) throws(Problem) -> Entry {
         let found = state.withLock { $0.entries[id] }
         guard let found, found.catalog == catalog.id, found.expiry > .now else {
             throw Problem(.queryExpired, "The query is no longer kept; send the image again.")
         }
-        guard found.condition.isEverything || found.condition == condition || !found.query.isVerified else {
+        guard found.condition.isEverything || found.condition == condition else {
             throw Problem(
-                .queryExpired, "The query was verified among other entities; send the image again with this filter.")
+                .queryExpired, "The query was analyzed among other entities; send the image again with this filter.")
         }
         return found
     }
