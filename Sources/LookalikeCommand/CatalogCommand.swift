@@ -6,7 +6,7 @@ import Lookalike
 struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "catalog", abstract: "Shows, checks and edits a catalog.",
-        subcommands: [Info.self, Verify.self, List.self, Remove.self, Export.self])
+        subcommands: [Info.self, Verify.self, List.self, Duplicates.self, Remove.self, Export.self])
 
     struct Folder: ParsableArguments {
         @Argument(help: ArgumentHelp("The catalog's folder.", valueName: "dir"), completion: .directory)

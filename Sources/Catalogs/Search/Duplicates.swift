@@ -1,0 +1,264 @@
+import Compute
+import Foundation
+import LocalFeatures
+import VectorSearch
+
+/// Entities of a catalog whose images have the same picture.
+public struct DuplicateGroup: Sendable, Hashable {
+    /// How the image of an entity differs from that of its group's reference.
+    public enum Difference: String, Sendable, Hashable, Codable, CaseIterable {
+        /// The same pixels, as far as the catalog can tell: prints and local features are equal.
+        case none
+        /// The size, the quality or the file format differs; nothing that the picture shows.
+        case quality
+        /// One of both shows less of the picture, or has a border.
+        case crop
+        /// The picture is mirrored from left to right.
+        case mirrored
+        /// The picture has other colors, or none.
+        case color
+    }
+
+    /// An entity with the picture of the reference.
+    public struct Member: Sendable, Hashable {
+        /// The entity.
+        public let entity: CatalogEntity
+        /// What differs from the reference.
+        public let difference: Difference
+        /// The distance between both prints, 0...2.
+        public let distance: Double
+    }
+
+    /// The first in the catalog's order of those that show most of the picture.
+    public let reference: CatalogEntity
+    /// The others, in the catalog's order; never empty.
+    public let duplicates: [Member]
+}
+
+extension Catalog {
+    /// The groups of entities whose images have the same picture: files of other sizes and qualities, crops, and images
+    /// with other colors, with a border, or mirrored.
+    ///
+    /// ```swift
+    /// for group in try await catalog.duplicates() {
+    ///     print(group.reference.id, group.duplicates.map { "\($0.entity.id): \($0.difference)" })
+    /// }
+    /// ```
+    ///
+    /// The entities with the nearest prints are compared by their stored local features; no image is read. Documents of
+    /// one template agree in less than half of their features and are no duplicates. An image of which another one
+    /// shows less than a fifth is not found by it. A mirrored copy is found if it is neither cropped nor framed. A
+    /// catalog without local features has the groups whose prints are nearly equal, and so does an image with few
+    /// features.
+    ///
+    /// - Returns: the groups, in the catalog's order of their first members.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    /// - Complexity: O(entities² · dimension + entities · features²) time, O(entities) memory.
+    public func duplicates() async throws -> [DuplicateGroup] {
+        try await executor.compute { cancellation in
+            let state = try files.state()
+            var search = DuplicateSearch(state: state, model: extractor?.model, cancellation: cancellation)
+            try search.join(search.nearPairs())
+            let groups = try search.groups()
+            try state.check()
+            return groups
+        }
+    }
+}
+
+/// Rows of a catalog's matrix that have the same picture.
+private struct DuplicateSearch {
+    private let state: LocalState
+    private let comparison: PictureRelation.Comparison
+    private let cancellation: Cancellation
+    private var sets: DisjointSets
+    /// What a row differs by from the one that it was first joined with.
+    private var links: [Int: DuplicateGroup.Difference] = [:]
+
+    /// The nearest prints of an entity that are compared with it.
+    private static let neighborCount = 10
+    private static let rowsPerBatch = 256
+    private static let pairsPerBatch = 256
+
+    init(state: LocalState, model: LocalFeatureModel?, cancellation: Cancellation) {
+        (self.state, self.cancellation) = (state, cancellation)
+        comparison = PictureRelation.Comparison(model: model)
+        sets = DisjointSets(count: state.entityCount)
+    }
+
+    /// Pairs of rows with near prints, nearest first.
+    func nearPairs() throws -> [RowPair] {
+        let matrix = state.matrix.matrix
+        let search = ExactSearch(matrix)
+        let limit = comparison.mostDistance * comparison.mostDistance
+        var pairs: Set<RowPair> = []
+        for start in stride(from: 0, to: matrix.rowCount, by: Self.rowsPerBatch) {
+            let rows = start..<min(start + Self.rowsPerBatch, matrix.rowCount)
+            let found = search.nearest(
+                toEach: rows.map { Array(matrix.row($0)) }, k: Self.neighborCount + 1, cancellation: cancellation)
+            try cancellation.check()
+            for (row, neighbors) in zip(rows, found) {
+                for other in neighbors where other.row != row && other.squaredDistance <= limit {
+                    pairs.insert(
+                        RowPair(
+                            first: min(row, other.row), second: max(row, other.row),
+                            squaredDistance: other.squaredDistance))
+                }
+            }
+        }
+        return pairs.sorted { ($0.squaredDistance, $0.first, $0.second) < ($1.squaredDistance, $1.first, $1.second) }
+    }
+
+    /// Compares pairs, and joins those that have the same picture.
+    mutating func join(_ pairs: [RowPair]) throws {
+        for start in stride(from: 0, to: pairs.count, by: Self.pairsPerBatch) {
+            var open: [RowPair] = []
+            for pair in pairs[start..<min(start + Self.pairsPerBatch, pairs.count)]
+            where sets.root(of: pair.first) != sets.root(of: pair.second) {
+                open.append(pair)
+            }
+            for (pair, relation) in zip(open, try relations(open)) {
+                guard let relation else { continue }
+                sets.join(pair.first, pair.second)
+                for row in [pair.first, pair.second] where links[row] == nil { links[row] = relation.difference }
+            }
+        }
+    }
+
+    /// The groups of two and more, in the order of their first members.
+    mutating func groups() throws -> [DuplicateGroup] {
+        var groups: [DuplicateGroup] = []
+        for rows in sets.members() {
+            let reference = try reference(of: rows)
+            let others = rows.filter { $0 != reference }
+            let pairs = others.map { RowPair(first: reference, second: $0, squaredDistance: distance(reference, $0)) }
+            let relations = try relations(pairs)
+            let entities = try state.entities(for: rows.map { state.matrix.key($0) })
+            // Entities that were removed meanwhile are left out.
+            func entity(_ row: Int) -> CatalogEntity? { entities[state.matrix.key(row)]?.entity }
+            let members = zip(pairs, relations).compactMap { pair, relation in
+                entity(pair.second).map {
+                    DuplicateGroup.Member(
+                        entity: $0, difference: relation?.difference ?? links[pair.second] ?? .crop,
+                        distance: Double(pair.squaredDistance.squareRoot()))
+                }
+            }
+            guard let first = entity(reference), !members.isEmpty else { continue }
+            groups.append(DuplicateGroup(reference: first, duplicates: members))
+        }
+        return groups
+    }
+
+    /// The first row, or the first that shows more of the picture than those before it.
+    private func reference(of rows: [Int]) throws -> Int {
+        var reference = rows[0]
+        for row in rows.dropFirst() {
+            let pair = RowPair(first: reference, second: row, squaredDistance: distance(reference, row))
+            if let relation = try relations([pair])[0], relation.isSecondLarger { reference = row }
+        }
+        return reference
+    }
+
+    private func distance(_ first: Int, _ second: Int) -> Float {
+        let matrix = state.matrix.matrix
+        return zip(matrix.row(first), matrix.row(second)).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }
+    }
+
+    private func relations(_ pairs: [RowPair]) throws -> [PictureRelation?] {
+        let keys = Set(pairs.flatMap { [$0.first, $0.second] }).map { state.matrix.key($0) }
+        let features = comparison.model == nil ? [] : try state.localFeatures(of: keys)
+        let known = Dictionary(features.map { ($0.key, $0.features) }, uniquingKeysWith: { first, _ in first })
+        let relations = concurrentMap(pairs.count, threads: availableThreadCount) { index -> PictureRelation? in
+            let pair = pairs[index]
+            if cancellation.isCancelled { return nil }
+            return comparison.relation(
+                known[state.matrix.key(pair.first)], known[state.matrix.key(pair.second)],
+                squaredDistance: pair.squaredDistance)
+        }
+        try cancellation.check()
+        return relations
+    }
+}
+
+/// Two rows of a matrix.
+private struct RowPair: Hashable {
+    let first: Int
+    let second: Int
+    let squaredDistance: Float
+}
+
+/// How two images that have the same picture differ.
+struct PictureRelation: Sendable {
+    let difference: DuplicateGroup.Difference
+    /// Whether the second image shows more of the picture.
+    let isSecondLarger: Bool
+
+    /// Decides whether images have the same picture.
+    struct Comparison: Sendable {
+        /// Nil for a catalog without local features.
+        let model: LocalFeatureModel?
+
+        /// Images with fewer features are compared by their prints.
+        private static let fewFeatures = 20
+        private static let nearlyEqual: Float = 0.15
+        private static let mostDistance: Float = 1.1
+        private static let mostMirroredDistance: Float = 0.8
+        private static let mostWhole = 0.9
+        private static let leastColorDistance: Float = 0.45
+
+        /// Duplicates' prints are never further apart.
+        var mostDistance: Float { model == nil ? Self.nearlyEqual : Self.mostDistance }
+
+        /// How two images differ; nil if they have different pictures.
+        func relation(
+            _ first: LocalFeatures?, _ second: LocalFeatures?, squaredDistance: Float
+        ) -> PictureRelation? {
+            let distance = squaredDistance.squareRoot()
+            if distance == 0, first == second { return PictureRelation(difference: .none, isSecondLarger: false) }
+            guard let model, let first, let second, min(first.count, second.count) >= Self.fewFeatures else {
+                return distance <= Self.nearlyEqual
+                    ? PictureRelation(difference: .quality, isSecondLarger: false) : nil
+            }
+            if let shared = PictureComparison(first, second, model: model) {
+                let isPart = min(shared.firstShare, shared.secondShare) < Self.mostWhole
+                return PictureRelation(
+                    difference: isPart ? .crop : distance > Self.leastColorDistance ? .color : .quality,
+                    isSecondLarger: isPart && shared.secondShare < shared.firstShare)
+            }
+            guard distance <= Self.mostMirroredDistance, first.isMirrored(of: second) else { return nil }
+            return PictureRelation(difference: .mirrored, isSecondLarger: false)
+        }
+    }
+}
+
+/// A forest of disjoint sets of numbers (R. Tarjan, "Efficiency of a Good But Not Linear Set Union Algorithm", 1975).
+private struct DisjointSets {
+    private var parents: [Int]
+
+    init(count: Int) { parents = Array(0..<count) }
+
+    /// The smallest number of a set.
+    mutating func root(of number: Int) -> Int {
+        var number = number
+        while parents[number] != number {
+            parents[number] = parents[parents[number]]
+            number = parents[number]
+        }
+        return number
+    }
+
+    mutating func join(_ a: Int, _ b: Int) {
+        let (a, b) = (root(of: a), root(of: b))
+        parents[max(a, b)] = min(a, b)
+    }
+
+    /// The sets of two and more, ascending, in the order of their smallest numbers.
+    mutating func members() -> [[Int]] {
+        var members: [Int: [Int]] = [:]
+        for number in parents.indices {
+            let root = root(of: number)
+            if root != number { members[root, default: [root]].append(number) }
+        }
+        return members.keys.sorted().map { members[$0] ?? [] }
+    }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import CommandProcess
+import Foundation
+import Lookalike
+
+extension CatalogCommand {
+    struct Duplicates: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the entities that have the same picture, in groups.",
+            discussion: """
+                The first of a group shows most of the picture; the others follow, each with what differs from it: \
+                “none” (the same pixels), “quality” (also another size or format), “crop” (also a border), “mirrored” \
+                or “color”. Images are not read: what was indexed is compared. Nothing is removed.
+
+                With --json, one line per group:
+                {"duplicates":[{"difference":"quality","distance":0.11,"id":"a-small","image":"…"}], \
+                "reference":{"id":"a","image":"…"}}
+                """)
+        @OptionGroup var folder: Folder
+
+        @Flag(help: "Print one line of JSON per group.")
+        var json = false
+
+        func run() async throws { try await folder.timing.measuringAll(perform) }
+
+        private func perform() async throws {
+            let groups = try await folder.open().duplicates()
+            for group in groups { print(json ? try DuplicateAnswer(group).line : Self.text(of: group)) }
+            if !json {
+                let count = groups.reduce(0) { $0 + $1.duplicates.count }
+                print("\(count) duplicates in \(groups.count) \(groups.count == 1 ? "group" : "groups")")
+            }
+        }
+
+        private static func text(of group: DuplicateGroup) -> String {
+            let words = [group.reference.id, group.reference.title].compactMap { $0?.escaped }
+            let others = group.duplicates.map { member in
+                "  " + member.difference.rawValue.padding(toLength: 10, withPad: " ", startingAt: 0)
+                    + [member.entity.id, member.entity.title].compactMap { $0?.escaped }.joined(separator: "\t") + "\n"
+            }
+            return words.joined(separator: "\t") + "\n" + others.joined()
+        }
+    }
+}
+
+/// A group of duplicates as JSON.
+struct DuplicateAnswer: Encodable {
+    struct Entity: Encodable {
+        let id: String
+        let image: String
+        let title: String?
+        let difference: DuplicateGroup.Difference?
+        let distance: Double?
+    }
+
+    let reference: Entity
+    let duplicates: [Entity]
+
+    init(_ group: DuplicateGroup) {
+        func entity(
+            _ entity: CatalogEntity, _ difference: DuplicateGroup.Difference? = nil, _ distance: Double? = nil
+        ) -> Entity {
+            Entity(
+                id: entity.id, image: entity.image, title: entity.title, difference: difference,
+                distance: distance.map { ($0 * 1e6).rounded() / 1e6 })
+        }
+        reference = entity(group.reference)
+        duplicates = group.duplicates.map { entity($0.entity, $0.difference, $0.distance) }
+    }
+
+    var line: String { get throws { try JSONLine.text(self) } }
+}
