@@ -38,6 +38,9 @@ struct SearchCommand: AsyncParsableCommand {
     @Option(help: "Also print this many entities that resemble the image most, below the matches.")
     var similar = 0
 
+    @Flag(help: "Fold matches with the same picture into the surest of them.")
+    var groupDuplicates = false
+
     @Flag(help: "Print one line of JSON per query.")
     var json = false
 
@@ -81,13 +84,23 @@ struct SearchCommand: AsyncParsableCommand {
                 options.limit = similar
                 return (matches, try await catalog.similar(to: query, besides: matches, options: options))
             }
-            guard let (matches, resembling) = found else { continue }
+            guard case (var matches, let resembling)? = found else { continue }
+            var duplicates: [String: [String]]?
+            if groupDuplicates {
+                let groups = try await catalog.grouped(matches)
+                matches = groups.map(\.match)
+                duplicates = Dictionary(
+                    groups.map { ($0.match.id, $0.duplicates.map(\.id)) }, uniquingKeysWith: { first, _ in first })
+            }
             if json {
-                print(try SearchAnswer(query: argument, image: image, matches: matches, similar: resembling).line)
+                print(
+                    try SearchAnswer(
+                        query: argument, image: image, matches: matches, duplicates: duplicates, similar: resembling
+                    ).line)
             } else {
                 print(argument.escaped)
                 if matches.isEmpty { print("      no match") }
-                printMatches(matches)
+                printMatches(matches, duplicates: duplicates ?? [:])
                 if let resembling, !resembling.isEmpty {
                     print("   similar:")
                     printMatches(resembling, areSimilar: true)
@@ -103,8 +116,12 @@ struct SearchCommand: AsyncParsableCommand {
         if failures > 0 { throw ExitCode.someFailed }
     }
 
-    /// - Parameter areSimilar: whether the entities merely resemble the query; their confidence is not shown.
-    private func printMatches(_ matches: [CatalogMatch], areSimilar: Bool = false) {
+    /// - Parameters:
+    ///   - duplicates: the matches that are folded into each match, by its id.
+    ///   - areSimilar: whether the entities merely resemble the query; their confidence is not shown.
+    private func printMatches(
+        _ matches: [CatalogMatch], duplicates: [String: [String]] = [:], areSimilar: Bool = false
+    ) {
         for (index, match) in matches.enumerated() {
             let words = [match.entity.title, match.entity.subtitle].compactMap { $0 }.joined(separator: " — ")
             let confidence = areSimilar ? "     " : String(format: "%3.0f %%", 100 * match.confidence)
@@ -112,6 +129,11 @@ struct SearchCommand: AsyncParsableCommand {
             print(
                 figures + match.entity.id.escaped + (words.isEmpty ? "" : "  " + words.escaped)
                     + (match.isMirrored ? "  (mirrored)" : ""))
+            let others = duplicates[match.id] ?? []
+            if !others.isEmpty {
+                let ids = others.map(\.escaped).joined(separator: ", ")
+                print("      and \(others.count) more with the same picture: \(ids)")
+            }
         }
     }
 }
@@ -127,6 +149,8 @@ struct SearchAnswer: Encodable {
         let outline: [[Double]]?
         /// True for an image that the query shows as in a mirror; nil otherwise.
         let mirrored: Bool?
+        /// The ids of matches with the same picture; nil unless matches are folded.
+        let duplicates: [String]?
         let type: String?
         let title: String?
         let subtitle: String?
@@ -138,24 +162,31 @@ struct SearchAnswer: Encodable {
     /// What resembles the query besides its matches; nil if it was not asked for.
     let similar: [Result]?
 
-    /// - Parameter image: the query; outlines are written in its pixels.
-    init(query: String, image: PixelBuffer, matches: [CatalogMatch], similar: [CatalogMatch]? = nil) {
+    /// - Parameters:
+    ///   - image: the query; outlines are written in its pixels.
+    ///   - duplicates: the matches that are folded into each match, by its id; nil unless they are.
+    ///   - similar: what resembles the query; nil unless it was asked for.
+    init(
+        query: String, image: PixelBuffer, matches: [CatalogMatch], duplicates: [String: [String]]? = nil,
+        similar: [CatalogMatch]? = nil
+    ) {
         self.query = query
         let size = image.sourceSize
         func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
         func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
-        func result(_ match: CatalogMatch) -> Result {
+        func result(_ match: CatalogMatch, duplicates: [String: [String]]? = nil) -> Result {
             Result(
                 id: match.entity.id, confidence: rounded(match.confidence), distance: rounded(match.distance),
                 inliers: match.inlierCount,
                 outline: match.outline?.corners.map {
                     [tenths($0.x * Double(size.width)), tenths($0.y * Double(size.height))]
                 },
-                mirrored: match.isMirrored ? true : nil, type: match.entity.type, title: match.entity.title,
-                subtitle: match.entity.subtitle, image: match.entity.image)
+                mirrored: match.isMirrored ? true : nil, duplicates: duplicates.map { $0[match.id] ?? [] },
+                type: match.entity.type, title: match.entity.title, subtitle: match.entity.subtitle,
+                image: match.entity.image)
         }
-        results = matches.map(result)
-        self.similar = similar.map { $0.map(result) }
+        results = matches.map { result($0, duplicates: duplicates) }
+        self.similar = similar.map { $0.map { result($0) } }
     }
 
     var line: String { get throws { try JSONLine.text(self) } }

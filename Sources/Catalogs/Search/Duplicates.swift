@@ -66,6 +66,41 @@ extension Catalog {
     }
 }
 
+/// A match of a search, with the matches that have the same picture.
+public struct MatchGroup: Sendable, Hashable {
+    /// The surest match.
+    public let match: CatalogMatch
+    /// The others, surest first.
+    public let duplicates: [CatalogMatch]
+}
+
+extension Catalog {
+    /// Folds matches whose images have the same picture, as ``duplicates()`` groups them, into the surest of each.
+    ///
+    /// ```swift
+    /// for group in try await catalog.grouped(catalog.search(matching: photo)) {
+    ///     print(group.match.id, "and \(group.duplicates.count) more with the same picture")
+    /// }
+    /// ```
+    ///
+    /// - Parameter matches: the matches of one search of this catalog, surest first.
+    /// - Returns: the groups, in the order of their surest matches. A match whose entity was removed meanwhile is
+    ///   alone.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    /// - Complexity: O(matches · groups · features²).
+    public func grouped(_ matches: [CatalogMatch]) async throws -> [MatchGroup] {
+        try await executor.compute { cancellation in
+            let state = try files.state()
+            let search = DuplicateSearch(state: state, model: extractor?.model, cancellation: cancellation)
+            let groups = try search.fold(matches.map { state.matrix.row(withKey: $0.key) })
+            try state.check()
+            return groups.map { indices in
+                MatchGroup(match: matches[indices[0]], duplicates: indices.dropFirst().map { matches[$0] })
+            }
+        }
+    }
+}
+
 /// Rows of a catalog's matrix that have the same picture.
 private struct DuplicateSearch {
     private let state: LocalState
@@ -141,6 +176,23 @@ private struct DuplicateSearch {
                 for row in [pair.first, pair.second] where links[row] == nil { links[row] = relation.difference }
             }
         }
+    }
+
+    /// The positions of rows, each with the first row that has the same picture; nil is a row of its own.
+    func fold(_ rows: [Int?]) throws -> [[Int]] {
+        var groups: [[Int]] = []
+        for (index, row) in rows.enumerated() {
+            let heads = groups.indices.compactMap { group in
+                rows[groups[group][0]].map { (group: group, row: $0) }
+            }
+            let relations = try relations(row.map { row in heads.map { pair($0.row, row) } } ?? [])
+            if let same = zip(heads, relations).first(where: { $1 != nil }) {
+                groups[same.0.group].append(index)
+            } else {
+                groups.append([index])
+            }
+        }
+        return groups
     }
 
     /// The groups of two and more, in the order of their first members.
@@ -226,6 +278,9 @@ struct PictureRelation: Sendable {
         /// Documents of one template, of which most have more features, are 0.07 to 0.2 apart; copies of another
         /// quality 0.05 to 0.35.
         private static let nearlyEqual: Float = 0.15
+        /// Copies of pictures with few features, such as monochrome paintings, are 0.14 to 0.26 apart, other pictures
+        /// more than 1.
+        private static let nearWithFewFeatures: Float = 0.3
         /// Crops of 70 % are at most 0.8 apart. Copies in other colors can be further, and are found by their words.
         private static let mostDistance: Float = 0.85
         /// Mirrored copies are at most 0.47 apart, and a mirrored copy of a crop or in other colors little more.
@@ -246,7 +301,7 @@ struct PictureRelation: Sendable {
             let distance = squaredDistance.squareRoot()
             if distance == 0, first == second { return PictureRelation(difference: .none) }
             guard let model, let first, let second, min(first.count, second.count) >= Self.fewFeatures else {
-                return distance <= Self.nearlyEqual
+                return distance <= (model == nil ? Self.nearlyEqual : Self.nearWithFewFeatures)
                     ? PictureRelation(difference: .quality) : nil
             }
             if let shared = PictureComparison(first, second, model: model) {

@@ -1,0 +1,70 @@
+import Foundation
+import Imaging
+import TestSupport
+import Testing
+
+struct DuplicatesCommandTests {
+    private struct Answer: Decodable {
+        struct Entity: Decodable {
+            let id: String
+            let image: String
+            let difference: String?
+            let distance: Double?
+        }
+        let reference: Entity
+        let duplicates: [Entity]
+    }
+
+    @Test func groupsAreListed() throws {
+        let folder = try TemporaryFolder()
+        func write(_ seed: UInt64, _ name: String, quality: Int? = nil) throws {
+            let image = SampleImage.shapes(seed: seed)
+            try folder.write(quality.map { try image.jpegData(quality: $0) } ?? image.pngData(), to: "images/\(name)")
+        }
+        try write(1, "a.png")
+        try write(1, "b.jpg", quality: 40)
+        try write(1, "c.png")
+        for seed in 2..<5 { try write(UInt64(seed), "other\(seed).png") }
+        let catalog = folder.file("catalog").path
+        #expect(try Command.run("index", folder.file("images").path, "--catalog", catalog).status == 0)
+        let text = try Command.run("catalog", "duplicates", catalog)
+        #expect(text.status == 0, "\(text.errors)")
+        #expect(text.output == "a\n  quality   b\n  none      c\n\n2 duplicates in 1 group\n", "\(text.output)")
+        let lines = try Command.run("catalog", "duplicates", catalog, "--json").output.split(separator: "\n")
+        #expect(lines.count == 1)
+        let answer = try JSONDecoder().decode(Answer.self, from: Data(try #require(lines.first).utf8))
+        #expect(answer.reference.id == "a" && answer.reference.difference == nil)
+        #expect(answer.reference.image.hasSuffix("/images/a.png"))
+        #expect(answer.duplicates.map(\.id) == ["b", "c"])
+        #expect(answer.duplicates.map(\.difference) == ["quality", "none"])
+        #expect(answer.duplicates.last?.distance == 0)
+    }
+
+    @Test func aCatalogWithoutDuplicatesHasNoGroups() throws {
+        let folder = try TemporaryFolder()
+        for seed in 1..<4 {
+            try folder.write(SampleImage.shapes(seed: UInt64(seed)).pngData(), to: "images/\(seed).png")
+        }
+        let catalog = folder.file("catalog").path
+        #expect(try Command.run("index", folder.file("images").path, "--catalog", catalog).status == 0)
+        #expect(try Command.run("catalog", "duplicates", catalog).output == "0 duplicates in 0 groups\n")
+        #expect(try Command.run("catalog", "duplicates", catalog, "--json").output.isEmpty)
+    }
+
+    @Test func matchesOfASearchAreFolded() throws {
+        let folder = try TemporaryFolder()
+        for (seed, name) in [(1, "a"), (1, "b"), (1, "c"), (2, "other")] {
+            try folder.write(SampleImage.shapes(seed: UInt64(seed)).pngData(), to: "images/\(name).png")
+        }
+        let catalog = folder.file("catalog").path
+        let query = folder.file("images/a.png").path
+        #expect(try Command.run("index", folder.file("images").path, "--catalog", catalog).status == 0)
+        func search(_ more: String...) throws -> String {
+            try Command.run(["search", "--catalog", catalog, query] + more).output
+        }
+        let text = try search("--group-duplicates")
+        #expect(text.hasSuffix("  a\n      and 2 more with the same picture: b, c\n"), "\(text)")
+        #expect(try search("--group-duplicates", "--json").contains(#""duplicates":["b","c"]"#))
+        #expect(try !search("--json").contains("duplicates"))
+    }
+}
