@@ -28,7 +28,8 @@ extension CatalogCommand {
             for group in groups { print(json ? try DuplicateAnswer(group).line : Self.text(of: group)) }
             if !json {
                 let count = groups.reduce(0) { $0 + $1.duplicates.count }
-                print("\(count) duplicates in \(groups.count) \(groups.count == 1 ? "group" : "groups")")
+                let (words, places) = (count == 1 ? "duplicate" : "duplicates", groups.count == 1 ? "group" : "groups")
+                print("\(count) \(words) in \(groups.count) \(places)")
             }
         }
 
