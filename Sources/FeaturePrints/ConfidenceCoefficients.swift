@@ -9,12 +9,18 @@ public struct MatchEvidence: Sendable, Hashable, Codable {
     public var share: Double
     /// The features that had a match, inliers or not: the more, the more inliers agree by chance.
     public var matches: Int
-    /// The minimum distance over the crops of the query, and the crop that the outline rectifies.
-    public var distance: Double
 
-    /// Evidence from the comparison of local features and prints.
-    public init(inliers: Double, share: Double, matches: Int, distance: Double) {
-        (self.inliers, self.share, self.matches, self.distance) = (inliers, share, matches, distance)
+    /// Evidence from the comparison of local features.
+    public init(inliers: Double, share: Double, matches: Int) {
+        (self.inliers, self.share, self.matches) = (inliers, share, matches)
+    }
+}
+
+extension MatchEvidence {
+    /// What the regression weighs: the logarithm of the inliers, the inliers up to a number, their share, the logarithm
+    /// of the matches, and how far the distance is within the threshold.
+    func features(mostInliers: Double, withinThreshold: Double) -> [Double] {
+        [log1p(inliers), min(inliers, mostInliers), share, log1p(Double(matches)), withinThreshold]
     }
 }
 
@@ -82,13 +88,12 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     }
 
     /// The log odds of an entity whose local features were compared.
-    public func logOdds(_ evidence: MatchEvidence, threshold: Double) -> Double {
-        let terms = [
-            perLogInlier * log1p(evidence.inliers), perInlier * min(evidence.inliers, mostInliers),
-            perShare * evidence.share, perLogMatch * log1p(Double(evidence.matches)),
-            perVerifiedDistance * (threshold - evidence.distance),
-        ]
-        return terms.reduce(verifiedBias, +)
+    ///
+    /// - Parameter distance: the minimum over the crops of the query, and the crop that the outline rectifies.
+    public func logOdds(_ evidence: MatchEvidence, distance: Double, threshold: Double) -> Double {
+        let weights = [perLogInlier, perInlier, perShare, perLogMatch, perVerifiedDistance]
+        let features = evidence.features(mostInliers: mostInliers, withinThreshold: threshold - distance)
+        return zip(weights, features).reduce(verifiedBias) { $0 + $1.0 * $1.1 }
     }
 
     /// The first coefficient that is not in its range, with its value; a value that is not finite is in none.

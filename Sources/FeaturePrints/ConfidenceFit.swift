@@ -1,3 +1,4 @@
+import Compute
 import Foundation
 
 /// A candidate of a labeled query: what its confidence is computed from, and whether the query shows it.
@@ -12,7 +13,9 @@ public struct MatchObservation: Sendable, Codable {
     public var evidence: MatchEvidence?
     /// Whether the query's local features were compared at all.
     public var isCompared: Bool
-    /// Names the query; candidates of one query are ranked against each other.
+    /// Whether the targets were left out of the search.
+    public var isWithoutTargets = false
+    /// Names the query.
     public var query = ""
     /// Names what the query shows; cross-validation keeps all queries of an object together.
     public var object = ""
@@ -23,11 +26,16 @@ public struct MatchObservation: Sendable, Codable {
         (self.evidence, self.isCompared) = (evidence, isCompared)
     }
 
-    /// The same candidate of the search that leaves the targets out.
-    package func withoutTargets() -> MatchObservation {
-        var other = self
-        other.query += "\u{0}without"
-        return other
+    /// A search, whose candidates are ranked against each other.
+    package struct Search: Hashable {
+        let query: String
+        let isCompared: Bool
+        let isWithoutTargets: Bool
+    }
+
+    /// The search that found the candidate.
+    package var search: Search {
+        Search(query: query, isCompared: isCompared, isWithoutTargets: isWithoutTargets)
     }
 }
 
@@ -46,7 +54,7 @@ public struct ConfidenceFit: Sendable {
     private static let mostInliers = 25.0
 
     /// Fits logistic regressions by Newton's method, with a small ridge: one for prints alone, one for entities that
-    /// local features judged, and one for the others. An observation of a query with *n* of them has the weight 1/√n.
+    /// local features judged, and one for the others. An observation of a search with *n* of them has the weight 1/√n.
     ///
     /// - Returns: nil unless there are right and wrong observations of each kind.
     /// - Complexity: O(observations).
@@ -56,9 +64,9 @@ public struct ConfidenceFit: Sendable {
         let others = observations.filter { $0.isCompared && $0.evidence == nil }
         for kind in [alone, judged, others] where Set(kind.map(\.isRight)).count < 2 { return nil }
         let typical = alone.reduce(0) { $0 + $1.neighborDistance } / Double(alone.count)
-        let perQuery = Dictionary(observations.map { ($0.query + "\($0.isCompared)", 1.0) }, uniquingKeysWith: +)
+        let counts = Dictionary(observations.map { ($0.search, 1.0) }, uniquingKeysWith: +)
         func weights(_ observations: [MatchObservation]) -> [Double] {
-            observations.map { 1 / (perQuery[$0.query + "\($0.isCompared)"] ?? 1).squareRoot() }
+            observations.map { 1 / (counts[$0.search] ?? 1).squareRoot() }
         }
         // log odds = bias + a · distance + b · neighborDistance
         let prints = LogisticRegression(
@@ -68,22 +76,16 @@ public struct ConfidenceFit: Sendable {
         (typicalDistance, weight) = (typical, min(prints.weights[1] / slope, 2))
         matchThreshold = min(max((prints.bias + prints.weights[1] * typical) / slope, 0), 2)
         let (base, perNeighbor) = (matchThreshold, weight)
-        func threshold(_ observation: MatchObservation) -> Double {
-            min(max(base + perNeighbor * (observation.neighborDistance - typical), 0), 2)
+        func within(_ observation: MatchObservation) -> Double {
+            Self.threshold(base, perNeighbor, observation.neighborDistance - typical) - observation.distance
         }
         let unverified = LogisticRegression(
-            others.map { [threshold($0) - $0.distance] }, others.map(\.isRight), weights(others),
+            others.map { [within($0)] }, others.map(\.isRight), weights(others),
             signs: [1])
         let unverifiedSlope = max(unverified.weights[0], 0.001)
         let verified = LogisticRegression(
-            judged.map { observation in
-                guard let evidence = observation.evidence else { return [] }
-                return [
-                    log1p(evidence.inliers), min(evidence.inliers, Self.mostInliers), evidence.share,
-                    log1p(Double(evidence.matches)),
-                    threshold(observation) - evidence.distance,
-                ]
-            }, judged.map(\.isRight), weights(judged), signs: [1, 1, 1, -1, 1])
+            judged.map { $0.evidence?.features(mostInliers: Self.mostInliers, withinThreshold: within($0)) ?? [] },
+            judged.map(\.isRight), weights(judged), signs: [1, 1, 1, -1, 1])
         let perFeature = verified.weights
         coefficients = ConfidenceCoefficients(
             verifiedBias: verified.bias, perLogInlier: perFeature[0], perInlier: perFeature[1],
@@ -92,12 +94,16 @@ public struct ConfidenceFit: Sendable {
             unverifiedMargin: min(max(-unverified.bias / unverifiedSlope, -2), 2))
     }
 
+    private static func threshold(_ base: Double, _ weight: Double, _ difference: Double) -> Double {
+        min(max(base + weight * difference, 0), 2)
+    }
+
     /// The probability of an observation, 0...1.
     public func probability(_ observation: MatchObservation) -> Double {
-        let threshold = min(max(matchThreshold + weight * (observation.neighborDistance - typicalDistance), 0), 2)
+        let threshold = Self.threshold(matchThreshold, weight, observation.neighborDistance - typicalDistance)
         let odds =
             if let evidence = observation.evidence {
-                coefficients.logOdds(evidence, threshold: threshold)
+                coefficients.logOdds(evidence, distance: observation.distance, threshold: threshold)
             } else if observation.isCompared {
                 coefficients.perUnverifiedDistance
                     * (threshold - observation.distance - coefficients.unverifiedMargin)
@@ -112,7 +118,8 @@ public struct ConfidenceFit: Sendable {
     /// - Returns: nil if a part cannot be fitted.
     public static func crossValidated(_ observations: [MatchObservation]) -> [Double]? {
         let objects = Dictionary(
-            Set(observations.map(\.object)).sorted().enumerated().map { ($1, $0 % 5) }, uniquingKeysWith: { a, _ in a })
+            Set(observations.map(\.object)).sorted().enumerated().map { ($1, $0 % 5) },
+            uniquingKeysWith: { first, _ in first })
         var fits: [ConfidenceFit] = []
         for part in 0..<5 {
             guard let fit = ConfidenceFit(observations.filter { objects[$0.object] != part }) else { return nil }
@@ -164,40 +171,20 @@ private struct LogisticRegression {
         var weights = [Double](repeating: 0, count: size)
         for _ in 0..<mostSteps {
             var gradient = weights.enumerated().map { $0 == 0 ? 0 : -ridge * $1 }
-            var hessian = (0..<size).map { i in (0..<size).map { $0 == i ? (i == 0 ? 1e-6 : ridge) : 0 } }
+            var hessian = [Double](repeating: 0, count: size * size)
+            for i in 0..<size { hessian[i * size + i] = i == 0 ? 1e-6 : ridge }
             for ((row, label), share) in zip(zip(rows, labels), shares) {
                 let p = 1 / (1 + exp(-zip(row, weights).reduce(0) { $0 + $1.0 * $1.1 }))
                 let (error, variance) = (share * ((label ? 1 : 0) - p), share * p * (1 - p))
                 for i in 0..<size {
                     gradient[i] += error * row[i]
-                    for j in 0..<size { hessian[i][j] += variance * row[i] * row[j] }
+                    for j in 0..<size { hessian[i * size + j] += variance * row[i] * row[j] }
                 }
             }
-            let step = solved(hessian, gradient)
+            guard let step = solution(of: hessian, gradient) else { break }
             for index in 0..<size { weights[index] += step[index] }
             if step.allSatisfy({ abs($0) < 1e-9 }) { break }
         }
         return weights
-    }
-
-    /// Gaussian elimination with pivots, for a positive definite matrix.
-    private static func solved(_ matrix: [[Double]], _ values: [Double]) -> [Double] {
-        var (a, b) = (matrix, values)
-        let size = b.count
-        for column in 0..<size {
-            let pivot = (column..<size).max { abs(a[$0][column]) < abs(a[$1][column]) } ?? column
-            a.swapAt(column, pivot)
-            b.swapAt(column, pivot)
-            for row in (column + 1)..<max(size, column + 1) {
-                let factor = a[row][column] / a[column][column]
-                for index in column..<size { a[row][index] -= factor * a[column][index] }
-                b[row] -= factor * b[column]
-            }
-        }
-        for row in (0..<size).reversed() {
-            for index in (row + 1)..<max(size, row + 1) { b[row] -= a[row][index] * b[index] }
-            b[row] /= a[row][row]
-        }
-        return b
     }
 }

@@ -60,11 +60,8 @@ extension FeaturePrintModel {
     /// - Complexity: O(bytes of the file).
     public func fileData(with fit: ConfidenceFit) throws(ModelError) -> Data {
         do {
-            let length = fileData.prefix(8).reversed().reduce(0) { $0 << 8 | Int($1) }
-            let text = fileData.dropFirst(8).prefix(length)
-            guard var header = try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any],
-                var metadata = header["__metadata__"] as? [String: String]
-            else { throw ModelError.Reason.malformed("its header has no metadata") }
+            let file = try SafeTensorsFile(fileData)
+            var metadata = file.metadata
             let encoder = JSONEncoder()
             encoder.outputFormatting = .sortedKeys
             metadata[ConfidenceCoefficients.metadataKey] = String(
@@ -79,11 +76,7 @@ extension FeaturePrintModel {
                     decoding: try JSONSerialization.data(withJSONObject: description, options: .sortedKeys),
                     as: UTF8.self)
             }
-            header["__metadata__"] = metadata
-            var json = try JSONSerialization.data(withJSONObject: header, options: .sortedKeys)
-            json.append(Data(repeating: UInt8(ascii: " "), count: (8 - json.count % 8) % 8))
-            let size = withUnsafeBytes(of: UInt64(json.count).littleEndian) { Data($0) }
-            return size + json + fileData.dropFirst(8 + length)
+            return try file.data(with: metadata)
         } catch {
             throw ModelError(subject: identity.name, reason: .malformed("its header cannot be rewritten: \(error)"))
         }

@@ -53,6 +53,18 @@ package struct SafeTensorsFile {
         }
     }
 
+    /// The bytes of the file with other metadata; the tensors stay.
+    package func data(with metadata: [String: String]) throws -> Data {
+        guard var header = try JSONSerialization.jsonObject(with: data[8..<base]) as? [String: Any] else {
+            throw ModelError.Reason.malformed("its header is no object")
+        }
+        header["__metadata__"] = metadata
+        var json = try JSONSerialization.data(withJSONObject: header, options: .sortedKeys)
+        // Tensors start at a multiple of eight bytes.
+        json.append(Data(repeating: UInt8(ascii: " "), count: (8 - json.count % 8) % 8))
+        return withUnsafeBytes(of: UInt64(json.count).littleEndian) { Data($0) } + json + data[base...]
+    }
+
     package func shape(of name: String) -> [Int]? { tensors[name]?.shape }
 
     /// The number of a tensor's elements; 0 for a tensor that is missing.

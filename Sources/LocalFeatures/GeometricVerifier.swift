@@ -38,10 +38,10 @@ struct GeometricVerifier {
     ///
     /// - Parameters:
     ///   - matches: most distinctive first.
-    ///   - width: the width of the catalog image in pixels of its keypoints; `height` likewise.
+    ///   - image: the catalog image.
     /// - Returns: nil if fewer than six matches agree, or only on an impossible shape.
     /// - Complexity: O(matches²).
-    func verify(_ matches: [FeatureMatch], width: Int, height: Int) -> VerifiedOutline? {
+    func verify(_ matches: [FeatureMatch], of image: LocalFeatures) -> VerifiedOutline? {
         guard matches.count >= Self.fewestInliers else { return nil }
         let table = MatchTable(matches)
         let proposals = (0..<min(matches.count, Self.mostProposals)).map { index in
@@ -51,13 +51,13 @@ struct GeometricVerifier {
             )
         }.filter { $0.support >= Self.fewestInliers }.sorted { ($1.support, $0.index) < ($0.support, $1.index) }
         let frame = Frame(
-            catalog: (Double(width), Double(height)), query: (Double(queryWidth), Double(queryHeight)))
-        var best: VerifiedOutline?
+            catalog: (Double(image.width), Double(image.height)), query: (Double(queryWidth), Double(queryHeight)))
+        var best: (spread: [Int], inliers: [Int], outline: Quadrilateral)?
         var explained: Set<Int> = []
         var refinements = 0
         for proposal in proposals where refinements < Self.mostRefinements {
             // A homography has at most about twice as many inliers as its similarity has supporters.
-            guard proposal.support * 2 > best?.inlierCount ?? 0 else { break }
+            guard proposal.support * 2 > best?.spread.count ?? 0 else { break }
             guard !explained.contains(proposal.index) else { continue }
             refinements += 1
             let similarity = table.similarity(of: proposal.index)
@@ -65,14 +65,16 @@ struct GeometricVerifier {
             guard let (homography, inliers) = refine(supporters, of: matches, in: frame) else { continue }
             explained.formUnion(inliers)
             guard let outline = frame.outline(homography) else { continue }
-            let spread = spread(inliers, of: matches, width: Float(width), height: Float(height))
-            if spread.count >= Self.fewestInliers, spread.count > best?.inlierCount ?? 0 {
-                best = VerifiedOutline(
-                    inliers: spread, supportCount: Set(inliers.map { matches[$0].catalogIndex }).count,
-                    visibleCount: 0, matchCount: matches.count, outline: outline)
+            let spread = spread(inliers, of: matches, width: Float(image.width), height: Float(image.height))
+            if spread.count >= Self.fewestInliers, spread.count > best?.spread.count ?? 0 {
+                best = (spread, inliers, outline)
             }
         }
-        return best
+        return best.map { spread, inliers, outline in
+            VerifiedOutline(
+                inliers: spread, supportCount: Set(inliers.map { matches[$0].catalogIndex }).count,
+                visibleCount: image.visibleCount(in: outline), matchCount: matches.count, outline: outline)
+        }
     }
 
     private func refine(_ supporters: [Int], of matches: [FeatureMatch], in frame: Frame) -> (Homography, [Int])? {
@@ -189,7 +191,7 @@ public struct VerifiedOutline: Sendable, Hashable {
     /// The features of the image that the homography maps to a match.
     public let supportCount: Int
     /// The features of the image that the homography maps into the query, ``supportCount`` among them.
-    public internal(set) var visibleCount: Int
+    public let visibleCount: Int
     /// The features of the image that had a match.
     public let matchCount: Int
     /// The image's corners in the query, as fractions of the query's sides.

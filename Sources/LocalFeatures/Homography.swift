@@ -1,3 +1,5 @@
+import Compute
+
 /// A projective map of the plane: where the points of one image of a flat object lie in another.
 struct Homography: Sendable, Equatable {
     /// Row by row; the last is 1.
@@ -39,34 +41,7 @@ extension Homography {
         let right = (0..<size).map { sums[$0] }
         // A little weight against strong perspective, which few points would otherwise make up.
         for p in 0..<size { matrix[p * size + p] += p < 6 ? 1e-9 : 1e-3 }
-        guard let solution = solve(matrix, right) else { return nil }
+        guard let solution = solution(of: matrix, right) else { return nil }
         return Homography(elements: solution + (isProjective ? [1] : [0, 0, 1]))
-    }
-
-    /// Gaussian elimination with partial pivoting.
-    private static func solve(_ matrix: [Double], _ right: [Double]) -> [Double]? {
-        var (a, b) = (matrix, right)
-        let n = right.count
-        for column in 0..<n {
-            var pivot = column
-            for row in column + 1..<n where abs(a[row * n + column]) > abs(a[pivot * n + column]) { pivot = row }
-            guard abs(a[pivot * n + column]) > 1e-12 else { return nil }
-            if pivot != column {
-                for k in 0..<n { a.swapAt(column * n + k, pivot * n + k) }
-                b.swapAt(column, pivot)
-            }
-            for row in column + 1..<n {
-                let factor = a[row * n + column] / a[column * n + column]
-                guard factor != 0 else { continue }
-                for k in column..<n { a[row * n + k] -= factor * a[column * n + k] }
-                b[row] -= factor * b[column]
-            }
-        }
-        for row in stride(from: n - 1, through: 0, by: -1) {
-            var sum = b[row]
-            for k in row + 1..<n { sum -= a[row * n + k] * b[k] }
-            b[row] = sum / a[row * n + row]
-        }
-        return b
     }
 }

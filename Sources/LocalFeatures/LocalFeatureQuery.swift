@@ -7,7 +7,8 @@ import Imaging
 public struct LocalFeatureQuery: Sendable {
     /// The features of the query image.
     public let features: QueryFeatures
-    private let model: LocalFeatureModel
+    /// The model that the features were extracted with.
+    package let model: LocalFeatureModel
     private let kernels: SIMDTarget
     private let matcher: DescriptorMatcher
 
@@ -31,10 +32,8 @@ public struct LocalFeatureQuery: Sendable {
     ///
     /// O(query features · image features).
     public func verify(_ image: LocalFeatures) -> VerifiedOutline? {
-        var found = GeometricVerifier(queryWidth: Float(features.width), queryHeight: Float(features.height))
-            .verify(matcher.matches(with: image), width: image.width, height: image.height)
-        if let outline = found?.outline { found?.visibleCount = image.visibleCount(in: outline) }
-        return found
+        GeometricVerifier(queryWidth: Float(features.width), queryHeight: Float(features.height))
+            .verify(matcher.matches(with: image), of: image)
     }
 }
 

@@ -116,10 +116,7 @@ extension LocalFeatures {
     ///
     /// Descriptors change when an image is mirrored, and are not compared. O(features²).
     package func isMirrored(of other: LocalFeatures) -> Bool {
-        let mirror = Quadrilateral(
-            topLeft: .init(x: 1, y: 0), topRight: .init(x: 0, y: 0), bottomRight: .init(x: 0, y: 1),
-            bottomLeft: .init(x: 1, y: 1))
-        let common = common(with: other, at: mirror)
+        let common = common(with: other, at: Quadrilateral.unit.mirrored)
         return common.visibleCount > 0 && common.share >= Self.leastMirrored
     }
 }

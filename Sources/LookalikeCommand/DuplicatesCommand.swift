@@ -63,7 +63,7 @@ struct DuplicateAnswer: Encodable {
         ) -> Entity {
             Entity(
                 id: entity.id, image: entity.image, title: entity.title, difference: difference,
-                distance: distance.map { ($0 * 1e6).rounded() / 1e6 })
+                distance: distance.map(SearchAnswer.rounded))
         }
         reference = entity(group.reference)
         duplicates = group.duplicates.map { entity($0.entity, $0.difference, $0.distance) }

@@ -57,10 +57,11 @@ struct EvaluateCommand: AsyncParsableCommand {
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         let timings = timing.makeTimings()
         let file = queriesFile
-        let queries = try LabeledQuery.read(file)
+        let queries = try JSONLine.values(
+            LabeledQuery.self, in: file, kind: "a query such as {\"query\": \"a.jpg\", \"target\": \"id\"}")
         let folder = file.deletingLastPathComponent().path
         var report = EvaluationReport()
-        var (lines, observed) = ("", Data())
+        var (lines, observed) = ("", "")
         var failures = try await reportUnknownTargets(of: queries, file: file, in: catalog)
         for (number, query) in queries {
             let path = query.path.hasPrefix("/") ? query.path : folder + "/" + query.path
@@ -81,9 +82,9 @@ struct EvaluateCommand: AsyncParsableCommand {
             report.add(evaluated, group: query.group)
             if observations != nil {
                 for var observation in evaluated.observations {
-                    observation.query = path + observation.query
+                    observation.query = path
                     observation.object = query.targets.min() ?? path
-                    observed += try JSONEncoder().encode(observation) + Data("\n".utf8)
+                    observed += try JSONLine.text(observation) + "\n"
                 }
             }
             if answers != nil {
@@ -92,7 +93,7 @@ struct EvaluateCommand: AsyncParsableCommand {
         }
         report.print()
         if let answers { try OutputFile.write(Data(lines.utf8), to: answers) }
-        if let observations { try OutputFile.write(observed, to: observations) }
+        if let observations { try OutputFile.write(Data(observed.utf8), to: observations) }
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }
     }
@@ -101,9 +102,9 @@ struct EvaluateCommand: AsyncParsableCommand {
     ///
     /// - Returns: the number of queries with such targets.
     private func reportUnknownTargets(
-        of queries: [(line: Int, query: LabeledQuery)], file: URL, in catalog: Catalog
+        of queries: [(line: Int, value: LabeledQuery)], file: URL, in catalog: Catalog
     ) async throws -> Int {
-        let targets = Set(queries.flatMap { $0.query.targets.map { Data($0.utf8) } })
+        let targets = Set(queries.flatMap { $0.value.targets.map { Data($0.utf8) } })
         let entities = try await catalog.entities(for: targets.map { String(decoding: $0, as: UTF8.self) })
         // Bytes are compared: some different ids are equal strings to Swift.
         let known = Set(entities.map { Data($0.id.utf8) })
@@ -151,36 +152,43 @@ private struct LabeledQuery: Decodable {
             try container.decodeIfPresent(String.self, forKey: .group)
             ?? container.decodeIfPresent(String.self, forKey: .kind)
     }
+}
 
-    /// Reads a file of JSON lines, with their line numbers.
-    static func read(_ file: URL) throws -> [(line: Int, query: LabeledQuery)] {
+extension JSONLine {
+    /// The values of a file of JSON lines, with their line numbers. Blank lines are passed over.
+    ///
+    /// - Parameter kind: what a line should be, for errors.
+    /// - Throws: `ValidationError` that names the file or the line.
+    static func values<Value: Decodable>(_: Value.Type, in file: URL, kind: String) throws -> [(
+        line: Int, value: Value
+    )] {
         let data: Data
         do {
             data = try Data(contentsOf: file)
         } catch {
             throw ValidationError("\(file.path) cannot be read: \((error as NSError).localizedDescription)")
         }
-        var queries: [(Int, LabeledQuery)] = []
+        var values: [(Int, Value)] = []
         // Bytes are split: a string in JSON may have characters that Swift takes for the end of a line.
         for (index, line) in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
         where !line.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) {
-            guard let query = try? JSONDecoder().decode(LabeledQuery.self, from: Data(line)) else {
-                throw ValidationError(
-                    "\(file.path):\(index + 1): not a query such as {\"query\": \"a.jpg\", \"target\": \"id\"}")
+            guard let value = try? JSONDecoder().decode(Value.self, from: Data(line)) else {
+                throw ValidationError("\(file.path):\(index + 1): not \(kind)")
             }
-            queries.append((index + 1, query))
+            values.append((index + 1, value))
         }
-        return queries
+        return values
     }
 }
+
+/// A share with three digits; a dash for none.
+func share(_ value: Double?) -> String { value.map { String(format: "%.3f", $0) } ?? "–" }
 
 /// The figures of an evaluation as a table, one row per group.
 private struct EvaluationReport {
     private var all = Evaluation()
     private var groups: [String: Evaluation] = [:]
-    /// Queries without a target, and queries whose targets were left out.
-    private var absent = Evaluation()
-    /// All queries, with and without their targets.
+    /// All queries, with and without their targets; those whose targets were left out have none.
     private var judged = Evaluation()
 
     mutating func add(_ query: Catalog.EvaluatedQuery, group: String?) {
@@ -188,8 +196,6 @@ private struct EvaluationReport {
         judged.add(query.outcome)
         if let outcome = query.withoutTargets { judged.add(outcome) }
         if let group { groups[group, default: Evaluation()].add(query.outcome) }
-        if query.outcome.targets.isEmpty { absent.add(query.outcome) }
-        if let outcome = query.withoutTargets { absent.add(outcome) }
     }
 
     func print() {
@@ -206,11 +212,11 @@ private struct EvaluationReport {
             line("recall at 95 % precision", "–")
         }
         if let error = judged.expectedCalibrationError { line("calibration error", String(format: "%.3f", error)) }
-        if let rate = absent.falseAcceptRate {
-            let count = Int((rate * Double(absent.absentCount)).rounded())
+        if let rate = judged.falseAcceptRate {
+            let count = Int((rate * Double(judged.absentCount)).rounded())
             line(
                 "false accept rate",
-                share(rate) + "  (\(count) of \(absent.absentCount) queries without a target in the catalog)")
+                share(rate) + "  (\(count) of \(judged.absentCount) queries without a target in the catalog)")
         }
     }
 
@@ -221,8 +227,6 @@ private struct EvaluationReport {
             share(evaluation.acceptedWrong),
         ]
     }
-
-    private func share(_ value: Double?) -> String { value.map { String(format: "%.3f", $0) } ?? "–" }
 
     private static let widths = [14, 9, 10, 11, 8, 15, 10, 8]
 

@@ -92,7 +92,10 @@ extension ModelCommand {
             try OutputFile.check(output)
             let model = try FeaturePrintModel(contentsOf: file.url)
             var all: [MatchObservation] = []
-            for file in observations { all += try Self.read(file) }
+            for file in observations {
+                all += try JSONLine.values(MatchObservation.self, in: file.url, kind: "an observation of “evaluate”")
+                    .map(\.value)
+            }
             guard let fit = ConfidenceFit(all), let held = ConfidenceFit.crossValidated(all) else {
                 throw ValidationError(
                     "the observations need right and wrong matches by prints alone, by local features and without; "
@@ -102,7 +105,7 @@ extension ModelCommand {
             for (name, isCompared) in [("standard", true), ("prints alone", false)] {
                 var evaluation = Evaluation()
                 let chosen = all.indices.filter { all[$0].isCompared == isCompared }
-                for (_, candidates) in Dictionary(grouping: chosen, by: { all[$0].query }) {
+                for (_, candidates) in Dictionary(grouping: chosen, by: { all[$0].search }) {
                     let ranked = candidates.sorted { (held[$1], $0) < (held[$0], $1) }
                     evaluation.add(
                         Evaluation.Outcome(
@@ -115,20 +118,6 @@ extension ModelCommand {
                     "\(name), cross-validated: accepted and right \(share(evaluation.acceptedRight)), "
                         + "false accepts \(share(evaluation.falseAcceptRate)), "
                         + "calibration error \(share(evaluation.expectedCalibrationError))")
-            }
-        }
-
-        private func share(_ value: Double?) -> String { value.map { String(format: "%.3f", $0) } ?? "–" }
-
-        private static func read(_ file: FilePath) throws -> [MatchObservation] {
-            guard let data = try? Data(contentsOf: file.url) else {
-                throw ValidationError("\(file.text.escaped) cannot be read.")
-            }
-            return try data.split(separator: UInt8(ascii: "\n")).enumerated().map { index, line in
-                guard let observation = try? JSONDecoder().decode(MatchObservation.self, from: Data(line)) else {
-                    throw ValidationError("\(file.text.escaped):\(index + 1): not an observation of “evaluate”.")
-                }
-                return observation
             }
         }
     }

@@ -173,10 +173,9 @@ struct SearchAnswer: Encodable {
         self.query = query
         let size = image.sourceSize
         func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
-        func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
         func result(_ match: CatalogMatch, duplicates: [String: [String]]? = nil) -> Result {
             Result(
-                id: match.entity.id, confidence: rounded(match.confidence), distance: rounded(match.distance),
+                id: match.entity.id, confidence: Self.rounded(match.confidence), distance: Self.rounded(match.distance),
                 inliers: match.inlierCount,
                 outline: match.outline?.corners.map {
                     [tenths($0.x * Double(size.width)), tenths($0.y * Double(size.height))]
@@ -190,4 +189,7 @@ struct SearchAnswer: Encodable {
     }
 
     var line: String { get throws { try JSONLine.text(self) } }
+
+    /// Confidences and distances have six digits in JSON.
+    static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
 }

@@ -9,9 +9,9 @@ struct ConfidenceTests {
         perVerifiedDistance: 9, perDistance: 8, perUnverifiedDistance: 7, unverifiedMargin: 0.25)
 
     @Test func logOddsAreTheDocumentedSum() {
-        let evidence = MatchEvidence(inliers: 30, share: 0.4, matches: 99, distance: 0.5)
+        let evidence = MatchEvidence(inliers: 30, share: 0.4, matches: 99)
         let expected = -5 + 2 * log(31) + 0.5 * 20 + 3 * 0.4 - log(100) + 9 * (0.8 - 0.5)
-        #expect(abs(Self.coefficients.logOdds(evidence, threshold: 0.8) - expected) < 1e-12)
+        #expect(abs(Self.coefficients.logOdds(evidence, distance: 0.5, threshold: 0.8) - expected) < 1e-12)
     }
 
     /// Labels are drawn from known coefficients; the fit has to give probabilities like theirs.
@@ -29,10 +29,10 @@ struct ConfidenceTests {
                 let inliers = Double.random(in: 0...40, using: &random)
                 evidence = MatchEvidence(
                     inliers: inliers, share: .random(in: 0...0.8, using: &random),
-                    matches: .random(in: 10...300, using: &random), distance: distance)
+                    matches: .random(in: 10...300, using: &random))
             }
             let odds =
-                evidence.map { Self.coefficients.logOdds($0, threshold: threshold) }
+                evidence.map { Self.coefficients.logOdds($0, distance: distance, threshold: threshold) }
                 ?? (isCompared ? 7 * (threshold - distance - 0.25) : 8 * (threshold - distance))
             let probability = 1 / (1 + exp(-odds))
             var observation = MatchObservation(
@@ -69,7 +69,7 @@ struct ConfidenceTests {
                 isRight: index % 2 == 0, distance: .random(in: 0...0.6, using: &random) + (index % 2 == 0 ? 0 : 0.4),
                 neighborDistance: .random(in: 0.9...1.1, using: &random),
                 evidence: index % 3 == 0
-                    ? MatchEvidence(inliers: index % 2 == 0 ? 12 : 6, share: 0.2, matches: 90, distance: 0.7) : nil,
+                    ? MatchEvidence(inliers: index % 2 == 0 ? 12 : 6, share: 0.2, matches: 90) : nil,
                 isCompared: index % 3 < 2)
         }
         let fit = try #require(ConfidenceFit(observations))

@@ -47,13 +47,12 @@ struct CandidateSearch {
 
     /// The entities with the nearest prints, nearest first.
     func candidates(of scan: PrintScan) -> [Int64] {
-        let keys = scan.nearest.lazy.map(\.key).filter { !excluded.contains($0) }
-        return Array(keys.prefix(effort.printCandidates))
+        scan.nearest(without: excluded).prefix(effort.printCandidates).map(\.key)
     }
 
     /// The distances of the nearest prints, ascending.
     func distances(of scan: PrintScan) -> [Double] {
-        scan.nearest.lazy.filter { !excluded.contains($0.key) }.map { Double($0.squaredDistance.squareRoot()) }
+        scan.nearest(without: excluded).map(\.distance)
     }
 
     /// Whether finer keypoints could find more: nothing is found yet, or what is found covers little of the image.
@@ -76,8 +75,7 @@ struct CandidateSearch {
     /// - Parameter isMirrored: whether the features are those of the mirrored image; few inliers are no evidence then,
     ///   and votes are counted with much effort only.
     func verify(
-        _ query: LocalFeatureQuery, model: LocalFeatureModel, with printCandidates: [Int64], isMirrored: Bool = false,
-        timings: StageTimings?
+        _ query: LocalFeatureQuery, with printCandidates: [Int64], isMirrored: Bool = false, timings: StageTimings?
     ) async throws -> (verified: [Int64: VerifiedEntity], candidates: [Int64]) {
         let start = ContinuousClock.now
         let voted =
@@ -106,7 +104,7 @@ struct CandidateSearch {
             return image.outline == nil ? nil : image
         }
         var verified: [Int64: VerifiedEntity] = [:]
-        let claims = SharedInliers(judged, model: model)
+        let claims = SharedInliers(judged, model: query.model)
         for image in judged {
             guard let distance = distances[image.key] else { continue }
             let outline = image.outline
@@ -116,8 +114,7 @@ struct CandidateSearch {
                 outline: isMirrored ? outline?.outline.mirrored : outline?.outline, isMirrored: isMirrored,
                 evidence: MatchEvidence(
                     inliers: claims.distinctiveInliers(of: image),
-                    share: outline?.share ?? 0, matches: outline?.matchCount ?? 0,
-                    distance: Double(distance.squareRoot())),
+                    share: outline?.share ?? 0, matches: outline?.matchCount ?? 0),
                 squaredDistance: distance)
         }
         return (verified, candidates)
@@ -137,22 +134,24 @@ struct CandidateSearch {
     ) async throws -> [VerifiedEntity] {
         var verified = verified
         let chosen = verified.indices
-            .filter { index in
-                guard let outline = verified[index].outline else { return false }
-                return verified[index].evidence.inliers >= Self.leastEvidence && model.canEmbed(outline)
-                    && outline.visibleShare >= Self.leastVisible
+            .compactMap { index -> (index: Int, outline: Quadrilateral)? in
+                guard let outline = verified[index].outline, model.canEmbed(outline),
+                    verified[index].evidence.inliers >= Self.leastEvidence, outline.visibleShare >= Self.leastVisible
+                else { return nil }
+                return (index, outline)
             }
-            .sorted { (verified[$1].evidence.inliers, $0) < (verified[$0].evidence.inliers, $1) }
+            .sorted {
+                (verified[$1.index].evidence.inliers, $0.index) < (verified[$0.index].evidence.inliers, $1.index)
+            }
             .prefix(effort.rectifiedCrops)
-        guard let best = chosen.first else { return verified }
+        guard let best = chosen.first?.index else { return verified }
         // Nothing competes with it, and no distance makes it unlikely.
         if effort != .thorough, chosen.count == 1, verified[best].evidence.inliers >= model.confidence.mostInliers {
             return verified
         }
         // Entities with the same picture have the same outline, and one crop is enough for all of them.
         var crops: [Quadrilateral] = []
-        let cropOfEach = chosen.map { index in
-            let outline = verified[index].outline ?? .unit
+        let cropOfEach = chosen.map { _, outline in
             if let known = crops.firstIndex(where: { $0.isClose(to: outline) }) { return known }
             crops.append(outline)
             return crops.count - 1
@@ -161,11 +160,10 @@ struct CandidateSearch {
             crops.map { ImageCrop(image, quadrilateral: $0) }, localizing: false, timings: timings,
             cancellation: cancellation
         ).map(\.print)
-        for (index, crop) in zip(chosen, cropOfEach) {
+        for ((index, _), crop) in zip(chosen, cropOfEach) {
             let key = verified[index].key
             guard let distance = try await state.squaredDistances(of: [key], to: [prints[crop]])[key] else { continue }
             verified[index].squaredDistance = min(verified[index].squaredDistance, distance)
-            verified[index].evidence.distance = Double(verified[index].squaredDistance.squareRoot())
         }
         return verified
     }
@@ -211,8 +209,8 @@ struct SharedInliers {
     private static let mostComparisons = 3
 
     init(_ images: [ComparedImage], model: LocalFeatureModel) {
-        var pictures: [(image: ComparedImage, inliers: Set<Int>, query: LocalFeatureQuery?)] = []
-        var claimsOfPicture: [Set<Int>] = []
+        // The inliers of the picture's first image, and all that images of it claim.
+        var pictures: [(image: ComparedImage, inliers: Set<Int>, claimed: Set<Int>, query: LocalFeatureQuery?)] = []
         let found = images.filter { $0.outline != nil }
             .sorted { ($1.outline?.inlierCount ?? 0, $0.key) < ($0.outline?.inlierCount ?? 0, $1.key) }
         for image in found {
@@ -232,13 +230,12 @@ struct SharedInliers {
                     && Double(shared.supportCount) >= Self.leastShared * Double(shared.visibleCount)
             }
             if let same {
-                claimsOfPicture[same.index].formUnion(inliers)
+                pictures[same.index].claimed.formUnion(inliers)
             } else {
-                pictures.append((image, inliers, nil))
-                claimsOfPicture.append(inliers)
+                pictures.append((image, inliers, inliers, nil))
             }
         }
-        for keypoint in claimsOfPicture.joined() { claims[keypoint, default: 0] += 1 }
+        for keypoint in pictures.lazy.flatMap(\.claimed) { claims[keypoint, default: 0] += 1 }
     }
 
     /// The inliers of an image, those of other pictures too counted in part.

@@ -230,7 +230,7 @@ extension Catalog {
                 scan: scan)
         }
         let printCandidates = search.candidates(of: scan)
-        let first = try await search.verify(features, model: extractor.model, with: printCandidates, timings: timings)
+        let first = try await search.verify(features, with: printCandidates, timings: timings)
         var verified = first.verified
         var candidates = first.candidates
         if analyzed.effort == .thorough || search.needsFinerKeypoints(verified) {
@@ -241,7 +241,7 @@ extension Catalog {
                         of: analyzed.image, detail: .fineQuery, cancellation: cancellation), model: extractor.model)
             }
             try cancellation.check()
-            let second = try await search.verify(fine, model: extractor.model, with: printCandidates, timings: timings)
+            let second = try await search.verify(fine, with: printCandidates, timings: timings)
             verified.merge(second.verified) { $0.evidence.inliers >= $1.evidence.inliers ? $0 : $1 }
             candidates = second.candidates
         }
@@ -255,7 +255,7 @@ extension Catalog {
                     model: extractor.model)
             }
             let found = try await search.verify(
-                mirrored, model: extractor.model, with: mirrorCandidates, isMirrored: true, timings: timings)
+                mirrored, with: mirrorCandidates, isMirrored: true, timings: timings)
             verified.merge(found.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
         }
         try cancellation.check()

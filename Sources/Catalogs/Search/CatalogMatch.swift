@@ -134,4 +134,5 @@ package struct VerifiedEntity: Sendable, Hashable, Codable {
     package var evidence: MatchEvidence
     /// The minimum over the query's crops and, if it was embedded, the crop that the outline rectifies.
     package var squaredDistance: Float
+    package var distance: Double { Double(squaredDistance.squareRoot()) }
 }

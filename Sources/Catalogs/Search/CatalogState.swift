@@ -54,6 +54,8 @@ protocol CatalogState: Sendable {
 struct NearEntity: Sendable, Equatable {
     let key: Int64
     let squaredDistance: Float
+    /// 0...2.
+    var distance: Double { Double(squaredDistance.squareRoot()) }
 }
 
 /// The entities that a search is restricted to.
@@ -86,6 +88,9 @@ package struct PrintScan: Sendable {
     let nearest: [NearEntity]
     /// The entities that were looked for. There are fewer only if no others are selected.
     let count: Int
+
+    /// The nearest, without some entities.
+    func nearest(without excluded: Set<Int64>) -> [NearEntity] { nearest.filter { !excluded.contains($0.key) } }
 
     /// The first of the nearest of some entities; nil if others were scanned, or more were looked for.
     func nearest(_ count: Int, at revision: CatalogRevision, in selection: EntitySelection?) -> [NearEntity]? {

@@ -46,13 +46,13 @@ extension Catalog {
             let places = try await ranking(
                 of: query, limit: options.limit, bounds: .none, condition: options.condition, after: nil)
             options.timings?.add(ContinuousClock.now - start, to: .search)
-            let scanned = query.scan?.nearest.filter { !excluded.contains($0.key) } ?? []
+            let scanned = query.scan?.nearest(without: excluded) ?? []
             let compared = Set(query.verified.map(\.key))
             let observed = scanned.filter { !compared.contains($0.key) }.prefix(Self.observedNeighbors)
             let keys = places.map(\.key) + query.candidates + query.verified.map(\.key) + observed.map(\.key)
             let entities = try await computing { try await state().entities(for: keys) }
             let neighborDistance = model.neighborDistance(
-                for: query.prints, beside: scanned.map { Double($0.squaredDistance.squareRoot()) })
+                for: query.prints, beside: scanned.map(\.distance))
             func observation(_ key: Int64, distance: Double, evidence: MatchEvidence?) -> MatchObservation? {
                 guard let id = entities[key]?.entity.id else { return nil }
                 return MatchObservation(
@@ -60,10 +60,8 @@ extension Catalog {
                     evidence: evidence, isCompared: query.isVerified)
             }
             let observations =
-                query.verified.compactMap { observation($0.key, distance: $0.evidence.distance, evidence: $0.evidence) }
-                + observed.compactMap {
-                    observation($0.key, distance: Double($0.squaredDistance.squareRoot()), evidence: nil)
-                }
+                query.verified.compactMap { observation($0.key, distance: $0.distance, evidence: $0.evidence) }
+                + observed.compactMap { observation($0.key, distance: $0.distance, evidence: nil) }
             let matches = places.compactMap { place in
                 entities[place.key].map { CatalogMatch(entity: $0.entity, place: place) }
             }
@@ -81,7 +79,11 @@ extension Catalog {
             let keys = try await reading { try Set(store.entities(forIDs: targets.sorted()).map(\.key)) }
             let without = try await outcome([], excluding: keys)
             withoutTargets = without.outcome
-            observations += without.observations.map { $0.withoutTargets() }
+            observations += without.observations.map {
+                var observation = $0
+                observation.isWithoutTargets = true
+                return observation
+            }
         }
         return EvaluatedQuery(
             matches: full.matches, outcome: full.outcome, withoutTargets: withoutTargets, observations: observations)

@@ -97,17 +97,16 @@ extension MatchConfidence {
 
     /// The place of an entity that was not verified.
     func place(_ entity: NearEntity) -> RankedEntity {
-        let distance = Double(entity.squaredDistance.squareRoot())
-        return RankedEntity(
+        RankedEntity(
             key: entity.key, squaredDistance: entity.squaredDistance,
-            confidence: Self.probability(logOdds(distance: distance)), verified: nil,
+            confidence: Self.probability(logOdds(distance: entity.distance)), verified: nil,
             sortKey: Double(entity.squaredDistance),
             effectiveDistance: effectiveDistance(squaredDistance: entity.squaredDistance))
     }
 
     /// The place of an entity whose local features were compared.
     func place(_ entity: VerifiedEntity) -> RankedEntity {
-        let odds = coefficients.logOdds(entity.evidence, threshold: threshold)
+        let odds = coefficients.logOdds(entity.evidence, distance: entity.distance, threshold: threshold)
         let asPrint = self.distance(logOdds: odds)
         // As a float, like the squared distances that it is sorted among, so that cursors are exact.
         let sortKey = Double(Float(asPrint * abs(asPrint)))
@@ -140,8 +139,9 @@ struct MatchConfidence: Sendable {
         perDistance = isVerified ? coefficients.perUnverifiedDistance : coefficients.perDistance
         // A verified entity explains the prints of the query: what is less near merely resembles it.
         let explained = verified.filter {
-            $0.outline != nil && coefficients.logOdds($0.evidence, threshold: threshold) > 0
-        }.map(\.evidence.distance).min()
+            $0.outline != nil
+                && coefficients.logOdds($0.evidence, distance: $0.distance, threshold: threshold) > 0
+        }.map(\.distance).min()
         margin = max(
             isVerified ? coefficients.unverifiedMargin : 0, explained.map { threshold - $0 } ?? -.infinity)
     }
