@@ -22,7 +22,7 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
-from lookalike_training.export import normalized, run
+from lookalike_training.export import as_input, run
 from lookalike_training.images import files_in, square
 from lookalike_training.safetensors import read_safetensors
 from lookalike_training.warp import UNIT, quad_homography
@@ -44,7 +44,7 @@ class Model:
     @torch.no_grad()
     def __call__(self, images, batch=32):
         """(n, 3, s, s) in [0, 1] to (n, dimension) prints and (n, 4, 2) corners in [-1, 1]."""
-        parts = [run(self.graph, self.tensors, normalized(self.graph, part)) for part in images.split(batch)]
+        parts = [run(self.graph, self.tensors, as_input(self.graph, part)) for part in images.split(batch)]
         prints, corners = (torch.cat(values) for values in zip(*parts, strict=True))
         return prints, corners.view(-1, 4, 2) / self.size * 2 - 1
 

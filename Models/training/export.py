@@ -11,8 +11,7 @@ from pathlib import Path
 import torch
 
 from lookalike_training.capture import CaptureSimulator
-from lookalike_training.export import export, run
-from lookalike_training.export import normalized as of_graph
+from lookalike_training.export import as_input, export, run
 from lookalike_training.images import files_in, square
 from lookalike_training.network import Architecture, FeaturePrintNetwork, normalized
 
@@ -81,7 +80,7 @@ def write_fixture(graph, tensors, path):
     """One 8-bit image at the network's input size, generated from a formula, and the output of the network."""
     size = graph["input"]["width"]
     with torch.no_grad():
-        prints, corners = run(graph, tensors, of_graph(graph, fixture_pixels(size).float() / 255).unsqueeze(0))
+        prints, corners = run(graph, tensors, as_input(graph, fixture_pixels(size).float() / 255).unsqueeze(0))
     made = {
         "size": size,
         "pixels": "(x * (3 + c) + y * (5 - c) + x * y / (7 + c)) % 256",

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from .export import normalized, run
+from .export import as_input, run
 from .images import files_in, resembles, signature, signatures_of, square
 
 # Score normalization, as in Pizzi et al., "A Self-Supervised Descriptor for Image Copy Detection" (CVPR 2022): how many
@@ -30,7 +30,7 @@ def background_prints(graph, tensors, entries, exclude):
     prints = []
     with torch.no_grad():
         for part in torch.from_numpy(np.stack(images)).split(64):
-            prints.append(run(graph, tensors, normalized(graph, part.permute(0, 3, 1, 2).float() / 255))[0])
+            prints.append(run(graph, tensors, as_input(graph, part.permute(0, 3, 1, 2).float() / 255))[0])
     prints = torch.cat(prints)
     between = torch.cdist(prints, prints).fill_diagonal_(torch.inf)
     typical = between.topk(SKIPPED + NEAREST, 1, largest=False).values[:, SKIPPED:].mean().item()

@@ -112,7 +112,7 @@ def described(network, name):
     return graph, tensors
 
 
-def normalized(graph, images):
+def as_input(graph, images):
     """RGB in [0, 1] as the graph's input."""
     mean, std = (torch.tensor(graph["input"][key]).view(3, 1, 1) for key in ("mean", "std"))
     return (images - mean) / std
