@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from PIL import Image, ImageFilter
 
-SIDE = 160
+SIDE = 192
 DIMENSION = 256
 SCREEN = (5120, 2880)
 PHOTO = (4000, 3000)

@@ -26,7 +26,7 @@ let benchmarks: @Sendable () -> Void = {
     }
 
     let screen = QuickInputs.screen()
-    let resizer = Resizer(width: 160, height: 160)
+    let resizer = Resizer(width: 192, height: 192)
     stage("resize 5120×2880, to one read of the buffer", limit: { screen.withUnsafeBytes(Limit.reading) }) {
         milliseconds { blackHole(resizer.resize(screen)) }.0
     }

@@ -6,7 +6,7 @@ enum QuickInputs {
 
     static func screen() -> PixelBuffer { image(width: 5120, height: 2880, format: .bgra8) }
 
-    static func crop() -> PixelBuffer { image(width: 160, height: 160, format: .rgb8) }
+    static func crop() -> PixelBuffer { image(width: 192, height: 192, format: .rgb8) }
 
     private static func image(width: Int, height: Int, format: PixelFormat) -> PixelBuffer {
         let row = width * format.bytesPerPixel

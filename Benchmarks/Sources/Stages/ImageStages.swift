@@ -2,7 +2,7 @@ import Foundation
 import Lookalike
 
 /// The side of the default network's input.
-let inputSide = 160
+let inputSide = 192
 
 /// The factor and the summand per channel, from the network's mean and standard deviation.
 func normalizedPlanes(_ width: Int) -> FloatImageLayout {
