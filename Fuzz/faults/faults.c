@@ -242,9 +242,10 @@ static bool locking(int descriptor) {
     return false;
 }
 
+// A release does not fail: on a local disk Linux never refuses one, and SQLite ignores it.
 int flock(int descriptor, int operation) {
     REAL(flock);
-    return locking(descriptor) ? real(descriptor, operation) : -1;
+    return (operation & LOCK_UN) || locking(descriptor) ? real(descriptor, operation) : -1;
 }
 
 // The third argument is a pointer, a number or missing; all are passed on alike.
@@ -255,7 +256,8 @@ int flock(int descriptor, int operation) {
         void *argument = va_arg(list, void *);                                                                         \
         va_end(list);                                                                                                  \
         REAL(name);                                                                                                    \
-        const bool is_lock = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK;                      \
+        const bool sets_lock = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK;                    \
+        const bool is_lock = sets_lock && ((struct flock *)argument)->l_type != F_UNLCK;                               \
         return !is_lock || locking(descriptor) ? real(descriptor, command, argument) : -1;                             \
     }
 FCNTL(fcntl)
