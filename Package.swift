@@ -144,7 +144,7 @@ let package = Package(
             name: "CatalogTests",
             dependencies: [
                 "Catalogs", "Compute", "DefaultModel", "Digests", "FeaturePrints", "Imaging", "Inference",
-                "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                "TestSupport", "VectorSearch", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "VisualSearchTests",
@@ -155,3 +155,10 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = [
+        .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ]
+}

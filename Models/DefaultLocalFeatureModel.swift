@@ -1,6 +1,6 @@
 import Foundation
-import Inference
-import LocalFeatures
+public import Inference
+public import LocalFeatures
 
 extension LocalFeatureModel {
     /// The local features that the package ships, read once.

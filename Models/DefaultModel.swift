@@ -1,6 +1,6 @@
-import FeaturePrints
+public import FeaturePrints
 import Foundation
-import Inference
+public import Inference
 
 extension FeaturePrintModel {
     /// The model that the package ships, read once for each precision.

@@ -1,5 +1,5 @@
-import Foundation
-import Inference
+public import Foundation
+public import Inference
 
 /// A file of a default model, and where it is looked for.
 ///

@@ -1,9 +1,10 @@
 import CMappedFiles
 import Compute
-import FeaturePrints
-import Foundation
-import Imaging
+public import FeaturePrints
+public import Foundation
+public import Imaging
 import LocalFeatures
+import Synchronization
 
 #if DefaultModel
     import DefaultModel

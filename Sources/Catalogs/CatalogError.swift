@@ -1,4 +1,4 @@
-import FeaturePrints
+public import FeaturePrints
 
 /// Why a catalog cannot be opened, read or changed.
 public struct CatalogError: Error, Equatable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 import Compute
 import FeaturePrints
-import Foundation
+public import Foundation
 import LocalFeatures
 
 extension Catalog {

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 extension Catalog {
     /// What a folder holds of a catalog.

@@ -1,5 +1,6 @@
-import FeaturePrints
+public import FeaturePrints
 import Foundation
+import LocalFeatures
 
 /// Size and provenance of a catalog.
 public struct CatalogInfo: Sendable {

@@ -1,5 +1,5 @@
-import Foundation
-import Imaging
+public import Foundation
+package import Imaging
 
 extension Catalog {
     /// The thumbnail of an entity, a JPEG file: the stored one if it is large enough, otherwise a new one from the

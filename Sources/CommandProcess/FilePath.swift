@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// A path among the arguments of a command, as the shell and the system read it.
 ///

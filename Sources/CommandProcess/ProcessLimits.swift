@@ -1,3 +1,4 @@
+import CDispatch
 import Foundation
 
 /// Refuses to start where there is too little address space for the libraries and a thread per core.

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// Why a file cannot be read whole.
 package enum FileReadError: Error, Equatable {

@@ -1,4 +1,4 @@
-import CKernels
+package import CKernels
 
 /// A SIMD target: an instruction set with kernels of its own.
 ///

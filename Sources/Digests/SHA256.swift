@@ -1,5 +1,5 @@
 import COpenSSL
-import Foundation
+public import Foundation
 
 /// A running SHA-256 (FIPS 180-4), computed by OpenSSL.
 public struct SHA256: ~Copyable {

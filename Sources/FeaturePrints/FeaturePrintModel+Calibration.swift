@@ -1,7 +1,7 @@
 import Compute
-import Foundation
-import Imaging
-import Inference
+public import Foundation
+public import Imaging
+public import Inference
 
 extension FeaturePrintModel {
     /// The share of a tensor's values that int8 keeps at either end: few large ones would make the steps of all others

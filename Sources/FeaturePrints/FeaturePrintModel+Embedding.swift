@@ -1,6 +1,6 @@
-import Compute
-import Imaging
-import Inference
+package import Compute
+public import Imaging
+public import Inference
 
 extension FeaturePrintModel {
     /// Embeds an image of any size. The image is stretched to the network's input.

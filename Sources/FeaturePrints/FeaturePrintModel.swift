@@ -1,7 +1,7 @@
-import Compute
-import Foundation
-import Imaging
-import Inference
+package import Compute
+public import Foundation
+public import Imaging
+public import Inference
 
 /// A network with its weights that turns images into feature prints.
 ///

@@ -1,6 +1,6 @@
-import Compute
-import Imaging
-import Inference
+package import Compute
+public import Imaging
+public import Inference
 
 /// Embeds query images: the prints of their crops, with the match threshold for them.
 public struct QueryEmbedder: Sendable {

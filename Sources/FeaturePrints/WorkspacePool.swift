@@ -1,4 +1,4 @@
-import Inference
+package import Inference
 import Synchronization
 
 /// The memory of forward passes, reused by later passes.

@@ -1,5 +1,5 @@
 import Compute
-import Foundation
+package import Foundation
 
 /// Why a model file cannot be used, or an image cannot be embedded with it.
 public struct ModelError: Error, Equatable, CustomStringConvertible {

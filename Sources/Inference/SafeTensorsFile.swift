@@ -1,5 +1,5 @@
 import CKernels
-import Foundation
+package import Foundation
 
 /// A safetensors file in memory, its table of contents checked against its bytes.
 ///

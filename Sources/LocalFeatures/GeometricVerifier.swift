@@ -1,5 +1,5 @@
 import Foundation
-import Imaging
+public import Imaging
 
 /// Decides whether matches agree on one homography, and where in the query the image lies.
 ///

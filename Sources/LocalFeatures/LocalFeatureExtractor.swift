@@ -1,5 +1,5 @@
-import Compute
-import Imaging
+package import Compute
+public import Imaging
 import Synchronization
 
 /// Detects and describes the keypoints of images.

@@ -1,8 +1,8 @@
 import CKernels
-import Compute
+package import Compute
 import Digests
-import Foundation
-import Inference
+public import Foundation
+public import Inference
 
 /// Turns raw descriptors into short codes and visual words: a projection, quantization steps and a vocabulary.
 ///

@@ -1,4 +1,4 @@
-import Compute
+package import Compute
 import Imaging
 
 /// A query's local features, prepared to find and to verify candidates.

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The local features of a catalog image: keypoints with quantized descriptors and visual words.
 ///

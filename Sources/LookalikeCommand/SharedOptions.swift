@@ -1,5 +1,5 @@
-import ArgumentParser
-import CommandProcess
+public import ArgumentParser
+public import CommandProcess
 import DefaultModel
 import Foundation
 import Lookalike

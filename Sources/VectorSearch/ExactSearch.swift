@@ -1,4 +1,5 @@
-import Compute
+import CKernels
+package import Compute
 
 /// Exhaustive nearest-neighbor search: exact, without an index.
 ///

@@ -16,7 +16,7 @@ public struct PrintMatrix: @unchecked Sendable {
     let squaredNorms: UnsafePointer<Float>
     /// The int8 rows; nil if there are none.
     let quantized: QuantizedRows?
-    private let owner: AnyObject & Sendable
+    private let owner: any AnyObject & Sendable
 
     /// Wraps memory without a copy.
     ///

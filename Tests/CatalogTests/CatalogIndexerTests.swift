@@ -1,4 +1,5 @@
 import Catalogs
+import DefaultModel
 import FeaturePrints
 import Foundation
 import Imaging

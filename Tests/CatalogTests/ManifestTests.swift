@@ -1,5 +1,6 @@
 import Catalogs
 import Foundation
+import Imaging
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Catalogs
 import Compute
+import DefaultModel
 import FeaturePrints
 import Foundation
 import Imaging

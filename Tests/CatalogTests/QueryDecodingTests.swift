@@ -1,4 +1,5 @@
 import Catalogs
+import FeaturePrints
 import Foundation
 import Imaging
 import TestSupport

@@ -3,6 +3,7 @@ import Foundation
 import Imaging
 import TestSupport
 import Testing
+import VectorSearch
 
 /// Searches whose matches local features verify.
 struct VerifiedSearchTests {

@@ -1,3 +1,4 @@
+import CKernels
 import Compute
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import Foundation
-import Imaging
+public import Imaging
 
 /// Where an image is drawn in another: scaled, turned clockwise about its center, and moved.
 public struct Placement: Sendable {

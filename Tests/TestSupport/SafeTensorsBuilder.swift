@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// Puts model files together piece by piece, so that tests can put them together wrongly.
 public struct SafeTensorsBuilder {

@@ -1,5 +1,5 @@
 import Foundation
-import Imaging
+public import Imaging
 
 /// Generated images that a network tells apart.
 public enum SampleImage {

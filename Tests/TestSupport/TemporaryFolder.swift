@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// A folder that is there as long as the object.
 public final class TemporaryFolder: Sendable {

@@ -1,7 +1,7 @@
 import Compute
-import FeaturePrints
-import Foundation
-import Imaging
+public import FeaturePrints
+public import Foundation
+public import Imaging
 import LocalFeatures
 import Synchronization
 

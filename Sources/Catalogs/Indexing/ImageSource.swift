@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import Imaging
 
 /// An item that was not indexed, or an input that cannot be used.

@@ -1,6 +1,6 @@
-import FeaturePrints
-import Foundation
-import Imaging
+public import FeaturePrints
+public import Foundation
+public import Imaging
 
 /// An entity to index, with its image.
 ///

@@ -3,6 +3,8 @@ import FeaturePrints
 import Foundation
 import Imaging
 import Inference
+import LocalFeatures
+import Synchronization
 
 /// The one engine of index runs: collects items into chunks, and prepares a chunk while the one before is stored.
 struct IndexPipeline: Sendable {

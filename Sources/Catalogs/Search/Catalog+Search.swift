@@ -1,7 +1,7 @@
 import Compute
-import FeaturePrints
+public import FeaturePrints
 import Foundation
-import Imaging
+public import Imaging
 import LocalFeatures
 
 extension Catalog {

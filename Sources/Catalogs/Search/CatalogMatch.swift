@@ -1,5 +1,5 @@
-import FeaturePrints
-import Imaging
+public import FeaturePrints
+public import Imaging
 
 /// An entity that a search found: how sure it is, and where the query shows it.
 public struct CatalogMatch: Sendable, Hashable {

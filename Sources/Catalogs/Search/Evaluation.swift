@@ -1,7 +1,7 @@
 import Compute
-import FeaturePrints
-import Imaging
-import VectorSearch
+public import FeaturePrints
+public import Imaging
+public import VectorSearch
 
 extension Catalog {
     /// The answers to a labeled query, with and without its targets in the catalog.

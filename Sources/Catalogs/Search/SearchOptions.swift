@@ -1,5 +1,5 @@
 import Compute
-import FeaturePrints
+public import FeaturePrints
 import Foundation
 
 /// How a catalog is searched: how many matches are wanted, of which entities, and how much work they are worth.

@@ -1,6 +1,6 @@
-import FeaturePrints
-import Foundation
-import GRDB
+package import FeaturePrints
+package import Foundation
+package import GRDB
 import Synchronization
 
 /// Reads a catalog's database.

@@ -1,6 +1,6 @@
 import CMappedFiles
 import Digests
-import Foundation
+package import Foundation
 
 /// The bytes of a derived file: mapped into memory, or private to this process where no file can be written.
 ///

@@ -1,4 +1,5 @@
 import CImageCodecs
+import Foundation
 
 extension ImageDecoder {
     static func png(_ bytes: UnsafeRawBufferPointer, options: DecodingOptions) throws(ImageError.Reason) -> PixelBuffer

@@ -1,5 +1,5 @@
 import Compute
-import Foundation
+public import Foundation
 
 extension PixelBuffer {
     /// Decodes an image file of one of the formats of ``ImageFormat``: the first frame, or page.

@@ -1,5 +1,5 @@
 import CImageCodecs
-import Foundation
+public import Foundation
 
 extension PixelBuffer {
     /// The bytes of a PNG file of an opaque gray or RGB buffer.

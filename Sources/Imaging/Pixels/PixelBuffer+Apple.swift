@@ -1,5 +1,5 @@
 #if canImport(CoreVideo)
-    import CoreVideo
+    public import CoreVideo
 
     extension PixelBuffer {
         /// The pixels of a camera or screen frame: 32-bit BGRA or RGBA without a copy, biplanar 4:2:0 converted.
@@ -43,7 +43,7 @@
 #endif
 
 #if canImport(CoreGraphics)
-    import CoreGraphics
+    public import CoreGraphics
 
     extension PixelBuffer {
         /// Draws an image into 8-bit sRGB pixels.

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// A rectangle of 8-bit pixels in memory: rows from the top, `bytesPerRow` bytes apart.
 ///

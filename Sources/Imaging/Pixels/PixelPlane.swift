@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The samples of one component or two of an image: rows from the top, `bytesPerRow` bytes apart.
 public struct PixelPlane: Sendable {

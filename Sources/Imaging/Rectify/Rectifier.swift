@@ -1,5 +1,5 @@
 import CKernels
-import Compute
+package import Compute
 
 /// Rectifies a quadrilateral of an image: warps it to a rectangle of a fixed size.
 ///

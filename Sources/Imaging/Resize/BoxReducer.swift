@@ -1,4 +1,5 @@
-import Compute
+import CKernels
+package import Compute
 
 /// Reduces a large image by an integer factor: each pixel is the mean of a square.
 ///

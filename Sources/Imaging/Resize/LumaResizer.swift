@@ -1,5 +1,5 @@
 import CKernels
-import Compute
+package import Compute
 
 /// Resizes images to a gray image, antialiased like ``Resizer``: the luma of its result, for a quarter of its work.
 ///

@@ -1,5 +1,5 @@
 import CKernels
-import Compute
+package import Compute
 
 /// Resizes images of any size, format and stride to one size, antialiased, in one pass over the source.
 ///

@@ -1,3 +1,4 @@
+import CKernels
 import Compute
 
 /// What a layer computes with in a pass: its tensors, one per image, and scratch memory.

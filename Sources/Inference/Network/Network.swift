@@ -1,4 +1,4 @@
-import Compute
+package import Compute
 
 /// The layers of a model, ready to run.
 package struct Network: Sendable {

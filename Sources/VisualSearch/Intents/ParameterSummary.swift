@@ -143,7 +143,7 @@ public struct ParameterSummaryWhenCondition<Intent: AppIntent>: ParameterSummary
 
     /// A choice by a comparison with a value.
     public init<Value: Equatable & Sendable>(
-        _ parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable,
+        _ parameter: any KeyPath<Intent, IntentParameter<Value>> & Sendable,
         _ comparison: ParameterSummaryComparisonOperator, _ value: Value,
         @ParameterSummaryBuilder _ then: () -> some ParameterSummary,
         @ParameterSummaryBuilder otherwise: () -> some ParameterSummary
@@ -154,7 +154,8 @@ public struct ParameterSummaryWhenCondition<Intent: AppIntent>: ParameterSummary
 
     /// A choice by whether the parameter was set.
     public init<Value: Sendable>(
-        _ parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable, _ presence: ParameterSummaryPresenceOperator,
+        _ parameter: any KeyPath<Intent, IntentParameter<Value>> & Sendable,
+        _ presence: ParameterSummaryPresenceOperator,
         @ParameterSummaryBuilder _ then: () -> some ParameterSummary,
         @ParameterSummaryBuilder otherwise: () -> some ParameterSummary
     ) {
@@ -176,12 +177,12 @@ public struct ParameterSummaryWhenCondition<Intent: AppIntent>: ParameterSummary
 /// }
 /// ```
 public struct ParameterSummarySwitchCondition<Intent: AppIntent, Value: Equatable & Sendable>: ParameterSummary {
-    private let parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable
+    private let parameter: any KeyPath<Intent, IntentParameter<Value>> & Sendable
     private let cases: ParameterSummaryCases<Intent, Value>
 
     /// The sentences by the value of a parameter.
     public init(
-        _ parameter: KeyPath<Intent, IntentParameter<Value>> & Sendable,
+        _ parameter: any KeyPath<Intent, IntentParameter<Value>> & Sendable,
         @ParameterSummaryCaseBuilder<Intent, Value> _ cases: () -> ParameterSummaryCases<Intent, Value>
     ) {
         self.parameter = parameter
