@@ -88,10 +88,11 @@ let package = Package(
         .target(name: "VectorSearch", dependencies: ["CKernels", "Compute"]),
         .target(name: "Inference", dependencies: ["CKernels", "Compute", "Digests"]),
         .target(
-            name: "LocalFeatures", dependencies: ["CKernels", "Compute", "Digests", "Imaging", "Inference"]),
-        .target(
             name: "FeaturePrints",
             dependencies: ["Compute", "Digests", "Imaging", "Inference", "VectorSearch"]),
+        .target(
+            name: "LocalFeatures",
+            dependencies: ["CKernels", "Compute", "Digests", "FeaturePrints", "Imaging", "Inference"]),
         .target(
             name: "DefaultModel", dependencies: ["FeaturePrints", "Inference", "LocalFeatures"], path: "Models",
             exclude: ["report", "training", "README.md"],

@@ -227,7 +227,7 @@ def local_feature_model():
     }
     codes = {"coarse": [16, 16], "words": [256, 16]}
     description = {"version": 1, "name": "l", "unit": 0.01, "zero": 128}
-    return safetensors(floats, codes, {"lookalike.local_features": json.dumps(description)})
+    return safetensors(floats, codes, {"lookalike.local_descriptors": json.dumps(description)})
 
 
 def safetensors(floats, codes, metadata):

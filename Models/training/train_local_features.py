@@ -53,6 +53,6 @@ save_safetensors(
         "coarse": codes(coarse),
         "words": codes(words.reshape(-1, options.dimension)),
     },
-    {"lookalike.local_features": json.dumps(description)} | VERSION_METADATA,
+    {"lookalike.local_descriptors": json.dumps(description)} | VERSION_METADATA,
 )
 print(f"{len(descriptors):,} descriptors, {projection.kept:.1%} of their variance kept, {options.output}")

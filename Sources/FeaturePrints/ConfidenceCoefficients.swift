@@ -9,26 +9,39 @@ public struct MatchEvidence: Sendable, Hashable, Codable {
     public var share: Double
     /// The features that had a match, inliers or not: the more, the more inliers agree by chance.
     public var matches: Int
+    /// The dense descriptors that match; 0 if they were not compared, or if inliers speak against the entity.
+    public var denseMatches: Int
 
     /// Evidence from the comparison of local features.
-    public init(inliers: Double, share: Double, matches: Int) {
-        (self.inliers, self.share, self.matches) = (inliers, share, matches)
+    public init(inliers: Double, share: Double, matches: Int, denseMatches: Int) {
+        (self.inliers, self.share, self.matches, self.denseMatches) = (inliers, share, matches, denseMatches)
     }
+
+    /// Whether features agree on an outline.
+    public var isVerified: Bool { inliers > 0 }
 }
 
 extension MatchEvidence {
-    /// What the regression weighs: the logarithm of the inliers, the inliers up to a number, their share, the logarithm
-    /// of the matches, and how far the distance is within the threshold.
+    /// More dense matches carry no further evidence.
+    private static let mostDenseMatches = 60
+
+    /// What the regression weighs. With an outline: the logarithm of the inliers, the inliers up to a number, their
+    /// share, the logarithm of the matches, the dense matches up to a number, and how far the distance is within the
+    /// threshold; otherwise the last two.
     func features(mostInliers: Double, withinThreshold: Double) -> [Double] {
-        [log1p(inliers), min(inliers, mostInliers), share, log1p(Double(matches)), withinThreshold]
+        let dense = [Double(min(denseMatches, Self.mostDenseMatches)), withinThreshold]
+        guard isVerified else { return dense }
+        return [log1p(inliers), min(inliers, mostInliers), share, log1p(Double(matches))] + dense
     }
 }
 
 /// The coefficients of the confidence of matches: logistic regressions that were fitted to the distances of a model.
 ///
-/// The log odds of an entity whose local features were compared are
+/// The log odds of an entity with an outline are
 /// *verifiedBias + perLogInlier · ln(1 + inliers) + perInlier · min(inliers, mostInliers) + perShare · share +
-/// perLogMatch · ln(1 + matches) + perVerifiedDistance · (threshold − distance)*. The log odds of any other entity are
+/// perLogMatch · ln(1 + matches) + perDenseMatch · min(denseMatches, 60) + perVerifiedDistance · (threshold −
+/// distance)*. Those of an entity that was compared and has none are *resemblingBias + perResemblingMatch ·
+/// min(denseMatches, 60) + perResemblingDistance · (threshold − distance)*. The log odds of any other entity are
 /// *perDistance · (threshold − distance)*, and *perUnverifiedDistance · (threshold − distance − unverifiedMargin)* if
 /// the query's local features were compared with others. The threshold is that of the query
 /// (``FeaturePrintModel/matchThreshold(for:beside:)``).
@@ -47,8 +60,16 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     public let perShare: Double
     /// Log odds per natural logarithm of one more than the matches, −100...0.
     public let perLogMatch: Double
+    /// Log odds of a verified entity per dense match, 0...100.
+    public let perDenseMatch: Double
     /// Log odds of a verified entity per unit of distance within the match threshold, 0...1,000.
     public let perVerifiedDistance: Double
+    /// Log odds of an entity without an outline and without dense matches, at the threshold.
+    public let resemblingBias: Double
+    /// Log odds of such an entity per dense match, 0...100.
+    public let perResemblingMatch: Double
+    /// Log odds of such an entity per unit of distance within the match threshold, 0...1,000.
+    public let perResemblingDistance: Double
     /// Log odds of an entity by its print alone, per unit of distance within the match threshold, 0.001...1,000.
     public let perDistance: Double
     /// The same if the query's local features were compared, but not with this entity's, or too few agree.
@@ -59,12 +80,15 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     /// - Precondition: the coefficients are in their ranges.
     public init(
         verifiedBias: Double, perLogInlier: Double, perInlier: Double, mostInliers: Double, perShare: Double,
-        perLogMatch: Double, perVerifiedDistance: Double, perDistance: Double, perUnverifiedDistance: Double,
+        perLogMatch: Double, perDenseMatch: Double, perVerifiedDistance: Double, resemblingBias: Double,
+        perResemblingMatch: Double, perResemblingDistance: Double, perDistance: Double, perUnverifiedDistance: Double,
         unverifiedMargin: Double
     ) {
         (self.verifiedBias, self.perLogInlier, self.perInlier) = (verifiedBias, perLogInlier, perInlier)
         (self.mostInliers, self.perShare, self.perLogMatch) = (mostInliers, perShare, perLogMatch)
-        (self.perVerifiedDistance, self.perDistance) = (perVerifiedDistance, perDistance)
+        (self.perDenseMatch, self.perVerifiedDistance) = (perDenseMatch, perVerifiedDistance)
+        (self.resemblingBias, self.perResemblingMatch) = (resemblingBias, perResemblingMatch)
+        (self.perResemblingDistance, self.perDistance) = (perResemblingDistance, perDistance)
         (self.perUnverifiedDistance, self.unverifiedMargin) = (perUnverifiedDistance, unverifiedMargin)
         precondition(outOfRange == nil, "a coefficient is out of range: \(outOfRange ?? "")")
     }
@@ -72,7 +96,8 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     /// For a model whose file has none: by prints alone, a tenth of the distance within the threshold is worth 0.8.
     public static let general = ConfidenceCoefficients(
         verifiedBias: -12, perLogInlier: 0, perInlier: 0.93, mostInliers: 25, perShare: 0, perLogMatch: 0,
-        perVerifiedDistance: 0, perDistance: 8, perUnverifiedDistance: 8, unverifiedMargin: 0.3)
+        perDenseMatch: 0, perVerifiedDistance: 0, resemblingBias: -2.4, perResemblingMatch: 0, perResemblingDistance: 8,
+        perDistance: 8, perUnverifiedDistance: 8, unverifiedMargin: 0.3)
 
     enum CodingKeys: String, CodingKey {
         case verifiedBias = "verified_bias"
@@ -81,7 +106,11 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
         case mostInliers = "most_inliers"
         case perShare = "per_share"
         case perLogMatch = "per_log_match"
+        case perDenseMatch = "per_dense_match"
         case perVerifiedDistance = "per_verified_distance"
+        case resemblingBias = "resembling_bias"
+        case perResemblingMatch = "per_resembling_match"
+        case perResemblingDistance = "per_resembling_distance"
         case perDistance = "per_distance"
         case perUnverifiedDistance = "per_unverified_distance"
         case unverifiedMargin = "unverified_margin"
@@ -91,9 +120,15 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     ///
     /// - Parameter distance: the minimum over the crops of the query, and the crop that the outline rectifies.
     public func logOdds(_ evidence: MatchEvidence, distance: Double, threshold: Double) -> Double {
-        let weights = [perLogInlier, perInlier, perShare, perLogMatch, perVerifiedDistance]
+        let (bias, weights) =
+            evidence.isVerified
+            ? (
+                verifiedBias,
+                [perLogInlier, perInlier, perShare, perLogMatch, perDenseMatch, perVerifiedDistance]
+            )
+            : (resemblingBias, [perResemblingMatch, perResemblingDistance])
         let features = evidence.features(mostInliers: mostInliers, withinThreshold: threshold - distance)
-        return zip(weights, features).reduce(verifiedBias) { $0 + $1.0 * $1.1 }
+        return zip(weights, features).reduce(bias) { $0 + $1.0 * $1.1 }
     }
 
     /// The first coefficient that is not in its range, with its value; a value that is not finite is in none.
@@ -101,7 +136,10 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
         let checks: [(CodingKeys, Double, ClosedRange<Double>)] = [
             (.verifiedBias, verifiedBias, -1_000...1_000), (.perLogInlier, perLogInlier, 0...100),
             (.perInlier, perInlier, 0...100), (.mostInliers, mostInliers, 0...10_000), (.perShare, perShare, 0...1_000),
-            (.perLogMatch, perLogMatch, -100...0), (.perVerifiedDistance, perVerifiedDistance, 0...1_000),
+            (.perLogMatch, perLogMatch, -100...0), (.perDenseMatch, perDenseMatch, 0...100),
+            (.perVerifiedDistance, perVerifiedDistance, 0...1_000), (.resemblingBias, resemblingBias, -1_000...1_000),
+            (.perResemblingMatch, perResemblingMatch, 0...100),
+            (.perResemblingDistance, perResemblingDistance, 0...1_000),
             (.perDistance, perDistance, 0.001...1_000),
             (.perUnverifiedDistance, perUnverifiedDistance, 0.001...1_000),
             (.unverifiedMargin, unverifiedMargin, -2...2),

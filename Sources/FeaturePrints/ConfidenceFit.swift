@@ -53,14 +53,16 @@ public struct ConfidenceFit: Sendable {
     /// More inliers carry little further evidence.
     private static let mostInliers = 25.0
 
-    /// Fits logistic regressions by Newton's method, with a small ridge: one for prints alone, one for entities that
-    /// local features judged, and one for the others. An observation of a search with *n* of them has the weight 1/√n.
+    /// Fits logistic regressions by Newton's method, with a small ridge: one for prints alone, one for entities
+    /// with an outline, one for those that were compared and have none, and one for the others. An observation of a
+    /// search with *n* of them has the weight 1/√n.
     ///
     /// - Returns: nil unless there are right and wrong observations of each kind.
     /// - Complexity: O(observations).
     public init?(_ observations: [MatchObservation]) {
         let alone = observations.filter { !$0.isCompared }
-        let judged = observations.filter { $0.evidence != nil }
+        let judged = observations.filter { $0.evidence?.isVerified == true }
+        let resembling = observations.filter { $0.evidence?.isVerified == false }
         let others = observations.filter { $0.isCompared && $0.evidence == nil }
         for kind in [alone, judged, others] where Set(kind.map(\.isRight)).count < 2 { return nil }
         let typical = alone.reduce(0) { $0 + $1.neighborDistance } / Double(alone.count)
@@ -83,15 +85,27 @@ public struct ConfidenceFit: Sendable {
             others.map { [within($0)] }, others.map(\.isRight), weights(others),
             signs: [1])
         let unverifiedSlope = max(unverified.weights[0], 0.001)
-        let verified = LogisticRegression(
-            judged.map { $0.evidence?.features(mostInliers: Self.mostInliers, withinThreshold: within($0)) ?? [] },
-            judged.map(\.isRight), weights(judged), signs: [1, 1, 1, -1, 1])
+        func fit(_ observations: [MatchObservation], signs: [Double]) -> LogisticRegression {
+            LogisticRegression(
+                observations.map {
+                    $0.evidence?.features(mostInliers: Self.mostInliers, withinThreshold: within($0)) ?? []
+                }, observations.map(\.isRight), weights(observations), signs: signs)
+        }
+        let verified = fit(judged, signs: [1, 1, 1, -1, 1, 1])
         let perFeature = verified.weights
+        let margin = min(max(-unverified.bias / unverifiedSlope, -2), 2)
+        // Where dense descriptors decide nothing, such as without any, an entity is one that was not compared.
+        var (bias, perResembling) = (-unverifiedSlope * margin, [0, unverifiedSlope])
+        if Set(resembling.map(\.isRight)).count == 2 {
+            let found = fit(resembling, signs: [1, 1])
+            (bias, perResembling) = (found.bias, found.weights)
+        }
         coefficients = ConfidenceCoefficients(
             verifiedBias: verified.bias, perLogInlier: perFeature[0], perInlier: perFeature[1],
             mostInliers: Self.mostInliers, perShare: perFeature[2], perLogMatch: perFeature[3],
-            perVerifiedDistance: perFeature[4], perDistance: slope, perUnverifiedDistance: unverifiedSlope,
-            unverifiedMargin: min(max(-unverified.bias / unverifiedSlope, -2), 2))
+            perDenseMatch: perFeature[4], perVerifiedDistance: perFeature[5], resemblingBias: bias,
+            perResemblingMatch: perResembling[0], perResemblingDistance: perResembling[1], perDistance: slope,
+            perUnverifiedDistance: unverifiedSlope, unverifiedMargin: margin)
     }
 
     private static func threshold(_ base: Double, _ weight: Double, _ difference: Double) -> Double {

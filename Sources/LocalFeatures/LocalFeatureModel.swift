@@ -1,6 +1,7 @@
 import CKernels
 package import Compute
 import Digests
+import FeaturePrints
 public import Foundation
 public import Inference
 
@@ -8,11 +9,13 @@ public import Inference
 ///
 /// Loaded from a safetensors file with the tensors `mean` [128], `projection` [64][128] and `steps` [64] of floats, and
 /// `coarse` [groups][d] and `words` [groups · words per group][d] of U8, whose unit and zero point are in the metadata
-/// under `lookalike.local_features`. A model is immutable; share one between tasks and threads.
+/// under `lookalike.local_descriptors`. A file that also has a graph has the network of ``DenseDescriptors``: an image
+/// to a unit vector of [25][cells], 24 components and the reliability of each cell. A model is immutable; share one
+/// between tasks and threads.
 public final class LocalFeatureModel: Sendable {
     /// The components of a projected descriptor.
     public static let dimension = 64
-    static let metadataKey = "lookalike.local_features"
+    static let metadataKey = "lookalike.local_descriptors"
     private static let version = 1
 
     /// SHA-256 of the tensors, hexadecimal. Features of different models cannot be compared.
@@ -23,6 +26,8 @@ public final class LocalFeatureModel: Sendable {
     let projection: DescriptorProjection
     let quantizer: DescriptorQuantizer
     let vocabulary: Vocabulary
+    /// The network of dense descriptors; nil if the file has none.
+    let denseNetwork: FeaturePrintModel?
     /// The number of visual words.
     package var wordCount: Int { vocabulary.wordCount }
 
@@ -55,6 +60,7 @@ public final class LocalFeatureModel: Sendable {
                 steps: try Self.floats("steps", of: file, shape: [Self.dimension], in: positive))
             vocabulary = try Vocabulary(of: file, unit: description.unit, zero: description.zero, kernels: simd)
             name = description.name
+            denseNetwork = try Self.denseNetwork(of: file, data, simd)
             digest = SHA256.hash(data[file.base...]).map { String(format: "%02x", $0) }.joined()
         } catch {
             throw ModelError(subject: url.path, reason: error)
@@ -71,6 +77,27 @@ public final class LocalFeatureModel: Sendable {
         guard let (index, value) = values.enumerated().first(where: { !range.contains($1) }) else { return values }
         throw .unusableTensor(
             name: name, "has the value \(value) at position \(index), not in \(range.lowerBound)…\(range.upperBound)")
+    }
+
+    private static func denseNetwork(
+        of file: SafeTensorsFile, _ data: Data, _ simd: SIMDTarget
+    ) throws(ModelError.Reason) -> FeaturePrintModel? {
+        guard file.metadata[NetworkGraph.metadataKey] != nil else { return nil }
+        do {
+            let network = try FeaturePrintModel(data, named: "dense descriptors", simd: simd)
+            let length = DenseDescriptors.dimension + 1
+            guard network.dimension % length == 0 else {
+                throw ModelError.Reason.unusableGraph(
+                    "its output has \(network.dimension) numbers, not \(length) for each cell")
+            }
+            return network
+        } catch let error as ModelError {
+            throw error.reason
+        } catch let reason as ModelError.Reason {
+            throw reason
+        } catch {
+            preconditionFailure("reading a model throws no \(error)")
+        }
     }
 
     private static func description(of file: SafeTensorsFile) throws(ModelError.Reason) -> Description {

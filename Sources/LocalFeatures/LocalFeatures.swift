@@ -2,7 +2,7 @@ public import Foundation
 
 /// The local features of a catalog image: keypoints with quantized descriptors and visual words.
 ///
-/// Kept per entity in 40 bytes per feature. See ``init(encoded:)`` for the layout.
+/// Kept per image in 40 bytes per feature, and 24 per dense descriptor. See ``init(encoded:)`` for the layout.
 public struct LocalFeatures: Sendable, Equatable {
     /// The size of the image in which the keypoints were detected, in pixels.
     public let width: Int
@@ -14,6 +14,8 @@ public struct LocalFeatures: Sendable, Equatable {
     public let words: [UInt16]
     /// The descriptors' codes, 32 bytes each.
     public let codes: [UInt8]
+    /// The descriptors of the most reliable cells.
+    public let dense: DenseDescriptors
 
     /// The number of features.
     public var count: Int { keypoints.count }
@@ -22,9 +24,12 @@ public struct LocalFeatures: Sendable, Equatable {
     private static let headerByteCount = 8
     private static let version: UInt8 = 1
 
-    init(width: Int, height: Int, keypoints: [Keypoint], words: [UInt16], codes: [UInt8]) {
+    init(
+        width: Int, height: Int, keypoints: [Keypoint], words: [UInt16], codes: [UInt8], dense: DenseDescriptors
+    ) {
         precondition(words.count == keypoints.count && codes.count == keypoints.count * DescriptorQuantizer.byteCount)
         (self.width, self.height, self.keypoints, self.words, self.codes) = (width, height, keypoints, words, codes)
+        self.dense = dense
     }
 }
 
@@ -36,9 +41,9 @@ extension LocalFeatures {
 
     /// The bytes to store: see ``init(encoded:)``.
     public var encoded: Data {
-        var data = Data(capacity: Self.headerByteCount + count * Self.bytesPerFeature)
+        var data = Data(capacity: Self.headerByteCount + count * Self.bytesPerFeature + dense.components.count)
         func append(_ value: UInt16) { withUnsafeBytes(of: value.littleEndian) { data.append(contentsOf: $0) } }
-        data.append(contentsOf: [Self.version, 0])
+        data.append(contentsOf: [Self.version, UInt8(dense.count)])
         append(UInt16(width))
         append(UInt16(height))
         append(UInt16(count))
@@ -50,13 +55,15 @@ extension LocalFeatures {
             data.append(UInt8(truncatingIfNeeded: Int((point.angle / (2 * .pi) * Self.angleSteps).rounded())))
         }
         data.append(contentsOf: codes)
+        data.append(contentsOf: dense.components.map { UInt8(bitPattern: $0) })
         return data
     }
 
     /// Reads stored features; nil for bytes that are not of this form.
     ///
-    /// Little-endian: a version byte, 1; a zero byte; width, height and count, 16 bits each; a 16-bit word per feature;
-    /// per feature x and y (16 bits), scale and angle (8 bits); then 32 bytes of codes per feature.
+    /// Little-endian: a version byte, 1; the number of dense descriptors, a byte; width, height and count, 16 bits
+    /// each; a 16-bit word per feature; per feature x and y (16 bits), scale and angle (8 bits); 32 bytes of codes per
+    /// feature; then 24 int8 components per dense descriptor.
     public init?(encoded data: Data) {
         let parsed: LocalFeatures? = data.withUnsafeBytes { bytes in
             func number(_ offset: Int) -> Int {
@@ -64,10 +71,13 @@ extension LocalFeatures {
             }
             guard bytes.count >= Self.headerByteCount, bytes[0] == Self.version else { return nil }
             let (width, height, count) = (number(2), number(4), number(6))
-            guard width > 0, height > 0, bytes.count == Self.headerByteCount + count * Self.bytesPerFeature else {
-                return nil
-            }
+            guard width > 0, height > 0,
+                bytes.count == Self.headerByteCount + count * Self.bytesPerFeature
+                    + Int(bytes[1]) * DenseDescriptors.dimension
+            else { return nil }
             let places = Self.headerByteCount + 2 * count
+            let codes = places + 6 * count
+            let dense = codes + count * DescriptorQuantizer.byteCount
             return LocalFeatures(
                 width: width, height: height,
                 keypoints: (0..<count).map { index in
@@ -79,7 +89,8 @@ extension LocalFeatures {
                         angle: Float(bytes[at + 5]) / Self.angleSteps * 2 * .pi)
                 },
                 words: (0..<count).map { UInt16(number(Self.headerByteCount + 2 * $0)) },
-                codes: Array(bytes[(places + 6 * count)...]))
+                codes: Array(bytes[codes..<dense]),
+                dense: DenseDescriptors(components: bytes[dense...].map { Int8(bitPattern: $0) }))
         }
         guard let parsed else { return nil }
         self = parsed

@@ -6,12 +6,16 @@ import Testing
 struct ConfidenceTests {
     private static let coefficients = ConfidenceCoefficients(
         verifiedBias: -5, perLogInlier: 2, perInlier: 0.5, mostInliers: 20, perShare: 3, perLogMatch: -1,
-        perVerifiedDistance: 9, perDistance: 8, perUnverifiedDistance: 7, unverifiedMargin: 0.25)
+        perDenseMatch: 0.04, perVerifiedDistance: 9, resemblingBias: -4, perResemblingMatch: 0.15,
+        perResemblingDistance: 6, perDistance: 8, perUnverifiedDistance: 7, unverifiedMargin: 0.25)
 
     @Test func logOddsAreTheDocumentedSum() {
-        let evidence = MatchEvidence(inliers: 30, share: 0.4, matches: 99)
-        let expected = -5 + 2 * log(31) + 0.5 * 20 + 3 * 0.4 - log(100) + 9 * (0.8 - 0.5)
+        let evidence = MatchEvidence(inliers: 30, share: 0.4, matches: 99, denseMatches: 19)
+        let expected = -5 + 2 * log(31) + 0.5 * 20 + 3 * 0.4 - log(100) + 0.04 * 19 + 9 * (0.8 - 0.5)
         #expect(abs(Self.coefficients.logOdds(evidence, distance: 0.5, threshold: 0.8) - expected) < 1e-12)
+        let resembling = MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 19)
+        let other = -4 + 0.15 * 19 + 6 * (0.8 - 0.5)
+        #expect(abs(Self.coefficients.logOdds(resembling, distance: 0.5, threshold: 0.8) - other) < 1e-12)
     }
 
     /// Labels are drawn from known coefficients; the fit has to give probabilities like theirs.
@@ -26,10 +30,10 @@ struct ConfidenceTests {
             let isCompared = index % 3 > 0
             var evidence: MatchEvidence?
             if index % 3 == 1 {
-                let inliers = Double.random(in: 0...40, using: &random)
+                let inliers = index % 2 == 0 ? Double.random(in: 0...40, using: &random) : 0
                 evidence = MatchEvidence(
                     inliers: inliers, share: .random(in: 0...0.8, using: &random),
-                    matches: .random(in: 10...300, using: &random))
+                    matches: .random(in: 10...300, using: &random), denseMatches: .random(in: 0...60, using: &random))
             }
             let odds =
                 evidence.map { Self.coefficients.logOdds($0, distance: distance, threshold: threshold) }
@@ -69,7 +73,7 @@ struct ConfidenceTests {
                 isRight: index % 2 == 0, distance: .random(in: 0...0.6, using: &random) + (index % 2 == 0 ? 0 : 0.4),
                 neighborDistance: .random(in: 0.9...1.1, using: &random),
                 evidence: index % 3 == 0
-                    ? MatchEvidence(inliers: index % 2 == 0 ? 12 : 6, share: 0.2, matches: 90) : nil,
+                    ? MatchEvidence(inliers: index % 2 == 0 ? 12 : 6, share: 0.2, matches: 90, denseMatches: 0) : nil,
                 isCompared: index % 3 < 2)
         }
         let fit = try #require(ConfidenceFit(observations))

@@ -41,14 +41,17 @@ struct StoredFeatures {
     var words: [UInt16]
     /// 32 bytes each.
     var codes: [UInt8]
+    /// 24 int8 components each.
+    var dense: [Int8]
 
     init(_ features: LocalFeatures) {
         (width, height) = (features.width, features.height)
         (keypoints, words, codes) = (features.keypoints, features.words, features.codes)
+        dense = features.dense.components
     }
 
     var data: Data {
-        var data = Data([version, 0])
+        var data = Data([version, UInt8(dense.count / 24)])
         func append(_ value: Int) { data.append(contentsOf: [UInt8(value & 255), UInt8(value >> 8)]) }
         for value in [width, height, keypoints.count] { append(value) }
         for word in words { append(Int(word)) }
@@ -60,6 +63,7 @@ struct StoredFeatures {
             data.append(UInt8(Int(((turn - turn.rounded(.down)) * 256).rounded()) % 256))
         }
         data.append(contentsOf: codes)
+        data.append(contentsOf: dense.map { UInt8(bitPattern: $0) })
         return data
     }
 }

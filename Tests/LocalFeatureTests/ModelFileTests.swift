@@ -33,6 +33,25 @@ struct LocalFeatureModelFileTests {
         #expect(name == tensor && words.contains("at position 0"))
     }
 
+    /// The network of dense descriptors is checked like any other.
+    @Test func aNetworkThatCannotBeReadIsRefused() throws {
+        var data = try Data(contentsOf: FeatureFixture.file)
+        let length = data.prefix(8).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
+        var header = try #require(
+            try JSONSerialization.jsonObject(with: data.subdata(in: 8..<(8 + length))) as? [String: Any])
+        var metadata = try #require(header["__metadata__"] as? [String: String])
+        metadata["lookalike.graph"] = "{"
+        metadata["lookalike.activation_ranges"] = nil
+        header["__metadata__"] = metadata
+        let text = try JSONSerialization.data(withJSONObject: header)
+        data.replaceSubrange(0..<(8 + length), with: withUnsafeBytes(of: UInt64(text.count).littleEndian) { Data($0) })
+        data.insert(contentsOf: text, at: 8)
+        let folder = try TemporaryFolder()
+        let url = try folder.write(data, to: "model.safetensors")
+        let error = #expect(throws: ModelError.self) { try LocalFeatureModel(contentsOf: url) }
+        #expect(error?.description.contains("its layer graph cannot be run") == true)
+    }
+
     @Test func otherValuesAreAnotherModel() throws {
         let folder = try TemporaryFolder()
         let model = try LocalFeatureModel(contentsOf: Self.file("steps", 0.05, in: folder))

@@ -26,7 +26,7 @@ struct ReferenceModel {
         steps = try file.floats("steps", shape: [64])
         coarse = try file.bytes("coarse", shape: [256, 64])
         centers = try file.bytes("words", shape: [65_536, 64])
-        let text = file.metadata["lookalike.local_features"] ?? ""
+        let text = file.metadata["lookalike.local_descriptors"] ?? ""
         let description = try JSONDecoder().decode(Description.self, from: Data(text.utf8))
         (unit, zero) = (description.unit, description.zero)
     }

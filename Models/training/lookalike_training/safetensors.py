@@ -22,7 +22,7 @@ def read_safetensors(path):
         if entry["dtype"] == "BF16":
             values = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
         else:
-            values = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2"}[entry["dtype"]])
+            values = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2", "U8": "u1"}[entry["dtype"]])
         tensors[name] = values.reshape(entry["shape"])
     return metadata, tensors
 

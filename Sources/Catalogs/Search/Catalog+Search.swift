@@ -258,6 +258,10 @@ extension Catalog {
                 mirrored, with: mirrorCandidates, isMirrored: true, timings: timings)
             verified.merge(found.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
         }
+        if search.needsDenseDescriptors(verified) {
+            let dense = measured(timings, .features) { extractor.model.denseDescriptors(of: analyzed.image) }
+            verified = try await search.compareDensely(dense, scan, verified)
+        }
         try cancellation.check()
         let compared = try await search.compareRectified(
             verified.values.sorted { $0.key < $1.key }, in: analyzed.image, timings: timings)

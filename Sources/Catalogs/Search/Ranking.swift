@@ -139,8 +139,7 @@ struct MatchConfidence: Sendable {
         perDistance = isVerified ? coefficients.perUnverifiedDistance : coefficients.perDistance
         // A verified entity explains the prints of the query: what is less near merely resembles it.
         let explained = verified.filter {
-            $0.outline != nil
-                && coefficients.logOdds($0.evidence, distance: $0.distance, threshold: threshold) > 0
+            coefficients.logOdds($0.evidence, distance: $0.distance, threshold: threshold) > 0
         }.map(\.distance).min()
         margin = max(
             isVerified ? coefficients.unverifiedMargin : 0, explained.map { threshold - $0 } ?? -.infinity)
