@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandProcess
 import Foundation
 import Lookalike
+import Synchronization
 
 extension CatalogCommand {
     struct Duplicates: AsyncParsableCommand {
@@ -17,19 +18,36 @@ extension CatalogCommand {
                 "reference":{"id":"a","image":"…"}}
                 """)
         @OptionGroup var folder: Folder
+        @OptionGroup var selection: ConditionOptions
 
         @Flag(help: "Print one line of JSON per group.")
         var json = false
 
+        @Option(
+            help: ArgumentHelp("Also write the groups as an HTML page with pictures.", valueName: "file"),
+            completion: .file(extensions: ["html"]))
+        var sheet: FilePath?
+
+        func validate() throws { if let sheet { try SheetPage.check(sheet) } }
+
         func run() async throws { try await folder.timing.measuringAll(perform) }
 
         private func perform() async throws {
-            let groups = try await folder.open().duplicates()
+            if let sheet { try OutputFile.check(sheet) }
+            let catalog = try folder.open()
+            try await selection.noteUnknownAttributes(in: catalog)
+            let bar = Mutex(ProgressBar(delay: .seconds(2)))
+            let groups = try await catalog.duplicates(where: selection.condition) { compared, total in
+                bar.withLock { $0.show(compared, of: total) }
+            }
+            bar.withLock { $0.finish() }
             for group in groups { print(json ? try DuplicateAnswer(group).line : Self.text(of: group)) }
-            if !json {
-                let count = groups.reduce(0) { $0 + $1.duplicates.count }
-                let (words, places) = (count == 1 ? "duplicate" : "duplicates", groups.count == 1 ? "group" : "groups")
-                print("\(count) \(words) in \(groups.count) \(places)")
+            let count = groups.reduce(0) { $0 + $1.duplicates.count }
+            if !json { print(DuplicateSheet.summary(duplicates: count, groups: groups.count)) }
+            if let sheet {
+                var page = DuplicateSheet()
+                for group in groups { try await page.add(group, in: catalog) }
+                try OutputFile.write(page.data(compared: selection.condition), to: sheet)
             }
         }
 

@@ -59,7 +59,7 @@ struct SearchCommand: AsyncParsableCommand {
     func validate() throws {
         if limit < 0 { throw ValidationError("--limit cannot be negative.") }
         if similar < 0 { throw ValidationError("--similar cannot be negative.") }
-        if let sheet { try ContactSheet.check(sheet) }
+        if let sheet { try SheetPage.check(sheet) }
     }
 
     func run() async throws {

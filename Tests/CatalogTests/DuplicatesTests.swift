@@ -1,6 +1,7 @@
 import Catalogs
 import Foundation
 import Imaging
+import Synchronization
 import TestSupport
 import Testing
 
@@ -104,6 +105,21 @@ struct DuplicatesTests {
         #expect(groups.map(\.reference.id) == ["a"])
         #expect(groups.first?.duplicates.map(\.entity.id) == ["c"])
         #expect(groups.first?.duplicates.map(\.difference) == [DuplicateGroup.Difference.none])
+    }
+
+    @Test func onlySelectedEntitiesAreCompared() async throws {
+        let folder = try TemporaryFolder()
+        let files = try [("a", 1), ("b", 2), ("c", 1), ("d", 1), ("e", 2)].map { ($0, try Self.picture($1).pngData()) }
+        let catalog = try Self.catalog(files, in: folder)
+        let reports = Mutex<[[Int]]>([])
+        let groups = try await catalog.duplicates(where: .not(EntityField.id.isAnyOf(["a", "e"]))) { done, total in
+            reports.withLock { $0.append([done, total]) }
+        }
+        #expect(groups.map(\.reference.id) == ["c"] && groups.map { $0.duplicates.map(\.entity.id) } == [["d"]])
+        let progress = reports.withLock(\.self)
+        #expect(progress.first == [0, 3] && progress.last == [3, 3], "\(progress)")
+        #expect(progress.map { $0[0] } == progress.map { $0[0] }.sorted())
+        #expect(try await catalog.duplicates(where: EntityField.id.isAnyOf(["none"])).isEmpty)
     }
 
     /// More copies than nearest prints are compared with each.

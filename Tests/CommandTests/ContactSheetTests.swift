@@ -46,13 +46,7 @@ import Testing
         let file = folder.file("sheet.html").path
         let result = try Command.run(["search", "--catalog", catalog, "--sheet", file] + arguments)
         #expect(result.status == 0, "\(result.errors)")
-        let data = try Data(contentsOf: URL(fileURLWithPath: file))
-        #expect(data.starts(with: Data("<!DOCTYPE html>\n".utf8)))
-        let page = Page()
-        let parser = XMLParser(data: data)
-        parser.delegate = page
-        #expect(parser.parse(), "\(String(describing: parser.parserError)) in line \(parser.lineNumber)")
-        return page
+        return try Page(URL(fileURLWithPath: file))
     }
 
     @Test func hasACardPerQueryWithOutlinesAndMatches() throws {
@@ -129,7 +123,7 @@ import Testing
 }
 
 /// The elements of a page, in the order of their starts.
-private final class Page: NSObject, XMLParserDelegate {
+final class Page: NSObject, XMLParserDelegate {
     struct Element {
         let name: String
         let attributes: [String: String]
@@ -138,6 +132,15 @@ private final class Page: NSObject, XMLParserDelegate {
 
     private(set) var elements: [Element] = []
     private var open: [Int] = []
+
+    init(_ file: URL) throws {
+        super.init()
+        let data = try Data(contentsOf: file)
+        #expect(data.starts(with: Data("<!DOCTYPE html>\n".utf8)))
+        let parser = XMLParser(data: data)
+        parser.delegate = self
+        #expect(parser.parse(), "\(String(describing: parser.parserError)) in line \(parser.lineNumber)")
+    }
 
     func all(_ name: String) -> [Element] { elements.filter { $0.name == name } }
 

@@ -40,6 +40,39 @@ struct DuplicatesCommandTests {
         #expect(answer.duplicates.last?.distance == 0)
     }
 
+    @Test func theSheetShowsGroupsAndConditionsChooseWhatIsCompared() throws {
+        let folder = try TemporaryFolder()
+        let entities = [(1, "a", "x"), (1, "b", "x"), (1, "<c>", "y"), (2, "d", "y"), (2, "e", "y")]
+        let lines = entities.map { seed, id, type in
+            #"{"id":"\#(id)","image":"\#(seed).png","type":"\#(type)","title":"<\#(id)>"}"#
+        }
+        try folder.write(lines.joined(separator: "\n"), to: "m.jsonl")
+        for seed in 1...2 { try folder.write(SampleImage.shapes(seed: UInt64(seed)).pngData(), to: "\(seed).png") }
+        let catalog = folder.file("catalog").path
+        #expect(try Command.run("index", folder.file("m.jsonl").path, "--catalog", catalog).status == 0)
+        let file = folder.file("sheet.html")
+        func sheet(_ more: String...) throws -> Page {
+            let result = try Command.run(["catalog", "duplicates", catalog, "--sheet", file.path] + more)
+            // A small catalog shows no progress.
+            #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+            return try Page(file)
+        }
+        let all = try sheet()
+        #expect(all.all("h1").map(\.text) == ["3 duplicates in 2 groups"])
+        #expect(all.all("code").map(\.text) == ["a", "b", "<c>", "d", "e"])
+        #expect(all.all("b").map(\.text) == ["<a>", "<b>", "<<c>>", "<d>", "<e>"])
+        #expect(all.all("li").map { $0.attributes["class"] } == ["none", "none", "none"])
+        #expect(all.all("data").map(\.text) == ["same pixels", "same pixels", "same pixels"])
+        #expect(all.all("img").count == 5 && all.all("article").count == 2)
+        let ofOneType = try sheet("--type", "y")
+        #expect(ofOneType.all("p").map(\.text) == ["Compared: "])
+        #expect(ofOneType.all("code").map(\.text) == ["type = y", "d", "e"])
+        #expect(
+            try Command.run("catalog", "duplicates", catalog, "--where", "type = x").output.hasSuffix("1 group\n"))
+        let refused = try Command.run("catalog", "duplicates", catalog, "--sheet", folder.file("sheet.png").path)
+        #expect(refused.status == 64 && refused.errors.contains("sheet.html"))
+    }
+
     @Test func aCatalogWithoutDuplicatesHasNoGroups() throws {
         let folder = try TemporaryFolder()
         for seed in 1..<4 {

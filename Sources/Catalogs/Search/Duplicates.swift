@@ -54,14 +54,25 @@ extension Catalog {
     /// Precision and recall of pairs are 0.998 and 0.987, on 150 pictures with six copies each among 300 others and 64
     /// documents of 8 templates.
     ///
+    /// - Parameters:
+    ///   - condition: the entities to compare; all of them by default.
+    ///   - progress: called now and then with the number of entities that are compared, and of those to compare.
     /// - Returns: the groups, in the catalog's order of their first members.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
     /// - Complexity: O(entities² · dimension + entities · features²) time, O(entities) memory.
-    public func duplicates() async throws -> [DuplicateGroup] {
+    public func duplicates(
+        where condition: Condition = .everything,
+        progress: @Sendable (_ compared: Int, _ total: Int) -> Void = { _, _ in }
+    ) async throws -> [DuplicateGroup] {
         try await executor.compute { cancellation in
             let state = try files.state()
+            let selection = try state.selection(where: condition, among: nil)
+            let total = selection?.rows.reduce(0) { $0 + $1.count } ?? state.entityCount
+            // An entity is half done when what to compare it with is found.
+            func report(_ share: Double) { progress(Int((share * Double(total)).rounded(.down)), total) }
             var search = DuplicateSearch(state: state, model: extractor?.model, cancellation: cancellation)
-            try search.join(search.candidates())
+            let pairs = try search.candidates(in: selection) { report($0 / 2) }
+            try search.join(pairs) { report(0.5 + $0 / 2) }
             let groups = try search.groups()
             try state.check()
             return groups
@@ -126,34 +137,44 @@ private struct DuplicateSearch {
     }
 
     /// Pairs of rows with near prints, or with many visual words in common: nearest first.
-    func candidates() throws -> [RowPair] {
+    ///
+    /// - Parameter progress: called with the share of the rows that is done.
+    func candidates(in selection: EntitySelection?, progress: (Double) -> Void) throws -> [RowPair] {
         let matrix = state.matrix.matrix
         let search = ExactSearch(matrix)
         let limit = comparison.mostDistance * comparison.mostDistance
+        let all = selection?.rows.flatMap { Array($0) } ?? Array(0..<matrix.rowCount)
         var pairs: Set<RowPair> = []
-        for start in stride(from: 0, to: matrix.rowCount, by: Self.rowsPerBatch) {
-            let rows = start..<min(start + Self.rowsPerBatch, matrix.rowCount)
-            let found = search.nearest(
-                toEach: rows.map { Array(matrix.row($0)) }, k: Self.neighborCount + 1, cancellation: cancellation)
+        for start in stride(from: 0, to: all.count, by: Self.rowsPerBatch) {
+            progress(Double(start) / Double(all.count))
+            let rows = Array(all[start..<min(start + Self.rowsPerBatch, all.count)])
+            let prints = rows.map { Array(matrix.row($0)) }
+            let (count, cancellation) = (Self.neighborCount + 1, cancellation)
+            let found =
+                selection.map { selection in
+                    prints.map {
+                        search.nearest(toAnyOf: [$0], k: count, among: selection.rows, cancellation: cancellation)
+                    }
+                } ?? search.nearest(toEach: prints, k: count, cancellation: cancellation)
             try cancellation.check()
             for (row, neighbors) in zip(rows, found) {
                 for other in neighbors where other.row != row && other.squaredDistance <= limit {
                     pairs.insert(pair(row, other.row))
                 }
             }
-            pairs.formUnion(try votedPairs(rows))
+            pairs.formUnion(try votedPairs(rows, in: selection))
         }
         return pairs.sorted { ($0.squaredDistance, $0.first, $0.second) < ($1.squaredDistance, $1.first, $1.second) }
     }
 
     /// Pairs of these rows and others with many visual words in common: copies in other colors have distant prints.
-    private func votedPairs(_ rows: Range<Int>) throws -> [RowPair] {
+    private func votedPairs(_ rows: [Int], in selection: EntitySelection?) throws -> [RowPair] {
         guard let model = comparison.model else { return [] }
         let images = try state.localFeatures(of: rows.map { state.matrix.key($0) })
         let voted = concurrentMap(images.count, threads: availableThreadCount) { index -> [Int64] in
             if cancellation.isCancelled { return [] }
             let query = LocalFeatureQuery(images[index].features, model: model)
-            return state.mostVoted(Self.votedCount + 1, by: query, in: nil, without: [])
+            return state.mostVoted(Self.votedCount + 1, by: query, in: selection, without: [])
         }
         try cancellation.check()
         return zip(images, voted).flatMap { image, others in
@@ -166,8 +187,12 @@ private struct DuplicateSearch {
     }
 
     /// Compares pairs, and joins those that have the same picture.
-    mutating func join(_ pairs: [RowPair]) throws {
+    ///
+    /// - Parameter progress: called with the share of the pairs that is done.
+    mutating func join(_ pairs: [RowPair], progress: (Double) -> Void) throws {
+        defer { progress(1) }
         for start in stride(from: 0, to: pairs.count, by: Self.pairsPerBatch) {
+            progress(Double(start) / Double(pairs.count))
             var open: [RowPair] = []
             for pair in pairs[start..<min(start + Self.pairsPerBatch, pairs.count)]
             where sets.root(of: pair.first) != sets.root(of: pair.second) {
