@@ -27,7 +27,7 @@ export SWIFT_DETERMINISTIC_HASHING = 1
 	dependencies extra-dependencies clean
 
 help:
-	@echo "make demo            index the sample covers, search for the sample photos, write a contact sheet"
+	@echo "make demo            index the sample images, search for the sample photos, write a contact sheet"
 	@echo "make serve           serve the sample catalog, and print the URL of a page to search it"
 	@echo "make example         test the example programs, and run the example app on a sample screenshot"
 	@echo "make test            run the tests"
@@ -93,6 +93,7 @@ demo: build
 	@mkdir -p $(OUTPUT)
 	@rm -rf $(OUTPUT)/catalog
 	$(LOOKALIKE) index $(DEMO)/covers/albums.csv --catalog $(OUTPUT)/catalog
+	$(LOOKALIKE) index $(DEMO)/things/things.csv --catalog $(OUTPUT)/catalog
 	$(LOOKALIKE) search --catalog $(OUTPUT)/catalog --limit 3 --sheet $(OUTPUT)/contact-sheet.html --timings \
 		$(DEMO)/queries/*
 	@echo
@@ -106,6 +107,7 @@ service: build
 serve: service
 	@mkdir -p $(OUTPUT)/catalogs
 	$(LOOKALIKE) index $(DEMO)/covers/albums.csv --catalog $(OUTPUT)/catalogs/covers
+	$(LOOKALIKE) index $(DEMO)/things/things.csv --catalog $(OUTPUT)/catalogs/covers
 	@echo "Search with the page at the URL below; Control-C ends the service."
 	@exec env -u SWIFT_DETERMINISTIC_HASHING $(LOOKALIKE) serve --catalogs $(OUTPUT)/catalogs --samples $(DEMO)/queries
 

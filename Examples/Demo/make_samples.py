@@ -287,6 +287,9 @@ def main():
         queries / "photo-of-another-record.jpg", quality=85
     )
     asked.append({"query": "queries/photo-of-another-record.jpg", "target": None, "kind": "camera"})
+    # make_things.py renders these.
+    for name in ["mug", "town-hall"]:
+        asked.append({"query": f"queries/photo-of-a-{name}.jpg", "target": name, "kind": "camera"})
     (HERE / "queries.jsonl").write_text("".join(json.dumps(q) + "\n" for q in asked))
 
 

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rendered scenes of the demo's covers: turned, among other covers, framed, under glare, in interfaces, on a wall.
-/// `Examples/Demo/make_renderings.py` draws them.
+/// The demo's queries, and rendered scenes of its covers: turned, among other covers, framed, under glare, in
+/// interfaces, on a wall. `make_samples.py`, `make_things.py` and `make_renderings.py` in `Examples/Demo` draw them.
 @Suite(.serialized) struct RenderingTests {
     private static let demo = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().appendingPathComponent("../../Examples/Demo").standardizedFileURL
@@ -12,7 +12,7 @@ import Testing
         let query: String
         let target: String?
         let targets: [String]?
-        let group: String
+        let group: String?
     }
 
     private struct Answer: Decodable {
@@ -23,6 +23,30 @@ import Testing
         }
         let query: String
         let results: [Result]
+    }
+
+    private static func lines<Line: Decodable>(_ url: URL) throws -> [Line] {
+        try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
+            .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+    }
+
+    /// What `make demo` shows: covers, a building and an object from other sides, and a record that is in no catalog.
+    @Test func findsWhatTheDemoSearches() throws {
+        let folder = try TemporaryFolder()
+        let catalog = folder.file("catalog").path
+        for manifest in ["covers/albums.csv", "things/things.csv"] {
+            let path = Self.demo.appendingPathComponent(manifest).path
+            #expect(try Command.run("index", path, "--catalog", catalog, "--thumbnails", "0").status == 0)
+        }
+        let queries: [Query] = try Self.lines(Self.demo.appendingPathComponent("queries.jsonl"))
+        #expect(queries.count == 9)
+        for query in queries {
+            let image = Self.demo.appendingPathComponent(query.query).path
+            let output = try Command.run("search", "--catalog", catalog, "--json", image).output
+            let answer = try JSONDecoder().decode(Answer.self, from: Data(output.utf8))
+            #expect(answer.results.map(\.id) == (query.target.map { [$0] } ?? []), "\(query.query): \(output)")
+            #expect(answer.results.allSatisfy { $0.outline != nil })
+        }
     }
 
     @Test func findsCoversInRenderedScenes() throws {
@@ -38,13 +62,9 @@ import Testing
         let accepted = report.output.firstMatch(of: /([0-9]+) of 13 queries without a target/)
         #expect(accepted.flatMap { Int($0.1) } ?? 13 <= 1, "\(report.output)")
 
-        func lines<Line: Decodable>(_ url: URL) throws -> [Line] {
-            try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
-                .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
-        }
-        let queries: [Query] = try lines(scenes.appendingPathComponent("queries.jsonl"))
+        let queries: [Query] = try Self.lines(scenes.appendingPathComponent("queries.jsonl"))
         let found: [String: Answer] = Dictionary(
-            uniqueKeysWithValues: try lines(answers).map { (answer: Answer) in (answer.query, answer) })
+            uniqueKeysWithValues: try Self.lines(answers).map { (answer: Answer) in (answer.query, answer) })
         var right = 0
         for query in queries {
             let targets = Set(query.targets ?? query.target.map { [$0] } ?? [])

@@ -151,7 +151,7 @@ def transfer(page, path, kind):
 
 def choosing_and_outlines(browser, server):
     with Page(browser, server.url) as page:
-        expect(page.locator("#samples img")).to_have_count(7)
+        expect(page.locator("#samples img")).to_have_count(9)
         page.search("screenshot-1.png")
         page.shows(["Copper Horizon"])
         expect(page.locator("#status")).to_contain_text("1 match")
@@ -353,7 +353,7 @@ def looks(browser, server, folder):
     for size, viewport in [("desktop", DESKTOP), ("phone", PHONE)]:
         for scheme in ["light", "dark"]:
             with Page(browser, server.url, viewport, scheme) as page:
-                expect(page.locator("#samples img")).to_have_count(7)
+                expect(page.locator("#samples img")).to_have_count(9)
                 page.check(f"the start, {size}, {scheme}")
                 page.wait_for_load_state("networkidle")
                 if folder:
