@@ -124,6 +124,14 @@ def writes(lookalike, scratch):
             ["a", "b", "c", "d"],
             ["b", "c"],
         ),
+        # Keeps what it finds.
+        Write(
+            "duplicates",
+            indexed,
+            lambda folder: ["catalog", "duplicates", folder / "catalog"],
+            ["a", "b", "c", "d"],
+            ["a", "b", "c", "d"],
+        ),
     ]
 
 

@@ -51,7 +51,8 @@ extension Catalog {
     ///
     /// The database is checked against the digests that were stored with each image, and each derived file against its
     /// own digest and, if the database has no problem, against the database. A damaged derived file is reported. It is
-    /// also rebuilt, unless another process is writing to the catalog or the folder cannot be written.
+    /// also rebuilt, unless another process is writing to the catalog or the folder cannot be written. The groups of
+    /// duplicates are checked against their digest alone, and removed if they are damaged.
     ///
     /// - Throws: ``CatalogError`` if the catalog cannot be read or a file cannot be rebuilt, and `CancellationError`.
     public func verify() async throws -> [String] { try await reading { try problems() } }
@@ -60,7 +61,7 @@ extension Catalog {
         let problems = try store.problems(
             dimension: model.dimension, wordCount: files.lists?.store.source.wordCount)
         return try problems + files.matrix.store.problems(comparing: problems.isEmpty)
-            + (files.lists?.store.problems(comparing: problems.isEmpty) ?? [])
+            + (files.lists?.store.problems(comparing: problems.isEmpty) ?? []) + keptDuplicates.removeIfDamaged()
     }
 }
 

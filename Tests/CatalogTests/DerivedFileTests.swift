@@ -32,8 +32,8 @@ struct DerivedFileTests {
         return data
     }
 
-    private static func replace(_ url: URL, by data: Data) throws {
-        try FileManager.default.removeItem(at: url)
+    private static func replace(_ url: URL, by data: Data, isThere: Bool = true) throws {
+        if isThere { try FileManager.default.removeItem(at: url) }
         try data.write(to: url)
     }
 
@@ -59,6 +59,64 @@ struct DerivedFileTests {
         #expect(found.id == fixture.id(6) && found.distance == 0)
         #expect(try #require(try await Self.nearest(catalog, seed: 40)).distance > 0)
         #expect(try await catalog.verify().isEmpty)
+    }
+
+    @Test func groupsOfDuplicatesAreKeptUntilTheCatalogChanges() async throws {
+        let fixture = try CatalogFixture(count: 4)
+        for (index, seed) in [(4, 1), (5, 1), (6, 2)] { try fixture.write(index, seed: UInt64(seed)) }
+        try fixture.index()
+        let catalog = try Catalog(at: fixture.catalog)
+        let file = fixture.catalog.appendingPathComponent("duplicates.groups")
+        func groups() async throws -> [[String]] {
+            try await catalog.duplicates().map { [$0.reference.id] + $0.duplicates.map(\.entity.id) }
+        }
+        let found = try await groups()
+        #expect(Set(found.map(Set.init)) == [Set([1, 4, 5].map(fixture.id)), Set([2, 6].map(fixture.id))])
+        let (number, whole) = (try Self.inode(file), try Data(contentsOf: file))
+        #expect(try await groups() == found)
+        // Some of the entities have groups of their own, which are not kept.
+        #expect(try await catalog.duplicates(where: EntityField.id.isAnyOf([1, 4, 6].map(fixture.id))).count == 1)
+        #expect(try Self.inode(file) == number)
+        #expect(try await catalog.verify().isEmpty)
+
+        // What the file says is what is answered: the last byte is how the last member differs.
+        let answered = try await catalog.duplicates().last?.duplicates.last?.difference
+        #expect(answered == DuplicateGroup.Difference.none)
+        try Self.replace(file, by: Self.sealed(whole.dropLast() + [3]))
+        #expect(try await catalog.duplicates().last?.duplicates.last?.difference == .mirrored)
+        // Damaged, and damaged with right digests.
+        for data in [whole.dropLast() + [3], Self.sealed(whole.dropLast() + [77])] {
+            try Self.replace(file, by: data)
+            #expect(try await catalog.verify() == ["duplicates.groups: is damaged; it was removed"])
+            try Self.replace(file, by: data, isThere: false)
+            #expect(try await groups() == found)
+            #expect(try Data(contentsOf: file) == whole)
+        }
+
+        try fixture.write(6, seed: 1)
+        try fixture.index()
+        #expect(try await groups().map(Set.init) == [Set([1, 4, 5, 6].map(fixture.id))])
+        #expect(try Data(contentsOf: file) != whole)
+        #expect(try await catalog.verify().isEmpty)
+    }
+
+    @Test func matchesAreFoldedByTheGroupsThatAreKept() async throws {
+        let fixture = try CatalogFixture(count: 3)
+        try fixture.write(3, seed: 1)
+        try fixture.index()
+        let catalog = try Catalog(at: fixture.catalog)
+        let matches = try await catalog.search(
+            matching: SampleImage.blocks(seed: 1), options: SearchOptions(bounds: .none))
+        let compared = try await catalog.grouped(matches)
+        #expect(compared.map(\.duplicates.count) == [1, 0, 0])
+        _ = try await catalog.duplicates()
+        #expect(try await catalog.grouped(matches) == compared)
+        // A file without groups: nothing is compared again.
+        let file = fixture.catalog.appendingPathComponent("duplicates.groups")
+        var empty = try Data(contentsOf: file).prefix(192)
+        empty.replaceSubrange(16..<32, with: Data(count: 16))
+        try Self.replace(file, by: Self.sealed(empty))
+        #expect(try await catalog.grouped(matches).map(\.duplicates.count) == [0, 0, 0, 0])
     }
 
     /// In nanoseconds since 1970, times after 2262 need more than 64 bits.

@@ -1,4 +1,5 @@
 import Compute
+import FeaturePrints
 import Foundation
 import LocalFeatures
 import VectorSearch
@@ -59,13 +60,17 @@ extension Catalog {
     ///   - progress: called now and then with the number of entities that are compared, and of those to compare.
     /// - Returns: the groups, in the catalog's order of their first members.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
-    /// - Complexity: O(entities² · dimension + entities · features²) time, O(entities) memory.
+    /// - Complexity: O(entities² · dimension + entities · features²) time, O(entities) memory. Groups of all entities
+    ///   are kept in a file; until the catalog changes, they are read again in O(duplicates).
     public func duplicates(
         where condition: Condition = .everything,
         progress: @Sendable (_ compared: Int, _ total: Int) -> Void = { _, _ in }
     ) async throws -> [DuplicateGroup] {
         try await executor.compute { cancellation in
             let state = try files.state()
+            if condition.isEverything, let kept = keptDuplicates.groups(at: state.revision) {
+                return try duplicateGroups(kept, in: state)
+            }
             let selection = try state.selection(where: condition, among: nil)
             let total = selection?.rows.reduce(0) { $0 + $1.count } ?? state.entityCount
             // An entity is half done when what to compare it with is found.
@@ -75,7 +80,38 @@ extension Catalog {
             try search.join(pairs) { report(0.5 + $0 / 2) }
             let groups = try search.groups()
             try state.check()
-            return groups
+            if condition.isEverything { try keptDuplicates(groups, of: state).keep() }
+            return try duplicateGroups(groups, in: state)
+        }
+    }
+
+    /// The file of the groups that were found.
+    var keptDuplicates: DerivedFileStore<MappedDuplicates> { keptDuplicates([], of: nil) }
+
+    private func keptDuplicates(
+        _ groups: [StoredDuplicates], of state: LocalState?
+    ) -> DerivedFileStore<MappedDuplicates> {
+        DerivedFileStore(
+            entities: store,
+            source: MappedDuplicates.Source(
+                models: [model.identity.digest, extractor?.model.digest ?? ""], dimension: model.dimension,
+                groups: groups, revision: state?.revision))
+    }
+
+    /// The groups with their entities, without those that were removed meanwhile.
+    private func duplicateGroups(_ groups: [StoredDuplicates], in state: LocalState) throws -> [DuplicateGroup] {
+        let entities = try state.entities(for: groups.flatMap { $0.members.map(\.key) })
+        return groups.compactMap { group in
+            let members = group.members.dropFirst().compactMap { member in
+                entities[member.key].map {
+                    DuplicateGroup.Member(
+                        entity: $0.entity, difference: member.difference, distance: Double(member.distance))
+                }
+            }
+            guard let first = group.members.first, let reference = entities[first.key], !members.isEmpty else {
+                return nil
+            }
+            return DuplicateGroup(reference: reference.entity, duplicates: members)
         }
     }
 }
@@ -89,7 +125,8 @@ public struct MatchGroup: Sendable, Hashable {
 }
 
 extension Catalog {
-    /// Folds matches whose images have the same picture, as ``duplicates()`` groups them, into the surest of each.
+    /// Folds matches whose images have the same picture, as ``duplicates(where:progress:)`` groups them, into the
+    /// surest of each.
     ///
     /// ```swift
     /// for group in try await catalog.grouped(catalog.search(matching: photo)) {
@@ -101,17 +138,40 @@ extension Catalog {
     /// - Returns: the groups, in the order of their surest matches. A match whose entity was removed meanwhile is
     ///   alone.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
-    /// - Complexity: O(matches · groups · features²).
+    /// - Complexity: O(matches · groups · features²); O(matches + duplicates) if the groups of the catalog are kept.
     public func grouped(_ matches: [CatalogMatch]) async throws -> [MatchGroup] {
         try await executor.compute { cancellation in
             let state = try files.state()
-            let search = DuplicateSearch(state: state, model: extractor?.model, cancellation: cancellation)
-            let groups = try search.fold(matches.map { state.matrix.row(withKey: $0.key) })
+            let groups: [[Int]]
+            if let kept = keptDuplicates.groups(at: state.revision) {
+                groups = Self.fold(matches, by: kept)
+            } else {
+                let search = DuplicateSearch(state: state, model: extractor?.model, cancellation: cancellation)
+                groups = try search.fold(matches.map { state.matrix.row(withKey: $0.key) })
+            }
             try state.check()
             return groups.map { indices in
                 MatchGroup(match: matches[indices[0]], duplicates: indices.dropFirst().map { matches[$0] })
             }
         }
+    }
+
+    /// The positions of matches, each with the first one of its group.
+    private static func fold(_ matches: [CatalogMatch], by groups: [StoredDuplicates]) -> [[Int]] {
+        var numbers: [Int64: Int] = [:]
+        for (number, group) in groups.enumerated() { for member in group.members { numbers[member.key] = number } }
+        var positions: [Int: Int] = [:]
+        var folded: [[Int]] = []
+        for (index, match) in matches.enumerated() {
+            let number = numbers[match.key]
+            if let position = number.flatMap({ positions[$0] }) {
+                folded[position].append(index)
+            } else {
+                if let number { positions[number] = folded.count }
+                folded.append([index])
+            }
+        }
+        return folded
     }
 }
 
@@ -224,27 +284,20 @@ private struct DuplicateSearch {
     }
 
     /// The groups of two and more, in the order of their first members.
-    mutating func groups() throws -> [DuplicateGroup] {
-        var groups: [DuplicateGroup] = []
-        for rows in sets.members() {
+    mutating func groups() throws -> [StoredDuplicates] {
+        try sets.members().map { rows in
             let reference = try reference(of: rows)
             let others = rows.filter { $0 != reference }
             let pairs = others.map { pair(reference, $0) }
             let relations = try relations(pairs)
-            let entities = try state.entities(for: rows.map { state.matrix.key($0) })
-            // Entities that were removed meanwhile are left out.
-            func entity(_ row: Int) -> CatalogEntity? { entities[state.matrix.key(row)]?.entity }
-            let members = zip(others, zip(pairs, relations)).compactMap { row, found in
-                entity(row).map {
-                    DuplicateGroup.Member(
-                        entity: $0, difference: found.1?.difference ?? links[row] ?? .quality,
-                        distance: Double(found.0.squaredDistance.squareRoot()))
-                }
+            let members = zip(others, zip(pairs, relations)).map { row, found in
+                StoredDuplicates.Member(
+                    key: state.matrix.key(row), difference: found.1?.difference ?? links[row] ?? .quality,
+                    distance: found.0.squaredDistance.squareRoot())
             }
-            guard let first = entity(reference), !members.isEmpty else { continue }
-            groups.append(DuplicateGroup(reference: first, duplicates: members))
+            let first = StoredDuplicates.Member(key: state.matrix.key(reference), difference: .none, distance: 0)
+            return StoredDuplicates(members: [first] + members)
         }
-        return groups
     }
 
     /// The first row, or the first that shows more of the picture than those before it.
