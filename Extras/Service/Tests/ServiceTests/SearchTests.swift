@@ -1,4 +1,5 @@
 import Foundation
+import Lookalike
 import Testing
 
 @Suite struct SearchTests {
@@ -116,6 +117,31 @@ import Testing
             let none = try await server.send("POST", path + "&region=0,0.9,0.1,0.1", body: image)
             #expect(try none.ids == [])
         }
+    }
+
+    @Test func aMirroredMatchIsMarked() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let upright = try DemoCovers.image("night-bus-to-porto")
+            let mirrored = try Self.mirrored(PixelBuffer(decoding: upright, named: "cover")).pngData()
+            for (image, isMirrored) in [(mirrored, true as Bool?), (upright, nil)] {
+                let reply = try await server.send("POST", "/v1/catalogs/covers/search?limit=1", body: image)
+                let first = try #require((try reply.json["results"] as? [[String: Any]])?.first)
+                #expect((first["entity"] as? [String: Any])?["id"] as? String == "night-bus-to-porto")
+                #expect(first["mirrored"] as? Bool == isMirrored && first["outline"] != nil)
+            }
+        }
+    }
+
+    private static func mirrored(_ image: PixelBuffer) throws -> PixelBuffer {
+        let bytes = image.withUnsafeBytes { bytes in
+            (0..<image.height).flatMap { y in
+                (0..<image.width).reversed().flatMap { x in
+                    let pixel = y * image.bytesPerRow + x * 3
+                    return bytes[pixel..<(pixel + 3)]
+                }
+            }
+        }
+        return try PixelBuffer(bytes, width: image.width, height: image.height, format: .rgb8)
     }
 
     @Test func byPrintEntityTextAndLabels() async throws {

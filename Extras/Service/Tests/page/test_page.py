@@ -168,6 +168,24 @@ def choosing_and_outlines(browser, server):
         page.shows(["Night Bus to Porto"])
 
 
+def mirrored_matches(browser, server):
+    """A match says that the photo shows it as in a mirror."""
+
+    def mark(route):
+        answer = route.fetch()
+        found = answer.json()
+        found["results"][0]["mirrored"] = True
+        route.fulfill(response=answer, json=found)
+
+    with Page(browser, server.url) as page:
+        page.search("screenshot-1.png")
+        expect(page.locator(".card .sure")).not_to_contain_text("mirrored")
+        page.route(re.compile("/search"), mark)
+        page.search("screenshot-2.png")
+        expect(page.locator(".card .sure")).to_contain_text(", mirrored")
+        page.unroute_all(behavior="wait")
+
+
 def dropping_and_pasting(browser, server):
     with Page(browser, server.url) as page:
         dropped = transfer(page, DEMO / "queries/screenshot-2.png", "image/png")
@@ -391,7 +409,7 @@ def main():
         server = Server(arguments.program, folder)
         server.add_covers()
         looks(browser, server, arguments.screenshots)
-        tests = [choosing_and_outlines, dropping_and_pasting, regions, filters_and_pages, by_name]
+        tests = [choosing_and_outlines, mirrored_matches, dropping_and_pasting, regions, filters_and_pages, by_name]
         tests += [asked_before_the_catalog_is_known, a_catalog_that_cannot_be_opened, not_in_the_catalog]
         for test in [*tests, camera, errors]:
             test(browser, server)

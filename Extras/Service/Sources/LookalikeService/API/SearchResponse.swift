@@ -11,6 +11,8 @@ struct SearchResponse: Encodable, Sendable {
         var inliers: Int?
         /// Four corners as fractions of the query's sides; nil for a match that was not verified.
         var outline: [[Double]]?
+        /// True for an entity that the query shows as in a mirror; nil otherwise.
+        var mirrored: Bool?
     }
 
     struct FacetAnswer: Encodable, Sendable {
@@ -39,7 +41,8 @@ extension SearchResponse {
                 outline: match.outline?.corners.map { corner in
                     let point = region?.imagePoint(corner) ?? corner
                     return [Self.rounded(point.x), Self.rounded(point.y)]
-                })
+                },
+                mirrored: match.isMirrored ? true : nil)
         }
         if matches.count >= limit { next = matches.last.map { SearchCursor(after: $0).description } }
     }

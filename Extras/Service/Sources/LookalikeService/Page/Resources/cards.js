@@ -37,7 +37,9 @@ function card(result, index, actions) {
     const fill = element("i");
     fill.style.width = `${Math.max(2, result.confidence * 100)}%`;
     bar.append(fill);
-    const words = `${percent(result.confidence)} sure, distance ${result.distance.toFixed(2)}`;
+    const words =
+      `${percent(result.confidence)} sure, distance ${result.distance.toFixed(2)}` +
+      (result.mirrored ? ", mirrored" : "");
     sure.append(bar, element("span", "", words));
     body.append(sure);
   }
