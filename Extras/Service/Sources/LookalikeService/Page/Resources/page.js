@@ -207,7 +207,7 @@ async function offerSamples() {
   const { samples } = await getJSON("/v1/samples");
   const list = field("samples").querySelector("ul");
   list.replaceChildren();
-  for (const [index, path] of samples.slice(0, 8).entries()) {
+  for (const [index, path] of samples.slice(0, 10).entries()) {
     const [item, button, image] = ["li", "button", "img"].map((name) => document.createElement(name));
     button.type = "button";
     image.alt = `Sample ${index + 1}`;
