@@ -8,8 +8,8 @@
 
 The weights are those of G. Potje et al., "XFeat: Accelerated Features for Lightweight Image Matching", CVPR 2024
 (Apache 2.0), as they are. Left out are its keypoints; the normalization by each image's mean and deviation is a fixed
-one. The components are projected to the principal axes of TRAIN. Output: a unit vector of [COMPONENTS + 1][cells], the
-last plane being the reliability.
+one. The components are projected to the principal axes of TRAIN. Output: a vector of [COMPONENTS + 1][cells], the last
+plane being the reliability; the import divides by the length.
 """
 
 import argparse
@@ -39,19 +39,18 @@ class Backbone(nn.Module):
         super().__init__()
         self.net = net
         # XFeat reads the mean of the channels.
-        for block, index in ((net.block1[0].layer, 0), (net.skip1, 1)):
-            gray = block[index]
-            color = nn.Conv2d(
-                3, gray.out_channels, gray.kernel_size, gray.stride, gray.padding, bias=gray.bias is not None
-            )
-            color.weight.data = gray.weight.data.repeat(1, 3, 1, 1) / 3
-            if gray.bias is not None:
-                color.bias.data = gray.bias.data
-            block[index] = color
+        first, skip = net.block1[0].layer[0], net.skip1[1]
+        self.first = nn.Conv2d(3, first.out_channels, 3, padding=1, bias=False)
+        self.first.weight.data = first.weight.data.repeat(1, 3, 1, 1) / 3
+        # The mean of 4×4 pixels and the layer after it are one convolution.
+        self.skip = nn.Conv2d(3, skip.out_channels, 4, stride=4)
+        self.skip.weight.data = skip.weight.data.repeat(1, 3, 4, 4) / 48
+        self.skip.bias.data = skip.bias.data
 
     def forward(self, x):
         net = self.net
-        x = net.block2(net.block1(x) + net.skip1(x))
+        y = net.block1[0].layer[1:](self.first(x))
+        x = net.block2(net.block1[1:](y) + self.skip(x))
         x3 = net.block3(x)
         x4 = net.block4(x3)
         x5 = net.block5(x4)
@@ -72,7 +71,7 @@ class Dense(nn.Module):
 
     def forward(self, x):
         y, reliability = self.backbone(x)
-        return F.normalize(torch.flatten(torch.cat([self.project(y), reliability], 1), 1), dim=1)
+        return torch.flatten(torch.cat([self.project(y), reliability], 1), 1)
 
 
 def load_backbone():
