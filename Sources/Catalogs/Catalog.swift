@@ -108,7 +108,7 @@ public final class Catalog: Sendable {
     }
 
     /// The number of entities.
-    public var count: Int { (try? files.matrix.current().rowCount) ?? files.matrix.header.shape.count }
+    public var count: Int { (try? files.matrix.current().entityCount) ?? files.matrix.header.shape.total }
 
     /// What searches read: the newest state that there are files of.
     func state() throws -> any CatalogState { try files.state() }

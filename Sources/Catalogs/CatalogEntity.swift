@@ -12,13 +12,29 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
     public var labels: [String]
     /// The manifest's other columns.
     public var attributes: [String: String]
-    /// The path of its image; for one that was indexed from memory, whatever the app likes to keep here.
-    public var image: String
+    /// A path per image, the first of which is the cover; for an image that was indexed from memory, whatever the app
+    /// likes to keep here.
+    public var images: [String]
+    /// The path of its first image; empty for an entity without one.
+    public var image: String {
+        get { images.first ?? "" }
+        set { images.replaceSubrange(..<min(1, images.count), with: [newValue]) }
+    }
 
-    /// An entity with the given metadata.
+    /// An entity with one image.
     public init(
         id: String, type: String? = nil, title: String? = nil, subtitle: String? = nil,
         labels: [String] = [], attributes: [String: String] = [:], image: String = ""
+    ) {
+        self.init(
+            id: id, type: type, title: title, subtitle: subtitle, labels: labels, attributes: attributes,
+            images: [image])
+    }
+
+    /// An entity with any number of images.
+    public init(
+        id: String, type: String? = nil, title: String? = nil, subtitle: String? = nil,
+        labels: [String] = [], attributes: [String: String] = [:], images: [String]
     ) {
         self.id = id
         self.type = type
@@ -26,12 +42,12 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
         self.subtitle = subtitle
         self.labels = labels
         self.attributes = attributes
-        self.image = image
+        self.images = images
     }
 
     /// SQLite's text ends at a NUL in some places and not in others.
     var hasNUL: Bool {
-        ([id, type, title, subtitle, image].compactMap(\.self) + labels + attributes.flatMap { [$0.key, $0.value] })
+        ([id, type, title, subtitle].compactMap(\.self) + images + labels + attributes.flatMap { [$0.key, $0.value] })
             .contains { $0.utf8.contains(0) }
     }
 
@@ -40,9 +56,40 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
 
     /// The texts of each field, none of one that is absent; then each attribute, in the order of names.
     private var exactTexts: [[ExactText]] {
-        [[id, image], [type].compactMap(\.self), [title].compactMap(\.self), [subtitle].compactMap(\.self), labels]
+        [[id] + images, [type].compactMap(\.self), [title].compactMap(\.self), [subtitle].compactMap(\.self), labels]
             .map { $0.map(ExactText.init) }
             + attributes.sorted { $0.key < $1.key }.map { [ExactText($0.key), ExactText($0.value)] }
+    }
+}
+
+/// Coded as its properties; `images` is absent from an entity with one image.
+extension CatalogEntity {
+    private enum CodingKeys: CodingKey { case id, type, title, subtitle, labels, attributes, image, images }
+
+    /// Decodes an entity, with `images` or a single `image`.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        id = try values.decode(String.self, forKey: .id)
+        type = try values.decodeIfPresent(String.self, forKey: .type)
+        title = try values.decodeIfPresent(String.self, forKey: .title)
+        subtitle = try values.decodeIfPresent(String.self, forKey: .subtitle)
+        labels = try values.decode([String].self, forKey: .labels)
+        attributes = try values.decode([String: String].self, forKey: .attributes)
+        images =
+            try values.decodeIfPresent([String].self, forKey: .images)
+            ?? [values.decode(String.self, forKey: .image)]
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(id, forKey: .id)
+        try values.encodeIfPresent(type, forKey: .type)
+        try values.encodeIfPresent(title, forKey: .title)
+        try values.encodeIfPresent(subtitle, forKey: .subtitle)
+        try values.encode(labels, forKey: .labels)
+        try values.encode(attributes, forKey: .attributes)
+        try values.encode(image, forKey: .image)
+        if images.count > 1 { try values.encode(images, forKey: .images) }
     }
 }
 

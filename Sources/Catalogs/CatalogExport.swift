@@ -4,11 +4,12 @@ public import Foundation
 import LocalFeatures
 
 extension Catalog {
-    /// Writes `prints.npy`, a float32 matrix with one row per entity; `entities.jsonl`, one line per entity in the same
-    /// order; and `features.jsonl`, one line per entity with local features, into a folder. Creates the folder if it is
-    /// missing. O(entities) memory.
+    /// Writes `prints.npy`, a float32 matrix with one row per image; `entities.jsonl`, one line per image in the same
+    /// order; and `features.jsonl`, one line per image with local features, into a folder. Creates the folder if it is
+    /// missing. O(images) memory.
     ///
-    /// A line of `features.jsonl` has the entity's `id`, the `width` and `height` of the image in which the keypoints
+    /// A line of `entities.jsonl` has the entity; its `image` is the line's. A line of `features.jsonl` has the entity's
+    /// `id`, the `imageIndex` if the entity has several images, the `width` and `height` of the image in which the keypoints
     /// were detected, `keypoints` as [x, y, scale, angle], their visual `words`, and their `codes` in Base64, 32 bytes
     /// each.
     ///
@@ -28,18 +29,22 @@ extension Catalog {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         var prints: [[Float]] = []
         var (lines, features) = (Data(), Data())
+        var (count, last) = (0, String?.none)
         // One read, so that all files show the same state.
-        try store.forEachStored(where: condition) { entity, print in
+        try store.forEachStored(where: condition) { entity, place, print in
             guard let vector = PrintBlob.vector(print, dimension: model.dimension) else {
                 throw folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
             }
             prints.append(vector)
-            lines += Data((try JSONLine.text(entity) + "\n").utf8)
-        } features: { id, data in
+            lines += Data((try JSONLine.text(ExportedImage(entity: entity, place: place)) + "\n").utf8)
+            if last.map({ ExactText($0) }) != ExactText(entity.id) { count += 1 }
+            last = entity.id
+        } features: { entity, place, data in
             guard let decoded = LocalFeatures(encoded: data) else {
-                throw folder.error(.damaged("the local features of “\(id)” cannot be read"))
+                throw folder.error(.damaged("the local features of “\(entity.id)” cannot be read"))
             }
-            features += Data((try JSONLine.text(ExportedFeatures(id, decoded)) + "\n").utf8)
+            let line = ExportedFeatures(entity.id, imageIndex: entity.images.count > 1 ? place : nil, decoded)
+            features += Data((try JSONLine.text(line) + "\n").utf8)
         }
         let printsFile = url.appendingPathComponent("prints.npy")
         let lineFiles = ["entities.jsonl", "features.jsonl"].map { url.appendingPathComponent($0) }
@@ -54,21 +59,37 @@ extension Catalog {
         for file in lineFiles { unlink(file.path) }
         try NumPyFile.data(prints, columns: model.dimension).write(to: printsFile, options: .atomic)
         for (file, data) in zip(lineFiles, [lines, features]) { try data.write(to: file, options: .atomic) }
-        return prints.count
+        return count
+    }
+}
+
+/// A line of `entities.jsonl`.
+private struct ExportedImage: Encodable {
+    let entity: CatalogEntity
+    let place: Int
+
+    private enum CodingKeys: CodingKey { case image }
+
+    func encode(to encoder: any Encoder) throws {
+        try entity.encode(to: encoder)
+        guard entity.images.indices.contains(place) else { return }
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(entity.images[place], forKey: .image)
     }
 }
 
 /// A line of `features.jsonl`.
 private struct ExportedFeatures: Encodable {
     let id: String
+    let imageIndex: Int?
     let width: Int
     let height: Int
     let keypoints: [[Float]]
     let words: [UInt16]
     let codes: Data
 
-    init(_ id: String, _ features: LocalFeatures) {
-        self.id = id
+    init(_ id: String, imageIndex: Int?, _ features: LocalFeatures) {
+        (self.id, self.imageIndex) = (id, imageIndex)
         (width, height) = (features.width, features.height)
         keypoints = features.keypoints.map { [$0.x, $0.y, $0.scale, $0.angle] }
         words = features.words

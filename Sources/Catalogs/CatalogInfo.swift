@@ -6,6 +6,8 @@ import LocalFeatures
 public struct CatalogInfo: Sendable {
     /// The number of entities.
     public let entityCount: Int
+    /// The number of images of all entities.
+    public let imageCount: Int
     /// The number of components of a print.
     public let dimension: Int
     /// Incremented with every change of entities or prints.
@@ -39,7 +41,7 @@ extension Catalog {
         let info = try store.info()
         func size(_ url: URL) -> Int64 { FileStamp(path: url.path)?.size ?? 0 }
         return CatalogInfo(
-            entityCount: info.entityCount, dimension: dimension, revision: info.revision,
+            entityCount: info.entityCount, imageCount: info.imageCount, dimension: dimension, revision: info.revision,
             metadataRevision: info.metadataRevision, model: model.identity, typeCounts: info.typeCounts,
             entitiesWithLocalFeatures: info.entitiesWithLocalFeatures, writtenBy: info.writtenBy,
             databaseBytes: size(folder.database), matrixBytes: size(folder.matrix),

@@ -15,22 +15,22 @@ extension CatalogIndexer {
         }
     }
 
-    /// Removes the entities whose image file no longer exists, and returns their ids. Entities that were indexed from
-    /// memory stay. O(entities).
+    /// Removes the images whose file no longer exists and the entities that have no other ones, and returns the ids of
+    /// these entities. Images that were indexed from memory stay. O(images).
     ///
     /// An image that exists and cannot be read, or whose folder cannot be entered, is not missing.
-    /// - Parameter evenIfAll: whether to remove all entities if none of their images exists. That is more often a disk
+    /// - Parameter evenIfAll: whether to remove all images if none of them exists. That is more often a disk
     ///   that is not mounted.
     /// - Throws: ``CatalogError``; nothing is removed then.
     public func prune(evenIfAll: Bool = false) throws -> [String] {
         try prune(evenIfAll: evenIfAll) { _ in true }.removed
     }
 
-    /// Removes the entities whose image file no longer exists, among those whose images are or were in the folders of
-    /// some images, or below them. An image elsewhere may be on a disk that is not mounted; so may one whose folder a
+    /// Removes the images whose file no longer exists, as ``prune(evenIfAll:)`` does, among those that are or were in
+    /// the folders of some images, or below them. An image elsewhere may be on a disk that is not mounted; so may one whose folder a
     /// manifest names and that is gone, one behind a link that leads nowhere, or one whose folder is empty.
     ///
-    /// - Returns: the ids, and the number of entities that stay although their images are gone.
+    /// - Returns: the ids, and the number of entities that stay although images of theirs are gone.
     /// - Throws: as ``prune(evenIfAll:)``.
     package func prune(inFoldersOf images: IndexEntries) throws -> (removed: [String], keptCount: Int) {
         let folders = images.folders
@@ -80,21 +80,34 @@ extension CatalogIndexer {
         evenIfAll: Bool, where isInScope: (_ image: String) -> Bool
     ) throws -> (removed: [String], keptCount: Int) {
         try turn.withLock { _ in
-            var (count, gone, keptCount) = (0, [String](), 0)
-            try store.forEachImageFile { id, image in
-                let (isMissing, isInScope) = (FileStamp.isMissing(image), isInScope(image))
-                if isInScope { count += 1 }
+            var (count, entityCount, keptCount) = (0, 0, 0)
+            var gone: [(id: String, places: Set<Int>)] = []
+            var (lastCounted, lastKept) = (ExactText?.none, ExactText?.none)
+            try store.forEachImageFile { id, place, path in
+                let (isMissing, isInScope, entity) = (FileStamp.isMissing(path), isInScope(path), ExactText(id))
+                if isInScope {
+                    count += 1
+                    entityCount += lastCounted == entity ? 0 : 1
+                    lastCounted = entity
+                }
                 guard isMissing else { return }
-                if isInScope { gone.append(id) } else { keptCount += 1 }
+                if !isInScope {
+                    keptCount += lastKept == entity ? 0 : 1
+                    lastKept = entity
+                } else if let last = gone.last, ExactText(last.id) == entity {
+                    gone[gone.count - 1].places.insert(place)
+                } else {
+                    gone.append((id, [place]))
+                }
             }
-            guard evenIfAll || gone.isEmpty || gone.count < count else {
-                throw folder.error(.allImagesMissing(count: count))
+            let goneCount = gone.reduce(0) { $0 + $1.places.count }
+            guard evenIfAll || gone.isEmpty || goneCount < count else {
+                throw folder.error(.allImagesMissing(count: entityCount))
             }
-            if !gone.isEmpty {
-                try store.remove(gone)
-                try refreshDerivedFiles()
-            }
-            return (gone, keptCount)
+            guard !gone.isEmpty else { return ([], keptCount) }
+            let removed = try store.removeImages(gone)
+            try refreshDerivedFiles()
+            return (removed, keptCount)
         }
     }
 }

@@ -108,11 +108,11 @@ public final class CatalogIndexer: Sendable {
         try index(IndexEntries(items), jobs: jobs, timings: timings, progress: progress)
     }
 
-    /// Indexes the items of a source: new ones, those whose image or metadata changed, and those that lack local
-    /// features.
+    /// Indexes the items of a source: new ones, those whose images or metadata changed, and those that lack local
+    /// features. Of an entity with several images, those are read that changed.
     ///
-    /// An image that cannot be read is reported, and the others are indexed; its entity stays as it was. Memory does
-    /// not grow with the number of items, except for reported problems and notes. The calling thread is kept until all
+    /// An image that cannot be read is reported, and the others are indexed; what is stored of it stays. An entity none
+    /// of whose images can be read stays as it was. Memory does not grow with the number of items, except for reported problems and notes. The calling thread is kept until all
     /// is done; a task had better use ``run(over:jobs:)``.
     /// - Parameters:
     ///   - jobs: the number of threads; all cores by default.
@@ -137,7 +137,7 @@ public final class CatalogIndexer: Sendable {
 }
 
 extension CatalogIndexer {
-    /// Indexes the items of a sequence as they come: new ones, those whose image or metadata changed, and those that
+    /// Indexes the items of a sequence as they come: new ones, those whose images or metadata changed, and those that
     /// lack local features. An id that comes again replaces the one before.
     ///
     /// ```swift
@@ -145,7 +145,7 @@ extension CatalogIndexer {
     /// for try await report in indexer.index(items) { show(report.processed) }
     /// ```
     ///
-    /// An image that cannot be read is reported, and the others are indexed; its entity stays as it was.
+    /// An image that cannot be read is reported, and the others are indexed; what is stored of it stays.
     /// - Parameter jobs: the number of threads; those that have nothing else to do by default.
     /// - Returns: the run, which is done by iterating it or by ``IndexRun/report()``.
     public func index<Items: AsyncSequence>(_ items: Items, jobs: Int? = nil) -> IndexRun<Items>
@@ -165,14 +165,14 @@ extension CatalogIndexer {
 
     /// Adds an entity, or replaces it. It is searchable when this returns, in catalogs that are open too.
     ///
-    /// - Throws: ``IndexProblem`` if the image cannot be used, ``CatalogError`` if the catalog cannot be written, and
+    /// - Throws: ``IndexProblem`` if one of its images cannot be used, ``CatalogError`` if the catalog cannot be written, and
     ///   `CancellationError`. The catalog is then unchanged, except where its derived files cannot be written, as
     ///   on a full disk: then the entity is stored, and searchable when the catalog is next opened.
     /// - Complexity: O(entities), since the derived files are written again: 0.1 s for 100,000. For many entities use
     ///   ``index(_:jobs:)``.
     public func upsert(_ item: IndexItem) async throws {
         try await executor.compute { _ in
-            var pipeline = IndexPipeline(indexer: self, jobs: nil)
+            var pipeline = IndexPipeline(indexer: self, jobs: nil, needsAllImages: true)
             _ = try pipeline.add(item)
             while try pipeline.flush() {}
             if let problem = pipeline.report.problems.first { throw problem }
@@ -180,7 +180,7 @@ extension CatalogIndexer {
         }
     }
 
-    /// Replaces the metadata of an entity: type, title, subtitle, labels and attributes. Its image stays what was
+    /// Replaces the metadata of an entity: type, title, subtitle, labels and attributes. Its images stay what was
     /// indexed.
     ///
     /// - Throws: ``CatalogError``, with the reason `unknownEntities` if the catalog has no entity of that id;
@@ -195,7 +195,7 @@ extension CatalogIndexer {
     /// try await indexer.update("blue-train") { $0.labels.append("jazz") }
     /// ```
     ///
-    /// - Parameter change: receives the entity as it is stored. Its id and image stay as they are.
+    /// - Parameter change: receives the entity as it is stored. Its id and images stay as they are.
     /// - Throws: what `change` throws; ``CatalogError``, with the reason `unknownEntities` if the catalog has no entity
     ///   of that id; ``IndexProblem`` for text with a NUL character; and `CancellationError`. The entity is as before
     ///   then.

@@ -1,7 +1,7 @@
 public import Foundation
 import Imaging
 
-/// An item that was not indexed, or an input that cannot be used.
+/// An item that was not indexed, an image of one that was, or an input that cannot be used.
 public struct IndexProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// A path, a manifest and a line, or an entity.
     public let subject: String
@@ -58,11 +58,8 @@ public struct IndexEntries: Sequence, Sendable {
         case .folder(let url): [ExactText(SystemPath.canonical(url.path))]
         case .list(let list):
             Set(
-                list.compactMap { entry in
-                    guard let path = try? entry.get().entity.image,
-                        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-                    else { return nil }
-                    return ExactText(String(path[..<slash]))
+                list.flatMap { (try? $0.get().entity.images) ?? [] }.compactMap { path in
+                    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { ExactText(String(path[..<$0])) }
                 })
         }
     }

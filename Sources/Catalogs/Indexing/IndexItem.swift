@@ -2,24 +2,26 @@ public import FeaturePrints
 public import Foundation
 public import Imaging
 
-/// An entity to index, with its image.
+/// An entity to index, with its images.
 ///
 /// ```swift
 /// let entity = CatalogEntity(id: "slow-meridian", type: "album", title: "Slow Meridian")
 /// try await indexer.upsert(IndexItem(entity, image: .data(jpeg)))
 /// ```
+///
+/// An entity with several images is found by any of them.
 public struct IndexItem: Sendable {
-    /// What is known of the entity. Its ``CatalogEntity/image`` is the file that is read, if it is a file.
+    /// What is known of the entity. Its ``CatalogEntity/images`` are the files that are read, if they are files.
     public var entity: CatalogEntity
-    /// Where its image is.
-    public var image: IndexImage
+    /// Where its images are, the first of which is the entity's cover.
+    public var images: [IndexImage]
     /// Its origin, for reports: a path, or a manifest and a line.
     public var origin: String
 
-    /// An item whose image is a file, at the entity's ``CatalogEntity/image``.
+    /// An item whose images are files, at the entity's ``CatalogEntity/images``.
     public init(entity: CatalogEntity, origin: String) {
         self.entity = entity
-        image = .file(URL(fileURLWithPath: entity.image))
+        images = entity.images.map { .file(URL(fileURLWithPath: $0)) }
         self.origin = origin
     }
 
@@ -30,25 +32,50 @@ public struct IndexItem: Sendable {
     ///     ``CatalogEntity/image``.
     ///   - origin: what reports call the item; the file's path or the entity's id by default.
     public init(_ entity: CatalogEntity, image: IndexImage, origin: String? = nil) {
-        self.entity = entity
-        self.image = image
-        if case .file(let url) = image { self.entity.image = url.path }
-        self.origin = origin ?? (self.entity.image.isEmpty ? "entity “\(entity.id)”" : self.entity.image)
+        self.init(entity, images: [image], origin: origin)
     }
 
-    /// Asks the system to read the file into its cache, so that it is there when its turn comes.
+    /// An item with several images of any kind.
+    ///
+    /// - Parameters:
+    ///   - images: at least one. The paths of files become those of the entity's ``CatalogEntity/images``; an image in
+    ///     memory keeps what the entity has at its place.
+    ///   - origin: what reports call the item; the first file's path or the entity's id by default.
+    public init(_ entity: CatalogEntity, images: [IndexImage], origin: String? = nil) {
+        self.entity = entity
+        self.images = images
+        self.origin = origin ?? ""
+        for (place, image) in images.enumerated() {
+            guard case .file(let url) = image else { continue }
+            let missing = max(0, place + 1 - self.entity.images.count)
+            self.entity.images += Array(repeating: "", count: missing)
+            self.entity.images[place] = url.path
+        }
+        if origin == nil { self.origin = self.entity.image.isEmpty ? "entity “\(entity.id)”" : self.entity.image }
+    }
+
+    /// The entity with a path per image.
+    var namedEntity: CatalogEntity {
+        var entity = entity
+        entity.images = images.indices.map { $0 < entity.images.count ? entity.images[$0] : "" }
+        return entity
+    }
+
+    /// Asks the system to read the files into its cache, so that they are there when their turn comes.
     func readAhead() {
-        guard case .file = image else { return }
         #if canImport(Glibc)
-            let file = open(entity.image, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-            guard file >= 0 else { return }
-            posix_fadvise(file, 0, 0, Int32(POSIX_FADV_WILLNEED))
-            close(file)
+            for (image, path) in zip(images, entity.images) {
+                guard case .file = image else { continue }
+                let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                guard file >= 0 else { continue }
+                posix_fadvise(file, 0, 0, Int32(POSIX_FADV_WILLNEED))
+                close(file)
+            }
         #endif
     }
 }
 
-/// Where the image of an item is.
+/// Where an image of an item is.
 ///
 /// Images in memory are not kept: a catalog stores their prints, local features and thumbnails, as it does for files.
 /// They are compared by their contents with what was indexed before.
@@ -59,8 +86,8 @@ public enum IndexImage: Sendable {
     case data(Data)
     /// Pixels; they are not copied.
     case pixels(PixelBuffer)
-    /// A print that was made before, with the catalog's model. The entity has neither local features nor a thumbnail,
-    /// so it is found by its print alone.
+    /// A print that was made before, with the catalog's model. It has neither local features nor a thumbnail, so it is
+    /// found by its print alone.
     case print(FeaturePrint)
 }
 
@@ -68,11 +95,13 @@ public enum IndexImage: Sendable {
 public struct IndexReport: Sendable {
     /// New entities.
     public var added = 0
-    /// Entities whose image or metadata changed.
+    /// Entities whose images or metadata changed.
     public var updated = 0
-    /// Entities whose image and metadata are as stored.
+    /// Entities whose images and metadata are as stored.
     public var unchanged = 0
     /// Items that were not indexed.
+    public var failed = 0
+    /// What is wrong with them, and with images of other items: their entities were indexed by their other images.
     public var problems: [IndexProblem] = []
     /// What was ignored in items that were indexed.
     public var notes: [IndexNote] = []
@@ -81,12 +110,13 @@ public struct IndexReport: Sendable {
     public init() {}
 
     /// The number of processed items.
-    public var processed: Int { added + updated + unchanged + problems.count }
+    public var processed: Int { added + updated + unchanged + failed }
 
     mutating func add(_ other: IndexReport) {
         added += other.added
         updated += other.updated
         unchanged += other.unchanged
+        failed += other.failed
         problems += other.problems
         notes += other.notes
     }

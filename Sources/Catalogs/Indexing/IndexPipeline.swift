@@ -12,6 +12,8 @@ struct IndexPipeline: Sendable {
     /// The number of threads; nil for those that have nothing else to do.
     private let jobs: Int?
     private let timings: StageTimings?
+    /// Whether an item fails with any of its images.
+    private let needsAllImages: Bool
     private var chunk: IndexChunk
     private var prepared = PreparedChunk()
     /// What was committed so far, and all problems.
@@ -24,18 +26,23 @@ struct IndexPipeline: Sendable {
     private static let fewestChanges = 4096
 
     init(
-        indexer: CatalogIndexer, jobs: Int?, imagesPerJob: Int = Self.imagesPerJob, timings: StageTimings? = nil
+        indexer: CatalogIndexer, jobs: Int?, imagesPerJob: Int = Self.imagesPerJob, timings: StageTimings? = nil,
+        needsAllImages: Bool = false
     ) {
         self.indexer = indexer
         self.jobs = jobs
         self.timings = timings
+        self.needsAllImages = needsAllImages
         chunk = IndexChunk(limit: threadCount(jobs ?? availableProcessorCount) * imagesPerJob)
     }
 
     /// Makes derived files, also of an empty catalog: readers need them while the run goes on.
     func begin() throws { try indexer.turn.withLock { _ in try indexer.refreshDerivedFiles() } }
 
-    mutating func add(_ problem: IndexProblem) { report.problems.append(problem) }
+    mutating func add(_ problem: IndexProblem) {
+        report.failed += 1
+        report.problems.append(problem)
+    }
 
     /// Adds an item. If it does not fit into the chunk any more, prepares the chunk and stores the one before.
     ///
@@ -77,8 +84,9 @@ struct IndexPipeline: Sendable {
     private mutating func advance(to items: [IndexItem]) throws -> Bool {
         try Task.checkCancellation()
         let jobs = threadCount(jobs ?? availableThreadCount)
-        let (stored, next) = try indexer.turn.withLock { [prepared, timings, indexer] _ in
-            try indexer.store(prepared, whilePreparing: items, jobs: jobs, timings: timings)
+        let (stored, next) = try indexer.turn.withLock { [prepared, timings, indexer, needsAllImages] _ in
+            try indexer.store(
+                prepared, whilePreparing: items, jobs: jobs, needingAllImages: needsAllImages, timings: timings)
         }
         let isCommitted = !prepared.isEmpty
         prepared = next
@@ -122,39 +130,71 @@ struct IndexChunk {
     mutating func add(_ item: IndexItem) -> Bool {
         guard !isFull, ids.insert(ExactText(item.entity.id)).inserted else { return false }
         items.append(item)
-        if case .print = item.image { cost += 1 } else { cost += Self.printsPerImage }
+        for image in item.images { if case .print = image { cost += 1 } else { cost += Self.printsPerImage } }
         return true
     }
 }
 
 /// Items that were read and embedded and are yet to be stored, together.
 struct PreparedChunk: Sendable {
-    var images: [PreparedImage] = []
-    /// Entities whose print stays, with their new metadata or file stamp.
-    var metadataChanges: [EntityRecord] = []
+    var entities: [PreparedEntity] = []
     var unchanged = 0
+    /// The number of items that are not stored.
+    var failed = 0
     var problems: [IndexProblem] = []
     var notes: [IndexNote] = []
 
-    var isEmpty: Bool { images.isEmpty && metadataChanges.isEmpty && unchanged == 0 && problems.isEmpty }
+    var isEmpty: Bool { entities.isEmpty && unchanged == 0 && problems.isEmpty }
 
     /// The ids of the entities that are yet to be stored.
-    var ids: Set<ExactText> {
-        Set((images.map(\.record.id) + metadataChanges.map(\.id)).map { ExactText($0) })
-    }
+    var ids: Set<ExactText> { Set(entities.map { ExactText($0.record.id) }) }
 
     mutating func append(_ other: PreparedChunk) {
-        images += other.images
-        metadataChanges += other.metadataChanges
+        entities += other.entities
         unchanged += other.unchanged
+        failed += other.failed
         problems += other.problems
         notes += other.notes
     }
 }
 
-/// All that is stored of an image.
-struct PreparedImage: Sendable {
+/// An entity that is yet to be stored, with its images in order.
+struct PreparedEntity: Sendable {
     let record: EntityRecord
+    let images: [PreparedImage]
+
+    /// Whether all images are among those that are stored, at their places.
+    func keepsAllImages(count: Int) -> Bool {
+        images.count == count && images.enumerated().allSatisfy { $0 == $1.keptPlace }
+    }
+
+    /// Whether the images that are kept are still stored.
+    ///
+    /// - Parameter hashes: those of the stored images.
+    func keepsImages(of hashes: [Data]) -> Bool {
+        images.allSatisfy { image in
+            image.keptPlace.map { $0 < hashes.count && hashes[$0] == image.contentHash } ?? true
+        }
+    }
+}
+
+/// An image that is yet to be stored, or stays.
+struct PreparedImage: Sendable {
+    enum Contents: Sendable {
+        /// As it is stored at a place of the entity.
+        case kept(place: Int)
+        case new(StoredImage)
+    }
+
+    let file: FileStamp
+    let contentHash: Data
+    let contents: Contents
+
+    var keptPlace: Int? { if case .kept(let place) = contents { place } else { nil } }
+}
+
+/// All that is stored of an image.
+struct StoredImage: Sendable {
     /// As `PrintBlob` stores it.
     let print: Data
     /// A JPEG file.
@@ -172,7 +212,8 @@ extension CatalogIndexer {
 
     /// Stores a chunk, and prepares the next one on the other threads.
     func store(
-        _ prepared: PreparedChunk, whilePreparing items: [IndexItem], jobs: Int, timings: StageTimings?
+        _ prepared: PreparedChunk, whilePreparing items: [IndexItem], jobs: Int, needingAllImages needsAll: Bool,
+        timings: StageTimings?
     ) throws -> (stored: IndexReport, next: PreparedChunk) {
         enum Outcome: Sendable {
             case stored(IndexReport)
@@ -186,7 +227,9 @@ extension CatalogIndexer {
                 guard index > 0 else { return Outcome.stored(try store(prepared)) }
                 let batch = items[batches[index - 1]]
                 return .prepared(
-                    prepare(batch, known: known, threads: max(1, jobs / batches.count), timings: timings))
+                    prepare(
+                        batch, known: known, needingAllImages: needsAll, threads: max(1, jobs / batches.count),
+                        timings: timings))
             }
         }
         var (stored, next) = (IndexReport(), PreparedChunk())
@@ -212,48 +255,55 @@ extension CatalogIndexer {
     }
 
     private func prepare(
-        _ items: ArraySlice<IndexItem>, known: [ExactText: ItemReader.Known], threads: Int, timings: StageTimings?
+        _ items: ArraySlice<IndexItem>, known: [ExactText: KnownEntity], needingAllImages needsAll: Bool, threads: Int,
+        timings: StageTimings?
     ) -> PreparedChunk {
         var prepared = PreparedChunk()
-        var new: [NewItem] = []
-        var pixelBytes = 0
+        var read: [ReadItem] = []
+        var (pixelBytes, imageCount) = (0, 0)
+        func embed() {
+            self.embed(&read, threads: threads, timings: timings)
+            (pixelBytes, imageCount) = (0, 0)
+        }
         for item in items {
-            switch reader.read(item, known: known[ExactText(item.entity.id)], timings: timings) {
-            case .unchanged: prepared.unchanged += 1
-            case .metadataChanged(let record): prepared.metadataChanges.append(record)
-            case .image(let image):
-                new.append((item.origin, image))
-                guard let pixels = image.source.pixels else { continue }
+            if let reason = reader.problem(of: item) {
+                prepared.failed += 1
+                prepared.problems.append(IndexProblem(subject: item.origin, reason: reason))
+                continue
+            }
+            var current = ReadItem(item, known: known[ExactText(item.entity.id)])
+            for _ in item.images {
+                reader.readNext(&current, timings: timings)
+                guard let pixels = current.images.last?.pixels else { continue }
                 prepared.notes += pixels.decodingNotes.map { IndexNote(subject: item.origin, text: $0) }
                 pixelBytes += pixels.height * pixels.bytesPerRow
-                if pixelBytes >= Self.mostPixelBytes {
-                    embed(new, into: &prepared, threads: threads, timings: timings)
-                    (new, pixelBytes) = ([], 0)
+                imageCount += 1
+                if pixelBytes >= Self.mostPixelBytes || imageCount >= Self.largestBatch {
+                    read.append(current)
+                    embed()
+                    current = read.removeLast()
                 }
-            case .failed(let reason): prepared.problems.append(IndexProblem(subject: item.origin, reason: reason))
             }
+            read.append(current)
         }
-        embed(new, into: &prepared, threads: threads, timings: timings)
+        embed()
+        for item in read {
+            prepared.problems += item.problems
+            guard let entity = item.prepared(needingAll: needsAll) else {
+                prepared.failed += 1
+                continue
+            }
+            if item.isStored(entity) { prepared.unchanged += 1 } else { prepared.entities.append(entity) }
+        }
         return prepared
     }
 
-    private typealias NewItem = (origin: String, image: ItemReader.NewImage)
-
-    private func embed(_ new: [NewItem], into prepared: inout PreparedChunk, threads: Int, timings: StageTimings?) {
-        var embedded = prints(of: new.compactMap(\.image.source.pixels), threads: threads, timings: timings)[...]
-        for (origin, image) in new {
-            guard let print = image.source.print.map(Result.success) ?? embedded.popFirst() else {
-                preconditionFailure("an image without pixels and without a print")
-            }
-            do {
-                prepared.images.append(
-                    PreparedImage(
-                        record: image.record, print: PrintBlob.data(try print.get().vector),
-                        thumbnail: image.thumbnail, features: image.features?.encoded))
-            } catch {
-                prepared.problems.append(IndexProblem(subject: origin, reason: "\(error)"))
-            }
-        }
+    /// Completes the images of items with their prints.
+    private func embed(_ items: inout [ReadItem], threads: Int, timings: StageTimings?) {
+        let pixels = items.flatMap(\.images).compactMap(\.pixels)
+        guard !pixels.isEmpty else { return }
+        var prints = prints(of: pixels, threads: threads, timings: timings)[...]
+        for index in items.indices { items[index].embed(&prints) }
     }
 
     /// The prints of images. Where a network gives one image no print, as if its output is zero, others have theirs.
@@ -275,10 +325,13 @@ extension CatalogIndexer {
     private func store(_ chunk: PreparedChunk) throws -> IndexReport {
         var report = IndexReport()
         report.unchanged = chunk.unchanged
+        report.failed = chunk.failed
         report.problems = chunk.problems
         report.notes = chunk.notes
-        guard !chunk.metadataChanges.isEmpty || !chunk.images.isEmpty else { return report }
-        let hasFeatures = chunk.images.contains { $0.features != nil }
+        guard !chunk.entities.isEmpty else { return report }
+        let hasFeatures = chunk.entities.contains { entity in
+            entity.images.contains { if case .new(let image) = $0.contents { image.features != nil } else { false } }
+        }
         let stored = try store.store(
             chunk, thumbnailSide: reader.thumbnailSide,
             localFeatureModel: hasFeatures ? reader.extractor?.model.digest : nil)
@@ -286,17 +339,15 @@ extension CatalogIndexer {
         if stored.hasFirstLocalFeatures { try refreshDerivedFiles() }
         report.added = stored.added
         report.updated = stored.updated
+        report.failed += stored.overtaken.count
         report.problems += stored.overtaken.map {
             IndexProblem(subject: $0.origin, reason: "got another image meanwhile; its metadata is not stored")
         }
         return report
     }
 
-    private func known(_ ids: [String]) throws -> [ExactText: ItemReader.Known] {
-        let found = try store.knownEntities(forIDs: ids).map { record, hasLocalFeatures in
-            ItemReader.Known(record: record, isComplete: reader.extractor == nil || hasLocalFeatures)
-        }
-        return Dictionary(found.map { (ExactText($0.record.id), $0) }) { first, _ in first }
+    private func known(_ ids: [String]) throws -> [ExactText: KnownEntity] {
+        Dictionary(try store.knownEntities(forIDs: ids).map { (ExactText($0.record.id), $0) }) { first, _ in first }
     }
 
     /// Makes the derived files that are of an earlier state.

@@ -15,128 +15,96 @@ struct ItemReader: Sendable {
     /// Nil where no local features are wanted.
     let extractor: LocalFeatureExtractor?
 
-    /// A decoded image with all that is stored of it except its print.
-    struct NewImage: Sendable {
-        /// What its print is made of, or its print.
-        enum Source {
-            case pixels(PixelBuffer)
-            case print(FeaturePrint)
-
-            var pixels: PixelBuffer? { if case .pixels(let pixels) = self { pixels } else { nil } }
-            var print: FeaturePrint? { if case .print(let print) = self { print } else { nil } }
+    /// Why an item cannot be read at all; nil if its images can be tried.
+    func problem(of item: IndexItem) -> String? {
+        if item.entity.id.isEmpty { return "has no id" }
+        if item.namedEntity.hasNUL { return "contains a NUL character" }
+        if item.images.isEmpty { return "has no image" }
+        if item.images.count > ImageRow.mostPlaces {
+            return "has \(item.images.count) images; an entity may have \(ImageRow.mostPlaces)"
         }
-
-        let record: EntityRecord
-        let source: Source
-        let thumbnail: Data?
-        let features: LocalFeatures?
+        return nil
     }
 
-    /// An entity as stored.
-    struct Known {
-        let record: EntityRecord
-        /// Whether everything that this indexer extracts is there.
-        let isComplete: Bool
-    }
-
-    /// The state of an item before it is embedded.
-    enum Reading: Sendable {
-        case unchanged
-        /// The print stays; the entity's metadata or its file stamp changes.
-        case metadataChanged(EntityRecord)
-        case image(NewImage)
-        case failed(String)
-    }
-
-    /// Decodes an item's image, unless it is stored already, and extracts all but its print.
-    func read(_ item: IndexItem, known: Known?, timings: StageTimings?) -> Reading {
-        if item.entity.id.isEmpty { return .failed("has no id") }
-        if item.entity.hasNUL { return .failed("contains a NUL character") }
-        switch item.image {
-        case .file: return readFile(item, known: known, timings: timings)
+    /// Decodes the next image of an item, unless it is stored already, and extracts all but its print.
+    func readNext(_ read: inout ReadItem, timings: StageTimings?) {
+        let (place, item) = (read.images.count, read.item)
+        let path = read.paths[place]
+        switch item.images[place] {
+        case .file: readFile(path, into: &read, timings: timings)
         case .data(let data):
-            return readMemory(item, hash: SHA256.hash(data), known: known) { () throws(ImageError) in
+            readMemory(path, hash: SHA256.hash(data), into: &read) { name throws(ImageError) in
                 let options = decodingOptions
                 let image = try measured(timings, .decode) { () throws(ImageError) in
-                    try PixelBuffer(decoding: data, named: item.origin, options: options)
+                    try PixelBuffer(decoding: data, named: name, options: options)
                 }
-                return try newImage(image, named: item.origin, timings: timings)
+                return try newImage(image, named: name, timings: timings)
             }
         case .pixels(let image):
-            return readMemory(item, hash: ContentHash.of(image), known: known) { () throws(ImageError) in
-                try newImage(image, named: item.origin, timings: timings)
+            readMemory(path, hash: ContentHash.of(image), into: &read) { name throws(ImageError) in
+                try newImage(image, named: name, timings: timings)
             }
         case .print(let print):
             do {
                 try model.check(print)
             } catch {
-                return .failed("\(error)")
+                return read.fail(path, "\(error)")
             }
             // Without an image there is nothing to complete.
-            let known = known.map { Known(record: $0.record, isComplete: true) }
-            return readMemory(item, hash: ContentHash.of(print), known: known) { () throws(ImageError) in
-                (.print(print), nil, nil)
+            readMemory(path, hash: ContentHash.of(print), into: &read, needsFeatures: false) { _ throws(ImageError) in
+                .new(StoredImage(print: PrintBlob.data(print.vector), thumbnail: nil, features: nil))
             }
         }
     }
-
-    private typealias ImageParts = (source: NewImage.Source, thumbnail: Data?, features: LocalFeatures?)
 
     /// What is stored of an image.
     private func newImage(
         _ image: PixelBuffer, named name: String, timings: StageTimings?
-    ) throws(ImageError) -> ImageParts {
+    ) throws(ImageError) -> ReadImage.Contents {
         let thumbnail = try thumbnail(of: image, named: name, timings: timings)
         let start = ContinuousClock.now
         let features = extractor.map { $0.features(of: image) }
         if features != nil { timings?.add(ContinuousClock.now - start, to: .features) }
-        return (.pixels(image), thumbnail, features)
+        return .pixels(image, thumbnail: thumbnail, features: features?.encoded)
     }
 
-    /// - Parameter makeImage: called if what is in memory is not what was indexed before.
+    /// - Parameter makeImage: called with the image's name, if what is in memory is not what was indexed before.
     private func readMemory(
-        _ item: IndexItem, hash: Data, known entity: Known?, makeImage: () throws(ImageError) -> ImageParts
-    ) -> Reading {
-        var record = EntityRecord(item.entity, file: .inMemory, contentHash: hash)
-        record.row = entity?.record.row
-        if let entity, entity.isComplete, entity.record.contentHash == hash {
-            let isSame = entity.record.entity.isStored(as: item.entity) && entity.record.file == .inMemory
-            return isSame ? .unchanged : .metadataChanged(record)
+        _ path: String, hash: Data, into read: inout ReadItem, needsFeatures: Bool = true,
+        makeImage: (_ name: String) throws(ImageError) -> ReadImage.Contents
+    ) {
+        if let place = read.place(path, having: hash, withFeatures: needsFeatures && extractor != nil) {
+            return read.add(ReadImage(path: path, file: .inMemory, contentHash: hash, contents: .kept(place: place)))
         }
+        let item = read.item
+        let name =
+            item.images.count == 1 ? item.origin : path.isEmpty ? "image \(read.images.count + 1)" : path
         do throws(ImageError) {
-            let (source, thumbnail, features) = try makeImage()
-            return .image(NewImage(record: record, source: source, thumbnail: thumbnail, features: features))
+            let contents = try makeImage(name)
+            read.add(ReadImage(path: path, file: .inMemory, contentHash: hash, contents: contents))
         } catch {
-            return .failed(error.subject == item.origin ? error.reason.description : error.description)
+            read.fail(path, error.subject == item.origin ? error.reason.description : error.description)
         }
     }
 
-    private func readFile(_ item: IndexItem, known entity: Known?, timings: StageTimings?) -> Reading {
-        let path = item.entity.image
+    private func readFile(_ path: String, into read: inout ReadItem, timings: StageTimings?) {
         let stamp = FileStamp(path: path)
-        let (known, isComplete) = (entity?.record, entity?.isComplete ?? false)
-        if let known, let stamp, isComplete, known.file == stamp, known.image.utf8.elementsEqual(path.utf8) {
-            if known.entity.isStored(as: item.entity) { return .unchanged }
-            var record = EntityRecord(item.entity, file: stamp, contentHash: known.contentHash)
-            record.row = known.row
-            return .metadataChanged(record)
-        }
+        if let stamp, let place = read.place(path, at: stamp, withFeatures: extractor != nil) { return read.keep(place) }
         do throws(ImageError) {
             let options = decodingOptions
             let start = ContinuousClock.now
             let data = try contents(ofImageFile: path, limit: options.maximumByteCount)
-            let hash = SHA256.hash(data)
-            var record = EntityRecord(
-                item.entity, file: stamp ?? FileStamp(size: Int64(data.count), modified: 0), contentHash: hash)
-            record.row = known?.row
-            if isComplete, known?.contentHash == hash { return .metadataChanged(record) }
+            let (hash, file) = (SHA256.hash(data), stamp ?? FileStamp(size: Int64(data.count), modified: 0))
+            if let place = read.place(path, having: hash, withFeatures: extractor != nil) {
+                return read.add(ReadImage(path: path, file: file, contentHash: hash, contents: .kept(place: place)))
+            }
             let image = try PixelBuffer(decoding: data, named: path, options: options)
             timings?.add(ContinuousClock.now - start, to: .decode)
-            let (source, thumbnail, features) = try newImage(image, named: path, timings: timings)
-            return .image(NewImage(record: record, source: source, thumbnail: thumbnail, features: features))
+            let contents = try newImage(image, named: path, timings: timings)
+            read.add(ReadImage(path: path, file: file, contentHash: hash, contents: contents))
         } catch {
             // The origin names the path already, unless it is a line of a manifest.
-            return .failed(item.origin == path ? error.reason.description : error.description)
+            read.fail(path, read.item.origin == path ? error.reason.description : error.description)
         }
     }
 
@@ -160,6 +128,151 @@ struct ItemReader: Sendable {
         return try measured(timings, .thumbnail) { () throws(ImageError) in
             try Thumbnail.jpeg(of: image, longSide: thumbnailSide, named: path)
         }
+    }
+}
+
+/// An image that was read, or is stored already.
+struct ReadImage: Sendable {
+    enum Contents: Sendable {
+        /// As it is stored at a place of the entity.
+        case kept(place: Int)
+        /// All that is stored of it except the print.
+        case pixels(PixelBuffer, thumbnail: Data?, features: Data?)
+        case new(StoredImage)
+        case failed
+    }
+
+    let path: String
+    var file: FileStamp
+    var contentHash: Data
+    var contents: Contents
+
+    var pixels: PixelBuffer? { if case .pixels(let pixels, _, _) = contents { pixels } else { nil } }
+}
+
+/// An item with those of its images that were read.
+struct ReadItem: Sendable {
+    let item: IndexItem
+    /// The entity as it is stored; nil for a new one.
+    let known: KnownEntity?
+    /// A path per image.
+    let paths: [String]
+    private(set) var images: [ReadImage] = []
+    private(set) var reasons: [String] = []
+    /// The places of stored images that are kept.
+    private var kept: Set<Int> = []
+
+    init(_ item: IndexItem, known: KnownEntity?) {
+        self.item = item
+        // A damaged record is stored again.
+        self.known = known.flatMap { $0.images.count == $0.record.images.count ? $0 : nil }
+        paths = item.namedEntity.images
+    }
+
+    /// The place of a stored image with these contents that is not kept yet, at this path if possible.
+    func place(_ path: String, having hash: Data, withFeatures: Bool) -> Int? {
+        let places = places(withFeatures: withFeatures) { $1.contentHash == hash }
+        return places.first { isStored(path, at: $0) } ?? places.first
+    }
+
+    /// The place of the stored image of an unchanged file.
+    func place(_ path: String, at file: FileStamp, withFeatures: Bool) -> Int? {
+        places(withFeatures: withFeatures) { isStored(path, at: $0) && $1.file == file }.first
+    }
+
+    private func places(withFeatures: Bool, where isWanted: (Int, KnownImage) -> Bool) -> [Int] {
+        (known?.images ?? []).enumerated().compactMap { place, image in
+            !kept.contains(place) && (image.hasLocalFeatures || !withFeatures) && isWanted(place, image) ? place : nil
+        }
+    }
+
+    private func isStored(_ path: String, at place: Int) -> Bool {
+        known.map { $0.record.images[place].utf8.elementsEqual(path.utf8) } ?? false
+    }
+
+    mutating func add(_ image: ReadImage) {
+        if case .kept(let place) = image.contents { kept.insert(place) }
+        images.append(image)
+    }
+
+    /// Adds a stored image as it is.
+    mutating func keep(_ place: Int) {
+        guard let known else { return }
+        let image = known.images[place]
+        add(
+            ReadImage(
+                path: known.record.images[place], file: image.file, contentHash: image.contentHash,
+                contents: .kept(place: place)))
+    }
+
+    /// Adds an image that cannot be used. What is stored under its path stays.
+    mutating func fail(_ path: String, _ reason: String) {
+        reasons.append(reason)
+        if let place = placeAfterFailure(path, images.count) {
+            keep(place)
+        } else {
+            images.append(ReadImage(path: path, file: .inMemory, contentHash: Data(), contents: .failed))
+        }
+    }
+
+    /// The stored image that stays where the one of a path cannot be used.
+    private func placeAfterFailure(_ path: String, _ place: Int) -> Int? {
+        let places = places(withFeatures: false) { stored, _ in isStored(path, at: stored) }
+        return places.contains(place) ? place : places.first
+    }
+
+    /// Completes images with their prints, in order.
+    mutating func embed(_ prints: inout ArraySlice<Result<FeaturePrint, ModelError>>) {
+        for index in images.indices {
+            guard case .pixels(_, let thumbnail, let features) = images[index].contents,
+                let print = prints.popFirst()
+            else { continue }
+            do {
+                images[index].contents = .new(
+                    StoredImage(
+                        print: PrintBlob.data(try print.get().vector), thumbnail: thumbnail, features: features))
+            } catch {
+                let path = images[index].path
+                reasons.append(item.images.count == 1 || path.isEmpty ? "\(error)" : "\(path): \(error)")
+                images[index].contents = .failed
+                if let place = placeAfterFailure(path, index), let known {
+                    let stored = known.images[place]
+                    (images[index].file, images[index].contentHash) = (stored.file, stored.contentHash)
+                    images[index].contents = .kept(place: place)
+                    kept.insert(place)
+                }
+            }
+        }
+    }
+
+    var problems: [IndexProblem] { reasons.map { IndexProblem(subject: item.origin, reason: $0) } }
+
+    /// What is to be stored; nil if no image can be used, or not all that are needed.
+    ///
+    /// - Parameter needsAll: whether one unusable image is too many.
+    func prepared(needingAll needsAll: Bool) -> PreparedEntity? {
+        guard needsAll ? reasons.isEmpty : reasons.count < images.count else { return nil }
+        var record = EntityRecord(item.entity)
+        var prepared: [PreparedImage] = []
+        record.images = []
+        for image in images {
+            let contents: PreparedImage.Contents
+            switch image.contents {
+            case .kept(let place): contents = .kept(place: place)
+            case .new(let new): contents = .new(new)
+            case .pixels, .failed: continue
+            }
+            record.images.append(image.path)
+            prepared.append(PreparedImage(file: image.file, contentHash: image.contentHash, contents: contents))
+        }
+        return PreparedEntity(record: record, images: prepared)
+    }
+
+    /// Whether an entity to be stored is as it is stored already.
+    func isStored(_ entity: PreparedEntity) -> Bool {
+        guard let known, entity.keepsAllImages(count: known.images.count) else { return false }
+        return known.record.entity.isStored(as: entity.record.entity)
+            && zip(known.images, entity.images).allSatisfy { $0.file == $1.file }
     }
 }
 

@@ -1,15 +1,19 @@
 import Foundation
 
-/// Reads lists of entities: one per row, with the keys `id`, `image`, `type`, `title`, `subtitle` and `labels`; other
-/// keys become attributes. `image` is relative to the manifest's folder.
+/// Reads lists of entities: one per row, with the keys `id`, `image`, `images`, `type`, `title`, `subtitle` and
+/// `labels`; other keys become attributes. Paths are relative to the manifest's folder. `image` is the first image, and
+/// `images` are all or further ones.
 enum Manifest {
     static func csv(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         let text = try text(of: url)
         var rows = CSVReader(text)
         guard let header = rows.next() else { throw IndexProblem(subject: url.path, reason: "is empty") }
         let columns = header.fields.map { $0.trimmingCharacters(in: .whitespaces) }
-        for needed in ["id", "image"] where !columns.contains(needed) {
-            throw IndexProblem(subject: url.path, reason: "its first line has no column “\(needed)”")
+        guard columns.contains("id") else {
+            throw IndexProblem(subject: url.path, reason: "its first line has no column “id”")
+        }
+        guard columns.contains("image") || columns.contains("images") else {
+            throw IndexProblem(subject: url.path, reason: "its first line has no column “image” or “images”")
         }
         if let twice = Dictionary(grouping: columns, by: { $0 }).first(where: { $0.value.count > 1 })?.key {
             throw IndexProblem(subject: url.path, reason: "its first line names “\(twice)” twice")
@@ -31,9 +35,13 @@ enum Manifest {
                 continue
             }
             let values = Dictionary(uniqueKeysWithValues: zip(columns, row.fields))
-            let labels = (values["labels"] ?? "").split(whereSeparator: { $0 == ";" || $0 == "|" })
-                .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.filter { !$0.isEmpty }
-            add(values, labels: labels, url: url, origin: origin, to: &items, problems: &problems)
+            func parts(_ column: String, _ isSeparator: (Character) -> Bool) -> [String] {
+                (values[column] ?? "").split(whereSeparator: isSeparator)
+                    .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.filter { !$0.isEmpty }
+            }
+            add(
+                values, labels: parts("labels") { $0 == ";" || $0 == "|" }, images: parts("images") { $0 == "|" },
+                url: url, origin: origin, to: &items, problems: &problems)
         }
         return (items, problems)
     }
@@ -66,10 +74,22 @@ enum Manifest {
                 case .null?, nil: [String]()
                 case let one?: [one.text]
                 }
+            guard let images = paths(object["images"]) else {
+                problems.append(IndexProblem(subject: origin, reason: "its “images” are not a list of paths"))
+                continue
+            }
             let values = object.filter { $0.value != .null }.mapValues(\.text)
-            add(values, labels: labels, url: url, origin: origin, to: &items, problems: &problems)
+            add(values, labels: labels, images: images, url: url, origin: origin, to: &items, problems: &problems)
         }
         return (items, problems)
+    }
+
+    /// The texts of a list; nil if it is none.
+    private static func paths(_ value: JSONValue?) -> [String]? {
+        guard let value, value != .null else { return [] }
+        guard case .array(let list) = value else { return nil }
+        let paths = list.compactMap { if case .string(let path) = $0, !path.isEmpty { path } else { nil } }
+        return paths.count == list.count ? paths : nil
     }
 
     /// Space as JSON has it.
@@ -89,11 +109,11 @@ enum Manifest {
     }
 
     private static func add(
-        _ values: [String: String], labels: [String], url: URL, origin: String,
+        _ values: [String: String], labels: [String], images: [String], url: URL, origin: String,
         to items: inout [IndexItem], problems: inout [IndexProblem]
     ) {
         func value(_ key: String) -> String? { values[key].flatMap { $0.isEmpty ? nil : $0 } }
-        for text in values.flatMap({ [$0.key, $0.value] }) + labels where text.utf8.contains(0) {
+        for text in values.flatMap({ [$0.key, $0.value] }) + labels + images where text.utf8.contains(0) {
             problems.append(IndexProblem(subject: origin, reason: "contains a NUL character"))
             return
         }
@@ -101,17 +121,21 @@ enum Manifest {
             problems.append(IndexProblem(subject: origin, reason: "has no id"))
             return
         }
-        guard let image = value("image") else {
+        // The first image may be among all of them.
+        var seen: Set<ExactText> = []
+        let paths = ([value("image")].compactMap(\.self) + images)
+            .map { SystemPath.canonical($0, in: url.deletingLastPathComponent().path) }
+            .filter { seen.insert(ExactText($0)).inserted }
+        guard !paths.isEmpty else {
             problems.append(IndexProblem(subject: origin, reason: "has no image"))
             return
         }
-        let known: Set = ["id", "image", "type", "title", "subtitle", "labels"]
-        let path = SystemPath.canonical(image, in: url.deletingLastPathComponent().path)
+        let known: Set = ["id", "image", "images", "type", "title", "subtitle", "labels"]
         items.append(
             IndexItem(
                 entity: CatalogEntity(
                     id: id, type: value("type"), title: value("title"), subtitle: value("subtitle"), labels: labels,
-                    attributes: values.filter { !known.contains($0.key) && !$0.value.isEmpty }, image: path),
+                    attributes: values.filter { !known.contains($0.key) && !$0.value.isEmpty }, images: paths),
                 origin: origin))
     }
 }

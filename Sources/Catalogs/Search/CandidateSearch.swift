@@ -39,16 +39,20 @@ struct CandidateSearch {
     /// the 20 nearest of `validation-depth`, 79 the nearest.
     private static let denseCandidates = 20
 
-    /// The entities with the nearest prints.
+    /// The images with the nearest prints: of enough entities, where these have several.
     func scanPrints() async throws -> PrintScan {
-        let count = max(
-            effort.printCandidates + excluded.count, model.catalogNeighborCount + excluded.count, PrintScan.leastCount)
-        let nearest = try await state.nearest(
-            count, to: prints, in: selection, after: nil, cancellation: cancellation)
-        return PrintScan(revision: state.revision, selection: selection, nearest: nearest, count: count)
+        let needed = max(effort.printCandidates, model.catalogNeighborCount)
+        var count = max(needed + excluded.count, PrintScan.leastCount)
+        while true {
+            let nearest = try await state.nearest(
+                count, to: prints, in: selection, after: nil, cancellation: cancellation)
+            let scan = PrintScan(revision: state.revision, selection: selection, nearest: nearest, count: count)
+            if nearest.count < count || scan.nearest(without: excluded).count >= needed { return scan }
+            count *= 4
+        }
     }
 
-    /// The entities with the nearest prints, nearest first.
+    /// The images of the entities with the nearest prints, nearest first.
     func candidates(of scan: PrintScan) -> [Int64] {
         scan.nearest(without: excluded).prefix(effort.printCandidates).map(\.key)
     }
@@ -61,6 +65,7 @@ struct CandidateSearch {
     /// Whether finer keypoints could find more: nothing is found yet, or what is found covers little of the image.
     func needsFinerKeypoints(_ verified: [Int64: VerifiedEntity]) -> Bool {
         let found = verified.values.filter { $0.inlierCount >= Self.surelyFound }
+            .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }.firstOfEachEntity(\.key)
         let covered = found.reduce(0) { $0 + ($1.outline?.area ?? 0) }
         return covered < (found.count < 2 ? Self.largeEntity : Self.wellCovered)
     }
@@ -125,7 +130,7 @@ struct CandidateSearch {
             }
         }
         var compared = try await compare(candidates.prefix(Self.firstCandidates), with: query, timings: timings)
-        if effort == .thorough || !isFilled(compared.compactMap(\.outline)) {
+        if effort == .thorough || !isFilled(compared) {
             compared += try await compare(candidates.dropFirst(Self.firstCandidates), with: query, timings: timings)
         }
         let distances = try await state.squaredDistances(of: compared.map(\.key), to: prints)
@@ -154,8 +159,10 @@ struct CandidateSearch {
     }
 
     /// Whether the best of some outlines is certain and they cover so much that little else can be seen.
-    private func isFilled(_ outlines: [VerifiedOutline]) -> Bool {
-        let found = outlines.filter { $0.inlierCount >= Self.surelyFound }
+    private func isFilled(_ images: [ComparedImage]) -> Bool {
+        let found = images.filter { $0.outline?.inlierCount ?? 0 >= Self.surelyFound }
+            .sorted { ($1.outline?.inlierCount ?? 0, $0.key) < ($0.outline?.inlierCount ?? 0, $1.key) }
+            .firstOfEachEntity(\.key).compactMap(\.outline)
         return found.contains { Double($0.inlierCount) >= model.confidence.mostInliers }
             && found.reduce(0) { $0 + $1.outline.area } >= Self.filled
     }
@@ -176,6 +183,7 @@ struct CandidateSearch {
             .sorted {
                 (verified[$1.index].evidence.inliers, $0.index) < (verified[$0.index].evidence.inliers, $1.index)
             }
+            .firstOfEachEntity { verified[$0.index].key }
             .prefix(effort.rectifiedCrops)
         guard let best = chosen.first?.index else { return verified }
         // Nothing competes with it, and no distance makes it unlikely.
@@ -227,7 +235,7 @@ struct ComparedImage {
 ///
 /// A logo, a frame or a form that many images of a catalog share is found in all of them: each gets its share of such a
 /// keypoint, and what only one image explains counts in full. Entities with the same picture count as one, since they
-/// are no rivals: a shop has one picture for all sizes of a shoe.
+/// are no rivals: a shop has one picture for all sizes of a shoe. So do the images of an entity.
 struct SharedInliers {
     /// The number of different pictures with a keypoint among their inliers.
     private var claims: [Int: Int] = [:]
@@ -242,12 +250,21 @@ struct SharedInliers {
     private static let mostComparisons = 3
 
     init(_ images: [ComparedImage], model: LocalFeatureModel) {
-        // The inliers of the picture's first image, and all that images of it claim.
-        var pictures: [(image: ComparedImage, inliers: Set<Int>, claimed: Set<Int>, query: LocalFeatureQuery?)] = []
+        // The inliers of the picture's first image, all that images of it claim, and their entities.
+        var pictures:
+            [(
+                image: ComparedImage, inliers: Set<Int>, claimed: Set<Int>, entities: Set<Int64>,
+                query: LocalFeatureQuery?
+            )] = []
         let found = images.filter { $0.outline != nil }
             .sorted { ($1.outline?.inlierCount ?? 0, $0.key) < ($0.outline?.inlierCount ?? 0, $1.key) }
         for image in found {
             let inliers = Set(image.outline?.inliers ?? [])
+            let entity = ImageRow.entity(image.key)
+            if let own = pictures.firstIndex(where: { $0.entities.contains(entity) }) {
+                pictures[own].claimed.formUnion(inliers)
+                continue
+            }
             let similar = pictures.indices
                 .map { (index: $0, overlap: pictures[$0].inliers.intersection(inliers).count) }
                 .filter { Double($0.overlap) >= Self.leastOverlap * Double(inliers.count) }
@@ -264,8 +281,9 @@ struct SharedInliers {
             }
             if let same {
                 pictures[same.index].claimed.formUnion(inliers)
+                pictures[same.index].entities.insert(entity)
             } else {
-                pictures.append((image, inliers, inliers, nil))
+                pictures.append((image, inliers, inliers, [entity], nil))
             }
         }
         for keypoint in pictures.lazy.flatMap(\.claimed) { claims[keypoint, default: 0] += 1 }

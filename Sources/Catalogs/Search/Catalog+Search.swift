@@ -130,7 +130,7 @@ extension Catalog {
         }
     }
 
-    /// A query of prints that were made before. An entity's distance is its minimum distance over them.
+    /// A query of prints that were made before. An entity's distance is the minimum over them and its images.
     ///
     /// - Throws: `FeaturePrintError` if a print cannot be the catalog's model's: see `FeaturePrintModel.check(_:)`.
     public func query(for prints: [FeaturePrint]) throws(FeaturePrintError) -> CatalogQuery {
@@ -139,7 +139,7 @@ extension Catalog {
             prints: prints, matchThreshold: model.matchThreshold(for: prints), coefficients: model.confidence)
     }
 
-    /// A query for more like this: the entities whose prints are nearest to that of an entity, without itself.
+    /// A query for more like this: the entities whose prints are nearest to those of an entity, without itself.
     ///
     /// ```swift
     /// let query = try await catalog.query(similarTo: "slow-meridian")
@@ -149,25 +149,30 @@ extension Catalog {
     /// What resembles an entity is not that entity, so search it without bounds.
     /// - Throws: ``CatalogError``, with the reason `unknownEntities` for an unknown id; and `CancellationError`.
     public func query(similarTo id: String) async throws -> CatalogQuery {
-        let (key, print) = try await storedPrint(of: id)
-        try model.check(print)
+        let (entity, prints) = try await storedPrints(of: id)
+        for print in prints { try model.check(print) }
         return CatalogQuery(
-            prints: [print], matchThreshold: model.matchThreshold(for: [print]), coefficients: model.confidence,
-            excluded: [key])
+            prints: prints, matchThreshold: model.matchThreshold(for: prints), coefficients: model.confidence,
+            excluded: [entity])
     }
 
-    /// The print of an entity, as it was indexed: to compare it, or to search with it.
+    /// The print of an entity's first image, as it was indexed: to compare it, or to search with it.
     ///
     /// - Throws: ``CatalogError``, with the reason `unknownEntities` for an unknown id; and `CancellationError`.
-    public func featurePrint(for id: String) async throws -> FeaturePrint { try await storedPrint(of: id).print }
+    public func featurePrint(for id: String) async throws -> FeaturePrint { try await storedPrints(of: id).prints[0] }
 
-    private func storedPrint(of id: String) async throws -> (key: Int64, print: FeaturePrint) {
+    /// The row of an entity and the prints of its images, at least one.
+    private func storedPrints(of id: String) async throws -> (entity: Int64, prints: [FeaturePrint]) {
         try await reading {
-            guard let found = try store.print(forID: id) else { throw folder.error(.unknownEntities([id])) }
-            guard let vector = PrintBlob.vector(found.blob, dimension: model.dimension) else {
-                throw folder.error(.damaged("the print of “\(id)” is not \(model.dimension) finite floats"))
+            let found = try store.prints(forID: id)
+            guard let first = found.first else { throw folder.error(.unknownEntities([id])) }
+            let prints = try found.map { _, blob in
+                guard let vector = PrintBlob.vector(blob, dimension: model.dimension) else {
+                    throw folder.error(.damaged("the print of “\(id)” is not \(model.dimension) finite floats"))
+                }
+                return FeaturePrint(vector: vector, model: model.identity)
             }
-            return (found.key, FeaturePrint(vector: vector, model: model.identity))
+            return (ImageRow.entity(first.key), prints)
         }
     }
 

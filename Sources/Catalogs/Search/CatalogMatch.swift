@@ -5,17 +5,21 @@ public import Imaging
 public struct CatalogMatch: Sendable, Hashable {
     /// The entity.
     public let entity: CatalogEntity
+    /// The place of the image that matches among the entity's images, from 0.
+    public let imageIndex: Int
+    /// The path of the image that matches, as ``CatalogEntity/images`` has it.
+    public var image: String { entity.images.indices.contains(imageIndex) ? entity.images[imageIndex] : entity.image }
     /// The probability that the query shows the entity, 0...1, calibrated on real photographs. Comparable between
     /// queries; the default decision accepts ½ and more.
     public let confidence: Double
-    /// Where the query shows the entity's image, as fractions of the query's sides, clockwise from the image's own top
+    /// Where the query shows the image that matches, as fractions of the query's sides, clockwise from the image's own top
     /// left; counterclockwise if the query shows it mirrored. Nil if local features did not verify the match.
     public let outline: Quadrilateral?
-    /// Whether the query shows the entity's image as in a mirror.
+    /// Whether the query shows the image as in a mirror.
     public let isMirrored: Bool
     /// The number of local features that agree on ``outline``; 0 without one.
     public let inlierCount: Int
-    /// The minimum distance between the query's prints and the entity's, 0...2.
+    /// The minimum distance between the query's prints and the image's, 0...2.
     public var distance: Double { Double(squaredDistance.squareRoot()) }
 
     let squaredDistance: Float
@@ -26,6 +30,7 @@ public struct CatalogMatch: Sendable, Hashable {
 
     init(entity: CatalogEntity, place: RankedEntity) {
         self.entity = entity
+        imageIndex = place.image
         confidence = place.confidence
         outline = place.verified?.outline
         isMirrored = place.verified?.isMirrored ?? false
@@ -41,16 +46,20 @@ extension CatalogMatch: Identifiable {
     public var id: String { entity.id }
 }
 
-/// Coded as `entity`, `confidence`, `distance`, `inlierCount`, `outline` (the corners; absent for a match that was not
+/// Coded as `entity`, `image` and `imageIndex` (of an entity with several images), `confidence`, `distance`, `inlierCount`, `outline` (the corners; absent for a match that was not
 /// verified), `isMirrored` and `cursor` (what ``SearchCursor`` is after this match).
 extension CatalogMatch: Encodable {
     private enum CodingKeys: CodingKey {
-        case entity, confidence, distance, inlierCount, outline, isMirrored, cursor
+        case entity, image, imageIndex, confidence, distance, inlierCount, outline, isMirrored, cursor
     }
 
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(entity, forKey: .entity)
+        if entity.images.count > 1 {
+            try values.encode(image, forKey: .image)
+            try values.encode(imageIndex, forKey: .imageIndex)
+        }
         try values.encode(confidence, forKey: .confidence)
         try values.encode(distance, forKey: .distance)
         try values.encode(inlierCount, forKey: .inlierCount)
@@ -64,17 +73,17 @@ extension CatalogMatch: Encodable {
 ///
 /// Made by ``Catalog/query(for:options:)``. It holds no pixels.
 public struct CatalogQuery: Sendable {
-    /// A print per crop. An entity's distance is its minimum distance over them.
+    /// A print per crop. An entity's distance is the minimum distance of its images over them.
     public let prints: [FeaturePrint]
     /// The match threshold of the prints, 0...2; nil for a model without one.
     public let matchThreshold: Double?
-    /// The entities that were judged by their local features.
+    /// The images that were judged by their local features.
     package private(set) var verified: [VerifiedEntity]
     /// Whether local features were compared: entities that were not found by them are less likely then.
     public let isVerified: Bool
-    /// The candidates of the first stage, most likely first.
+    /// The rows of the images that the first stage found, most likely first.
     package let candidates: [Int64]
-    /// Entities that are no matches: the one that others are to resemble.
+    /// The rows of entities that are no matches: the one that others are to resemble.
     private(set) var excluded: Set<Int64>
     /// The nearest prints that the first stage found, for a ranking of the same entities.
     private(set) var scan: PrintScan?
@@ -106,9 +115,9 @@ public struct CatalogQuery: Sendable {
     }
 
     /// The query by its prints alone, without some entities.
-    func resembling(besides keys: Set<Int64>) -> CatalogQuery {
+    func resembling(besides entities: Set<Int64>) -> CatalogQuery {
         var copy = withoutVerified
-        copy.excluded.formUnion(keys)
+        copy.excluded.formUnion(entities)
         return copy
     }
 
@@ -120,14 +129,16 @@ public struct CatalogQuery: Sendable {
     }
 }
 
-/// An entity whose local features were compared with the query's, and agree or disagree.
+/// An entity with an image whose local features were compared with the query's, and agree or disagree.
 package struct VerifiedEntity: Sendable, Hashable, Codable {
-    /// The entity's row in the database.
+    /// The image's row in the database.
     package let key: Int64
+    /// The entity's row in the database.
+    package var entity: Int64 { ImageRow.entity(key) }
     /// The catalog's revision when it was verified.
     package let revision: Int64
     package let inlierCount: Int
-    /// Where the query shows the entity's image; nil if its features disagree although its print is near.
+    /// Where the query shows the image; nil if its features disagree although its print is near.
     package let outline: Quadrilateral?
     /// Whether the query shows the image as in a mirror.
     package let isMirrored: Bool

@@ -4,58 +4,82 @@ import LocalFeatures
 
 /// What a search needs of a catalog, in one state of it: nearest prints, votes, local features, records and filters.
 ///
-/// A catalog in a folder answers from its database and its mapped files (``LocalState``). Keys are the entities' rows
-/// in the database; they ascend in the catalog's order, which breaks ties.
+/// A catalog in a folder answers from its database and its mapped files (``LocalState``). Keys are the images' rows in
+/// the database (``ImageRow``); they ascend in the catalog's order, which breaks ties. Entities are named by their own
+/// rows.
 protocol CatalogState: Sendable {
     /// The state of the prints.
     var revision: CatalogRevision { get }
     /// The number of entities with a print.
     var entityCount: Int { get }
+    /// The number of images with a print.
+    var imageCount: Int { get }
 
     /// The entities to search; nil for all of them.
     ///
     /// - Parameter keys: the entities, of those that satisfy the condition; nil for all of them.
     func selection(where condition: Condition, among keys: KeySelection?) async throws -> EntitySelection?
 
-    /// Whether the state has the entity and it is selected.
+    /// Whether the state has the image and its entity is selected.
     func contains(_ key: Int64, in selection: EntitySelection?) -> Bool
 
-    /// The entities nearest to any of the prints, nearest first.
+    /// The images nearest to any of the prints, nearest first.
     ///
-    /// - Parameter last: only what follows this one.
+    /// - Parameter last: only what follows this place.
     /// - Throws: `CancellationError`.
     func nearest(
-        _ count: Int, to prints: [FeaturePrint], in selection: EntitySelection?, after last: NearEntity?,
+        _ count: Int, to prints: [FeaturePrint], in selection: EntitySelection?, after last: RankingPlace?,
         cancellation: Cancellation
-    ) async throws -> [NearEntity]
+    ) async throws -> [NearImage]
 
-    /// The squared distance of each entity's print to the nearest of the prints; none for an entity without a print.
+    /// All images of those of the entities that have several.
+    func siblings(of entities: [Int64]) -> [Int64]
+
+    /// The squared distance of each image's print to the nearest of the prints; none for an image without a print.
     func squaredDistances(of keys: [Int64], to prints: [FeaturePrint]) async throws -> [Int64: Float]
 
-    /// The entities whose visual words have the most votes of a query's features, most first.
+    /// The images whose visual words have the most votes of a query's features, one per entity, most first.
     func mostVoted(
         _ count: Int, by query: LocalFeatureQuery, in selection: EntitySelection?, without excluded: Set<Int64>
     ) async throws -> [Int64]
 
-    /// The local features of entities, without those that have none.
+    /// The local features of images, without those that have none.
     func localFeatures(of keys: [Int64]) async throws -> [(key: Int64, features: LocalFeatures)]
 
-    /// The entities whose image was stored after the given revision of each.
+    /// The images that were stored after the given revision of each.
     func keys(changedSince revisions: [Int64: Int64]) async throws -> Set<Int64>
 
-    /// The records of entities, without those that were removed since.
-    func entities(for keys: [Int64]) async throws -> [Int64: StoredEntity]
+    /// The records of entities, by their rows, without those that were removed since.
+    func entities(for rows: [Int64]) async throws -> [Int64: StoredEntity]
 
     /// Throws if something that was read is not of this state, because a file was changed by another program.
     func check() throws
 }
 
-/// An entity with the squared distance of its print.
-struct NearEntity: Sendable, Equatable {
+/// An image with the squared distance of its print.
+struct NearImage: Sendable, Equatable {
     let key: Int64
     let squaredDistance: Float
+    /// The row of its entity.
+    var entity: Int64 { ImageRow.entity(key) }
     /// 0...2.
     var distance: Double { Double(squaredDistance.squareRoot()) }
+}
+
+/// The place of an entity in a ranking by the distance of prints.
+struct RankingPlace: Sendable {
+    let entity: Int64
+    let squaredDistance: Float
+}
+
+extension Sequence {
+    /// The first element of each entity.
+    ///
+    /// - Parameter key: the row of an element's image.
+    func firstOfEachEntity(_ key: (Element) -> Int64) -> [Element] {
+        var seen: Set<Int64> = []
+        return filter { seen.insert(ImageRow.entity(key($0))).inserted }
+    }
 }
 
 /// The entities that a search is restricted to.
@@ -74,10 +98,10 @@ package enum KeySelection: Sendable, Equatable {
     case allBut([Int64])
 }
 
-/// The entities with the nearest prints that the first stage of a search found. A ranking of the same query starts with
+/// The images with the nearest prints that the first stage of a search found. A ranking of the same query starts with
 /// them instead of scanning all prints again.
 package struct PrintScan: Sendable {
-    /// Entities that the first stage finds at least: enough for a first page with its verified entities. A scan for
+    /// Images that the first stage finds at least: enough for a first page with its verified entities. A scan for
     /// more takes no longer.
     static let leastCount = 32
 
@@ -85,15 +109,17 @@ package struct PrintScan: Sendable {
     /// The entities that were scanned; nil for all.
     let selection: EntitySelection?
     /// Nearest first.
-    let nearest: [NearEntity]
-    /// The entities that were looked for. There are fewer only if no others are selected.
+    let nearest: [NearImage]
+    /// The images that were looked for. There are fewer only if no others are selected.
     let count: Int
 
-    /// The nearest, without some entities.
-    func nearest(without excluded: Set<Int64>) -> [NearEntity] { nearest.filter { !excluded.contains($0.key) } }
+    /// The nearest image of each entity, without some entities; nearest first.
+    func nearest(without excluded: Set<Int64>) -> [NearImage] {
+        nearest.filter { !excluded.contains($0.entity) }.firstOfEachEntity(\.key)
+    }
 
     /// The first of the nearest of some entities; nil if others were scanned, or more were looked for.
-    func nearest(_ count: Int, at revision: CatalogRevision, in selection: EntitySelection?) -> [NearEntity]? {
+    func nearest(_ count: Int, at revision: CatalogRevision, in selection: EntitySelection?) -> [NearImage]? {
         guard revision == self.revision, selection == self.selection,
             count <= self.count || nearest.count < self.count
         else { return nil }

@@ -48,7 +48,7 @@ extension Catalog {
     ///
     /// The entities with the nearest prints, and with most visual words in common, are compared by their stored local
     /// features; no image is read. Documents of one template differ where they are filled in, and are no duplicates.
-    /// Neither is an image that shows less than a fifth of another one. A mirrored copy is found if it is neither
+    /// Neither are images of one entity, nor is an image that shows less than a fifth of another one. A mirrored copy is found if it is neither
     /// cropped nor framed. In a catalog without local features, and for images with few of them, prints decide alone:
     /// nearly equal ones are taken for copies, which finds fewer and takes some documents of one template for copies.
     ///
@@ -72,7 +72,7 @@ extension Catalog {
                 return try duplicateGroups(kept, in: state)
             }
             let selection = try state.selection(where: condition, among: nil)
-            let total = selection?.rows.reduce(0) { $0 + $1.count } ?? state.entityCount
+            let total = selection?.rows.reduce(0) { $0 + $1.count } ?? state.imageCount
             // An entity is half done when what to compare it with is found.
             func report(_ share: Double) { progress(Int((share * Double(total)).rounded(.down)), total) }
             var search = DuplicateSearch(state: state, model: extractor?.model, cancellation: cancellation)
@@ -147,7 +147,8 @@ extension Catalog {
                 groups = Self.fold(matches, by: kept)
             } else {
                 let search = DuplicateSearch(state: state, model: extractor?.model, cancellation: cancellation)
-                groups = try search.fold(matches.map { state.matrix.row(withKey: $0.key) })
+                groups = try search.fold(
+                    matches.map { state.matrix.row(withKey: ImageRow.row(of: $0.key, place: $0.imageIndex)) })
             }
             try state.check()
             return groups.map { indices in
@@ -159,7 +160,10 @@ extension Catalog {
     /// The positions of matches, each with the first one of its group.
     private static func fold(_ matches: [CatalogMatch], by groups: [StoredDuplicates]) -> [[Int]] {
         var numbers: [Int64: Int] = [:]
-        for (number, group) in groups.enumerated() { for member in group.members { numbers[member.key] = number } }
+        for (number, group) in groups.enumerated() {
+            // Images of an entity may be in several groups.
+            for member in group.members where numbers[member.key] == nil { numbers[member.key] = number }
+        }
         var positions: [Int: Int] = [:]
         var folded: [[Int]] = []
         for (index, match) in matches.enumerated() {
@@ -193,7 +197,7 @@ private struct DuplicateSearch {
     init(state: LocalState, model: LocalFeatureModel?, cancellation: Cancellation) {
         (self.state, self.cancellation) = (state, cancellation)
         comparison = PictureRelation.Comparison(model: model)
-        sets = DisjointSets(count: state.entityCount)
+        sets = DisjointSets(count: state.imageCount)
     }
 
     /// Pairs of rows with near prints, or with many visual words in common: nearest first.
@@ -209,7 +213,9 @@ private struct DuplicateSearch {
             progress(Double(start) / Double(all.count))
             let rows = Array(all[start..<min(start + Self.rowsPerBatch, all.count)])
             let prints = rows.map { Array(matrix.row($0)) }
-            let (count, cancellation) = (Self.neighborCount + 1, cancellation)
+            // The images of an entity may be nearest to each other.
+            let ownCount = rows.map { state.matrix.rows(ofEntity: entity($0)).count }.max() ?? 1
+            let (count, cancellation) = (Self.neighborCount + ownCount, cancellation)
             let found =
                 selection.map { selection in
                     prints.map {
@@ -218,7 +224,7 @@ private struct DuplicateSearch {
                 } ?? search.nearest(toEach: prints, k: count, cancellation: cancellation)
             try cancellation.check()
             for (row, neighbors) in zip(rows, found) {
-                for other in neighbors where other.row != row && other.squaredDistance <= limit {
+                for other in neighbors where entity(other.row) != entity(row) && other.squaredDistance <= limit {
                     pairs.insert(pair(row, other.row))
                 }
             }
@@ -240,7 +246,7 @@ private struct DuplicateSearch {
         return zip(images, voted).flatMap { image, others in
             let rows = ([image.key] + others).map { state.matrix.row(withKey: $0) }
             return rows.dropFirst().compactMap { other -> RowPair? in
-                guard let row = rows[0], let other, row != other else { return nil }
+                guard let row = rows[0], let other, entity(row) != entity(other) else { return nil }
                 return pair(row, other)
             }
         }
@@ -285,19 +291,25 @@ private struct DuplicateSearch {
 
     /// The groups of two and more, in the order of their first members.
     mutating func groups() throws -> [StoredDuplicates] {
-        try sets.members().map { rows in
+        var groups: [StoredDuplicates] = []
+        var known: Set<[Int64]> = []
+        for all in sets.members() {
+            // An entity comes once, however many of its images have the picture, and so do the same entities.
+            let rows = all.firstOfEachEntity { state.matrix.key($0) }
+            guard rows.count > 1, known.insert(rows.map(entity)).inserted else { continue }
             let reference = try reference(of: rows)
             let others = rows.filter { $0 != reference }
             let pairs = others.map { pair(reference, $0) }
             let relations = try relations(pairs)
             let members = zip(others, zip(pairs, relations)).map { row, found in
                 StoredDuplicates.Member(
-                    key: state.matrix.key(row), difference: found.1?.difference ?? links[row] ?? .quality,
+                    key: entity(row), difference: found.1?.difference ?? links[row] ?? .quality,
                     distance: found.0.squaredDistance.squareRoot())
             }
-            let first = StoredDuplicates.Member(key: state.matrix.key(reference), difference: .none, distance: 0)
-            return StoredDuplicates(members: [first] + members)
+            let first = StoredDuplicates.Member(key: entity(reference), difference: .none, distance: 0)
+            groups.append(StoredDuplicates(members: [first] + members))
         }
+        return groups
     }
 
     /// The first row, or the first that shows more of the picture than those before it.
@@ -309,6 +321,9 @@ private struct DuplicateSearch {
         }
         return reference
     }
+
+    /// The row in the database of the entity whose image a row is.
+    private func entity(_ row: Int) -> Int64 { ImageRow.entity(state.matrix.key(row)) }
 
     private func pair(_ a: Int, _ b: Int) -> RowPair {
         let matrix = state.matrix.matrix

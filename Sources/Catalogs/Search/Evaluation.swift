@@ -47,9 +47,15 @@ extension Catalog {
                 of: query, limit: options.limit, bounds: .none, condition: options.condition, after: nil)
             options.timings?.add(ContinuousClock.now - start, to: .search)
             let scanned = query.scan?.nearest(without: excluded) ?? []
-            let compared = Set(query.verified.map(\.key))
-            let observed = scanned.filter { !compared.contains($0.key) }.prefix(Self.observedNeighbors)
-            let keys = places.map(\.key) + query.candidates + query.verified.map(\.key) + observed.map(\.key)
+            // One image of each entity: another may not be what the query shows of it.
+            let best = Set(
+                query.verified.sorted { ($1.evidence.inliers, $0.key) < ($0.evidence.inliers, $1.key) }
+                    .firstOfEachEntity(\.key).map(\.key))
+            let verified = query.verified.filter { best.contains($0.key) }
+            let compared = Set(verified.map(\.entity))
+            let observed = scanned.filter { !compared.contains($0.entity) }.prefix(Self.observedNeighbors)
+            let candidates = query.candidates.firstOfEachEntity { $0 }.map { ImageRow.entity($0) }
+            let keys = places.map(\.key) + candidates + compared + observed.map(\.entity)
             let entities = try await computing { try await state().entities(for: keys) }
             let neighborDistance = model.neighborDistance(
                 for: query.prints, beside: scanned.map(\.distance))
@@ -60,8 +66,8 @@ extension Catalog {
                     evidence: evidence, isCompared: query.isVerified)
             }
             let observations =
-                query.verified.compactMap { observation($0.key, distance: $0.distance, evidence: $0.evidence) }
-                + observed.compactMap { observation($0.key, distance: $0.distance, evidence: nil) }
+                verified.compactMap { observation($0.entity, distance: $0.distance, evidence: $0.evidence) }
+                + observed.compactMap { observation($0.entity, distance: $0.distance, evidence: nil) }
             let matches = places.compactMap { place in
                 entities[place.key].map { CatalogMatch(entity: $0.entity, place: place) }
             }
@@ -70,7 +76,7 @@ extension Catalog {
                 matches,
                 Evaluation.Outcome(
                     targets: targets, ranking: matches.map { ($0.entity.id, $0.confidence) }, acceptedCount: accepted,
-                    candidates: query.candidates.compactMap { entities[$0]?.entity.id }), observations
+                    candidates: candidates.compactMap { entities[$0]?.entity.id }), observations
             )
         }
         let full = try await outcome(targets, excluding: [])

@@ -12,11 +12,12 @@ struct CatalogSchema: Equatable, Sendable {
 
     /// What a new catalog's database is made of.
     ///
-    /// An entity's record is one row of `entity`, with labels and attributes as JSON. The table `field` indexes the
-    /// same values by name, as text and as numbers, so that conditions, facets and lookups are index searches. Prints,
-    /// local features and thumbnails have tables of their own: a query of metadata reads none of their pages. They are
-    /// the truth, not derived: images may be gone when a derived file is made again. `checksum` has the first half of
-    /// the SHA-256 of each, and the revision at which it was stored.
+    /// An entity's record is one row of `entity`, with labels, attributes and the paths of its images as JSON. The table
+    /// `field` indexes the same values by name, as text and as numbers, so that conditions, facets and lookups are index
+    /// searches. Each image of an entity has a row (``ImageRow``) in `image`, `print`, `localFeatures` and `thumbnail`:
+    /// a query of metadata reads none of their pages. They are the truth, not derived: images may be gone when a derived
+    /// file is made again. `image` has the first half of the SHA-256 of each of the others, and the revision at which
+    /// they were stored.
     ///
     /// The full-text index has no copy of the text: it reads the table of entities.
     private static let definition = """
@@ -24,24 +25,27 @@ struct CatalogSchema: Equatable, Sendable {
         CREATE TABLE revision (number INTEGER PRIMARY KEY, token TEXT NOT NULL);
         CREATE TABLE entity (
             row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, type TEXT, title TEXT, subtitle TEXT,
-            labels TEXT NOT NULL, attributes TEXT NOT NULL, image TEXT NOT NULL,
-            size INTEGER NOT NULL, modified INTEGER NOT NULL, contentHash BLOB NOT NULL);
+            labels TEXT NOT NULL, attributes TEXT NOT NULL, images TEXT NOT NULL);
         CREATE TABLE field (
             name TEXT NOT NULL, text TEXT NOT NULL,
             row INTEGER NOT NULL REFERENCES entity (row) ON DELETE CASCADE, number REAL,
             PRIMARY KEY (name, text, row)) WITHOUT ROWID;
         CREATE INDEX fieldByEntity ON field (row);
         CREATE INDEX fieldByNumber ON field (name, number) WHERE number IS NOT NULL;
-        CREATE TABLE print (
-            row INTEGER PRIMARY KEY REFERENCES entity (row) ON DELETE CASCADE, vector BLOB NOT NULL);
-        CREATE TABLE localFeatures (
-            row INTEGER PRIMARY KEY REFERENCES entity (row) ON DELETE CASCADE, data BLOB NOT NULL);
-        CREATE TABLE thumbnail (
-            row INTEGER PRIMARY KEY REFERENCES entity (row) ON DELETE CASCADE,
-            side INTEGER NOT NULL, data BLOB NOT NULL);
-        CREATE TABLE checksum (
-            row INTEGER PRIMARY KEY REFERENCES entity (row) ON DELETE CASCADE,
+        CREATE TABLE image (
+            row INTEGER PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL, contentHash BLOB NOT NULL,
             revision INTEGER NOT NULL, print BLOB, localFeatures BLOB, thumbnail BLOB);
+        CREATE TABLE print (
+            row INTEGER PRIMARY KEY REFERENCES image (row) ON DELETE CASCADE ON UPDATE CASCADE,
+            vector BLOB NOT NULL);
+        CREATE TABLE localFeatures (
+            row INTEGER PRIMARY KEY REFERENCES image (row) ON DELETE CASCADE ON UPDATE CASCADE, data BLOB NOT NULL);
+        CREATE TABLE thumbnail (
+            row INTEGER PRIMARY KEY REFERENCES image (row) ON DELETE CASCADE ON UPDATE CASCADE,
+            side INTEGER NOT NULL, data BLOB NOT NULL);
+        CREATE TRIGGER entityImagesDelete AFTER DELETE ON entity BEGIN
+            DELETE FROM image WHERE row \(ImageRow.isOfEntity("old"));
+        END;
         CREATE VIRTUAL TABLE entityText USING fts5(
             title, subtitle, labels, content='entity', content_rowid='row', \(textIndexOptions));
         CREATE TRIGGER entityTextInsert AFTER INSERT ON entity BEGIN
@@ -123,6 +127,34 @@ struct CatalogSchema: Equatable, Sendable {
         }.keys.map(\.name)
         return names.min()
     }
+}
+
+/// The row of an image in the database: that of its entity, and the image's place among the entity's images.
+///
+/// So the images of an entity follow each other in the catalog's order, and no table says whose they are.
+enum ImageRow {
+    private static let placeBits = 14
+    /// The most images of an entity.
+    static let mostPlaces = 1 << placeBits
+
+    static func row(of entity: Int64, place: Int = 0) -> Int64 { entity << placeBits | Int64(place) }
+    /// The row of the last image that an entity may have; the largest number for an entity after all others.
+    static func last(of entity: Int64) -> Int64 {
+        entity >= .max >> placeBits ? .max : row(of: entity, place: mostPlaces - 1)
+    }
+
+    static func entity(_ row: Int64) -> Int64 { row >> placeBits }
+    static func place(_ row: Int64) -> Int { Int(row & Int64(mostPlaces - 1)) }
+
+    /// What follows a column of image rows in the condition that it is of an entity's images.
+    ///
+    /// - Parameter table: the name of a row of `entity`.
+    static func isOfEntity(_ table: String = "entity") -> String {
+        "BETWEEN \(table).row << \(placeBits) AND \(table).row << \(placeBits) | \(mostPlaces - 1)"
+    }
+
+    /// The row of an image's entity, in SQL.
+    static func entity(ofColumn column: String) -> String { "(\(column) >> \(placeBits))" }
 }
 
 /// A row of the table of settings.

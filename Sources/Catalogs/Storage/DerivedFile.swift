@@ -23,7 +23,7 @@ protocol DerivedFile: Sendable {
 
     /// Writes the sections.
     ///
-    /// - Parameter earlier: an intact file of an earlier state of the same database, whose entities are taken over if
+    /// - Parameter earlier: an intact file of an earlier state of the same database, whose images are taken over if
     ///   they did not change since.
     static func write(
         _ db: Database, source: Source, folder: CatalogFolder, reusing earlier: Self?, to output: inout DerivedOutput
@@ -79,9 +79,9 @@ struct DerivedContents: Sendable {
 struct DerivedFileShape: Hashable, Sendable {
     /// The dimension of prints, or the number of visual words.
     var width: Int
-    /// Entities.
+    /// Images.
     var count: Int
-    /// Features; 0 in a file without any.
+    /// Their features, or the entities that they are of.
     var total = 0
 }
 

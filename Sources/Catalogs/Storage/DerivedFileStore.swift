@@ -65,7 +65,7 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
     /// Makes the file unless it is current.
     ///
     /// - Precondition: the caller holds the lock.
-    /// - Complexity: O(file) to copy what did not change, besides the entities that changed.
+    /// - Complexity: O(file) to copy what did not change, besides the images that changed.
     func refresh() throws {
         let found = try usable()
         if let found, found.isCurrent { return }

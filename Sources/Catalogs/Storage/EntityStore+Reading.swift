@@ -29,7 +29,11 @@ extension EntityStore {
     }
 
     private static func stored(where condition: SQL, withThumbnails: Bool, _ db: Database) throws -> [StoredEntity] {
-        let thumbnail: SQL = withThumbnails ? "(SELECT data FROM thumbnail WHERE thumbnail.row = entity.row)" : "NULL"
+        // An entity's first image is its cover.
+        let thumbnail: SQL =
+            withThumbnails
+            ? "(SELECT data FROM thumbnail WHERE thumbnail.row \(sql: ImageRow.isOfEntity()) ORDER BY row LIMIT 1)"
+            : "NULL"
         let request: SQLRequest<Row> = "SELECT entity.*, \(thumbnail) AS thumbnail FROM entity WHERE \(condition)"
         return try request.fetchAll(db).map { row in
             StoredEntity(
@@ -65,39 +69,66 @@ extension EntityStore {
         }
     }
 
-    /// Calls `body` with the id and the image of every entity that was indexed from a file, in the catalog's order.
-    func forEachImageFile(_ body: (_ id: String, _ image: String) throws -> Void) throws {
+    /// Calls `body` with every image that was indexed from a file, in the catalog's order.
+    func forEachImageFile(_ body: (_ id: String, _ place: Int, _ path: String) throws -> Void) throws {
         try read { db in
-            let rows = try Row.fetchCursor(db, sql: "SELECT id, image FROM entity WHERE size >= 0 ORDER BY row")
-            while let row = try rows.next() { try body(row.decode(atIndex: 0), row.decode(atIndex: 1)) }
-        }
-    }
-
-    /// What an indexer compares items with: the records of these ids, and whether each has local features.
-    func knownEntities(forIDs ids: [String]) throws -> [(record: EntityRecord, hasLocalFeatures: Bool)] {
-        try read { db in
-            try Self.inParts(of: ids) { ids in
-                let request: SQLRequest<Row> = """
-                    SELECT entity.*, localFeatures.row IS NOT NULL AS hasLocalFeatures \
-                    FROM entity LEFT JOIN localFeatures USING (row) WHERE entity.id IN \(ids)
-                    """
-                return try request.fetchAll(db).map { row in
-                    (try EntityRecord(row: row), try row.decode(forColumn: "hasLocalFeatures"))
+            let request: SQLRequest<Row> = """
+                SELECT entity.id, image.row, entity.images FROM entity CROSS JOIN image \
+                ON image.row \(sql: ImageRow.isOfEntity()) WHERE image.size >= 0 ORDER BY entity.row, image.row
+                """
+            let rows = try request.fetchCursor(db)
+            var (entity, paths) = (Int64?.none, [String]())
+            while let row = try rows.next() {
+                let key: Int64 = try row.decode(atIndex: 1)
+                if entity != ImageRow.entity(key) {
+                    entity = ImageRow.entity(key)
+                    paths = try EntityRecord.paths(row.decode(atIndex: 2))
                 }
+                let place = ImageRow.place(key)
+                if place < paths.count { try body(row.decode(atIndex: 0), place, paths[place]) }
             }
         }
     }
 
-    /// The row and the print of an entity; nil for an unknown id.
-    func print(forID id: String) throws -> (key: Int64, blob: Data)? {
+    /// What an indexer compares items with: the records of these ids, and what is stored of the images of each.
+    func knownEntities(forIDs ids: [String]) throws -> [KnownEntity] {
         try read { db in
-            let request: SQLRequest<Row> =
-                "SELECT print.row, print.vector FROM print JOIN entity USING (row) WHERE entity.id = \(id)"
-            return try request.fetchOne(db).map { try ($0.decode(atIndex: 0), $0.decode(atIndex: 1)) }
+            try Self.inParts(of: ids) { ids in
+                let records: SQLRequest<EntityRecord> = "SELECT * FROM entity WHERE id IN \(ids)"
+                var known = try records.fetchAll(db).reduce(into: [:]) {
+                    $0[$1.row ?? 0] = KnownEntity(record: $1, images: [])
+                }
+                let images: SQLRequest<Row> = """
+                    SELECT image.*, localFeatures.row IS NOT NULL AS hasLocalFeatures FROM entity CROSS JOIN image \
+                    ON image.row \(sql: ImageRow.isOfEntity()) LEFT JOIN localFeatures \
+                    ON localFeatures.row = image.row WHERE entity.id IN \(ids) ORDER BY image.row
+                    """
+                for row in try images.fetchAll(db) {
+                    let key: Int64 = try row.decode(forColumn: "row")
+                    let file = FileStamp(
+                        size: try row.decode(forColumn: "size"), modified: try row.decode(forColumn: "modified"))
+                    known[ImageRow.entity(key)]?.images.append(
+                        KnownImage(
+                            file: file, contentHash: try row.decode(forColumn: "contentHash"),
+                            hasLocalFeatures: try row.decode(forColumn: "hasLocalFeatures")))
+                }
+                return Array(known.values)
+            }
         }
     }
 
-    /// The local features of entities, without those that have none.
+    /// The rows and the prints of an entity's images; none for an unknown id.
+    func prints(forID id: String) throws -> [(key: Int64, blob: Data)] {
+        try read { db in
+            let request: SQLRequest<Row> = """
+                SELECT print.row, print.vector FROM entity CROSS JOIN print \
+                ON print.row \(sql: ImageRow.isOfEntity()) WHERE entity.id = \(id) ORDER BY print.row
+                """
+            return try request.fetchAll(db).map { try ($0.decode(atIndex: 0), $0.decode(atIndex: 1)) }
+        }
+    }
+
+    /// The local features of images, without those that have none.
     func localFeatures(forKeys keys: [Int64]) throws -> [(key: Int64, features: LocalFeatures)] {
         try read { db in
             let request: SQLRequest<Row> = "SELECT row, data FROM localFeatures WHERE row IN \(keys)"
@@ -108,26 +139,32 @@ extension EntityStore {
         }
     }
 
-    /// What a thumbnail of an entity can be made of; nil for an unknown id.
-    func thumbnail(forID id: String) throws -> (image: String, isFile: Bool, stored: (side: Int, data: Data)?)? {
-        try read { db in
+    /// What a thumbnail of an entity's image can be made of; nil for an unknown id and for a place without an image.
+    func thumbnail(
+        forID id: String, place: Int
+    ) throws -> (image: String, isFile: Bool, stored: (side: Int, data: Data)?)? {
+        guard (0..<ImageRow.mostPlaces).contains(place) else { return nil }
+        return try read { db in
+            guard let entity = try Self.row(ofID: id, db) else { return nil }
             let request: SQLRequest<Row> = """
-                SELECT entity.image, entity.size, thumbnail.side, thumbnail.data \
-                FROM entity LEFT JOIN thumbnail USING (row) WHERE id = \(id)
+                SELECT entity.images, image.size, thumbnail.side, thumbnail.data FROM entity CROSS JOIN image \
+                LEFT JOIN thumbnail USING (row) \
+                WHERE entity.row = \(entity) AND image.row = \(ImageRow.row(of: entity, place: place))
                 """
-            return try request.fetchOne(db).map { row in
+            return try request.fetchOne(db).flatMap { row in
                 let (side, data): (Int?, Data?) = try (row.decode(atIndex: 2), row.decode(atIndex: 3))
                 let size: Int64 = try row.decode(atIndex: 1)
-                return (try row.decode(atIndex: 0), size >= 0, data.map { (side ?? 0, $0) })
+                let paths = try EntityRecord.paths(row.decode(atIndex: 0))
+                return place < paths.count ? (paths[place], size >= 0, data.map { (side ?? 0, $0) }) : nil
             }
         }
     }
 
-    /// The entities whose image was stored after the given revision of each.
+    /// The images that were stored after the given revision of each.
     func keys(changedSince revisions: [Int64: Int64]) throws -> Set<Int64> {
         try read { db in
             let changed = try Self.inParts(of: Array(revisions.keys)) { keys in
-                let request: SQLRequest<Row> = "SELECT row, revision FROM checksum WHERE row IN \(keys)"
+                let request: SQLRequest<Row> = "SELECT row, revision FROM image WHERE row IN \(keys)"
                 return try request.fetchAll(db).compactMap { row -> Int64? in
                     let (key, latest): (Int64, Int64) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
                     return revisions[key].map { $0 < latest } ?? false ? key : nil
@@ -137,37 +174,43 @@ extension EntityStore {
         }
     }
 
-    /// The number of entities with an image.
-    func imageCount() throws -> Int { try read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM checksum") ?? 0 } }
+    /// The number of images.
+    func imageCount() throws -> Int { try read(Self.imageCount) }
 
-    /// Calls `entity` with each entity that satisfies the condition and its print, then `features` with the local
-    /// features of each. Both see the same state, in the catalog's order.
+    static func imageCount(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM image") ?? 0
+    }
+
+    /// Calls `image` with each image of the entities that satisfy the condition and its print, then `features` with the
+    /// local features of each. Both see the same state, in the catalog's order.
     func forEachStored(
-        where condition: Condition, entity: (CatalogEntity, _ print: Data) throws -> Void,
-        features: (_ id: String, Data) throws -> Void
+        where condition: Condition, image: (CatalogEntity, _ place: Int, _ print: Data) throws -> Void,
+        features: (CatalogEntity, _ place: Int, Data) throws -> Void
     ) throws {
         try read { db in
-            let stored: SQLRequest<Row> = """
-                SELECT entity.*, print.vector FROM entity JOIN print USING (row) \
-                WHERE \(condition.sql) ORDER BY row
-                """
-            let entities = try stored.fetchCursor(db)
-            while let row = try entities.next() {
-                try entity(EntityRecord(row: row).entity, row.decode(forColumn: "vector"))
+            func forEach(
+                _ column: String, of table: String, _ body: (CatalogEntity, _ place: Int, Data) throws -> Void
+            ) throws {
+                let request: SQLRequest<Row> = """
+                    SELECT entity.*, blobs.row AS key, blobs.\(sql: column) AS blob FROM entity \
+                    CROSS JOIN \(sql: table) AS blobs ON blobs.row \(sql: ImageRow.isOfEntity()) \
+                    WHERE \(condition.sql) ORDER BY entity.row, blobs.row
+                    """
+                let blobs = try request.fetchCursor(db)
+                while let row = try blobs.next() {
+                    let place = ImageRow.place(try row.decode(forColumn: "key"))
+                    try body(EntityRecord(row: row).entity, place, row.decode(forColumn: "blob"))
+                }
             }
-            let request: SQLRequest<Row> = """
-                SELECT entity.id, localFeatures.data FROM localFeatures JOIN entity USING (row) \
-                WHERE \(condition.sql) ORDER BY row
-                """
-            let blobs = try request.fetchCursor(db)
-            while let row = try blobs.next() { try features(row.decode(atIndex: 0), row.decode(atIndex: 1)) }
+            try forEach("vector", of: "print", image)
+            try forEach("data", of: "localFeatures", features)
         }
     }
 }
 
-/// The entities of a derived file in the catalog's order: taken over from an earlier file, or read from the database.
-struct DerivedEntities {
-    /// The table of the blobs, which is also the column of their checksum.
+/// The images of a derived file in the catalog's order: taken over from an earlier file, or read from the database.
+struct DerivedImages {
+    /// The table of the blobs, which is also the column of their digest in `image`.
     let table: String
     let column: String
     /// The keys of the earlier file, ascending, and its revision; nil without one.
@@ -179,13 +222,13 @@ struct DerivedEntities {
         case blob(Data)
     }
 
-    /// Calls `body` for every entity. Only the blobs that changed since the earlier file are read.
+    /// Calls `body` for every image. Only the blobs that changed since the earlier file are read.
     func forEach(_ db: Database, _ body: (Int64, Origin) throws -> Void) throws {
         // Before all of them, also in a damaged database.
         let revision = earlier?.revision.number ?? .min
         let keys = earlier?.keys ?? UnsafeBufferPointer(start: nil, count: 0)
         let same = try Int64.fetchCursor(
-            db, sql: "SELECT row FROM checksum WHERE revision <= ? AND \(table) IS NOT NULL ORDER BY row",
+            db, sql: "SELECT row FROM image WHERE revision <= ? AND \(table) IS NOT NULL ORDER BY row",
             arguments: [revision])
         var position = 0
         var nextSame = earlier == nil ? nil : try same.next()
@@ -200,8 +243,8 @@ struct DerivedEntities {
         let changed = try Row.fetchCursor(
             db,
             sql: """
-                SELECT blobs.row, blobs.\(column) FROM checksum CROSS JOIN \(table) AS blobs \
-                WHERE checksum.revision > ? AND blobs.row = checksum.row ORDER BY checksum.row
+                SELECT blobs.row, blobs.\(column) FROM image CROSS JOIN \(table) AS blobs \
+                WHERE image.revision > ? AND blobs.row = image.row ORDER BY image.row
                 """, arguments: [revision])
         while let row = try changed.next() {
             let key: Int64 = try row.decode(atIndex: 0)
@@ -224,26 +267,19 @@ struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
     var subtitle: String?
     var labels: [String]
     var attributes: [String: String]
-    var image: String
-    var size: Int64
-    /// Nanoseconds since 1970.
-    var modified: Int64
-    /// SHA-256.
-    var contentHash: Data
+    /// A path per image, in the order of their rows.
+    var images: [String]
 
     mutating func didInsert(_ inserted: InsertionSuccess) { row = inserted.rowID }
 
-    init(_ entity: CatalogEntity, file: FileStamp, contentHash: Data) {
+    init(_ entity: CatalogEntity) {
         id = entity.id
         type = entity.type
         title = entity.title
         subtitle = entity.subtitle
         labels = entity.labels
         attributes = entity.attributes
-        image = entity.image
-        size = file.size
-        modified = file.modified
-        self.contentHash = contentHash
+        images = entity.images
     }
 
     /// - Throws: `DatabaseError`, which names the row, for values of another type and for malformed JSON.
@@ -265,13 +301,35 @@ struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
 
     var entity: CatalogEntity {
         CatalogEntity(
-            id: id, type: type, title: title, subtitle: subtitle, labels: labels, attributes: attributes, image: image)
+            id: id, type: type, title: title, subtitle: subtitle, labels: labels, attributes: attributes,
+            images: images)
     }
 
     /// What problems call it.
-    var origin: String { image.isEmpty ? "entity “\(id)”" : image }
+    var origin: String { images.first.flatMap { $0.isEmpty ? nil : $0 } ?? "entity “\(id)”" }
 
-    var file: FileStamp { FileStamp(size: size, modified: modified) }
+    /// The paths in a value of the column `images`.
+    static func paths(_ json: String) throws -> [String] {
+        guard let paths = try? JSONDecoder().decode([String].self, from: Data(json.utf8)) else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the images of an entity cannot be read")
+        }
+        return paths
+    }
+}
+
+/// What is stored of an entity, for an indexer.
+struct KnownEntity: Sendable {
+    let record: EntityRecord
+    /// One per path of the record, unless the database is damaged.
+    var images: [KnownImage]
+}
+
+/// What is stored of an image, for an indexer.
+struct KnownImage: Sendable {
+    let file: FileStamp
+    /// SHA-256.
+    let contentHash: Data
+    let hasLocalFeatures: Bool
 }
 
 /// A stored entity, with its row in the database.

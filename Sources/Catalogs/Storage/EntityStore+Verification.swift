@@ -7,9 +7,11 @@ import Inference
 import LocalFeatures
 
 extension EntityStore {
-    /// The digest of what is stored of an entity's image: the first half of the SHA-256 of the id, a zero byte and the
-    /// blob. With the id, blobs that were swapped are found as well as damaged ones.
-    static func digest(of blob: Data, id: String) -> Data { SHA256.hash(Data(id.utf8) + [0] + blob).prefix(16) }
+    /// The digest of what is stored of an image: the first half of the SHA-256 of the entity's id, a zero byte, the
+    /// image's hash and the blob. So blobs that were swapped are found as well as damaged ones.
+    static func digest(of blob: Data, id: String, contentHash: Data) -> Data {
+        SHA256.hash(Data(id.utf8) + [0] + contentHash + blob).prefix(16)
+    }
 
     /// Reads everything that is stored.
     ///
@@ -25,13 +27,35 @@ extension EntityStore {
         }
     }
 
-    /// Names an entity that may have an id of another type.
-    private static func name(_ id: DatabaseValue) -> String { "entity “\(String.fromDatabaseValue(id) ?? "?")”" }
+    /// Names an entity, which may have an id of another type, or one of its images after the first.
+    private static func name(_ id: DatabaseValue, _ row: Int64 = 0) -> String {
+        let place = ImageRow.place(row)
+        return "entity “\(String.fromDatabaseValue(id) ?? "?")”" + (place == 0 ? "" : ", image \(place + 1)")
+    }
+
+    /// Joins rows with their images, if there are any, and these with their entities.
+    ///
+    /// - Parameter table: a table with image rows.
+    private static func entity(ofRowsOf table: String) -> String {
+        "LEFT JOIN image ON image.row = \(table).row "
+            + "LEFT JOIN entity ON entity.row = \(ImageRow.entity(ofColumn: table + ".row"))"
+    }
 
     private static func entityProblems(_ db: Database) throws -> [String] {
-        var problems = try DatabaseValue.fetchAll(
-            db, sql: "SELECT id FROM entity WHERE row NOT IN (SELECT row FROM print)"
-        ).map { "\(name($0)) has no print" }
+        var problems = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT id, images, (SELECT COUNT(*) FROM print WHERE print.row \(ImageRow.isOfEntity())) FROM entity
+                """
+        ).compactMap { row -> String? in
+            let count = Int.fromDatabaseValue(row[2]) ?? 0
+            // Paths that cannot be read are reported below.
+            guard let paths = String.fromDatabaseValue(row[1]).flatMap({ try? EntityRecord.paths($0) }),
+                count != paths.count
+            else { return nil }
+            return "\(name(row[0])) has "
+                + (paths.count == 1 && count == 0 ? "no print" : "\(count) prints of its \(paths.count) images")
+        }
         let fields = try Row.fetchCursor(db, sql: "SELECT row, name, text, number FROM field ORDER BY row")
         var next = try fields.next().map(IndexedField.init)
         var areFieldsIntact = true
@@ -80,11 +104,15 @@ extension EntityStore {
     private static func revisionProblems(_ db: Database) throws -> [String] {
         // Derived files are made of what changed since a revision.
         let revision = try CatalogRevision.current(db)?.number ?? 0
-        let misdated: SQLRequest<DatabaseValue> = """
-            SELECT entity.id FROM checksum JOIN entity USING (row) \
-            WHERE typeof(checksum.revision) <> 'integer' OR checksum.revision NOT BETWEEN 0 AND \(revision)
-            """
-        return try misdated.fetchAll(db).map { "\(name($0)): its revision is not one of the catalog’s" }
+        let misdated = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT entity.id, image.row FROM image LEFT JOIN entity ON entity.row = \(ImageRow.entity(ofColumn: "image.row")) \
+                WHERE typeof(image.revision) <> 'integer' OR image.revision NOT BETWEEN 0 AND \(revision)
+                """)
+        return misdated.map { row in
+            "\(name(row[0], Int64.fromDatabaseValue(row[1]) ?? 0)): its revision is not one of the catalog’s"
+        }
     }
 
     private static func printProblems(dimension: Int, _ db: Database) throws -> [String] {
@@ -92,31 +120,32 @@ extension EntityStore {
         let prints = try Row.fetchCursor(
             db,
             sql: """
-                SELECT entity.id, print.vector, checksum.print FROM print LEFT JOIN entity USING (row) \
-                LEFT JOIN checksum USING (row) ORDER BY print.row
+                SELECT entity.id, print.vector, image.print, image.contentHash, print.row FROM print \
+                \(entity(ofRowsOf: "print")) ORDER BY print.row
                 """)
         while let print = try prints.next() {
             guard let id = String.fromDatabaseValue(print[0]) else {
                 problems.append("a print without an entity")
                 continue
             }
-            let name = "entity “\(id)”"
+            let name = name(print[0], Int64.fromDatabaseValue(print[4]) ?? 0)
             let blob = Data.fromDatabaseValue(print[1]) ?? Data()
             guard let vector = PrintBlob.vector(blob, dimension: dimension) else {
                 problems.append("\(name): its print is not \(dimension) finite floats")
                 continue
             }
             let norm = FeaturePrintModel.norm(of: vector)
+            let hash = Data.fromDatabaseValue(print[3]) ?? Data()
             if abs(norm - 1) > FeaturePrintModel.normTolerance {
                 problems.append("\(name): its print has the norm \(norm), not 1")
-            } else if Data.fromDatabaseValue(print[2]) != digest(of: blob, id: id) {
-                problems.append("\(name): its print is damaged or another entity’s")
+            } else if Data.fromDatabaseValue(print[2]) != digest(of: blob, id: id, contentHash: hash) {
+                problems.append("\(name): its print is damaged or another image’s")
             }
         }
         return problems
     }
 
-    /// An entity may have no such blob, but not lose what it had.
+    /// An image may have no such blob, but not lose what it had.
     private static func blobProblems(
         _ table: String, _ subject: String, _ db: Database, where isReadable: (Data) -> Bool
     ) throws -> [String] {
@@ -124,22 +153,23 @@ extension EntityStore {
         let blobs = try Row.fetchCursor(
             db,
             sql: """
-                SELECT entity.id, \(table).data, checksum.\(table) FROM entity LEFT JOIN checksum USING (row) \
-                LEFT JOIN \(table) USING (row) WHERE COALESCE(\(table).data, checksum.\(table)) IS NOT NULL \
-                ORDER BY entity.row
+                SELECT entity.id, \(table).data, image.\(table), image.contentHash, image.row FROM image \
+                LEFT JOIN \(table) USING (row) LEFT JOIN entity ON entity.row = \(ImageRow.entity(ofColumn: "image.row")) \
+                WHERE COALESCE(\(table).data, image.\(table)) IS NOT NULL ORDER BY image.row
                 """)
         while let blob = try blobs.next() {
             // An id of another type has been reported before.
             guard let id = String.fromDatabaseValue(blob[0]) else { continue }
-            let name = "entity “\(id)”: its"
+            let name = name(blob[0], Int64.fromDatabaseValue(blob[4]) ?? 0) + ": its"
             guard let data = Data.fromDatabaseValue(blob[1]) else {
                 problems.append("\(name) \(subject) missing")
                 continue
             }
+            let hash = Data.fromDatabaseValue(blob[3]) ?? Data()
             if !isReadable(data) {
                 problems.append("\(name) local features cannot be read")
-            } else if Data.fromDatabaseValue(blob[2]) != digest(of: data, id: id) {
-                problems.append("\(name) \(subject) damaged or another entity’s")
+            } else if Data.fromDatabaseValue(blob[2]) != digest(of: data, id: id, contentHash: hash) {
+                problems.append("\(name) \(subject) damaged or another image’s")
             }
         }
         return problems

@@ -14,32 +14,27 @@ extension EntityStore {
     ) throws -> (added: Int, updated: Int, overtaken: [EntityRecord], hasFirstLocalFeatures: Bool) {
         try write { db in
             var (added, updated, overtaken) = (0, 0, [EntityRecord]())
-            for var record in chunk.metadataChanges {
-                // Another task may have removed it, or given it another image, since it was read.
-                let row = try Int64.fetchOne(
-                    db.cachedStatement(sql: "SELECT row FROM entity WHERE id = ? AND contentHash = ?"),
-                    arguments: [record.id, record.contentHash])
-                guard let row else {
-                    if try Self.row(ofID: record.id, db) != nil { overtaken.append(record) }
+            var revision: CatalogRevision?
+            for entity in chunk.entities {
+                var record = entity.record
+                record.row = try Self.row(ofID: record.id, db)
+                let stored = try record.row.map { try Self.contentHashes(ofEntity: $0, db) } ?? []
+                // Another task may have removed it, or given it other images, since it was read.
+                guard entity.keepsImages(of: stored) else {
+                    if record.row != nil { overtaken.append(record) }
                     continue
                 }
-                record.row = row
-                try record.update(db)
-                try Self.indexFields(of: record, db)
-                updated += 1
-            }
-            guard !chunk.images.isEmpty else {
-                if updated > 0 { try Setting.metadataRevision.raise(db) }
-                return (added, updated, overtaken, false)
-            }
-            let revision = try CatalogRevision.advance(db)
-            for image in chunk.images {
-                var record = image.record
-                record.row = try Self.row(ofID: record.id, db)
                 if record.row == nil { added += 1 } else { updated += 1 }
                 try record.save(db)
                 try Self.indexFields(of: record, db)
-                try Self.write(image, as: record, thumbnailSide: thumbnailSide, revision: revision, db)
+                if !entity.keepsAllImages(count: stored.count) {
+                    let current = try revision ?? CatalogRevision.advance(db)
+                    revision = current
+                    try Self.write(entity.images, as: record, thumbnailSide: thumbnailSide, revision: current, db)
+                }
+                for (place, image) in entity.images.enumerated() where image.keptPlace != nil {
+                    try Self.write(image.file, at: ImageRow.row(of: record.row ?? 0, place: place), db)
+                }
             }
             // The matrix may be of an earlier revision for a while, and filters are kept by both revisions.
             if updated > 0 { try Setting.metadataRevision.raise(db) }
@@ -55,7 +50,7 @@ extension EntityStore {
         }
     }
 
-    /// Changes the metadata of an entity; its id and image stay as they are.
+    /// Changes the metadata of an entity; its id and images stay as they are.
     ///
     /// - Throws: what `change` throws; the entity is as before then.
     func update(_ id: String, by change: (inout CatalogEntity) throws -> Void) throws {
@@ -64,12 +59,12 @@ extension EntityStore {
             guard let known = try request.fetchOne(db) else { throw folder.error(.unknownEntities([id])) }
             var entity = known.entity
             try change(&entity)
-            (entity.id, entity.image) = (known.id, known.image)
+            (entity.id, entity.images) = (known.id, known.images)
             guard !entity.hasNUL else {
                 throw IndexProblem(subject: "entity “\(id)”", reason: "contains a NUL character")
             }
             guard !known.entity.isStored(as: entity) else { return }
-            var record = EntityRecord(entity, file: known.file, contentHash: known.contentHash)
+            var record = EntityRecord(entity)
             record.row = known.row
             try record.update(db)
             try Self.indexFields(of: record, db)
@@ -86,6 +81,32 @@ extension EntityStore {
         }
     }
 
+    /// Removes images, and the entities that have no other ones.
+    ///
+    /// - Parameter images: the places of the images, by the ids of their entities; unknown ones are ignored.
+    /// - Returns: the ids of the entities that were removed.
+    func removeImages(_ images: [(id: String, places: Set<Int>)]) throws -> [String] {
+        try write { db in
+            let revision = try CatalogRevision.advance(db)
+            var removed: [String] = []
+            for (id, places) in images {
+                let request: SQLRequest<EntityRecord> = "SELECT * FROM entity WHERE id = \(id)"
+                guard var record = try request.fetchOne(db) else { continue }
+                let kept = record.images.indices.filter { !places.contains($0) }
+                if kept.isEmpty {
+                    try record.delete(db)
+                    removed.append(id)
+                } else {
+                    record.images = kept.map { record.images[$0] }
+                    try record.update(db)
+                    try Self.keep(kept, of: record.row ?? 0, revision: revision, db)
+                    try Setting.metadataRevision.raise(db)
+                }
+            }
+            return removed
+        }
+    }
+
     /// Forgets the states before the present one, when no derived file is made of them any more.
     func forgetEarlierRevisions() throws {
         try write { db in
@@ -95,8 +116,16 @@ extension EntityStore {
         }
     }
 
-    private static func row(ofID id: String, _ db: Database) throws -> Int64? {
+    static func row(ofID id: String, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(db.cachedStatement(sql: "SELECT row FROM entity WHERE id = ?"), arguments: [id])
+    }
+
+    /// SHA-256 of each image of an entity, in order.
+    private static func contentHashes(ofEntity row: Int64, _ db: Database) throws -> [Data] {
+        try Data.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT image.contentHash FROM entity CROSS JOIN image ON image.row \(ImageRow.isOfEntity()) "
+                    + "WHERE entity.row = ? ORDER BY image.row"), arguments: [row])
     }
 
     /// - Returns: whether the catalog had no local features before.
@@ -117,29 +146,60 @@ extension EntityStore {
         }
     }
 
+    /// Replaces the images of an entity.
     private static func write(
-        _ image: PreparedImage, as record: EntityRecord, thumbnailSide: Int?, revision: CatalogRevision, _ db: Database
+        _ images: [PreparedImage], as record: EntityRecord, thumbnailSide: Int?, revision: CatalogRevision,
+        _ db: Database
     ) throws {
-        func replace(_ table: String, with columns: [(name: String, value: (any DatabaseValueConvertible)?)]?) throws {
-            guard let columns else {
-                return try db.cachedStatement(sql: "DELETE FROM \(table) WHERE row = ?")
-                    .execute(arguments: [record.row])
+        let entity = record.row ?? 0
+        try keep(images.map(\.keptPlace), of: entity, revision: revision, db)
+        for (place, image) in images.enumerated() {
+            guard case .new(let new) = image.contents else { continue }
+            let row = ImageRow.row(of: entity, place: place)
+            func insert(_ table: String, _ columns: [(name: String, value: (any DatabaseValueConvertible)?)]) throws {
+                let names = columns.map { ", \($0.name)" }.joined()
+                let places = String(repeating: ", ?", count: columns.count)
+                try db.cachedStatement(sql: "INSERT INTO \(table) (row\(names)) VALUES (?\(places))")
+                    .execute(arguments: [row] + StatementArguments(columns.map(\.value)))
             }
-            let names = columns.map { ", \($0.name)" }.joined()
-            let places = String(repeating: ", ?", count: columns.count)
-            try db.cachedStatement(sql: "INSERT OR REPLACE INTO \(table) (row\(names)) VALUES (?\(places))")
-                .execute(arguments: [record.row] + StatementArguments(columns.map(\.value)))
+            func digest(_ blob: Data) -> Data { Self.digest(of: blob, id: record.id, contentHash: image.contentHash) }
+            let thumbnail = new.thumbnail.flatMap { data in thumbnailSide.map { (side: $0, data: data) } }
+            try insert(
+                "image",
+                [
+                    ("size", image.file.size), ("modified", image.file.modified), ("contentHash", image.contentHash),
+                    ("revision", revision.number), ("print", digest(new.print)),
+                    ("localFeatures", new.features.map(digest)), ("thumbnail", thumbnail.map { digest($0.data) }),
+                ])
+            try insert("print", [("vector", new.print)])
+            if let features = new.features { try insert("localFeatures", [("data", features)]) }
+            if let thumbnail { try insert("thumbnail", [("side", thumbnail.side), ("data", thumbnail.data)]) }
         }
-        let thumbnail = image.thumbnail.flatMap { data in thumbnailSide.map { (side: $0, data: data) } }
-        try replace("print", with: [("vector", image.print)])
-        try replace("thumbnail", with: thumbnail.map { [("side", $0.side), ("data", $0.data)] })
-        try replace("localFeatures", with: image.features.map { [("data", $0)] })
-        func digest(_ blob: Data) -> Data { Self.digest(of: blob, id: record.id) }
-        try replace(
-            "checksum",
-            with: [
-                ("revision", revision.number), ("print", digest(image.print)),
-                ("localFeatures", image.features.map(digest)), ("thumbnail", thumbnail.map { digest($0.data) }),
-            ])
+    }
+
+    /// Moves the images of an entity that are kept to their new places, and removes the others.
+    ///
+    /// - Parameter places: the present place of the image at each new place; nil where there will be a new one.
+    private static func keep(_ places: [Int?], of entity: Int64, revision: CatalogRevision, _ db: Database) throws {
+        let kept = places.compactMap(\.self).map { ImageRow.row(of: entity, place: $0) }
+        let all = (ImageRow.row(of: entity), ImageRow.last(of: entity))
+        try db.execute(literal: "DELETE FROM image WHERE row BETWEEN \(all.0) AND \(all.1) AND row NOT IN \(kept)")
+        let moves = places.enumerated().compactMap { new, old in
+            old.flatMap { $0 == new ? nil : (from: ImageRow.row(of: entity, place: $0), place: new) }
+        }
+        // Another image may still be at the new place.
+        for move in moves { try db.execute(literal: "UPDATE image SET row = \(-move.from) WHERE row = \(move.from)") }
+        for move in moves {
+            let row = ImageRow.row(of: entity, place: move.place)
+            // Derived files have another image under this row.
+            try db.execute(
+                literal:
+                    "UPDATE image SET row = \(row), revision = \(revision.number) WHERE row = \(-move.from)")
+        }
+    }
+
+    private static func write(_ file: FileStamp, at row: Int64, _ db: Database) throws {
+        try db.cachedStatement(sql: "UPDATE image SET size = ?, modified = ? WHERE row = ?")
+            .execute(arguments: [file.size, file.modified, row])
     }
 }

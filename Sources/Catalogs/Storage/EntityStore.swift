@@ -189,16 +189,20 @@ extension EntityStore {
     /// Size and provenance, without what the model and the derived files know.
     func info() throws -> (
         entityCount: Int, revision: Int64, metadataRevision: Int64, typeCounts: [(type: String, count: Int)],
-        entitiesWithLocalFeatures: Int, writtenBy: String?
+        imageCount: Int, entitiesWithLocalFeatures: Int, writtenBy: String?
     ) {
         try read { db in
             let types = try Row.fetchAll(
                 db, sql: "SELECT COALESCE(type, ''), COUNT(*) FROM entity GROUP BY 1 ORDER BY 1")
+            let withLocalFeatures: SQLRequest<Int> = """
+                SELECT COUNT(*) FROM entity \
+                WHERE EXISTS (SELECT 1 FROM localFeatures WHERE row \(sql: ImageRow.isOfEntity()))
+                """
             return (
                 try EntityRecord.fetchCount(db), try CatalogRevision.current(db)?.number ?? 0,
                 try Setting.metadataRevision.count(db),
                 try types.map { try ($0.decode(atIndex: 0), $0.decode(atIndex: 1)) },
-                try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM localFeatures") ?? 0, try Setting.writtenBy.read(db)
+                try Self.imageCount(db), try withLocalFeatures.fetchOne(db) ?? 0, try Setting.writtenBy.read(db)
             )
         }
     }

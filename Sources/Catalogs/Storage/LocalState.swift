@@ -42,9 +42,9 @@ final class LocalFiles: Sendable {
         let kept = filtered.withLock { $0 }.flatMap { kept in
             kept.condition.isIdentical(to: condition) && kept.revision == matrix.header.revision ? kept : nil
         }
-        let (metadataRevision, keys) = try store.keys(where: condition, unlessAt: kept?.metadataRevision)
-        guard let keys else { return kept?.rows ?? [] }
-        let rows = matrix.rows(withKeys: keys)
+        let (metadataRevision, entities) = try store.keys(where: condition, unlessAt: kept?.metadataRevision)
+        guard let entities else { return kept?.rows ?? [] }
+        let rows = matrix.rows(ofEntities: entities)
         try matrix.checkIsUnchanged(in: store.folder)
         filtered.withLock {
             $0 = FilteredRows(
@@ -62,14 +62,15 @@ struct LocalState: CatalogState {
     let lists: MappedInvertedLists?
 
     var revision: CatalogRevision { matrix.header.revision }
-    var entityCount: Int { matrix.rowCount }
+    var entityCount: Int { matrix.entityCount }
+    var imageCount: Int { matrix.rowCount }
 
     func selection(where condition: Condition, among keys: KeySelection?) throws -> EntitySelection? {
         let all = [0..<matrix.rowCount]
         var rows = condition.isEverything ? all : try files.rows(of: matrix, where: condition)
         switch keys {
-        case .only(let keys)?: rows = Self.intersection(rows, matrix.rows(withKeys: keys))
-        case .allBut(let keys)?: rows = Self.subtraction(rows, matrix.rows(withKeys: keys))
+        case .only(let keys)?: rows = Self.intersection(rows, matrix.rows(ofEntities: keys))
+        case .allBut(let keys)?: rows = Self.subtraction(rows, matrix.rows(ofEntities: keys))
         // Without a list the search can share a scan with others.
         case nil: if rows == all { return nil }
         }
@@ -82,9 +83,9 @@ struct LocalState: CatalogState {
     }
 
     func nearest(
-        _ count: Int, to prints: [FeaturePrint], in selection: EntitySelection?, after last: NearEntity?,
+        _ count: Int, to prints: [FeaturePrint], in selection: EntitySelection?, after last: RankingPlace?,
         cancellation: Cancellation
-    ) async throws -> [NearEntity] {
+    ) async throws -> [NearImage] {
         let queries = prints.map(\.vector)
         let found: [Neighbor]
         if selection == nil, last == nil {
@@ -92,11 +93,19 @@ struct LocalState: CatalogState {
         } else {
             found = ExactSearch(matrix.matrix).nearest(
                 toAnyOf: queries, k: count, among: selection?.rows,
-                after: last.map { Neighbor(row: matrix.lastRow(upTo: $0.key), squaredDistance: $0.squaredDistance) },
+                after: last.map {
+                    Neighbor(
+                        row: matrix.lastRow(upTo: ImageRow.last(of: $0.entity)), squaredDistance: $0.squaredDistance)
+                },
                 cancellation: cancellation)
             try cancellation.check()
         }
-        return found.map { NearEntity(key: matrix.key($0.row), squaredDistance: $0.squaredDistance) }
+        return found.map { NearImage(key: matrix.key($0.row), squaredDistance: $0.squaredDistance) }
+    }
+
+    func siblings(of entities: [Int64]) -> [Int64] {
+        guard entityCount < imageCount else { return [] }
+        return entities.map { matrix.rows(ofEntity: $0) }.filter { $0.count > 1 }.joined().map { matrix.key($0) }
     }
 
     func squaredDistances(of keys: [Int64], to prints: [FeaturePrint]) -> [Int64: Float] {
@@ -110,12 +119,16 @@ struct LocalState: CatalogState {
         _ count: Int, by query: LocalFeatureQuery, in selection: EntitySelection?, without excluded: Set<Int64>
     ) -> [Int64] {
         guard let lists else { return [] }
-        let voted = lists.lists.candidates(for: query.words, limit: count) { position in
+        // Several images of an entity may be among those with most votes.
+        let limit = entityCount < imageCount ? count * Self.votedImagesPerEntity : count
+        let voted = lists.lists.candidates(for: query.words, limit: limit) { position in
             let key = lists.key(position)
-            return !excluded.contains(key) && (selection == nil || contains(key, in: selection))
+            return !excluded.contains(ImageRow.entity(key)) && (selection == nil || contains(key, in: selection))
         }
-        return voted.map { lists.key($0.image) }
+        return Array(voted.map { lists.key($0.image) }.firstOfEachEntity { $0 }.prefix(count))
     }
+
+    private static let votedImagesPerEntity = 4
 
     func localFeatures(of keys: [Int64]) throws -> [(key: Int64, features: LocalFeatures)] {
         try files.store.localFeatures(forKeys: keys)

@@ -5,11 +5,12 @@ import VectorSearch
 
 /// The file `prints.matrix`: the prints of a catalog as rows of a matrix.
 ///
-/// The width of its header is the dimension, the count is that of the rows. The sections are float32 rows, their
-/// float32 squared norms, the entities' rows in the database as 64-bit integers, int8 rows, their float32 scales, and
+/// The width of its header is the dimension, the count is that of the rows, one per image, and the total that of the
+/// entities. The sections are float32 rows, their float32 squared norms, the images' rows in the database (``ImageRow``)
+/// as 64-bit integers, int8 rows, their float32 scales, and
 /// their float32 residual norms (`QuantizedRows`).
 final class MappedPrintMatrix: DerivedFile {
-    static let format = DerivedFileFormat(name: "prints.matrix", magic: "LKPRINTS", version: 3) { shape in
+    static let format = DerivedFileFormat(name: "prints.matrix", magic: "LKPRINTS", version: 4) { shape in
         [
             (shape.width * 4, shape.count), (4, shape.count), (8, shape.count), (shape.width, shape.count),
             (4, shape.count), (4, shape.count),
@@ -24,11 +25,13 @@ final class MappedPrintMatrix: DerivedFile {
     let contents: DerivedContents
 
     init?(_ contents: DerivedContents) {
-        guard contents.header.shape.width > 0 else { return nil }
+        let shape = contents.header.shape
+        guard shape.width > 0, shape.total <= shape.count else { return nil }
         self.contents = contents
     }
 
     var rowCount: Int { header.shape.count }
+    var entityCount: Int { header.shape.total }
     var dimension: Int { header.shape.width }
 
     var matrix: PrintMatrix {
@@ -48,7 +51,7 @@ final class MappedPrintMatrix: DerivedFile {
 
     private var keys: UnsafeBufferPointer<Int64> { contents.section(Section.keys, of: Int64.self) }
 
-    /// The entity's row in the database.
+    /// The image's row in the database.
     func key(_ row: Int) -> Int64 { keys[row] }
 
     /// The last row whose key is at most `key`, or -1; keys ascend. O(log rows).
@@ -62,24 +65,33 @@ final class MappedPrintMatrix: DerivedFile {
         return low - 1
     }
 
-    /// The row of an entity; nil if the matrix does not have it. O(log rows).
+    /// The row of an image; nil if the matrix does not have it. O(log rows).
     func row(withKey key: Int64) -> Int? {
         let row = lastRow(upTo: key)
         return row >= 0 && self.key(row) == key ? row : nil
     }
 
-    /// The rows with these ascending keys, as the fewest ranges; keys without a row are skipped. O(rows + keys).
-    func rows(withKeys wanted: [Int64]) -> [Range<Int>] {
+    /// The rows of an entity's images. O(log rows).
+    func rows(ofEntity entity: Int64) -> Range<Int> {
+        let first = lastRow(upTo: ImageRow.row(of: entity) - 1) + 1
+        return first..<max(first, lastRow(upTo: ImageRow.last(of: entity)) + 1)
+    }
+
+    /// The rows of the images of some entities, ascending, as the fewest ranges; entities without a row are skipped.
+    /// O(rows + entities).
+    func rows(ofEntities wanted: [Int64]) -> [Range<Int>] {
         let keys = keys
         var ranges: [Range<Int>] = []
         var row = 0
-        for key in wanted {
-            while row < keys.count, keys[row] < key { row += 1 }
-            guard row < keys.count, keys[row] == key else { continue }
-            if let last = ranges.last, last.upperBound == row {
-                ranges[ranges.count - 1] = last.lowerBound..<(row + 1)
+        for entity in wanted {
+            while row < keys.count, ImageRow.entity(keys[row]) < entity { row += 1 }
+            let start = row
+            while row < keys.count, ImageRow.entity(keys[row]) == entity { row += 1 }
+            guard start < row else { continue }
+            if let last = ranges.last, last.upperBound == start {
+                ranges[ranges.count - 1] = last.lowerBound..<row
             } else {
-                ranges.append(row..<(row + 1))
+                ranges.append(start..<row)
             }
         }
         return ranges
@@ -91,11 +103,12 @@ final class MappedPrintMatrix: DerivedFile {
         to output: inout DerivedOutput
     ) throws -> DerivedFileShape {
         let dimension = source.dimension
-        let entities = DerivedEntities(
+        let images = DerivedImages(
             table: "print", column: "vector", earlier: earlier.map { ($0.keys, $0.header.revision) })
         func vector(_ blob: Data, _ key: Int64) throws -> [Float] {
             guard let vector = PrintBlob.vector(blob, dimension: dimension) else {
-                throw folder.error(.damaged("the print of row \(key) is not \(dimension) finite floats"))
+                throw folder.error(
+                    .damaged("a print of row \(ImageRow.entity(key)) is not \(dimension) finite floats"))
             }
             return vector
         }
@@ -112,7 +125,9 @@ final class MappedPrintMatrix: DerivedFile {
         let largestSquaredNorm = Float((1 + FeaturePrintModel.normTolerance) * (1 + FeaturePrintModel.normTolerance))
         var keys: [Int64] = []
         var norms: [Float] = []
-        try entities.forEach(db) { key, origin in
+        var entityCount = 0
+        try images.forEach(db) { key, origin in
+            if keys.last.map({ ImageRow.entity($0) }) != ImageRow.entity(key) { entityCount += 1 }
             keys.append(key)
             switch origin {
             case .earlier(let position):
@@ -122,7 +137,8 @@ final class MappedPrintMatrix: DerivedFile {
                 let squaredNorm = try vector(blob, key).withUnsafeBufferPointer(PrintMatrix.squaredNorm)
                 // Distances would overflow.
                 guard squaredNorm <= largestSquaredNorm else {
-                    throw folder.error(.damaged("the print of row \(key) is longer than a unit vector"))
+                    throw folder.error(
+                        .damaged("a print of row \(ImageRow.entity(key)) is longer than a unit vector"))
                 }
                 norms.append(squaredNorm)
                 try output.append(blob)
@@ -136,7 +152,7 @@ final class MappedPrintMatrix: DerivedFile {
         var scales: [Float] = []
         var residualNorms: [Float] = []
         var codes = [UInt8](repeating: 0, count: dimension)
-        try entities.forEach(db) { key, origin in
+        try images.forEach(db) { key, origin in
             switch origin {
             case .earlier(let position):
                 try output.append(row(position, Section.codes, of: UInt8.self))
@@ -155,6 +171,6 @@ final class MappedPrintMatrix: DerivedFile {
         try output.append(scales)
         try output.beginSection()
         try output.append(residualNorms)
-        return DerivedFileShape(width: dimension, count: keys.count)
+        return DerivedFileShape(width: dimension, count: keys.count, total: entityCount)
     }
 }

@@ -74,7 +74,7 @@ struct FusedRanking {
         // The order is by number of labels, the largest first, then the catalog's.
         let labeled = try catalog.entities(havingAnyOf: query.labels, limit: .max, condition: condition)
         var ranking = try await verified(labeled)
-        let verifiedKeys = Set(query.verified.map(\.key))
+        let verifiedKeys = Set(query.verified.map(\.entity))
         var rest = verifiedKeys
         for (labelCount, matches) in Dictionary(grouping: labeled, by: \.count) {
             try Task.checkCancellation()
@@ -91,7 +91,7 @@ struct FusedRanking {
     /// The entities whose local features were found, all of them: they are few.
     private func verified(_ labeled: [Catalog.PhraseMatch]) async throws -> [RankedKey] {
         guard !query.verified.isEmpty else { return [] }
-        let keys = Set(query.verified.map(\.key))
+        let keys = Set(query.verified.map(\.entity))
         let labelCounts = labeled.filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.count }
         return try await query.withinLimit(
             catalog.ranking(
