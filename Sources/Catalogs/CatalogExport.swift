@@ -8,10 +8,10 @@ extension Catalog {
     /// order; and `features.jsonl`, one line per image with local features, into a folder. Creates the folder if it is
     /// missing. O(images) memory.
     ///
-    /// A line of `entities.jsonl` has the entity; its `image` is the line's. A line of `features.jsonl` has the entity's
-    /// `id`, the `imageIndex` if the entity has several images, the `width` and `height` of the image in which the keypoints
-    /// were detected, `keypoints` as [x, y, scale, angle], their visual `words`, and their `codes` in Base64, 32 bytes
-    /// each.
+    /// A line of `entities.jsonl` has the entity; its `image` is the line's. A line of `features.jsonl` has the
+    /// entity's `id`, the `imageIndex` if the entity has several images, the `width` and `height` of the image in which
+    /// the keypoints were detected, `keypoints` as [x, y, scale, angle], their visual `words`, and their `codes` in
+    /// Base64, 32 bytes each.
     ///
     /// The files of an earlier export are replaced. A file `entities.jsonl` or `features.jsonl` without a `prints.npy`
     /// beside it is taken for somebody's own, such as a manifest, and is not.

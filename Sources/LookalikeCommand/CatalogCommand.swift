@@ -31,6 +31,7 @@ struct CatalogCommand: AsyncParsableCommand {
         private func perform() async throws {
             let info = try await folder.open().info
             print("entities        \(info.entityCount)")
+            if info.imageCount != info.entityCount { print("images          \(info.imageCount)") }
             for (type, count) in info.typeCounts where info.typeCounts.count > 1 || !type.isEmpty {
                 print("                \(count) \(type.isEmpty ? "without a type" : "of type “\(type.escaped)”")")
             }

@@ -25,7 +25,8 @@ struct ContactSheet {
         let outlines = matches.enumerated().reversed().compactMap { Self.outline(of: $1, rank: $0, in: query) }
         var items: [HTML] = []
         for (rank, match) in matches.enumerated() {
-            items.append(Self.item(match, rank: rank, picture: try await SheetPage.picture(of: match.id, in: catalog)))
+            let picture = try await SheetPage.picture(of: match.id, image: match.imageIndex, in: catalog)
+            items.append(Self.item(match, rank: rank, picture: picture))
         }
         let list: HTML = items.isEmpty ? "<p>No match</p>" : "<ol>\n\(items)</ol>"
         matchedCount += items.isEmpty ? 0 : 1
@@ -77,9 +78,10 @@ struct ContactSheet {
         let entity = match.entity
         let title: HTML = entity.title.map { "<b dir=\"auto\">\($0)</b>" } ?? ""
         let subtitle: HTML = entity.subtitle.map { "<span dir=\"auto\">\($0)</span>" } ?? ""
+        let image: HTML = match.imageName.map { "<span dir=\"auto\">\($0)</span>" } ?? ""
         return """
             <li style="--color: \(color(rank, match))">\(picture)<div>\(title)\(subtitle)\
-            <code dir="auto">\(entity.id)</code></div>\
+            <code dir="auto">\(entity.id)</code>\(image)</div>\
             <data value="\(String(format: "%.4f", match.confidence))">\
             \(String(format: "%.0f\u{202F}%%", 100 * match.confidence))</data></li>
 

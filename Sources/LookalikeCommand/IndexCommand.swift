@@ -12,10 +12,11 @@ struct IndexCommand: ParsableCommand {
             without the extension. Or INPUT is a manifest: a .csv file with column names in the first \
             line, or a .jsonl file with one object per line. A manifest needs “id” and “image” (a path, \
             relative to the manifest) and may have “type”, “title”, “subtitle” and “labels” (separated \
-            by “;” in .csv). Other columns are kept as attributes.
+            by “;” in .csv). Other columns are kept as attributes. An entity with several images has them in \
+            “images”, separated by “|” in .csv, a list in .jsonl; it is found by any of them. The first is its cover.
 
             A second run indexes only what has changed. An image that cannot be read is reported, the \
-            others are indexed, and the exit status is 3.
+            others are indexed, those of the same entity too, and the exit status is 3.
             """)
 
     @Argument(help: "A folder of images, or a .csv or .jsonl manifest.", completion: .file())
@@ -41,13 +42,13 @@ struct IndexCommand: ParsableCommand {
 
     @Flag(
         help: """
-            Remove entities whose image no longer exists, if it was in a folder of INPUT’s images or below one. \
-            Entities stay whose images may be on a disk that is not mounted: elsewhere, behind a broken link, or in a \
+            Remove images that no longer exist, if they were in a folder of INPUT’s images or below one, and entities \
+            that have no other image. Images stay that may be on a disk that is not mounted: elsewhere, behind a broken link, or in a \
             folder that is empty now.
             """)
     var prune = false
 
-    @Flag(help: "Let --prune remove every entity whose image no longer exists, even if that is all of them.")
+    @Flag(help: "Let --prune remove every image that no longer exists, even if that is all of them.")
     var force = false
 
     @Flag(

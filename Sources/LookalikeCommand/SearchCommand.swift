@@ -22,6 +22,8 @@ struct SearchCommand: AsyncParsableCommand {
             corners in the query's pixels, clockwise from the image's own top left.
             {"query":"photo.jpg","results":[{"confidence":0.98,"distance":0.61,"id":"a/b","image":"…", \
             "inliers":31,"outline":[[12,8],[311,14],[305,322],[9,310]],"title":"…"}]}
+            The image is that of the entity’s images that matches; of an entity with several, it is printed without \
+            --json, too.
             """)
 
     @OptionGroup var catalog: CatalogOption
@@ -128,13 +130,20 @@ struct SearchCommand: AsyncParsableCommand {
             let figures = String(format: "%4d  ", index + 1) + confidence + String(format: "  %.3f  ", match.distance)
             print(
                 figures + match.entity.id.escaped + (words.isEmpty ? "" : "  " + words.escaped)
-                    + (match.isMirrored ? "  (mirrored)" : ""))
+                    + (match.imageName.map { "  [\($0.escaped)]" } ?? "") + (match.isMirrored ? "  (mirrored)" : ""))
             let others = duplicates[match.id] ?? []
             if !others.isEmpty {
                 let ids = others.map(\.escaped).joined(separator: ", ")
                 print("      and \(others.count) more with the same picture: \(ids)")
             }
         }
+    }
+}
+
+extension CatalogMatch {
+    /// The name of the image that matches, without its folder; nil for an entity with one image.
+    var imageName: String? {
+        entity.images.count > 1 ? image.split(separator: "/").last.map(String.init) ?? "image \(imageIndex + 1)" : nil
     }
 }
 
@@ -154,6 +163,7 @@ struct SearchAnswer: Encodable {
         let type: String?
         let title: String?
         let subtitle: String?
+        /// The path of the image that matches.
         let image: String
     }
 
@@ -182,7 +192,7 @@ struct SearchAnswer: Encodable {
                 },
                 mirrored: match.isMirrored ? true : nil, duplicates: duplicates.map { $0[match.id] ?? [] },
                 type: match.entity.type, title: match.entity.title, subtitle: match.entity.subtitle,
-                image: match.entity.image)
+                image: match.image)
         }
         results = matches.map { result($0, duplicates: duplicates) }
         self.similar = similar.map { $0.map { result($0) } }

@@ -51,10 +51,10 @@ enum SheetPage {
     /// The class of a card with many entries.
     static let wide: HTML = #" class="wide""#
 
-    /// The stored thumbnail of an entity, or its image; a note if the image was moved or deleted since it was indexed.
-    static func picture(of id: String, in catalog: Catalog) async throws -> HTML {
+    /// The stored thumbnail of an entity's image, or the image; a note if it was moved or deleted since it was indexed.
+    static func picture(of id: String, image: Int = 0, in catalog: Catalog) async throws -> HTML {
         do {
-            if let jpeg = try await catalog.thumbnail(for: id) {
+            if let jpeg = try await catalog.thumbnail(for: id, image: image) {
                 return "<img alt=\"\" src=\"\(address(of: jpeg))\"/>"
             }
         } catch is ImageError {}

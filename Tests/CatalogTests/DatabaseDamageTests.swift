@@ -21,11 +21,12 @@ struct DatabaseDamageTests {
             fixture.catalog,
             """
             CREATE TEMP TABLE copy AS SELECT * FROM print;
-            UPDATE print SET vector = (SELECT vector FROM copy WHERE copy.row = 3 - print.row) WHERE row < 3;
+            UPDATE print SET vector = (SELECT vector FROM copy WHERE copy.row >> 14 = 3 - (print.row >> 14))
+                WHERE row >> 14 < 3;
             """)
         #expect(
             Set(try await Catalog(at: fixture.catalog).verify())
-                == Set([0, 2].map { "entity “\(fixture.id($0))”: its print is damaged or another entity’s" }))
+                == Set([0, 2].map { "entity “\(fixture.id($0))”: its print is damaged or another image’s" }))
     }
 
     @Test func thumbnailsAndFeaturesThatWereDamagedOrLost() async throws {
@@ -33,16 +34,17 @@ struct DatabaseDamageTests {
         try Self.change(
             fixture.catalog,
             """
-            UPDATE thumbnail SET data = substr(data, 1, length(data) - 1) || x'00' WHERE row = 1;
-            DELETE FROM thumbnail WHERE row = 2;
-            UPDATE localFeatures SET data = (SELECT data FROM localFeatures WHERE row = 4) WHERE row = 3;
-            DELETE FROM localFeatures WHERE row = 4;
+            UPDATE thumbnail SET data = substr(data, 1, length(data) - 1) || x'00' WHERE row >> 14 = 1;
+            DELETE FROM thumbnail WHERE row >> 14 = 2;
+            UPDATE localFeatures SET data = (SELECT data FROM localFeatures WHERE row >> 14 = 4)
+                WHERE row >> 14 = 3;
+            DELETE FROM localFeatures WHERE row >> 14 = 4;
             """)
         #expect(
             try await Catalog(at: fixture.catalog).verify() == [
-                "entity “c2”: its local features are damaged or another entity’s",
+                "entity “c2”: its local features are damaged or another image’s",
                 "entity “c3”: its local features are missing",
-                "entity “c0”: its thumbnail is damaged or another entity’s", "entity “c1”: its thumbnail is missing",
+                "entity “c0”: its thumbnail is damaged or another image’s", "entity “c1”: its thumbnail is missing",
             ])
     }
 
@@ -66,8 +68,8 @@ struct DatabaseDamageTests {
         let columns = [
             "print.vector", "localFeatures.data", "thumbnail.data", "thumbnail.side", "setting.value", "revision.token",
             "entity.id", "entity.type", "entity.title", "entity.subtitle", "entity.labels", "entity.attributes",
-            "entity.image", "entity.size", "entity.modified", "entity.contentHash", "checksum.revision",
-            "checksum.print", "checksum.localFeatures", "checksum.thumbnail",
+            "entity.images", "image.size", "image.modified", "image.contentHash", "image.revision", "image.print",
+            "image.localFeatures", "image.thumbnail",
         ]
         let fixture = try CoverFixture(count: 2)
         let query = CoverFixture.cover(0)
@@ -94,14 +96,14 @@ struct DatabaseDamageTests {
         let long = [Float](repeating: 1e30, count: catalog.model.dimension).withUnsafeBytes { Data($0) }
         try Self.change(
             fixture.catalog,
-            "UPDATE print SET vector = x'\(long.map { String(format: "%02x", $0) }.joined())' WHERE row = 2")
+            "UPDATE print SET vector = x'\(long.map { String(format: "%02x", $0) }.joined())' WHERE row >> 14 = 2")
         await #expect(throws: FeaturePrintError.self) {
             try await catalog.search(catalog.query(similarTo: fixture.id(2)), options: SearchOptions(bounds: .none))
         }
         #expect(try await catalog.verify().first?.contains("its print has the norm") == true)
         try FileManager.default.removeItem(at: fixture.catalog.appendingPathComponent("prints.matrix"))
         let error = #expect(throws: CatalogError.self) { try Catalog(at: fixture.catalog) }
-        #expect(error?.reason == .damaged("the print of row 2 is longer than a unit vector"))
+        #expect(error?.reason == .damaged("a print of row 2 is longer than a unit vector"))
     }
 
     /// Each would run when the catalog is read or changed, for any time and with any memory.
@@ -129,8 +131,7 @@ struct DatabaseDamageTests {
         (
             "entity",
             """
-            CREATE TABLE other AS SELECT id, type, title, subtitle, '{' AS labels, attributes, image, size, modified,
-                contentHash FROM entity;
+            CREATE TABLE other AS SELECT id, type, title, subtitle, '{' AS labels, attributes, images FROM entity;
             DROP TABLE entity;
             ALTER TABLE other RENAME TO entity
             """
@@ -155,7 +156,7 @@ struct DatabaseDamageTests {
     /// Both are made anew from a revision on, and had none of these entities; `verify` compared them with themselves.
     @Test func negativeRevisionsHideNoEntities() async throws {
         let fixture = try CoverFixture(count: 3)
-        try Self.change(fixture.catalog, "UPDATE checksum SET revision = -5 WHERE row = 2")
+        try Self.change(fixture.catalog, "UPDATE image SET revision = -5 WHERE row >> 14 = 2")
         for name in ["prints.matrix", "features.lists"] {
             try FileManager.default.removeItem(at: fixture.catalog.appendingPathComponent(name))
         }
@@ -211,10 +212,10 @@ struct DatabaseDamageTests {
         try Self.change(
             fixture.catalog,
             """
-            UPDATE print SET vector = 7 WHERE row = 1;
+            UPDATE print SET vector = 7 WHERE row >> 14 = 1;
             UPDATE entity SET labels = '{' WHERE row = 2;
             UPDATE entity SET attributes = '[]' WHERE row = 3;
-            UPDATE localFeatures SET data = 7 WHERE row = 4;
+            UPDATE localFeatures SET data = 7 WHERE row >> 14 = 4;
             """)
         let catalog = try Catalog(at: fixture.catalog)
         let problems = try await catalog.verify()

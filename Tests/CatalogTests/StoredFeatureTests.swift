@@ -129,7 +129,7 @@ struct StoredFeatureTests {
             try db.execute(
                 sql: """
                     UPDATE localFeatures SET data = x'0102' \
-                    WHERE row = (SELECT row FROM entity WHERE id = 'c1')
+                    WHERE row >> 14 = (SELECT row FROM entity WHERE id = 'c1')
                     """)
         }
         try database.close()

@@ -287,8 +287,8 @@ struct IntentShapeTests {
 
     @Test func anIndexedEntityIsAnItemOfItsDisplay() throws {
         let item = try #require(IndexItem(indexing: Record(id: "1", name: "One"), type: "record"))
-        guard case .data(Data([1, 2, 3])) = item.image else {
-            Issue.record("\(item.image)")
+        guard case .data(Data([1, 2, 3]))? = item.images.first else {
+            Issue.record("\(item.images)")
             return
         }
         let row = CatalogRow(entity: item.entity)

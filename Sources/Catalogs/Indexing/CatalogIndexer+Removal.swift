@@ -27,8 +27,9 @@ extension CatalogIndexer {
     }
 
     /// Removes the images whose file no longer exists, as ``prune(evenIfAll:)`` does, among those that are or were in
-    /// the folders of some images, or below them. An image elsewhere may be on a disk that is not mounted; so may one whose folder a
-    /// manifest names and that is gone, one behind a link that leads nowhere, or one whose folder is empty.
+    /// the folders of some images, or below them. An image elsewhere may be on a disk that is not mounted; so may one
+    /// whose folder a manifest names and that is gone, one behind a link that leads nowhere, or one whose folder is
+    /// empty.
     ///
     /// - Returns: the ids, and the number of entities that stay although images of theirs are gone.
     /// - Throws: as ``prune(evenIfAll:)``.

@@ -112,8 +112,8 @@ public final class CatalogIndexer: Sendable {
     /// features. Of an entity with several images, those are read that changed.
     ///
     /// An image that cannot be read is reported, and the others are indexed; what is stored of it stays. An entity none
-    /// of whose images can be read stays as it was. Memory does not grow with the number of items, except for reported problems and notes. The calling thread is kept until all
-    /// is done; a task had better use ``run(over:jobs:)``.
+    /// of whose images can be read stays as it was. Memory does not grow with the number of items, except for reported
+    /// problems and notes. The calling thread is kept until all is done; a task had better use ``run(over:jobs:)``.
     /// - Parameters:
     ///   - jobs: the number of threads; all cores by default.
     ///   - progress: called after every commit.
@@ -165,7 +165,8 @@ extension CatalogIndexer {
 
     /// Adds an entity, or replaces it. It is searchable when this returns, in catalogs that are open too.
     ///
-    /// - Throws: ``IndexProblem`` if one of its images cannot be used, ``CatalogError`` if the catalog cannot be written, and
+    /// - Throws: ``IndexProblem`` if one of its images cannot be used, ``CatalogError`` if the catalog cannot be
+    ///   written, and
     ///   `CancellationError`. The catalog is then unchanged, except where its derived files cannot be written, as
     ///   on a full disk: then the entity is stored, and searchable when the catalog is next opened.
     /// - Complexity: O(entities), since the derived files are written again: 0.1 s for 100,000. For many entities use

@@ -89,7 +89,9 @@ struct ItemReader: Sendable {
 
     private func readFile(_ path: String, into read: inout ReadItem, timings: StageTimings?) {
         let stamp = FileStamp(path: path)
-        if let stamp, let place = read.place(path, at: stamp, withFeatures: extractor != nil) { return read.keep(place) }
+        if let stamp, let place = read.place(path, at: stamp, withFeatures: extractor != nil) {
+            return read.keep(place)
+        }
         do throws(ImageError) {
             let options = decodingOptions
             let start = ContinuousClock.now

@@ -12,8 +12,8 @@ public struct CatalogMatch: Sendable, Hashable {
     /// The probability that the query shows the entity, 0...1, calibrated on real photographs. Comparable between
     /// queries; the default decision accepts ½ and more.
     public let confidence: Double
-    /// Where the query shows the image that matches, as fractions of the query's sides, clockwise from the image's own top
-    /// left; counterclockwise if the query shows it mirrored. Nil if local features did not verify the match.
+    /// Where the query shows the image that matches, as fractions of the query's sides, clockwise from the image's own
+    /// top left; counterclockwise if the query shows it mirrored. Nil if local features did not verify the match.
     public let outline: Quadrilateral?
     /// Whether the query shows the image as in a mirror.
     public let isMirrored: Bool
@@ -46,8 +46,9 @@ extension CatalogMatch: Identifiable {
     public var id: String { entity.id }
 }
 
-/// Coded as `entity`, `image` and `imageIndex` (of an entity with several images), `confidence`, `distance`, `inlierCount`, `outline` (the corners; absent for a match that was not
-/// verified), `isMirrored` and `cursor` (what ``SearchCursor`` is after this match).
+/// Coded as `entity`, `image` and `imageIndex` (of an entity with several images), `confidence`, `distance`,
+/// `inlierCount`, `outline` (the corners; absent for a match that was not verified), `isMirrored` and `cursor` (what
+/// ``SearchCursor`` is after this match).
 extension CatalogMatch: Encodable {
     private enum CodingKeys: CodingKey {
         case entity, image, imageIndex, confidence, distance, inlierCount, outline, isMirrored, cursor

@@ -48,9 +48,10 @@ extension Catalog {
     ///
     /// The entities with the nearest prints, and with most visual words in common, are compared by their stored local
     /// features; no image is read. Documents of one template differ where they are filled in, and are no duplicates.
-    /// Neither are images of one entity, nor is an image that shows less than a fifth of another one. A mirrored copy is found if it is neither
-    /// cropped nor framed. In a catalog without local features, and for images with few of them, prints decide alone:
-    /// nearly equal ones are taken for copies, which finds fewer and takes some documents of one template for copies.
+    /// Neither are images of one entity, nor is an image that shows less than a fifth of another one. A mirrored copy
+    /// is found if it is neither cropped nor framed. In a catalog without local features, and for images with few of
+    /// them, prints decide alone: nearly equal ones are taken for copies, which finds fewer and takes some documents of
+    /// one template for copies.
     ///
     /// Precision and recall of pairs are 0.998 and 0.987, on 150 pictures with six copies each among 300 others and 64
     /// documents of 8 templates.

@@ -24,8 +24,8 @@ extension Catalog {
     ///
     /// Entities that were not verified are ranked by the squared distance of their prints, which is their sort key. A
     /// verified entity has the sort key of the one that would be as likely, with the sign of the distance; so both
-    /// kinds form one ranking, and the exact search can start at any cursor. An entity with several images has the place
-    /// of the likeliest. Searches in flight share one pass over the prints where that is faster.
+    /// kinds form one ranking, and the exact search can start at any cursor. An entity with several images has the
+    /// place of the likeliest. Searches in flight share one pass over the prints where that is faster.
     ///
     /// - Parameters:
     ///   - limit: any number; more than there are entities is all of them.

@@ -12,12 +12,12 @@ struct CatalogSchema: Equatable, Sendable {
 
     /// What a new catalog's database is made of.
     ///
-    /// An entity's record is one row of `entity`, with labels, attributes and the paths of its images as JSON. The table
-    /// `field` indexes the same values by name, as text and as numbers, so that conditions, facets and lookups are index
-    /// searches. Each image of an entity has a row (``ImageRow``) in `image`, `print`, `localFeatures` and `thumbnail`:
-    /// a query of metadata reads none of their pages. They are the truth, not derived: images may be gone when a derived
-    /// file is made again. `image` has the first half of the SHA-256 of each of the others, and the revision at which
-    /// they were stored.
+    /// An entity's record is one row of `entity`, with labels, attributes and the paths of its images as JSON. The
+    /// table `field` indexes the same values by name, as text and as numbers, so that conditions, facets and lookups
+    /// are index searches. Each image has a row (``ImageRow``) in `image`, `print`, `localFeatures` and `thumbnail`: a
+    /// query of metadata reads none of their pages. They are the truth, not derived: images may be gone when a derived
+    /// file is made again. `image` has the first half of the SHA-256 of what the others have, and the revision at which
+    /// that was stored.
     ///
     /// The full-text index has no copy of the text: it reads the table of entities.
     private static let definition = """

@@ -5,9 +5,9 @@ import LocalFeatures
 /// The file `features.lists`: the local features of a catalog by visual word.
 ///
 /// The width of its header is the number of visual words, the count is that of the images, the total is that of the
-/// features. The sections are the images' rows in the database (``ImageRow``) as 64-bit integers; the number of features of each,
-/// 16-bit; where the list of each word starts, and the end of the last, 64-bit; the signatures, 64-bit; and the
-/// position of each signature's image, 32-bit.
+/// features. The sections are the images' rows in the database (``ImageRow``) as 64-bit integers; the number of
+/// features of each, 16-bit; where the list of each word starts, and the end of the last, 64-bit; the signatures,
+/// 64-bit; and the position of each signature's image, 32-bit.
 final class MappedInvertedLists: DerivedFile {
     static let format = DerivedFileFormat(name: "features.lists", magic: "LKLISTS\0", version: 2) { shape in
         [(8, shape.count), (2, shape.count), (8, shape.width + 1), (8, shape.total), (4, shape.total)]

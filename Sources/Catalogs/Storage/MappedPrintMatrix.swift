@@ -6,9 +6,9 @@ import VectorSearch
 /// The file `prints.matrix`: the prints of a catalog as rows of a matrix.
 ///
 /// The width of its header is the dimension, the count is that of the rows, one per image, and the total that of the
-/// entities. The sections are float32 rows, their float32 squared norms, the images' rows in the database (``ImageRow``)
-/// as 64-bit integers, int8 rows, their float32 scales, and
-/// their float32 residual norms (`QuantizedRows`).
+/// entities. The sections are float32 rows, their float32 squared norms, the images' rows in the database
+/// (``ImageRow``) as 64-bit integers, int8 rows, their float32 scales, and their float32 residual norms
+/// (`QuantizedRows`).
 final class MappedPrintMatrix: DerivedFile {
     static let format = DerivedFileFormat(name: "prints.matrix", magic: "LKPRINTS", version: 4) { shape in
         [

@@ -39,9 +39,9 @@ public struct CatalogRow: Sendable {
 /// An app's entity that is decoded from a row of a catalog.
 ///
 /// A `Decodable` type needs no implementation: its properties are read by their names from `id`, `type`, `title`,
-/// `subtitle`, `labels`, `image` (a path), `thumbnail` (`Data`) and the manifest's other columns. Columns are text;
-/// numbers, Booleans (`true`, `false`), dates and URLs are parsed from it. A date is a time with its zone,
-/// `2024-05-01T10:00:00Z`, or a day, `2024-05-01`, which begins at midnight in UTC (ISO 8601).
+/// `subtitle`, `labels`, `image` (a path), `images` (the paths of all), `thumbnail` (`Data`) and the manifest's other
+/// columns. Columns are text; numbers, Booleans (`true`, `false`), dates and URLs are parsed from it. A date is a time
+/// with its zone, `2024-05-01T10:00:00Z`, or a day, `2024-05-01`, which begins at midnight in UTC (ISO 8601).
 public protocol CatalogRepresentable: AppEntity where ID == String {
     /// Decodes a row.
     ///
@@ -123,6 +123,7 @@ private struct CatalogRowDecoder: Decoder {
         values["subtitle"] = entity.subtitle.map { .text($0) }
         values["labels"] = .list(entity.labels)
         values["image"] = .text(entity.image)
+        values["images"] = .list(entity.images)
         values["thumbnail"] = row.thumbnail.map { .data($0) }
         self.values = values
     }

@@ -192,7 +192,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try await suggestedEntities(limit: .max)
     }
 
-    /// A JPEG file of an entity's image; see `Catalog.thumbnail(for:longSide:)`.
+    /// A JPEG file of an entity's first image; see `Catalog.thumbnail(for:image:longSide:)`.
     public func thumbnail(for id: String, longSide: Int? = nil) async throws -> Data? {
         try await catalog.thumbnail(for: id, longSide: longSide)
     }
