@@ -12,6 +12,8 @@ from PIL import Image, ImageFilter
 
 SIDE = 192
 DIMENSION = 256
+# The row of an entity's first image is that of the entity, shifted by these bits.
+PLACE_BITS = 14
 SCREEN = (5120, 2880)
 PHOTO = (4000, 3000)
 # A photograph of a flat image of COVER x COVER, as a query is after decoding at a reduced size.
@@ -211,16 +213,19 @@ class Inputs:
         vectors = prints(count - have, seed=8)
         database.execute("PRAGMA synchronous=OFF")
         database.executemany(
-            "INSERT INTO entity (row, id, title, labels, attributes, image, size, modified, contentHash)"
-            " VALUES (?, ?, ?, '[]', '{}', '', 0, 0, x'')",
+            "INSERT INTO entity (row, id, title, labels, attributes, images) VALUES (?, ?, ?, '[]', '{}', '[\"\"]')",
             ((have + 1000 + i, str(i), f"Item {i}") for i in range(len(vectors))),
         )
+
+        def image(i):
+            return (have + 1000 + i) << PLACE_BITS
+
         database.executemany(
-            "INSERT INTO print VALUES (?, ?)", ((have + 1000 + i, row.tobytes()) for i, row in enumerate(vectors))
+            "INSERT INTO print VALUES (?, ?)", ((image(i), row.tobytes()) for i, row in enumerate(vectors))
         )
         if blob:
             database.executemany(
-                "INSERT INTO localFeatures VALUES (?, ?)", ((have + 1000 + i, blob()) for i in range(len(vectors)))
+                "INSERT INTO localFeatures VALUES (?, ?)", ((image(i), blob()) for i in range(len(vectors)))
             )
         # As the indexer does: a state of its own, and digests of what is new in it.
         number = database.execute("SELECT MAX(number) + 1 FROM revision").fetchone()[0]
@@ -229,9 +234,10 @@ class Inputs:
             "digest", 2, lambda id, blob: blob and hashlib.sha256(id.encode() + b"\0" + blob).digest()[:16]
         )
         database.execute(
-            "INSERT INTO checksum (row, revision, print, localFeatures)"
-            " SELECT row, ?, digest(id, vector), digest(id, data)"
-            " FROM entity JOIN print USING (row) LEFT JOIN localFeatures USING (row) WHERE row >= ?",
+            "INSERT INTO image (row, size, modified, contentHash, revision, print, localFeatures)"
+            " SELECT print.row, 0, 0, x'', ?, digest(id, vector), digest(id, data)"
+            f" FROM print JOIN entity ON entity.row = print.row >> {PLACE_BITS}"
+            " LEFT JOIN localFeatures ON localFeatures.row = print.row WHERE entity.row >= ?",
             (number, have + 1000),
         )
         database.commit()
@@ -284,5 +290,8 @@ class Inputs:
 def read_prints(catalog):
     """A catalog's prints and ids, as a script would keep them."""
     database = sqlite3.connect(catalog / "catalog.sqlite")
-    rows = database.execute("SELECT entity.id, print.vector FROM print JOIN entity USING (row) ORDER BY row").fetchall()
+    rows = database.execute(
+        f"SELECT entity.id, print.vector FROM print JOIN entity ON entity.row = print.row >> {PLACE_BITS}"
+        " ORDER BY print.row"
+    ).fetchall()
     return np.frombuffer(b"".join(blob for _, blob in rows), np.float32).reshape(len(rows), -1), [id for id, _ in rows]

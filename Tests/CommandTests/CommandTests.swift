@@ -66,6 +66,31 @@ import Testing
         #expect(rows.contains(["micro-average", "precision", "1.000"]), "\(figures.output)")
     }
 
+    @Test func saysWhichImageOfAnEntityMatches() throws {
+        let folder = try Self.folder(3)
+        let catalog = folder.file("catalog").path
+        let manifest = try folder.write(
+            "id,images,title\na,images/i0.png|images/i1.png,A\nb,images/i2.png,B\n", to: "list.csv")
+        let indexed = try Command.run("index", manifest.path, "--catalog", catalog)
+        #expect(indexed.status == 0 && indexed.output == "2 added, 0 updated, 0 unchanged\n")
+        let info = try Command.run("catalog", "info", catalog).output
+        #expect(info.hasPrefix("entities        2\nimages          3\n"))
+        #expect(try Command.run("catalog", "verify", catalog).output == "2 entities, all intact\n")
+        let query = folder.file("images/i1.png").path
+        let found = try Command.run(
+            "search", "--catalog", catalog, "--json", "--max-distance", "2", "--sheet", folder.file("a.html").path,
+            query)
+        let results = try JSONDecoder().decode(Answer.self, from: Data(found.output.utf8)).results
+        #expect(results.map(\.id) == ["a", "b"] && results.first?.image == query)
+        #expect(try String(contentsOf: folder.file("a.html"), encoding: .utf8).contains(">i1.png</span>"))
+        let text = try Command.run("search", "--catalog", catalog, "--max-distance", "2", query).output
+        #expect(text.contains("a  A  [i1.png]\n") && text.contains("b  B\n"), "\(text)")
+        try folder.write("broken", to: "images/i0.png")
+        let partly = try Command.run("index", manifest.path, "--catalog", catalog)
+        #expect(partly.status == 3 && partly.output == "0 added, 0 updated, 2 unchanged, 1 not indexed\n")
+        #expect(partly.errors.contains("list.csv:2: \(folder.file("images/i0.png").path): is of no known image format"))
+    }
+
     @Test func saysWhatIsWrongAndHowItEnded() throws {
         let folder = try Self.folder(2)
         let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)

@@ -7,10 +7,9 @@ public struct RowEdit {
         ("print", "vector"), ("localFeatures", "data"), ("thumbnail", "data"), ("thumbnail", "side"),
         ("setting", "value"), ("setting", "key"), ("revision", "number"), ("revision", "token"),
         ("entity", "id"), ("entity", "type"), ("entity", "title"), ("entity", "subtitle"), ("entity", "labels"),
-        ("entity", "attributes"), ("entity", "image"), ("entity", "size"), ("entity", "modified"),
-        ("entity", "contentHash"), ("entity", "row"), ("print", "row"), ("localFeatures", "row"), ("thumbnail", "row"),
-        ("checksum", "row"), ("checksum", "revision"), ("checksum", "print"), ("checksum", "localFeatures"),
-        ("checksum", "thumbnail"),
+        ("entity", "attributes"), ("entity", "images"), ("image", "size"), ("image", "modified"),
+        ("image", "contentHash"), ("entity", "row"), ("print", "row"), ("localFeatures", "row"), ("thumbnail", "row"),
+        ("image", "row"), ("image", "revision"), ("image", "print"), ("image", "localFeatures"), ("image", "thumbnail"),
     ]
 
     private let table: String

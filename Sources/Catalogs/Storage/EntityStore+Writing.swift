@@ -159,7 +159,7 @@ extension EntityStore {
             func insert(_ table: String, _ columns: [(name: String, value: (any DatabaseValueConvertible)?)]) throws {
                 let names = columns.map { ", \($0.name)" }.joined()
                 let places = String(repeating: ", ?", count: columns.count)
-                try db.cachedStatement(sql: "INSERT INTO \(table) (row\(names)) VALUES (?\(places))")
+                try db.cachedStatement(sql: "INSERT OR REPLACE INTO \(table) (row\(names)) VALUES (?\(places))")
                     .execute(arguments: [row] + StatementArguments(columns.map(\.value)))
             }
             func digest(_ blob: Data) -> Data { Self.digest(of: blob, id: record.id, contentHash: image.contentHash) }

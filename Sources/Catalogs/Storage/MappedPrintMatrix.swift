@@ -73,7 +73,7 @@ final class MappedPrintMatrix: DerivedFile {
 
     /// The rows of an entity's images. O(log rows).
     func rows(ofEntity entity: Int64) -> Range<Int> {
-        let first = lastRow(upTo: ImageRow.row(of: entity) - 1) + 1
+        let first = lastRow(upTo: ImageRow.row(of: entity) &- 1) + 1
         return first..<max(first, lastRow(upTo: ImageRow.last(of: entity)) + 1)
     }
 

@@ -95,6 +95,38 @@ import Testing
         }
     }
 
+    @Test func matchesSayWhichImageOfAnEntityMatches() async throws {
+        let home = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: home) }
+        let images = ["salt-signal", "glass-orchard"].map {
+            IndexImage.file(DemoCovers.folder.appendingPathComponent("covers/\($0).jpg"))
+        }
+        let items = [
+            IndexItem(CatalogEntity(id: "a"), images: images), IndexItem(CatalogEntity(id: "b"), image: images[0]),
+        ]
+        _ = try CatalogIndexer(at: home.appendingPathComponent("shop")).index(items)
+        try await TestServer.run(covers: false, folder: home) { (server: TestServer) async throws -> Void in
+            let image = try DemoCovers.image("glass-orchard")
+            let found = try await server.send("POST", "/v1/catalogs/shop/search", body: image)
+            #expect(try found.ids == ["a"])
+            let match = try #require((try found.json["results"] as? [[String: Any]])?.first)
+            #expect(match["image"] as? Int == 1)
+            #expect((match["entity"] as? [String: Any])?["imageCount"] as? Int == 2)
+            let path = "/v1/catalogs/shop/entities/"
+            let first = try await server.send("GET", path + "a/thumbnail")
+            let second = try await server.send("GET", path + "a/thumbnail?image=1")
+            #expect(first.status == 200 && second.status == 200 && first.body != second.body)
+            for place in ["2", "-1", "99999999"] {
+                #expect(try await server.send("GET", path + "a/thumbnail?image=" + place).code == "no-thumbnail")
+            }
+            #expect(try await server.send("GET", path + "a/thumbnail?image=x").code == "invalid-request")
+            #expect(try await server.send("GET", path + "b").json["imageCount"] == nil)
+            // An image that is put replaces all.
+            #expect(try await server.send("PUT", path + "a", body: image).status == 200)
+            #expect(try await server.send("GET", path + "a").json["imageCount"] == nil)
+        }
+    }
+
     @Test func metadataHasLimits() async throws {
         try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
             _ = try await server.send("PUT", "/v1/catalogs/shop")

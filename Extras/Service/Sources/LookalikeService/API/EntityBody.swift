@@ -169,11 +169,14 @@ struct EntityAnswer: Encodable, Sendable {
     let attributes: [String: String]
     /// The path of the thumbnail on this service.
     let thumbnail: String
+    /// The number of images; nil for one.
+    let imageCount: Int?
 
     init(_ entity: CatalogEntity, catalog: CatalogName) {
         (id, type, title, subtitle) = (entity.id, entity.type, entity.title, entity.subtitle)
         (labels, attributes) = (entity.labels, entity.attributes)
         thumbnail = Self.path(of: entity.id, catalog: catalog) + "/thumbnail"
+        imageCount = entity.images.count > 1 ? entity.images.count : nil
     }
 
     /// The path of an entity.

@@ -70,13 +70,15 @@ struct EntityHandler: Sendable {
     func thumbnail(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
         let (name, id) = try Self.target(context)
-        try RequestFields(query: request.uri.query).check([])
+        let fields = try RequestFields(query: request.uri.query)
+        try fields.check(["image"])
+        let image = try fields.integer("image") ?? 0
         let stored = try await service.store.using(name) { served in
             _ = try await Self.entity(id, of: served)
-            return try await served.catalog.storedThumbnail(for: id)
+            return try await served.catalog.storedThumbnail(for: id, image: image)
         }
         guard let data = stored else {
-            throw Problem(.noThumbnail, "The catalog stores no thumbnail of the entity.")
+            throw Problem(.noThumbnail, "The catalog stores no such thumbnail of the entity.")
         }
         return Response(TaggedBody(data), type: "image/jpeg", cacheControl: "private, no-cache", for: request)
     }

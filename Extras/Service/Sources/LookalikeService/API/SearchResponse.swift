@@ -5,6 +5,8 @@ import Lookalike
 struct SearchResponse: Encodable, Sendable {
     struct Result: Encodable, Sendable {
         let entity: EntityAnswer
+        /// The place of the image that matches among the entity's images, from 0; nil for an entity with one image.
+        var image: Int?
         /// The distance to the query; nil for a search by text.
         var distance: Double?
         var confidence: Double?
@@ -36,8 +38,10 @@ extension SearchResponse {
     init(matches: [CatalogMatch], limit: Int, catalog: CatalogName, region: ImageRegion?) {
         results = matches.map { match in
             Result(
-                entity: EntityAnswer(match.entity, catalog: catalog), distance: Self.rounded(match.distance),
-                confidence: Self.rounded(match.confidence), inliers: match.inlierCount,
+                entity: EntityAnswer(match.entity, catalog: catalog),
+                image: match.entity.images.count > 1 ? match.imageIndex : nil,
+                distance: Self.rounded(match.distance), confidence: Self.rounded(match.confidence),
+                inliers: match.inlierCount,
                 outline: match.outline?.corners.map { corner in
                     let point = region?.imagePoint(corner) ?? corner
                     return [Self.rounded(point.x), Self.rounded(point.y)]
