@@ -16,8 +16,8 @@ extension Catalog {
         try await reading { try readThumbnail(for: id, place: image, longSide: longSide) }
     }
 
-    /// The stored thumbnail of an entity, a JPEG file. No image file is read, as ``thumbnail(for:longSide:)`` may: the
-    /// paths of a catalog from elsewhere can be those of any file.
+    /// The stored thumbnail of an entity, a JPEG file. No image file is read, as ``thumbnail(for:image:longSide:)``
+    /// may: the paths of a catalog from elsewhere can be those of any file.
     ///
     /// - Parameter image: the place of the image among the entity's; the first by default.
     /// - Returns: nil for an unknown id, for a place without an image, and for an image without a stored thumbnail.

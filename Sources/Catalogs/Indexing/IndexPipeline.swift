@@ -172,25 +172,22 @@ struct PreparedEntity: Sendable {
     ///
     /// - Parameter hashes: those of the stored images.
     func keepsImages(of hashes: [Data]) -> Bool {
-        images.allSatisfy { image in
-            image.keptPlace.map { $0 < hashes.count && hashes[$0] == image.contentHash } ?? true
+        for image in images {
+            guard let place = image.keptPlace else { continue }
+            guard place < hashes.count, hashes[place] == image.contentHash else { return false }
         }
+        return true
     }
 }
 
 /// An image that is yet to be stored, or stays.
 struct PreparedImage: Sendable {
-    enum Contents: Sendable {
-        /// As it is stored at a place of the entity.
-        case kept(place: Int)
-        case new(StoredImage)
-    }
-
     let file: FileStamp
     let contentHash: Data
-    let contents: Contents
-
-    var keptPlace: Int? { if case .kept(let place) = contents { place } else { nil } }
+    /// The place of the entity at which it is stored; nil for a new one.
+    let keptPlace: Int?
+    /// Nil for one that is stored.
+    let new: StoredImage?
 }
 
 /// All that is stored of an image.
@@ -329,9 +326,7 @@ extension CatalogIndexer {
         report.problems = chunk.problems
         report.notes = chunk.notes
         guard !chunk.entities.isEmpty else { return report }
-        let hasFeatures = chunk.entities.contains { entity in
-            entity.images.contains { if case .new(let image) = $0.contents { image.features != nil } else { false } }
-        }
+        let hasFeatures = chunk.entities.contains { $0.images.contains { $0.new?.features != nil } }
         let stored = try store.store(
             chunk, thumbnailSide: reader.thumbnailSide,
             localFeatureModel: hasFeatures ? reader.extractor?.model.digest : nil)

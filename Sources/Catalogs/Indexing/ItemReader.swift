@@ -258,14 +258,15 @@ struct ReadItem: Sendable {
         var prepared: [PreparedImage] = []
         record.images = []
         for image in images {
-            let contents: PreparedImage.Contents
+            var (keptPlace, new) = (Int?.none, StoredImage?.none)
             switch image.contents {
-            case .kept(let place): contents = .kept(place: place)
-            case .new(let new): contents = .new(new)
+            case .kept(let place): keptPlace = place
+            case .new(let stored): new = stored
             case .pixels, .failed: continue
             }
             record.images.append(image.path)
-            prepared.append(PreparedImage(file: image.file, contentHash: image.contentHash, contents: contents))
+            prepared.append(
+                PreparedImage(file: image.file, contentHash: image.contentHash, keptPlace: keptPlace, new: new))
         }
         return PreparedEntity(record: record, images: prepared)
     }

@@ -154,7 +154,7 @@ extension EntityStore {
         let entity = record.row ?? 0
         try keep(images.map(\.keptPlace), of: entity, revision: revision, db)
         for (place, image) in images.enumerated() {
-            guard case .new(let new) = image.contents else { continue }
+            guard let new = image.new else { continue }
             let row = ImageRow.row(of: entity, place: place)
             func insert(_ table: String, _ columns: [(name: String, value: (any DatabaseValueConvertible)?)]) throws {
                 let names = columns.map { ", \($0.name)" }.joined()
