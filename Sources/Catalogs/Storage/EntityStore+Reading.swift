@@ -148,7 +148,7 @@ extension EntityStore {
             guard let entity = try Self.row(ofID: id, db) else { return nil }
             let request: SQLRequest<Row> = """
                 SELECT entity.images, image.size, thumbnail.side, thumbnail.data FROM entity CROSS JOIN image \
-                LEFT JOIN thumbnail USING (row) \
+                LEFT JOIN thumbnail ON thumbnail.row = image.row \
                 WHERE entity.row = \(entity) AND image.row = \(ImageRow.row(of: entity, place: place))
                 """
             return try request.fetchOne(db).flatMap { row in
