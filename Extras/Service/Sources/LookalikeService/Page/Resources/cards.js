@@ -26,7 +26,8 @@ function card(result, index, actions) {
   const image = element("img", "thumb");
   image.alt = "";
   image.loading = "lazy";
-  showImage(image, entity.thumbnail);
+  // Of several images, the one that matches.
+  showImage(image, result.image ? `${entity.thumbnail}?image=${result.image}` : entity.thumbnail);
   const body = element("div");
   body.append(element("h3", "", entity.title || entity.id));
   if (entity.subtitle) body.append(element("p", "sub", entity.subtitle));
