@@ -202,4 +202,11 @@ public struct VerifiedOutline: Sendable, Hashable {
 
     /// The number of matches that agree on the homography.
     public var inlierCount: Int { inliers.count }
+
+    /// The same with the keypoints' numbers in the features that they were selected from.
+    package func renumbered(_ numbers: [Int]) -> VerifiedOutline {
+        VerifiedOutline(
+            inliers: inliers.map { numbers[$0] }, supportCount: supportCount, visibleCount: visibleCount,
+            matchCount: matchCount, outline: outline)
+    }
 }

@@ -82,3 +82,13 @@ public struct QueryFeatures: Sendable {
     /// The number of features.
     public var count: Int { keypoints.count }
 }
+
+extension QueryFeatures {
+    /// The features with these numbers, in this order. O(features).
+    package func selecting(_ numbers: [Int]) -> QueryFeatures {
+        let dimension = LocalFeatureModel.dimension
+        return QueryFeatures(
+            width: width, height: height, keypoints: numbers.map { keypoints[$0] },
+            descriptors: numbers.flatMap { descriptors[($0 * dimension)..<(($0 + 1) * dimension)] })
+    }
+}

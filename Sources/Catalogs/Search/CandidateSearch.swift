@@ -21,7 +21,7 @@ struct CandidateSearch {
     /// Less evidence is no match, however close the print of the rectified crop.
     private static let leastEvidence = 7.0
     /// An entity with this many inliers counts as found when more work is decided on.
-    private static let surelyFound = 12
+    static let surelyFound = 12
     /// The most likely candidates are verified first, and the others only if these leave something to be found.
     private static let firstCandidates = 12
     /// Entities of the first candidates that cover this share of the query leave little room for others.
@@ -133,6 +133,13 @@ struct CandidateSearch {
         if effort == .thorough || !isFilled(compared) {
             compared += try await compare(candidates.dropFirst(Self.firstCandidates), with: query, timings: timings)
         }
+        return (try await judge(compared, by: query, isMirrored: isMirrored), candidates)
+    }
+
+    /// The entities whose images agree with a query, or disagree although their prints are near.
+    func judge(
+        _ compared: [ComparedImage], by query: LocalFeatureQuery, isMirrored: Bool = false
+    ) async throws -> [Int64: VerifiedEntity] {
         let distances = try await state.squaredDistances(of: compared.map(\.key), to: prints)
         let judged = compared.compactMap { image in
             let isRich = min(image.features.count, query.features.count) >= Self.manyFeatures
@@ -155,7 +162,7 @@ struct CandidateSearch {
                     share: outline?.share ?? 0, matches: outline?.matchCount ?? 0, denseMatches: 0),
                 squaredDistance: distance)
         }
-        return (verified, candidates)
+        return verified
     }
 
     /// Whether the best of some outlines is certain and they cover so much that little else can be seen.
@@ -170,7 +177,7 @@ struct CandidateSearch {
     /// Embeds what the outlines of the best verified entities rectify, and compares it with the entities' prints: a
     /// logo or a frame that many images share has inliers, but the print of the rectified crop tells the images apart.
     func compareRectified(
-        _ verified: [VerifiedEntity], in image: PixelBuffer, timings: StageTimings?
+        _ verified: [VerifiedEntity], in image: PixelBuffer, mostCrops: Int, timings: StageTimings?
     ) async throws -> [VerifiedEntity] {
         var verified = verified
         let chosen = verified.indices
@@ -184,7 +191,7 @@ struct CandidateSearch {
                 (verified[$1.index].evidence.inliers, $0.index) < (verified[$0.index].evidence.inliers, $1.index)
             }
             .firstOfEachEntity { verified[$0.index].key }
-            .prefix(effort.rectifiedCrops)
+            .prefix(mostCrops)
         guard let best = chosen.first?.index else { return verified }
         // Nothing competes with it, and no distance makes it unlikely.
         if effort != .thorough, chosen.count == 1, verified[best].evidence.inliers >= model.confidence.mostInliers {
@@ -209,7 +216,7 @@ struct CandidateSearch {
         return verified
     }
 
-    private func compare(
+    func compare(
         _ candidates: ArraySlice<Int64>, with query: LocalFeatureQuery, timings: StageTimings?
     ) async throws -> [ComparedImage] {
         let images = try await state.localFeatures(of: Array(candidates))

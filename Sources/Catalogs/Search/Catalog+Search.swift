@@ -181,6 +181,7 @@ extension Catalog {
         _ image: PixelBuffer, options: SearchOptions, cancellation: Cancellation
     ) throws -> AnalyzedImage {
         let effort = options.effort
+        let original = image
         let image = hasLocalFeatures && effort != .prints ? reduced(image) : image
         let crops = options.crops ?? (hasLocalFeatures ? effort : .prints).crops
         let embedded = try QueryEmbedder(model, crops: crops).embed(
@@ -197,7 +198,7 @@ extension Catalog {
                 }
             }
         try cancellation.check()
-        return AnalyzedImage(image: image, effort: effort, embedded: embedded, features: features)
+        return AnalyzedImage(original: original, image: image, effort: effort, embedded: embedded, features: features)
     }
 
     /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane, and two
@@ -238,6 +239,7 @@ extension Catalog {
         let first = try await search.verify(features, with: printCandidates, timings: timings)
         var verified = first.verified
         var candidates = first.candidates
+        var compared = features.features
         if analyzed.effort == .thorough || search.needsFinerKeypoints(verified) {
             try cancellation.check()
             let fine = measured(timings, .features) {
@@ -249,6 +251,14 @@ extension Catalog {
             let second = try await search.verify(fine, with: printCandidates, timings: timings)
             verified.merge(second.verified) { $0.evidence.inliers >= $1.evidence.inliers ? $0 : $1 }
             candidates = second.candidates
+            compared = fine.features
+        }
+        var (image, mostCrops) = (analyzed.image, analyzed.effort.rectifiedCrops)
+        if search.needsTiles(verified, in: compared, of: analyzed.original, mostObjects: options.maxObjects) {
+            try cancellation.check()
+            (image, mostCrops) = (analyzed.original, max(mostCrops, options.maxObjects))
+            verified = try await search.verifyTiles(
+                of: image, besides: verified, mostObjects: options.maxObjects, extractor: extractor, timings: timings)
         }
         let mirrorCandidates = search.mirrorCandidates(of: verified, printCandidates)
         if !mirrorCandidates.isEmpty {
@@ -268,17 +278,19 @@ extension Catalog {
             verified = try await search.compareDensely(dense, scan, verified)
         }
         try cancellation.check()
-        let compared = try await search.compareRectified(
-            verified.values.sorted { $0.key < $1.key }, in: analyzed.image, timings: timings)
+        let rectified = try await search.compareRectified(
+            verified.values.sorted { $0.key < $1.key }, in: image, mostCrops: mostCrops, timings: timings)
+        let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
         try state.check()
         return CatalogQuery(
-            prints: prints, matchThreshold: threshold, coefficients: model.confidence, verified: compared,
-            isVerified: true, candidates: candidates, excluded: excluded, scan: scan)
+            prints: prints, matchThreshold: threshold, coefficients: model.confidence, verified: rectified,
+            isVerified: true, candidates: candidates, excluded: excluded.union(surplus), scan: scan)
     }
 }
 
 /// An image with everything that is computed of it before a catalog is read.
 struct AnalyzedImage: Sendable {
+    let original: PixelBuffer
     let image: PixelBuffer
     let effort: SearchEffort
     let embedded: EmbeddedQuery

@@ -139,8 +139,8 @@ package struct VerifiedEntity: Sendable, Hashable, Codable {
     /// The catalog's revision when it was verified.
     package let revision: Int64
     package let inlierCount: Int
-    /// Where the query shows the image; nil if its features disagree although its print is near.
-    package let outline: Quadrilateral?
+    /// Where the query shows the image; nil if features do not agree on an outline.
+    package var outline: Quadrilateral?
     /// Whether the query shows the image as in a mirror.
     package let isMirrored: Bool
     package var evidence: MatchEvidence

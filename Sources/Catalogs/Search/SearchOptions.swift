@@ -23,14 +23,20 @@ public struct SearchOptions: Sendable {
     public var effort: SearchEffort
     /// The crops of an image to embed, one forward pass per crop; those of the effort if nil.
     public var crops: QueryCrops?
+    /// The maximum number of objects to find in an image; the surest are kept. Entities with the same picture at the
+    /// same place are one object.
+    public var maxObjects: Int
     /// Receives the time of each stage.
     public var timings: StageTimings?
+
+    /// More objects than most images show: the time of a search depends on those that it does show.
+    public static let defaultMaxObjects = 100
 
     /// Options; each has a default.
     public init(
         limit: Int = 10, bounds: MatchBounds = .accepted, condition: Condition = .everything,
         after cursor: SearchCursor? = nil, effort: SearchEffort = .standard, crops: QueryCrops? = nil,
-        timings: StageTimings? = nil
+        maxObjects: Int = SearchOptions.defaultMaxObjects, timings: StageTimings? = nil
     ) {
         self.limit = limit
         self.bounds = bounds
@@ -38,6 +44,7 @@ public struct SearchOptions: Sendable {
         self.cursor = cursor
         self.effort = effort
         self.crops = crops
+        self.maxObjects = maxObjects
         self.timings = timings
     }
 }
@@ -61,6 +68,8 @@ public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
     var printCandidates: Int { self == .thorough ? 50 : 10 }
     /// The maximum number of verified entities whose rectified crop is embedded; one forward pass each.
     var rectifiedCrops: Int { self == .thorough ? 32 : 16 }
+    /// The maximum number of tiles of a long or large image, or of one that shows several things.
+    var tiles: Int { self == .thorough ? 64 : 24 }
     /// Candidates to verify that the local features propose, for each detail they are extracted in.
     var featureCandidates: Int { self == .thorough ? 100 : 20 }
 }
