@@ -72,7 +72,7 @@ struct GeometricVerifier {
         }
         return best.map { spread, inliers, outline in
             VerifiedOutline(
-                inliers: spread, supportCount: Set(inliers.map { matches[$0].catalogIndex }).count,
+                inliers: spread, explained: inliers.map { matches[$0].queryIndex }, supportCount: Set(inliers.map { matches[$0].catalogIndex }).count,
                 visibleCount: image.visibleCount(in: outline), matchCount: matches.count, outline: outline)
         }
     }
@@ -188,6 +188,8 @@ private struct Frame {
 public struct VerifiedOutline: Sendable, Hashable {
     /// The query's keypoints that the homography maps to within the tolerance, at most two per 25th of the image.
     public let inliers: [Int]
+    /// All of the query's keypoints that the homography maps to within the tolerance.
+    package let explained: [Int]
     /// The features of the image that the homography maps to a match.
     public let supportCount: Int
     /// The features of the image that the homography maps into the query, ``supportCount`` among them.
@@ -206,7 +208,7 @@ public struct VerifiedOutline: Sendable, Hashable {
     /// The same with the keypoints' numbers in the features that they were selected from.
     package func renumbered(_ numbers: [Int]) -> VerifiedOutline {
         VerifiedOutline(
-            inliers: inliers.map { numbers[$0] }, supportCount: supportCount, visibleCount: visibleCount,
+            inliers: inliers.map { numbers[$0] }, explained: explained.map { numbers[$0] }, supportCount: supportCount, visibleCount: visibleCount,
             matchCount: matchCount, outline: outline)
     }
 }

@@ -16,6 +16,9 @@ struct SearchCommand: AsyncParsableCommand {
 
               lookalike search --catalog catalog/ --where 'price < 20' photo.jpg
 
+            An image that shows several things is searched for more of them, and a long or large one in \
+            tiles. A wall of 40 covers needs --max-objects 40 or --limit 40 to print them all.
+
             A mirrored image is found if its print is near, or with --effort thorough, and marked as such.
 
             With --json, one line per query. The outline is where the query shows the image: four \
@@ -29,8 +32,16 @@ struct SearchCommand: AsyncParsableCommand {
     @OptionGroup var catalog: CatalogOption
     @OptionGroup var model: ModelOptions
 
-    @Option(help: "Maximum number of matches per image.")
-    var limit = 10
+    @Option(help: "Maximum number of matches per image; 10 by default, or --max-objects if that is more.")
+    var limit: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Maximum number of objects to find in an image, such as the covers on a wall; \
+            \(SearchOptions.defaultMaxObjects) by default. Entities with the same picture at one place are one object.
+            """, valueName: "n"))
+    var maxObjects: Int?
 
     @OptionGroup var selection: ConditionOptions
     @OptionGroup var bounds: BoundOptions
@@ -59,7 +70,8 @@ struct SearchCommand: AsyncParsableCommand {
     var images: [String]
 
     func validate() throws {
-        if limit < 0 { throw ValidationError("--limit cannot be negative.") }
+        if let limit, limit < 0 { throw ValidationError("--limit cannot be negative.") }
+        if let maxObjects, maxObjects < 1 { throw ValidationError("--max-objects must be at least 1.") }
         if similar < 0 { throw ValidationError("--similar cannot be negative.") }
         if let sheet { try SheetPage.check(sheet) }
     }
@@ -70,8 +82,9 @@ struct SearchCommand: AsyncParsableCommand {
         try await selection.noteUnknownAttributes(in: catalog)
         let timings = timing.makeTimings()
         let searchOptions = SearchOptions(
-            limit: limit, bounds: bounds.bounds, condition: selection.condition, effort: effort.effort,
-            crops: crops.crops, timings: timings)
+            limit: limit ?? max(10, maxObjects ?? 0), bounds: bounds.bounds, condition: selection.condition,
+            effort: effort.effort, crops: crops.crops, maxObjects: maxObjects ?? SearchOptions.defaultMaxObjects,
+            timings: timings)
         var page = ContactSheet()
         var failures = 0
         for argument in images {

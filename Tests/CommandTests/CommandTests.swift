@@ -105,6 +105,7 @@ import Testing
         #expect(unread.status == 3 && unread.errors.contains("nowhere.png: cannot be read"))
         #expect(unread.output.split(separator: "\n").count == 1)
         #expect(try Command.run("search", "--catalog", catalog, "--limit", "-1", "x.png").status == 64)
+        #expect(try Command.run("search", "--catalog", catalog, "--max-objects", "0", "x.png").status == 64)
         #expect(try Command.run("index", folder.file("nothing").path, "--catalog", catalog).status == 1)
     }
 

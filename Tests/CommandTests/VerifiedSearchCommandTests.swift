@@ -55,6 +55,7 @@ import Testing
         try index()
         let results = try search()
         #expect(results.map(\.id) == ["i2"])
+        #expect(try search("--max-objects", "1").map(\.id) == ["i2"])
         let first = try #require(results.first)
         #expect(first.confidence >= 0.5 && first.confidence <= 1 && first.inliers >= 12)
         let corners = placement.corners(width: 640, height: 480).map { $0 * SIMD2(640, 480) }

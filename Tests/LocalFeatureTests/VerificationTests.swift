@@ -67,6 +67,22 @@ struct VerificationTests {
         #expect((found?.inlierCount ?? 0) < 7)
     }
 
+    @Test func someOfTheFeaturesKeepTheirNumbers() throws {
+        let (image, _) = try FeatureFixture.placed(degrees: 20, scale: 1, side: 540)
+        let extractor = try FeatureFixture.extractor()
+        let features = extractor.features(of: FeatureFixture.image)
+        let all = extractor.queryFeatures(of: image)
+        let numbers = Array(stride(from: 1, to: all.count, by: 2))
+        let some = all.selecting(numbers)
+        #expect(some.keypoints == numbers.map { all.keypoints[$0] })
+        let found = try #require(LocalFeatureQuery(some, model: extractor.model).verify(features)).renumbered(numbers)
+        #expect(found.inlierCount >= 12 && Set(found.inliers).isSubset(of: numbers))
+        #expect(Set(found.inliers).isSubset(of: found.explained) && Set(found.explained).isSubset(of: numbers))
+        // The same keypoints match if all are there.
+        let whole = try #require(LocalFeatureQuery(all, model: extractor.model).verify(features))
+        #expect(Set(whole.explained).intersection(numbers).count >= found.inlierCount)
+    }
+
     @Test func nothingIsVerifiedWithoutFeatures() throws {
         let extractor = try FeatureFixture.extractor()
         let none = extractor.features(of: try FeatureFixture.gray(width: 100, height: 100))

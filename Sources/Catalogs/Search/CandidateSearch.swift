@@ -137,8 +137,10 @@ struct CandidateSearch {
     }
 
     /// The entities whose images agree with a query, or disagree although their prints are near.
+    ///
+    /// - Parameter isTile: whether the query is one of many tiles, see ``SharedInliers/init(_:model:isTile:)``.
     func judge(
-        _ compared: [ComparedImage], by query: LocalFeatureQuery, isMirrored: Bool = false
+        _ compared: [ComparedImage], by query: LocalFeatureQuery, isMirrored: Bool = false, isTile: Bool = false
     ) async throws -> [Int64: VerifiedEntity] {
         let distances = try await state.squaredDistances(of: compared.map(\.key), to: prints)
         let judged = compared.compactMap { image in
@@ -149,7 +151,7 @@ struct CandidateSearch {
             return image.outline == nil ? nil : image
         }
         var verified: [Int64: VerifiedEntity] = [:]
-        let claims = SharedInliers(judged, model: query.model)
+        let claims = SharedInliers(judged, model: query.model, isTile: isTile)
         for image in judged {
             guard let distance = distances[image.key] else { continue }
             let outline = image.outline
@@ -256,7 +258,9 @@ struct SharedInliers {
     private static let leastOverlap = 0.5
     private static let mostComparisons = 3
 
-    init(_ images: [ComparedImage], model: LocalFeatureModel) {
+    /// - Parameter isTile: whether images also claim the keypoints that are too close to others to be inliers. In a
+    ///   tile of a wall many covers share a frame, and what is found there is compared with far more of them.
+    init(_ images: [ComparedImage], model: LocalFeatureModel, isTile: Bool) {
         // The inliers of the picture's first image, all that images of it claim, and their entities.
         var pictures:
             [(
@@ -267,9 +271,10 @@ struct SharedInliers {
             .sorted { ($1.outline?.inlierCount ?? 0, $0.key) < ($0.outline?.inlierCount ?? 0, $1.key) }
         for image in found {
             let inliers = Set(image.outline?.inliers ?? [])
+            let claimed = isTile ? Set(image.outline?.explained ?? []) : inliers
             let entity = ImageRow.entity(image.key)
             if let own = pictures.firstIndex(where: { $0.entities.contains(entity) }) {
-                pictures[own].claimed.formUnion(inliers)
+                pictures[own].claimed.formUnion(claimed)
                 continue
             }
             let similar = pictures.indices
@@ -287,10 +292,10 @@ struct SharedInliers {
                     && Double(shared.supportCount) >= Self.leastShared * Double(shared.visibleCount)
             }
             if let same {
-                pictures[same.index].claimed.formUnion(inliers)
+                pictures[same.index].claimed.formUnion(claimed)
                 pictures[same.index].entities.insert(entity)
             } else {
-                pictures.append((image, inliers, inliers, [entity], nil))
+                pictures.append((image, inliers, claimed, [entity], nil))
             }
         }
         for keypoint in pictures.lazy.flatMap(\.claimed) { claims[keypoint, default: 0] += 1 }

@@ -87,7 +87,7 @@ extension CandidateSearch {
                 }
             }
             let before = Set(found.keys)
-            found = try await judge(compared, by: all).filter { $0.value.outline != nil }
+            found = try await judge(compared, by: all, isTile: true).filter { $0.value.outline != nil }
             let new = found.values.filter { Self.explains($0) && !before.contains($0.key) }
             if new.isEmpty { break }
             rest = Self.unexplained(features, rest, by: new.compactMap(\.outline))
