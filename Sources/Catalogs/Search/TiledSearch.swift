@@ -27,10 +27,10 @@ extension CandidateSearch {
     func needsTiles(
         _ verified: [Int64: VerifiedEntity], in features: QueryFeatures, of image: PixelBuffer, mostObjects: Int
     ) -> Bool {
+        guard !hasFound(mostObjects, of: verified) else { return false }
         let places = Self.places(
             of: verified.values.filter { $0.inlierCount >= Self.likelyFound }
                 .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) })
-        guard places.count < mostObjects else { return false }
         if ImageTiles.isLongOrLarge(image) { return true }
         guard places.count > 1 || places.contains(where: { $0.area < Self.tinyEntity }) else { return false }
         let left = Self.unexplained(features, Array(0..<features.count), by: places)
@@ -52,11 +52,10 @@ extension CandidateSearch {
         var verified = known
         for (region, features) in zip(tiles.regions, features) {
             try cancellation.check()
-            let explaining = verified.values.filter(Self.explains)
-            if explaining.count >= mostObjects { break }
+            if hasFound(mostObjects, of: verified) { break }
             let found = try await verify(
-                features, of: TilePlace(region, in: image), besides: explaining, model: extractor.model,
-                timings: timings)
+                features, of: TilePlace(region, in: image), besides: verified.values.filter(Self.explains),
+                model: extractor.model, timings: timings)
             verified.merge(found) { $0.evidence.inliers >= $1.evidence.inliers ? $0 : $1 }
         }
         return verified
@@ -111,6 +110,13 @@ extension CandidateSearch {
             likely.map(\.entity).filter { entity in
                 !(entity.outline.map { kept.contains(where: $0.hasPlace) } ?? false)
             }.map(\.key))
+    }
+
+    /// Whether there are entities at so many places that no distance makes unlikely.
+    private func hasFound(_ mostObjects: Int, of verified: [Int64: VerifiedEntity]) -> Bool {
+        let certain = verified.values.filter { $0.evidence.inliers >= model.confidence.mostInliers }
+        return certain.count >= mostObjects
+            && Self.places(of: certain.sorted { $0.key < $1.key }).count >= mostObjects
     }
 
     private static func explains(_ entity: VerifiedEntity) -> Bool {
