@@ -8,6 +8,8 @@ struct DescriptorMatcher {
     /// Matches are kept where the nearest descriptor is this much nearer than the second nearest. Verification is
     /// robust to wrong matches, so this is more lenient than Lowe's 0.8.
     private static let largestRatio: Float = 0.9
+    /// Squared distances of descriptors that surely show the same. If several are that near, the feature is repeated.
+    private static let repeatedDistance: Float = 0.2
     private static let quads = LocalFeatureModel.dimension / 4
 
     private let query: QueryFeatures
@@ -38,11 +40,11 @@ struct DescriptorMatcher {
         }
     }
 
-    /// The matches with an image, most distinctive first.
+    /// The matches with an image, by the ratio test, and those with features that the image repeats.
     ///
     /// O(query features · image features · dimension).
-    func matches(with image: LocalFeatures) -> [FeatureMatch] {
-        guard query.count > 0, image.count > 1 else { return [] }
+    func matches(with image: LocalFeatures) -> FeatureMatches {
+        guard query.count > 0, image.count > 1 else { return FeatureMatches() }
         let dimension = LocalFeatureModel.dimension
         let groups = (image.count + 15) / 16
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * groups * 16 * dimension) { memory in
@@ -54,7 +56,7 @@ struct DescriptorMatcher {
             // One pass for any image of a catalog; a hostile one may claim 65,535 features.
             let rowsAtOnce = max(1, min(query.count, Self.productsAtOnce / (groups * 16)))
             return withUnsafeTemporaryAllocation(of: Int32.self, capacity: rowsAtOnce * groups * 16) { dots in
-                var found: [FeatureMatch] = []
+                var found = FeatureMatches()
                 for start in stride(from: 0, to: query.count, by: rowsAtOnce) {
                     let part = start..<min(start + rowsAtOnce, query.count)
                     codes.withUnsafeBufferPointer { codes in
@@ -64,29 +66,44 @@ struct DescriptorMatcher {
                     }
                     for row in part {
                         let products = dots.baseAddress.map { $0 + (row - start) * groups * 16 }
-                        if let match = match(of: row, products, scales, with: image) { found.append(match) }
+                        addMatches(of: row, products, scales, with: image, to: &found)
                     }
                 }
-                return found.sorted { $0.ratio < $1.ratio }
+                found.distinctive.sort { $0.ratio < $1.ratio }
+                return found
             }
         }
     }
 
     private static let productsAtOnce = 1 << 20
 
-    /// The match of a query's feature, given its dot products with the features of an image, by the ratio test.
-    private func match(
-        of row: Int, _ products: UnsafeMutablePointer<Int32>?, _ scales: [Float], with image: LocalFeatures
-    ) -> FeatureMatch? {
+    /// Adds the matches of a query's feature, given its dot products with the features of an image.
+    private func addMatches(
+        of row: Int, _ products: UnsafeMutablePointer<Int32>?, _ scales: [Float], with image: LocalFeatures,
+        to found: inout FeatureMatches
+    ) {
         var two = lk_best_two()
         kernels.table.best_two(products, offsets[row], scales, scales.count, &two)
         // Squared distances of unit vectors from their dot products.
         let (nearest, second) = (2 - 2 * two.best * units[row], 2 - 2 * two.second * units[row])
+        func match(_ place: Int, ratio: Float) -> FeatureMatch {
+            FeatureMatch(
+                query: query.keypoints[row], queryIndex: row, catalog: image.keypoints[place], catalogIndex: place,
+                ratio: ratio)
+        }
         // The rows that pad the last group stand for no feature; what is nearest to one has no match.
-        guard Int(two.row) < image.count, nearest < Self.largestRatio * Self.largestRatio * second else { return nil }
-        return FeatureMatch(
-            query: query.keypoints[row], queryIndex: row, catalog: image.keypoints[Int(two.row)],
-            catalogIndex: Int(two.row), ratio: (max(nearest, 0) / second).squareRoot())
+        guard Int(two.row) < image.count else { return }
+        let square = Self.largestRatio * Self.largestRatio
+        if nearest < square * second {
+            found.distinctive.append(match(Int(two.row), ratio: (max(nearest, 0) / second).squareRoot()))
+        } else if nearest < Self.repeatedDistance, let products {
+            found.repeatedCount += 1
+            for place in 0..<image.count {
+                let distance = 2 - 2 * Float(products[place] - offsets[row]) * scales[place] * units[row]
+                // At most the ratio 1: the ratio test does not tell it from the nearest one.
+                if distance * square <= max(nearest, 1e-3) { found.repeated.append(match(place, ratio: 1)) }
+            }
+        }
     }
 
     /// The inverse norms of the vectors that the codes stand for; 0 for the rows that pad the last group.
@@ -100,6 +117,26 @@ struct DescriptorMatcher {
                 return 1 / sum.squareRoot()
             }
         }
+    }
+}
+
+/// The matches of a query's features with those of an image.
+struct FeatureMatches {
+    /// A match per feature that passes the ratio test, most distinctive first.
+    var distinctive: [FeatureMatch] = []
+    /// All matches of the features that the image repeats: which of them are right, geometry decides.
+    var repeated: [FeatureMatch] = []
+    /// The number of the query's features with repeated matches.
+    var repeatedCount = 0
+
+    /// Features of a pattern are repeated this often, and there are more of them than distinctive ones.
+    private static let fewestRepeated = 30
+    private static let leastRepetition = 4
+
+    /// Whether the image is a pattern that repeats: a fabric, a wallpaper.
+    var showPattern: Bool {
+        repeatedCount >= Self.fewestRepeated && repeatedCount >= 2 * distinctive.count
+            && repeated.count >= Self.leastRepetition * repeatedCount
     }
 }
 

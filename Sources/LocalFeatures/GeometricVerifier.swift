@@ -72,8 +72,10 @@ struct GeometricVerifier {
         }
         return best.map { spread, inliers, outline in
             VerifiedOutline(
-                inliers: spread, explained: inliers.map { matches[$0].queryIndex }, supportCount: Set(inliers.map { matches[$0].catalogIndex }).count,
-                visibleCount: image.visibleCount(in: outline), matchCount: matches.count, outline: outline)
+                inliers: spread, explained: inliers.map { matches[$0].queryIndex },
+                supportCount: Set(inliers.map { matches[$0].catalogIndex }).count,
+                visibleCount: image.visibleCount(in: outline), matchCount: Set(matches.map(\.queryIndex)).count,
+                outline: outline)
         }
     }
 
@@ -208,7 +210,8 @@ public struct VerifiedOutline: Sendable, Hashable {
     /// The same with the keypoints' numbers in the features that they were selected from.
     package func renumbered(_ numbers: [Int]) -> VerifiedOutline {
         VerifiedOutline(
-            inliers: inliers.map { numbers[$0] }, explained: explained.map { numbers[$0] }, supportCount: supportCount, visibleCount: visibleCount,
+            inliers: inliers.map { numbers[$0] }, explained: explained.map { numbers[$0] }, supportCount: supportCount,
+            visibleCount: visibleCount,
             matchCount: matchCount, outline: outline)
     }
 }

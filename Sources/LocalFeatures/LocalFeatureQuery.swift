@@ -30,11 +30,22 @@ public struct LocalFeatureQuery: Sendable {
 
     /// Where the query shows an image; nil if too few features agree on one homography.
     ///
+    /// A pattern that repeats shows nothing distinctive: all similar features are matched, and many have to agree.
     /// O(query features · image features).
     public func verify(_ image: LocalFeatures) -> VerifiedOutline? {
-        GeometricVerifier(queryWidth: Float(features.width), queryHeight: Float(features.height))
-            .verify(matcher.matches(with: image), of: image)
+        let verifier = GeometricVerifier(queryWidth: Float(features.width), queryHeight: Float(features.height))
+        let matches = matcher.matches(with: image)
+        let found = verifier.verify(matches.distinctive, of: image)
+        guard matches.showPattern else { return found }
+        let pattern = verifier.verify(matches.distinctive + matches.repeated, of: image)
+        guard let pattern, pattern.inlierCount >= max(Self.fewestOfPattern, found?.inlierCount ?? 0) else {
+            return found
+        }
+        return pattern
     }
+
+    /// Fewer repeated features agree by chance.
+    private static let fewestOfPattern = 12
 }
 
 extension LocalFeatureQuery {

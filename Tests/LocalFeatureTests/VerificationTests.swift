@@ -67,6 +67,30 @@ struct VerificationTests {
         #expect((found?.inlierCount ?? 0) < 7)
     }
 
+    /// A fabric: no feature is distinctive, since the image repeats all of them.
+    @Test func aPatternThatRepeatsIsVerified() throws {
+        func pattern(_ seed: UInt64) throws -> PixelBuffer {
+            let tile = SampleImage.shapes(seed: seed, width: 80, height: 80, count: 24)
+            let pixels = tile.withUnsafeBytes { bytes in
+                (0..<400).flatMap { y in
+                    (0..<400).flatMap { x in (0..<3).map { bytes[y % 80 * tile.bytesPerRow + x % 80 * 3 + $0] } }
+                }
+            }
+            return try PixelBuffer(pixels, width: 400, height: 400, format: .rgb8)
+        }
+        let extractor = try FeatureFixture.extractor()
+        let fabric = try pattern(3)
+        let photograph = try FeatureFixture.gray(width: 540, height: 540)
+            .drawing(fabric, at: Placement(of: fabric, scale: 1.1, degrees: 10, center: SIMD2(270, 270)))
+        let query = try Self.query(photograph)
+        let found = try #require(query.verify(extractor.features(of: fabric)))
+        #expect(found.inlierCount >= 20 && found.share > 0.2)
+        for seed: UInt64 in 4..<8 {
+            let count = query.verify(extractor.features(of: try pattern(seed)))?.inlierCount ?? 0
+            #expect(count < 12, "seed \(seed)")
+        }
+    }
+
     @Test func someOfTheFeaturesKeepTheirNumbers() throws {
         let (image, _) = try FeatureFixture.placed(degrees: 20, scale: 1, side: 540)
         let extractor = try FeatureFixture.extractor()
