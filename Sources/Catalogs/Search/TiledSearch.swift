@@ -66,7 +66,7 @@ extension CandidateSearch {
         _ features: QueryFeatures, of place: TilePlace, besides known: [VerifiedEntity], model: LocalFeatureModel,
         timings: StageTimings?
     ) async throws -> [Int64: VerifiedEntity] {
-        var seen = excluded.union(known.map(\.key))
+        var seen = excluded.union(known.map(\.entity))
         var rest = Self.unexplained(
             features, Array(0..<features.count), by: known.compactMap(\.outline).map(place.local))
         let all = LocalFeatureQuery(features, model: model)
@@ -78,7 +78,7 @@ extension CandidateSearch {
             let start = ContinuousClock.now
             let voted = try await state.mostVoted(effort.featureCandidates, by: query, in: selection, without: seen)
             timings?.add(ContinuousClock.now - start, to: .search)
-            seen.formUnion(voted)
+            seen.formUnion(voted.map(ImageRow.entity))
             // All rounds are judged together: what many images share is no evidence in a later round either.
             compared += try await compare(voted[...], with: query, timings: timings).compactMap { image in
                 image.outline.map {
@@ -109,7 +109,7 @@ extension CandidateSearch {
         return Set(
             likely.map(\.entity).filter { entity in
                 !(entity.outline.map { kept.contains(where: $0.hasPlace) } ?? false)
-            }.map(\.key))
+            }.map(\.entity))
     }
 
     /// Whether there are entities at so many places that no distance makes unlikely.
