@@ -161,7 +161,8 @@ struct ConditionSearchTests {
         let catalog = try Catalog(at: fixture.catalog)
         let image = SampleImage.blocks(seed: 5)
         let all = try await catalog.search(
-            matching: image, options: SearchOptions(limit: 12, bounds: MatchBounds(maxDistance: 2), crops: .whole))
+            matching: image,
+            options: SearchOptions(limit: 12, bounds: MatchBounds(maxDistance: 2), effort: .prints, crops: .whole))
         #expect(all.count == 12)
         let filters: [(Condition, (CatalogEntity) -> Bool)] = [
             (Condition.isAnyOf(.type, ["poster"]), { $0.type == "poster" }),
@@ -190,7 +191,8 @@ struct ConditionSearchTests {
                 let found = try await catalog.search(
                     matching: image,
                     options: SearchOptions(
-                        limit: limit, bounds: MatchBounds(maxDistance: 2), condition: filter, crops: .whole))
+                        limit: limit, bounds: MatchBounds(maxDistance: 2), condition: filter, effort: .prints,
+                        crops: .whole))
                 // Confidences depend on the entities that are searched: others of the kind are rivals.
                 let picked = expected.prefix(limit)
                 #expect(
