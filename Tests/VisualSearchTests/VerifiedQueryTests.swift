@@ -6,12 +6,19 @@ import VisualSearch
 
 /// Queries whose entities local features verify.
 struct VerifiedQueryTests {
-    private static let rows = (0..<10).map { index in
-        EntityFixture.row(index, title: "Album \(index % 3 == 0 ? "moon" : "sun")")
+    /// - Parameter hasSeveralImages: whether half of the entities share further images.
+    private static func rows(hasSeveralImages: Bool) -> [String] {
+        (0..<10).map { index in
+            let images = #", "images": ["\#(10 + index % 4).png", "\#(10 + index % 3).png"]"#
+            return EntityFixture.row(
+                index, title: "Album \(index % 3 == 0 ? "moon" : "sun")",
+                rest: #", "year": 2001"# + (hasSeveralImages && index % 2 == 0 ? images : ""))
+        }
     }
 
-    @Test func verifiedEntitiesKeepTheirPlaceOnAllPages() async throws {
-        let fixture = try EntityFixture(Self.rows, localFeatures: true)
+    @Test(arguments: [false, true])
+    func verifiedEntitiesKeepTheirPlaceOnAllPages(hasSeveralImages: Bool) async throws {
+        let fixture = try EntityFixture(Self.rows(hasSeveralImages: hasSeveralImages), localFeatures: true)
         #expect(fixture.catalog.hasLocalFeatures)
         // The image is enlarged on a canvas: the prints of the whole differ.
         let image = SampleImage.blocks(seed: 4)
@@ -42,11 +49,13 @@ struct VerifiedQueryTests {
     }
 
     /// Checks both ways to merge labels and pixels from any cursor; some verified entities have a label, others none.
-    @Test func theRankingDoesNotDependOnHowManyMatchesAreFew() async throws {
-        let fixture = try EntityFixture(Self.rows, localFeatures: true)
+    @Test(arguments: [false, true])
+    func theRankingDoesNotDependOnHowManyMatchesAreFew(hasSeveralImages: Bool) async throws {
+        let fixture = try EntityFixture(Self.rows(hasSeveralImages: hasSeveralImages), localFeatures: true)
         let condition = Condition.isAnyOf(.type, ["album"])
         for (labels, seed, maxDistance) in [
             (["moon"], UInt64(4), 2.0), (["moon", "sun"], 3, 2), (["album", "moon"], 4, 0.9), (["sun"], 3, 0),
+            (["moon"], 12, 2.0),
         ] {
             let query = try await fixture.albums.query(
                 for: SemanticContentDescriptor(labels: labels, pixelBuffer: SampleImage.blocks(seed: seed)),
