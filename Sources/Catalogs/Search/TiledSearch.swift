@@ -8,8 +8,10 @@ import LocalFeatures
 /// The image is divided into tiles, whose keypoints are extracted at a finer scale. In each tile, what is found
 /// explains the keypoints within its outline; the others vote again, until nothing new is found.
 extension CandidateSearch {
-    /// Entities at several places with this many inliers show that there is more than one thing to find.
+    /// Entities at three places with this many inliers show that there is more than one thing to find, and so do two of
+    /// which this share agrees: fewer agree by chance in an image that shows nothing of the catalog.
     private static let likelyFound = 8
+    private static let agreeingShare = 0.1
     /// A single entity that covers less of the query than this may be one of very many.
     private static let tinyEntity = 0.04
     /// An entity with fewer of its visible features among the inliers may have a part in common with what is shown, so
@@ -28,11 +30,13 @@ extension CandidateSearch {
         _ verified: [Int64: VerifiedEntity], in features: QueryFeatures, of image: PixelBuffer, mostObjects: Int
     ) -> Bool {
         guard !hasFound(mostObjects, of: verified) else { return false }
-        let places = Self.places(
-            of: verified.values.filter { $0.inlierCount >= Self.likelyFound }
-                .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) })
         if ImageTiles.isLongOrLarge(image) { return true }
-        guard places.count > 1 || places.contains(where: { $0.area < Self.tinyEntity }) else { return false }
+        let likely = verified.values.filter { $0.inlierCount >= Self.likelyFound }
+            .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }
+        let places = Self.places(of: likely)
+        let agreeing = Self.places(of: likely.filter { $0.evidence.share >= Self.agreeingShare })
+        guard places.count > 2 || agreeing.count > 1 || agreeing.contains(where: { $0.area < Self.tinyEntity })
+        else { return false }
         let left = Self.unexplained(features, Array(0..<features.count), by: places)
         return Double(left.count) >= Self.leastUnexplained * Double(features.count)
     }
@@ -86,7 +90,10 @@ extension CandidateSearch {
                 }
             }
             let before = Set(found.keys)
-            found = try await judge(compared, by: all, isTile: true).filter { $0.value.outline != nil }
+            // Far more images are compared with tiles than with a whole image, so more agree by chance.
+            found = try await judge(compared, by: all, isTile: true).filter {
+                $0.value.outline != nil && $0.value.inlierCount >= Self.likelyFound
+            }
             let new = found.values.filter { Self.explains($0) && !before.contains($0.key) }
             if new.isEmpty { break }
             rest = Self.unexplained(features, rest, by: new.compactMap(\.outline))
