@@ -103,7 +103,7 @@ def main():
     options = parser.parse_args()
     lookalike = options.program
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-power-"))
-    first, again, _, remove = writes(lookalike, scratch)
+    first, again, _, remove, *_ = writes(lookalike, scratch)
     folder = scratch / "run"
     folder.mkdir()
     catalog = folder / "catalog"

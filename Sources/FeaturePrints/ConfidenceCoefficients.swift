@@ -9,12 +9,11 @@ public struct MatchEvidence: Sendable, Hashable, Codable {
     public var share: Double
     /// The features that had a match, inliers or not: the more, the more inliers agree by chance.
     public var matches: Int
-    /// The dense descriptors that match. One that matches other entities, too, counts in part. 0 if they were not
-    /// compared, or if keypoints speak against the entity.
-    public var denseMatches: Double
+    /// The dense descriptors that match; 0 if they were not compared, or if inliers speak against the entity.
+    public var denseMatches: Int
 
     /// Evidence from the comparison of local features.
-    public init(inliers: Double, share: Double, matches: Int, denseMatches: Double) {
+    public init(inliers: Double, share: Double, matches: Int, denseMatches: Int) {
         (self.inliers, self.share, self.matches, self.denseMatches) = (inliers, share, matches, denseMatches)
     }
 
@@ -24,13 +23,13 @@ public struct MatchEvidence: Sendable, Hashable, Codable {
 
 extension MatchEvidence {
     /// More dense matches carry no further evidence.
-    private static let mostDenseMatches = 60.0
+    private static let mostDenseMatches = 60
 
     /// What the regression weighs. With an outline: the logarithm of the inliers, the inliers up to a number, their
     /// share, the logarithm of the matches, the dense matches up to a number, and how far the distance is within the
     /// threshold; otherwise the last two.
     func features(mostInliers: Double, withinThreshold: Double) -> [Double] {
-        let dense = [min(denseMatches, Self.mostDenseMatches), withinThreshold]
+        let dense = [Double(min(denseMatches, Self.mostDenseMatches)), withinThreshold]
         guard isVerified else { return dense }
         return [log1p(inliers), min(inliers, mostInliers), share, log1p(Double(matches))] + dense
     }

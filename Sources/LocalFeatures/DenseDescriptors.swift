@@ -49,10 +49,10 @@ public struct DenseDescriptors: Sendable, Equatable {
         }
     }
 
-    /// The numbers of the descriptors that resemble one of another image, each the nearest of the other.
+    /// The number of descriptors that are the nearest ones of each other and resemble each other.
     ///
     /// - Complexity: O(count · other.count).
-    package func matches(with other: DenseDescriptors, kernels: SIMDTarget = .selected) -> [Int] {
+    package func matchCount(with other: DenseDescriptors, kernels: SIMDTarget = .selected) -> Int {
         let (rows, columns) = (components.map(Float.init), other.components.map(Float.init))
         var products = [Float](repeating: 0, count: other.count)
         var nearest = [(column: Int, product: Float)](repeating: (0, -.infinity), count: count)
@@ -69,8 +69,8 @@ public struct DenseDescriptors: Sendable, Equatable {
             }
         }
         let least = Self.leastCosine * Self.scale * Self.scale
-        return nearest.indices.filter { row in
-            nearest[row].product >= least && nearestRow[nearest[row].column].row == row
+        return nearest.enumerated().count { row, match in
+            match.product >= least && nearestRow[match.column].row == row
         }
     }
 }

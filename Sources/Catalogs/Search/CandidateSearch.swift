@@ -93,24 +93,17 @@ struct CandidateSearch {
             .sorted()
         let images = try await state.localFeatures(of: keys)
         let matches = concurrentMap(images.count, threads: availableThreadCount) {
-            cancellation.isCancelled ? [] : dense.matches(with: images[$0].features.dense)
+            cancellation.isCancelled ? 0 : dense.matchCount(with: images[$0].features.dense)
         }
         try cancellation.check()
-        // The frame and the logo of a series match in all of it: each entity gets its share of such a descriptor.
-        var claims: [Int: Set<Int64>] = [:]
-        for (image, numbers) in zip(images, matches) {
-            for number in numbers { claims[number, default: []].insert(ImageRow.entity(image.key)) }
-        }
         let distances = try await state.squaredDistances(of: images.map(\.key), to: prints)
         var judged = verified
-        for (image, numbers) in zip(images, matches) {
+        for (image, count) in zip(images, matches) {
             guard let distance = distances[image.key] else { continue }
             let unverified = VerifiedEntity(
                 key: image.key, revision: state.revision.number, inlierCount: 0, outline: nil, isMirrored: false,
                 evidence: MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 0), squaredDistance: distance)
-            judged[image.key, default: unverified].evidence.denseMatches = numbers.reduce(0) {
-                $0 + 1 / Double(claims[$1]?.count ?? 1)
-            }
+            judged[image.key, default: unverified].evidence.denseMatches = count
         }
         return judged
     }
