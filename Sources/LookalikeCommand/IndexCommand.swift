@@ -43,8 +43,8 @@ struct IndexCommand: ParsableCommand {
     @Flag(
         help: """
             Remove images that no longer exist, if they were in a folder of INPUT’s images or below one, and entities \
-            that have no other image. Images stay that may be on a disk that is not mounted: elsewhere, behind a broken link, or in a \
-            folder that is empty now.
+            that have no other image. Images stay that may be on a disk that is not mounted: elsewhere, behind a broken \
+            link, or in a folder that is empty now.
             """)
     var prune = false
 

@@ -37,8 +37,12 @@ extension EntityStore {
     ///
     /// - Parameter table: a table with image rows.
     private static func entity(ofRowsOf table: String) -> String {
-        "LEFT JOIN image ON image.row = \(table).row "
-            + "LEFT JOIN entity ON entity.row = \(ImageRow.entity(ofColumn: table + ".row"))"
+        "LEFT JOIN image ON image.row = \(table).row \(entity(ofImagesIn: table))"
+    }
+
+    /// Joins image rows of a table with their entities, if there are any.
+    private static func entity(ofImagesIn table: String) -> String {
+        "LEFT JOIN entity ON entity.row = \(ImageRow.entity(ofColumn: table + ".row"))"
     }
 
     private static func entityProblems(_ db: Database) throws -> [String] {
@@ -107,7 +111,7 @@ extension EntityStore {
         let misdated = try Row.fetchAll(
             db,
             sql: """
-                SELECT entity.id, image.row FROM image LEFT JOIN entity ON entity.row = \(ImageRow.entity(ofColumn: "image.row")) \
+                SELECT entity.id, image.row FROM image \(entity(ofImagesIn: "image")) \
                 WHERE typeof(image.revision) <> 'integer' OR image.revision NOT BETWEEN 0 AND \(revision)
                 """)
         return misdated.map { row in
@@ -154,7 +158,7 @@ extension EntityStore {
             db,
             sql: """
                 SELECT entity.id, \(table).data, image.\(table), image.contentHash, image.row FROM image \
-                LEFT JOIN \(table) USING (row) LEFT JOIN entity ON entity.row = \(ImageRow.entity(ofColumn: "image.row")) \
+                LEFT JOIN \(table) USING (row) \(entity(ofImagesIn: "image")) \
                 WHERE COALESCE(\(table).data, image.\(table)) IS NOT NULL ORDER BY image.row
                 """)
         while let blob = try blobs.next() {
