@@ -1,3 +1,4 @@
+import Compute
 import Foundation
 
 /// A row-major float32 matrix with squared norms and, optionally, int8 rows.
@@ -53,6 +54,19 @@ public struct PrintMatrix: @unchecked Sendable {
             owner: memory)
     }
 
+    /// The memory of a matrix with int8 rows: rows, squared norms, codes, scales, residual norms. Valid as long as the
+    /// matrix.
+    var sections: [UnsafeRawBufferPointer] {
+        guard let quantized else { preconditionFailure("the matrix has int8 rows") }
+        return [
+            UnsafeRawBufferPointer(start: rows, count: rowCount * dimension * 4),
+            UnsafeRawBufferPointer(start: squaredNorms, count: rowCount * 4),
+            UnsafeRawBufferPointer(start: quantized.codes, count: rowCount * dimension),
+            UnsafeRawBufferPointer(start: quantized.scales, count: rowCount * 4),
+            UnsafeRawBufferPointer(start: quantized.residualNorms, count: rowCount * 4),
+        ]
+    }
+
     /// A row, without a copy. Valid as long as the matrix.
     ///
     /// - Precondition: `index` is a row of the matrix.
@@ -88,12 +102,19 @@ private final class OwnedRows: @unchecked Sendable {
         let codes = Self.allocate(UInt8.self, count: values.count)
         let scales = Self.allocate(Float.self, count: count)
         let residualNorms = Self.allocate(Float.self, count: count)
-        for index in 0..<count {
-            let span = (index * dimension)..<((index + 1) * dimension)
-            let row = UnsafeBufferPointer(rebasing: copy[span])
-            norms[index] = PrintMatrix.squaredNorm(row)
-            (scales[index], residualNorms[index]) = QuantizedRows.quantize(
-                row, into: UnsafeMutableBufferPointer(rebasing: codes[span]))
+        // Every part writes to its own rows.
+        nonisolated(unsafe) let memory = (
+            rows: copy, norms: norms, codes: codes, scales: scales, residualNorms: residualNorms
+        )
+        let parts = (count + Self.rowsPerPart - 1) / Self.rowsPerPart
+        _ = concurrentMap(parts, threads: availableThreadCount) { part in
+            for index in (part * Self.rowsPerPart)..<min((part + 1) * Self.rowsPerPart, count) {
+                let span = (index * dimension)..<((index + 1) * dimension)
+                let row = UnsafeBufferPointer(rebasing: memory.rows[span])
+                memory.norms[index] = PrintMatrix.squaredNorm(row)
+                (memory.scales[index], memory.residualNorms[index]) = QuantizedRows.quantize(
+                    row, into: UnsafeMutableBufferPointer(rebasing: memory.codes[span]))
+            }
         }
         rows = UnsafeBufferPointer(copy)
         squaredNorms = UnsafeBufferPointer(norms)
@@ -107,6 +128,7 @@ private final class OwnedRows: @unchecked Sendable {
     }
 
     private static let hugePage = 2 << 20
+    private static let rowsPerPart = 4096
 
     /// On a cache line, and with an address even where it is empty.
     private static func allocate<Element: BitwiseCopyable & ExpressibleByIntegerLiteral>(

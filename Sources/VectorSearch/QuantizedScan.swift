@@ -169,7 +169,7 @@ extension lk_distance_bound {
     /// 4 (n + 4) u (‖q‖² + ‖x‖²), u = 2⁻²⁴ (Higham, "Accuracy and Stability of Numerical Algorithms",
     /// section 3.1); that of the dozen operations here, whose terms are at most 4 (‖q‖² + ‖x‖² + 1), below
     /// 64 u (‖q‖² + ‖x‖² + 1).
-    fileprivate init(_ query: QuantizedQuery) {
+    init(_ query: QuantizedQuery) {
         let squaredNorm = Double(query.squaredNorm)
         let residualNorm = Double(query.residualNorm)
         let rounding = (4 * Double(query.codes.count + 4) + 64) * 0x1p-24

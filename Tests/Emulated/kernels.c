@@ -354,6 +354,23 @@ static void features(int round) {
         found[i] = side(i)->hamming_within(0x123456789ABCDEFu, (uint64_t *)(void *)floats[0], 251, 30, near[i]);
     if (found[0] != found[1]) report("hamming_within", round, found[1]);
     else same("hamming_within", round, near[0], near[1], found[0] * sizeof(lk_hamming));
+    enum { BINARY_COLUMNS = 12, BLOCK_BYTES = BINARY_COLUMNS * 16 + LK_BINARY_FACTOR_BYTES };
+    static uint8_t tables[BINARY_COLUMNS * 16];
+    static float blocks[3 * BLOCK_BYTES / sizeof(float)], bounds[2][96];
+    static uint32_t codes[2][96];
+    for (size_t i = 0; i < sizeof tables; i++) tables[i] = (uint8_t)draw();
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        const size_t place = i * sizeof(float) % BLOCK_BYTES;
+        const uint32_t bits = draw();
+        if (place < BINARY_COLUMNS * 16) memcpy(blocks + i, &bits, sizeof bits);
+        else blocks[i] = (float)(bits & 1023) / 1024;
+    }
+    const lk_binary_query query = {tables, BINARY_COLUMNS, 0.0005f, -1, 0.2f, 0.5f};
+    for (int i = 0; i < 2; i++)
+        found[i] = side(i)->select_binary_codes(&query, (uint8_t *)blocks, 93, 0.6f, codes[i], bounds[i]);
+    if (found[0] != found[1] || found[0] == 0 || found[0] == 93) report("select_binary_codes", round, found[1]);
+    same("select_binary_codes", round, codes[0], codes[1], found[0] * sizeof(uint32_t));
+    same("select_binary_codes", round, bounds[0], bounds[1], found[0] * sizeof(float));
 }
 
 int main(void) {

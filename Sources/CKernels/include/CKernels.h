@@ -238,6 +238,27 @@ typedef struct {
     float residual_weight;
 } lk_distance_bound;
 
+enum {
+    // 1-bit codes in a block.
+    LK_BINARY_BLOCK = 32,
+    // After the codes of a block: two factors and the error of each code's lower bound, float32, and its row, 32 bits.
+    LK_BINARY_FACTOR_BYTES = 4 * LK_BINARY_BLOCK * 4,
+    // The columns of a block are a multiple of this.
+    LK_BINARY_COLUMNS = 4
+};
+
+// A query of 1-bit codes. The lower bound of a code on the squared distance, from the sum s of its columns' entries:
+// base + factors[0] + factors[1] * (step * s + offset) - error_weight * factors[2].
+typedef struct {
+    // [column][16 patterns of four signs]
+    const uint8_t *tables;
+    size_t columns;
+    float step;
+    float offset;
+    float base;
+    float error_weight;
+} lk_binary_query;
+
 // The largest radius of a Gaussian kernel, in pixels.
 enum { LK_LARGEST_BLUR_RADIUS = 32 };
 
@@ -441,7 +462,18 @@ typedef struct {
     // The signatures within a Hamming distance of `limit`, in order; returns how many. `found` has `count` places.
     size_t (*hamming_within)(uint64_t signature, const uint64_t *signatures, size_t count, uint32_t limit,
                              lk_hamming *found);
+
+    // The ascending indices of the first `count` 1-bit codes of some blocks whose lower bound is not above `limit`, and
+    // these bounds; returns how many. A block is [column][16 bytes], then 32 of each factor, then 32 rows. The entries
+    // of a code's columns add up to at most 65,535.
+    size_t (*select_binary_codes)(const lk_binary_query *query, const uint8_t *blocks, size_t count, float limit,
+                                  uint32_t *found, float *lower_bounds);
 } lk_kernels;
+
+// Asks for memory before it is read, a cache line at a time.
+static inline void lk_prefetch(const void *address, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)address + i);
+}
 
 // The best SIMD target that this CPU has, or the one named by the environment variable
 // LOOKALIKE_SIMD (portable, neon, neondotprod, avx2, avxvnni, avx512, avx512vnni, amx) if the CPU has that. Chosen

@@ -5,6 +5,7 @@
 #define KERNEL(name) lk_##name##_portable
 
 #include "../vector.h"
+#include "../binary_codes/binary_codes_portable.h"
 #include "../component_quantization/component_quantization_portable.h"
 #include "../convolution/convolution_portable.h"
 #include "../depthwise/depthwise_portable.h"

@@ -1,0 +1,405 @@
+import CKernels
+package import Compute
+import Foundation
+
+/// What an ``InvertedFileIndex`` holds besides the matrix, in memory of its own or mapped.
+///
+/// Unchecked: the pointers are only read through, and the initializer requires that the memory does not change.
+package struct InvertedFileContents: @unchecked Sendable {
+    /// Rotated, one per list. Keeps the owner of all the memory alive.
+    let centroids: PrintMatrix
+    /// The first block of each list, and the number of all blocks at the end.
+    let starts: UnsafeBufferPointer<UInt32>
+    /// The codes of each list.
+    let counts: UnsafeBufferPointer<UInt32>
+    /// The blocks of all lists: what `lk_select_binary_codes` reads.
+    let blocks: UnsafeRawBufferPointer
+    private let rotationRows: UnsafeBufferPointer<Float>
+    /// The lists that hold a share of the neighbors, for each of ``neighborCounts`` and each of ``shares``; then the
+    /// number of rows that the centroids were made from.
+    private let numbers: UnsafeBufferPointer<UInt32>
+
+    /// The numbers of neighbors that lists were counted for.
+    fileprivate static let neighborCounts = [10, 100]
+    /// The shares of these neighbors.
+    fileprivate static let shares = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999]
+    fileprivate static let numberCount = neighborCounts.count * shares.count + 1
+
+    /// The sizes of ``sections`` in bytes, and of their elements, besides the last, which has the blocks.
+    package static func sectionSizes(dimension: Int, listCount: Int) -> [(stride: Int, count: Int)] {
+        [
+            (dimension * 4, dimension), (dimension * 4, listCount), (4, listCount), (dimension, listCount),
+            (4, listCount), (4, listCount), (4, listCount + 1), (4, listCount), (4, numberCount),
+        ]
+    }
+
+    /// The blocks that lists of any lengths can need.
+    package static func blocks(rowCount: Int, listCount: Int, dimension: Int) -> (stride: Int, count: Int) {
+        (
+            BinaryCodes.byteCountOfBlock(dimension: dimension),
+            rowCount / BinaryCodes.codesPerBlock + min(listCount, rowCount)
+        )
+    }
+
+    /// - Parameters:
+    ///   - sections: the rotation, the centroids with their squared norms, int8 codes, scales and residual norms, the
+    ///     lists' first blocks and lengths, the numbers, and the blocks.
+    ///   - owner: keeps the memory alive, which does not change.
+    /// - Returns: nil if the sizes do not fit each other.
+    package init?(
+        dimension: Int, listCount: Int, sections: [UnsafeRawBufferPointer], owner: any AnyObject & Sendable
+    ) {
+        let sizes = Self.sectionSizes(dimension: dimension, listCount: listCount)
+        guard dimension > 0, listCount > 0, sections.count == sizes.count + 1,
+            zip(sizes, sections).allSatisfy({ $0.stride * $0.count == $1.count })
+        else { return nil }
+        func floats(_ index: Int) -> UnsafeBufferPointer<Float> { sections[index].bindMemory(to: Float.self) }
+        func numbers(_ index: Int) -> UnsafeBufferPointer<UInt32> { sections[index].bindMemory(to: UInt32.self) }
+        rotationRows = floats(0)
+        centroids = PrintMatrix(
+            rows: floats(1), squaredNorms: floats(2),
+            quantized: QuantizedRows(
+                codes: sections[3].bindMemory(to: UInt8.self), scales: floats(4), residualNorms: floats(5)),
+            dimension: dimension, owner: owner)
+        starts = numbers(6)
+        counts = numbers(7)
+        self.numbers = numbers(8)
+        blocks = sections[9]
+        guard starts[0] == 0,
+            Int(starts[listCount]) * BinaryCodes.byteCountOfBlock(dimension: dimension) <= blocks.count
+        else { return nil }
+        for list in 0..<listCount {
+            guard starts[list] <= starts[list + 1] else { return nil }
+            let places = Int(starts[list + 1] - starts[list]) * BinaryCodes.codesPerBlock
+            guard Int(counts[list]) <= places else { return nil }
+        }
+    }
+
+    /// All memory, as the initializer takes it. Valid as long as the contents.
+    package var sections: [UnsafeRawBufferPointer] {
+        [UnsafeRawBufferPointer(rotationRows)] + centroids.sections
+            + [UnsafeRawBufferPointer(starts), UnsafeRawBufferPointer(counts), UnsafeRawBufferPointer(numbers), blocks]
+    }
+
+    /// The number of rows that the centroids were made from.
+    package var trainedRowCount: Int { Int(numbers[Self.numberCount - 1]) }
+
+    var dimension: Int { centroids.dimension }
+    var columns: Int { BinaryCodes.columns(dimension: dimension) }
+    var byteCountOfBlock: Int { BinaryCodes.byteCountOfBlock(dimension: dimension) }
+    var rotation: Rotation { Rotation(dimension: dimension, rows: Array(rotationRows)) }
+    fileprivate var allNumbers: [UInt32] { Array(numbers) }
+
+    /// O(dimension²).
+    func rotated(_ vector: [Float], kernels: SIMDTarget) -> [Float] {
+        Rotation.apply(rotationRows, to: vector, kernels: kernels)
+    }
+
+    func count(ofList list: Int) -> Int { Int(counts[list]) }
+
+    /// The first block of a list that has one.
+    func blocks(ofList list: Int) -> UnsafeRawPointer {
+        guard let base = blocks.baseAddress else { fatalError("a list with codes has blocks") }
+        return base + Int(starts[list]) * byteCountOfBlock
+    }
+
+    /// Where a row's code is.
+    struct Place {
+        let list: UInt32
+        let code: UInt32
+    }
+
+    private func block(of place: Place) -> UnsafeRawPointer {
+        blocks(ofList: Int(place.list)) + Int(place.code) / BinaryCodes.codesPerBlock * byteCountOfBlock
+    }
+
+    /// The rows that the lists hold, in the lists' order. O(rows).
+    package var rowsInLists: [UInt32] {
+        (0..<centroids.rowCount).flatMap { list in
+            (0..<count(ofList: list)).map { code in
+                let place = Place(list: UInt32(list), code: UInt32(code))
+                return UInt32(
+                    BinaryCodes.row(block(of: place), place: code % BinaryCodes.codesPerBlock, columns: columns))
+            }
+        }
+    }
+
+    /// The place of each row; nil for one that no list has. O(rows).
+    fileprivate var places: [Place?] {
+        let rows = rowsInLists
+        var places = [Place?](repeating: nil, count: rows.max().map { Int($0) + 1 } ?? 0)
+        var next = rows.makeIterator()
+        for list in 0..<centroids.rowCount {
+            for code in 0..<count(ofList: list) {
+                guard let row = next.next() else { return places }
+                places[Int(row)] = Place(list: UInt32(list), code: UInt32(code))
+            }
+        }
+        return places
+    }
+
+    fileprivate func code(at place: Place) -> (bytes: ArraySlice<UInt8>, factors: SIMD4<Float>) {
+        let (block, index) = (block(of: place), Int(place.code) % BinaryCodes.codesPerBlock)
+        let bytes = [UInt8](unsafeUninitializedCapacity: columns / 2) { buffer, count in
+            buffer.initialize(repeating: 0)
+            if let address = buffer.baseAddress {
+                BinaryCodes.unpack(block, place: index, columns: columns, into: address)
+            }
+            count = columns / 2
+        }
+        return (bytes[...], BinaryCodes.factors(block, place: index, columns: columns))
+    }
+
+    /// Lists to look at for a recall, interpolated between what was measured: half of what may be missed is in others.
+    func probeCount(recall: Double, k: Int) -> Int {
+        let share = 1 - (1 - min(max(recall, 0), 1)) / 2
+        guard share < 1 else { return centroids.rowCount }
+        let perCount = Self.neighborCounts.indices.map { index -> Double in
+            let measured = zip(Self.shares, numbers[(index * Self.shares.count)...])
+            var (low, high): ((Double, Double)?, (Double, Double)?)
+            for (measuredShare, count) in measured {
+                if measuredShare <= share { low = (measuredShare, Double(count)) }
+                if measuredShare >= share, high == nil { high = (measuredShare, Double(count)) }
+            }
+            guard let low else { return high?.1 ?? 1 }
+            // The lists grow about with a power of what is missed.
+            guard let high, high.0 > low.0 else {
+                return low.1 * max(1, ((1 - low.0) / (1 - share)).squareRoot())
+            }
+            let place = (1 - low.0) / (1 - share)
+            let part = log2(place) / log2((1 - low.0) / (1 - high.0))
+            return low.1 * pow(max(high.1, 1) / max(low.1, 1), part)
+        }
+        let (few, many) = (Double(Self.neighborCounts[0]), Double(Self.neighborCounts[1]))
+        let part = log2(max(Double(k), 1) / few) / log2(many / few)
+        let growth = max(perCount[1], 1) / max(perCount[0], 1)
+        let count = perCount[0] * pow(max(growth, 1), max(part, 0))
+        return min(max(Int(count.rounded(.up)), 1), centroids.rowCount)
+    }
+}
+
+/// Makes the contents of an ``InvertedFileIndex``.
+struct InvertedFileBuilder {
+    let matrix: PrintMatrix
+    let kernels: SIMDTarget
+    let threads: Int
+    let cancellation: Cancellation
+
+    private static let seed: UInt64 = 20_240_609
+    /// Rows per centroid in the sample; FAISS warns below 39.
+    private static let sampleRowsPerList = 48
+    private static let iterations = 8
+    private static let largestListCount = 1 << 16
+    /// Rows that stand for queries when the lists for a recall are measured.
+    private static let queryCount = 256
+
+    /// What is known of each row, in the matrix's order.
+    private struct Encoded {
+        var lists: [UInt32]
+        var codes: [UInt8]
+        var factors: [SIMD4<Float>]
+    }
+
+    private var dimension: Int { matrix.dimension }
+    private var codeBytes: Int { BinaryCodes.columns(dimension: dimension) / 2 }
+
+    func contents(listCount: Int?) -> InvertedFileContents {
+        let count = min(max(1, listCount ?? defaultListCount), max(1, matrix.rowCount), Self.largestListCount)
+        let rotation = Rotation(dimension: dimension, seed: Self.seed)
+        let sample = sampleRows(min(matrix.rowCount, count * Self.sampleRowsPerList))
+        let rotated = concurrentMap(sample.count, threads: threads) {
+            rotation.apply(to: matrix.rows + sample[$0] * dimension, kernels: kernels)
+        }
+        let centroids =
+            rotated.isEmpty
+            ? [Float](repeating: 0, count: dimension)
+            : KMeans.centroids(
+                count, of: rotated, iterations: Self.iterations, seed: Self.seed, simd: kernels, threads: threads,
+                cancellation: cancellation)
+        let memory = OwnedContents(
+            rotation: rotation.rows, centroids: PrintMatrix(centroids, dimension: dimension))
+        let encoded = encode(Array(0..<matrix.rowCount), centroids: memory.centroids, rotation: rotation)
+        let counts = listCounts(lists: encoded.lists, centroids: memory.centroids, rotation: rotation)
+        return memory.contents(lists: encoded.lists, numbers: counts + [UInt32(matrix.rowCount)]) { row in
+            (encoded.codes[(row * codeBytes)..<((row + 1) * codeBytes)], encoded.factors[row])
+        }
+    }
+
+    /// The contents for rows most of which are in `earlier`: `origins` has their rows there.
+    func contents(updating earlier: InvertedFileContents, origins: [UInt32?]) -> InvertedFileContents {
+        precondition(origins.count == matrix.rowCount, "an origin per row, or nil")
+        let rotation = earlier.rotation
+        let memory = OwnedContents(rotation: rotation.rows, centroids: earlier.centroids)
+        let places = earlier.places
+        func place(_ row: Int) -> InvertedFileContents.Place? {
+            origins[row].flatMap { Int($0) < places.count ? places[Int($0)] : nil }
+        }
+        let new = origins.indices.filter { place($0) == nil }
+        let encoded = encode(new, centroids: memory.centroids, rotation: rotation)
+        var lists = origins.indices.map { place($0)?.list ?? 0 }
+        for (index, row) in new.enumerated() { lists[row] = encoded.lists[index] }
+        var nextNew = 0
+        return memory.contents(lists: lists, numbers: earlier.allNumbers) { row in
+            if let place = place(row) { return earlier.code(at: place) }
+            defer { nextNew += 1 }
+            return (
+                encoded.codes[(nextNew * codeBytes)..<((nextNew + 1) * codeBytes)], encoded.factors[nextNew]
+            )
+        }
+    }
+
+    private var defaultListCount: Int {
+        let root = 2 * Double(matrix.rowCount).squareRoot()
+        return 1 << max(0, Int(log2(max(root, 1)).rounded()))
+    }
+
+    /// Different rows, spread over the matrix.
+    private func sampleRows(_ count: Int) -> [Int] {
+        guard count > 0 else { return [] }
+        var random = SplitMix64(state: Self.seed)
+        return (0..<count).map { part in
+            let first = matrix.rowCount * part / count
+            let end = max(first + 1, matrix.rowCount * (part + 1) / count)
+            return Int.random(in: first..<end, using: &random)
+        }
+    }
+
+    private func encode(_ rows: [Int], centroids: PrintMatrix, rotation: Rotation) -> Encoded {
+        let perPart = 1024
+        let parts = stride(from: 0, to: rows.count, by: perPart).map { $0..<min($0 + perPart, rows.count) }
+        let codeBytes = codeBytes
+        let encoded = concurrentMap(parts.count, threads: threads) { part -> Encoded in
+            let range = parts[part]
+            guard !cancellation.isCancelled else {
+                return Encoded(
+                    lists: Array(repeating: 0, count: range.count),
+                    codes: Array(repeating: 0, count: range.count * codeBytes),
+                    factors: Array(repeating: .zero, count: range.count))
+            }
+            let rotated = range.map { rotation.apply(to: matrix.rows + rows[$0] * dimension, kernels: kernels) }
+            let lists = KMeans.assignments(rotated, to: centroids, simd: kernels, threads: 1)
+            var codes = [UInt8](repeating: 0, count: range.count * codeBytes)
+            let factors = codes.withUnsafeMutableBufferPointer { codes -> [SIMD4<Float>] in
+                guard let codes = codes.baseAddress else { return [] }
+                return rotated.indices.map {
+                    BinaryCodes.encode(
+                        rotated[$0], centroid: centroids.rows + lists[$0] * dimension, into: codes + $0 * codeBytes)
+                }
+            }
+            return Encoded(lists: lists.map { UInt32($0) }, codes: codes, factors: factors)
+        }
+        var all = Encoded(lists: [], codes: [], factors: [])
+        all.lists.reserveCapacity(rows.count)
+        all.codes.reserveCapacity(rows.count * codeBytes)
+        all.factors.reserveCapacity(rows.count)
+        for part in encoded {
+            all.lists += part.lists
+            all.codes += part.codes
+            all.factors += part.factors
+        }
+        return all
+    }
+
+    /// A query for a row: the row with the difference of two others, as long as half the row. A photograph's print is
+    /// about as far from that of what it shows.
+    private func query(near row: Int, _ other: Int, _ another: Int) -> [Float] {
+        var vector = Array(matrix.row(row))
+        let shift = zip(matrix.row(other), matrix.row(another)).map { $0 - $1 }
+        let (length, shiftLength) = (Self.norm(vector), Self.norm(shift))
+        guard length > 0, shiftLength > 0 else { return vector }
+        for index in vector.indices { vector[index] += shift[index] * (length / 2 / shiftLength) }
+        let scale = length / Self.norm(vector)
+        return scale.isFinite ? vector.map { $0 * scale } : vector
+    }
+
+    private static func norm(_ vector: [Float]) -> Float { vector.reduce(0) { $0 + $1 * $1 }.squareRoot() }
+
+    /// The ranks of the lists that hold the nearest neighbors of some queries, at the shares that are stored.
+    private func listCounts(lists: [UInt32], centroids: PrintMatrix, rotation: Rotation) -> [UInt32] {
+        let sample = sampleRows(min(3 * Self.queryCount, matrix.rowCount / 3 * 3))
+        let count = sample.count / 3
+        let queries = (0..<count).map { query(near: sample[$0], sample[count + $0], sample[2 * count + $0]) }
+        let most = InvertedFileContents.neighborCounts.max() ?? 1
+        let found = ExactSearch(matrix, simd: kernels).nearest(
+            toEach: queries, k: most, threads: threads, cancellation: cancellation)
+        let search = ExactSearch(centroids, simd: kernels)
+        let ranks = concurrentMap(queries.count, threads: threads) { query -> [UInt32] in
+            let rotated = rotation.apply(to: queries[query], kernels: kernels)
+            var rankOfList = [UInt32](repeating: 0, count: centroids.rowCount)
+            for (rank, list) in search.nearest(to: rotated, k: centroids.rowCount, threads: 1).enumerated() {
+                rankOfList[list.row] = UInt32(rank + 1)
+            }
+            return found[query].map { rankOfList[Int(lists[$0.row])] }
+        }
+        return InvertedFileContents.neighborCounts.flatMap { count -> [UInt32] in
+            let sorted = ranks.flatMap { $0.prefix(count) }.sorted()
+            return InvertedFileContents.shares.map { share in
+                sorted.isEmpty ? 1 : sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))]
+            }
+        }
+    }
+}
+
+/// Contents in memory of their own.
+///
+/// Unchecked: everything is filled before ``contents`` is read, and only read afterwards.
+private final class OwnedContents: @unchecked Sendable {
+    let centroids: PrintMatrix
+    let rotation: [Float]
+    private var memory: [UnsafeMutableRawBufferPointer] = []
+
+    init(rotation: [Float], centroids: PrintMatrix) { (self.rotation, self.centroids) = (rotation, centroids) }
+
+    /// Puts the codes of all rows into the blocks of their lists, in the rows' order.
+    ///
+    /// - Parameters:
+    ///   - lists: the list of each row.
+    ///   - numbers: as ``InvertedFileContents`` has them.
+    ///   - code: the code of a row, and its factors.
+    func contents(
+        lists: [UInt32], numbers: [UInt32], code: (Int) -> (bytes: ArraySlice<UInt8>, factors: SIMD4<Float>)
+    ) -> InvertedFileContents {
+        let (dimension, listCount) = (centroids.dimension, centroids.rowCount)
+        let columns = BinaryCodes.columns(dimension: dimension)
+        let perBlock = BinaryCodes.codesPerBlock
+        var counts = [UInt32](repeating: 0, count: listCount)
+        for list in lists { counts[Int(list)] += 1 }
+        var starts: [UInt32] = [0]
+        for count in counts { starts.append((starts.last ?? 0) + (count + UInt32(perBlock) - 1) / UInt32(perBlock)) }
+        rotation.withUnsafeBytes { add($0) }
+        for section in centroids.sections { add(section) }
+        for section in [starts, counts, numbers] { section.withUnsafeBytes { add($0) } }
+        let size = InvertedFileContents.blocks(rowCount: lists.count, listCount: listCount, dimension: dimension)
+        let blocks = UnsafeMutableRawBufferPointer.allocate(byteCount: size.stride * size.count, alignment: 64)
+        blocks.initializeMemory(as: UInt8.self, repeating: 0)
+        memory.append(blocks)
+        var next = [Int](repeating: 0, count: listCount)
+        for row in lists.indices {
+            let list = Int(lists[row])
+            let place = next[list]
+            next[list] += 1
+            let (bytes, factors) = code(row)
+            bytes.withUnsafeBufferPointer { bytes in
+                guard let bytes = bytes.baseAddress, let base = blocks.baseAddress else { return }
+                BinaryCodes.pack(
+                    bytes, factors: factors, row: UInt32(row),
+                    into: base + (Int(starts[list]) + place / perBlock) * size.stride, place: place % perBlock,
+                    columns: columns)
+            }
+        }
+        guard
+            let contents = InvertedFileContents(
+                dimension: dimension, listCount: listCount, sections: memory.map { UnsafeRawBufferPointer($0) },
+                owner: self)
+        else { fatalError("contents that were just made fit each other") }
+        return contents
+    }
+
+    private func add(_ bytes: UnsafeRawBufferPointer) {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 64)
+        copy.copyMemory(from: bytes)
+        memory.append(copy)
+    }
+
+    deinit { for section in memory { section.deallocate() } }
+}

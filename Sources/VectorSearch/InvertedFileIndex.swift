@@ -1,0 +1,305 @@
+import CKernels
+package import Compute
+import Foundation
+
+/// Approximate nearest-neighbor search that reads a small part of the rows: an inverted file (IVF) of 1-bit codes.
+///
+///     let index = InvertedFileIndex(PrintMatrix(values, dimension: 256))
+///     let neighbors = index.nearest(to: query, k: 10, recall: 0.99)
+///
+/// The rows are divided among the lists of their nearest centroids (Jégou, Douze and Schmid, "Product Quantization for
+/// Nearest Neighbor Search", 2011). A search looks at the lists whose centroids are nearest to the query. In a list,
+/// lower bounds from 1-bit codes (RaBitQ: Gao and Long, SIGMOD 2024) reject most rows, proved lower bounds from int8
+/// codes most of the others, and float32 distances rank the rest: distances are exact, but a neighbor may be missed.
+///
+/// How many lists it takes for a recall is measured when the index is made, with rows as queries. Half of what may be
+/// missed is in other lists; half is rejected by bounds that are not proved.
+///
+/// Besides the matrix an index takes about 50 bytes per row of 256 components. For fewer than some 100,000 rows
+/// ``ExactSearch`` is as fast.
+public struct InvertedFileIndex: Sendable {
+    /// The rows that are searched.
+    public let matrix: PrintMatrix
+    package let contents: InvertedFileContents
+    private let kernels: SIMDTarget
+
+    /// Makes an index of all rows: centroids from a sample, lists and codes.
+    ///
+    /// The result depends on the rows alone, not on threads or the CPU's rounding of sums beyond ties.
+    ///
+    /// - Parameter listCount: the number of lists; by default 2 √rows, rounded to a power of two.
+    /// - Precondition: the matrix has at most 2³² rows, all of them finite.
+    /// - Complexity: O(rows · lists · dimension), on the threads that have nothing else to do.
+    public init(_ matrix: PrintMatrix, listCount: Int? = nil, threads: Int? = nil) {
+        self.init(matrix, listCount: listCount, threads: threads, cancellation: .none)
+    }
+
+    package init(
+        _ matrix: PrintMatrix, listCount: Int? = nil, threads: Int? = nil, cancellation: Cancellation,
+        simd: SIMDTarget = .selected
+    ) {
+        let builder = InvertedFileBuilder(
+            matrix: matrix, kernels: simd, threads: threads ?? availableThreadCount, cancellation: cancellation)
+        self.init(matrix, contents: builder.contents(listCount: listCount), simd: simd)
+    }
+
+    /// An index from its stored contents.
+    package init(_ matrix: PrintMatrix, contents: InvertedFileContents, simd: SIMDTarget = .selected) {
+        self.matrix = matrix
+        self.contents = contents
+        kernels = simd
+    }
+
+    /// An index of another state of the rows: what did not change keeps its list and its code.
+    ///
+    /// - Parameter origins: for each row of `matrix`, the row of this index with the same content; nil for a new one.
+    /// - Complexity: O(rows) to copy, and O(new rows · lists · dimension).
+    package func updated(
+        for matrix: PrintMatrix, origins: [UInt32?], threads: Int? = nil, cancellation: Cancellation = .none
+    ) -> InvertedFileIndex {
+        let builder = InvertedFileBuilder(
+            matrix: matrix, kernels: kernels, threads: threads ?? availableThreadCount, cancellation: cancellation)
+        return InvertedFileIndex(matrix, contents: builder.contents(updating: contents, origins: origins))
+    }
+
+    /// The number of lists.
+    public var listCount: Int { contents.centroids.rowCount }
+
+    /// How many lists a search looks at. 1...``listCount``.
+    ///
+    /// - Parameters:
+    ///   - recall: the share of the true neighbors that a search shall find, of rows as queries.
+    ///   - k: the number of neighbors.
+    /// - Complexity: O(1).
+    public func probeCount(recall: Double, k: Int) -> Int { contents.probeCount(recall: recall, k: k) }
+}
+
+extension InvertedFileIndex {
+    /// The `k` nearest rows, nearest first, of which some may be missing.
+    ///
+    /// - Parameter recall: the share of the true neighbors to find, 0..<1; for 1, use ``ExactSearch``.
+    /// - Precondition: the query has the matrix's dimension.
+    public func nearest(to query: [Float], k: Int, recall: Double = defaultRecall) -> [Neighbor] {
+        nearest(toAnyOf: [query], k: k, recall: recall)
+    }
+
+    /// The recall without another one: 0.99.
+    public static var defaultRecall: Double { 0.99 }
+
+    /// The `k` nearest rows of each query.
+    ///
+    /// - Precondition: the queries have the matrix's dimension.
+    public func nearest(
+        toEach queries: [[Float]], k: Int, recall: Double = defaultRecall, threads: Int? = nil
+    ) -> [[Neighbor]] {
+        concurrentMap(queries.count, threads: threads ?? availableThreadCount) {
+            nearest(to: queries[$0], k: k, recall: recall)
+        }
+    }
+
+    /// The `k` rows nearest to any of several queries. A row's distance is its minimum distance over the queries.
+    ///
+    /// - Parameter rows: the rows to search, as ascending disjoint ranges; all of them by default. If they are few,
+    ///   all of them are compared; otherwise more lists are searched, as if `k` were larger.
+    /// - Precondition: the queries have the matrix's dimension, and `rows` lie in the matrix.
+    public func nearest(
+        toAnyOf queries: [[Float]], k: Int, recall: Double = defaultRecall, among rows: [Range<Int>]? = nil
+    ) -> [Neighbor] {
+        nearest(toAnyOf: queries, k: k, recall: recall, among: rows, cancellation: .none)
+    }
+
+    /// - Parameter cancellation: once it is set, the result is incomplete.
+    package func nearest(
+        toAnyOf queries: [[Float]], k: Int, recall: Double, among rows: [Range<Int>]? = nil, cancellation: Cancellation
+    ) -> [Neighbor] {
+        precondition(
+            queries.allSatisfy { $0.count == matrix.dimension },
+            "a query needs the dimension of the rows, \(matrix.dimension)")
+        guard !queries.isEmpty, k > 0, matrix.rowCount > 0 else { return [] }
+        let allowed = rows.map { $0.reduce(0) { $0 + $1.count } } ?? matrix.rowCount
+        let probes = allowed == 0 ? 0 : probeCount(recall: recall, k: k * matrix.rowCount / allowed)
+        // Reading the allowed rows takes less than looking at as many lists.
+        guard probes * matrix.rowCount < allowed * listCount * Self.exactShare, recall < 1 else {
+            return ExactSearch(matrix, simd: kernels).nearest(
+                toAnyOf: queries, k: k, among: rows, threads: 1, cancellation: cancellation)
+        }
+        var scan = InvertedFileScan(
+            self, queries: queries, k: k, rows: rows, recall: recall, kernels: kernels, cancellation: cancellation)
+        scan.run(probes: probes)
+        return scan.best.sorted()
+    }
+
+    /// A row costs about as much in a list as this part of a row in an exact pass.
+    private static let exactShare = 2
+}
+
+/// One search of an ``InvertedFileIndex``.
+private struct InvertedFileScan {
+    private struct Query {
+        let vector: [Float]
+        let quantized: QuantizedQuery
+        let bound: lk_distance_bound
+        let binary: BinaryQuery
+        let lists: [Neighbor]
+    }
+
+    private let matrix: PrintMatrix
+    private let contents: InvertedFileContents
+    private let queries: [[Float]]
+    private let rows: [Range<Int>]?
+    private let kernels: SIMDTarget
+    private let cancellation: Cancellation
+    /// The bound of a row is this many standard deviations below its estimate.
+    private let deviations: Float
+    private(set) var best: TopK
+    /// Rows that were compared already, if there are several queries.
+    private var seen: Set<Int> = []
+
+    init(
+        _ index: InvertedFileIndex, queries: [[Float]], k: Int, rows: [Range<Int>]?, recall: Double,
+        kernels: SIMDTarget, cancellation: Cancellation
+    ) {
+        matrix = index.matrix
+        contents = index.contents
+        self.queries = queries
+        self.rows = rows
+        self.kernels = kernels
+        self.cancellation = cancellation
+        deviations = Float(NormalDistribution.quantile((1 + recall) / 2))
+        best = TopK(k)
+    }
+
+    mutating func run(probes: Int) {
+        let lists = ExactSearch(contents.centroids, simd: kernels)
+        let prepared = queries.map { vector -> Query in
+            let rotated = contents.rotated(vector, kernels: kernels)
+            let quantized = QuantizedQuery(vector)
+            return Query(
+                vector: vector, quantized: quantized, bound: lk_distance_bound(quantized),
+                binary: BinaryQuery(rotated), lists: lists.nearest(to: rotated, k: probes, threads: 1))
+        }
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Self.codesAtOnce) { found in
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: Self.codesAtOnce) { bounds in
+                guard let found = found.baseAddress, let bounds = bounds.baseAddress else { return }
+                // The nearest lists of all queries first: they lower the bound soonest.
+                for probe in 0..<probes {
+                    for query in prepared where probe < query.lists.count {
+                        if cancellation.isCancelled { return }
+                        scan(query.lists[probe], for: query, of: prepared, found, bounds)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Eight blocks: few enough that the bound of the first candidates rejects the next.
+    private static let codesAtOnce = 8 * BinaryCodes.codesPerBlock
+
+    private mutating func scan(
+        _ list: Neighbor, for query: Query, of all: [Query], _ found: UnsafeMutablePointer<UInt32>,
+        _ bounds: UnsafeMutablePointer<Float>
+    ) {
+        let (columns, blockBytes) = (contents.columns, contents.byteCountOfBlock)
+        let codes = contents.count(ofList: list.row)
+        guard codes > 0 else { return }
+        let start = contents.blocks(ofList: list.row)
+        query.binary.tables.withUnsafeBufferPointer { tables in
+            var parameters = lk_binary_query(
+                tables: tables.baseAddress, columns: columns, step: query.binary.step, offset: query.binary.offset,
+                base: list.squaredDistance, error_weight: deviations * list.distance)
+            for first in stride(from: 0, to: codes, by: Self.codesAtOnce) {
+                let block = start + first / BinaryCodes.codesPerBlock * blockBytes
+                let within = kernels.table.select_binary_codes(
+                    &parameters, block.assumingMemoryBound(to: UInt8.self), min(Self.codesAtOnce, codes - first),
+                    best.bound, found, bounds)
+                guard within > 0 else { continue }
+                var kept = 0
+                for index in 0..<within {
+                    let place = Int(found[index])
+                    let row = BinaryCodes.row(
+                        block + place / BinaryCodes.codesPerBlock * blockBytes,
+                        place: place % BinaryCodes.codesPerBlock, columns: columns)
+                    guard row < matrix.rowCount, isAllowed(row) else { continue }
+                    matrix.prefetch(row)
+                    found[kept] = UInt32(row)
+                    bounds[kept] = bounds[index]
+                    kept += 1
+                }
+                // The bound falls with each row that is compared, soonest if the nearest come first.
+                for index in (0..<kept).sorted(by: { bounds[$0] < bounds[$1] }) where !(bounds[index] > best.bound) {
+                    compare(Int(found[index]), with: all)
+                }
+            }
+        }
+    }
+
+    private func isAllowed(_ row: Int) -> Bool {
+        guard let rows else { return true }
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].upperBound <= row { low = middle + 1 } else { high = middle }
+        }
+        return low < rows.count && rows[low].contains(row)
+    }
+
+    private mutating func compare(_ row: Int, with queries: [Query]) {
+        if queries.count > 1, !seen.insert(row).inserted { return }
+        var least = Float.infinity
+        for query in queries {
+            if let bound = matrix.lowerBound(query.bound, query.quantized, row: row, kernels: kernels),
+                bound > min(best.bound, least)
+            {
+                continue
+            }
+            var distance: Float = 0
+            kernels.table.squared_distances(
+                query.vector, matrix.rows + row * matrix.dimension, matrix.dimension, 1, matrix.dimension, &distance)
+            least = min(least, distance)
+        }
+        if least < .infinity { best.offer(row: row, squaredDistance: least) }
+    }
+}
+
+extension PrintMatrix {
+    /// Asks for a row's int8 codes, or for its floats where there are none, before they are read.
+    @inline(__always)
+    fileprivate func prefetch(_ row: Int) {
+        if let quantized {
+            lk_prefetch(quantized.codes + row * dimension, dimension)
+            lk_prefetch(quantized.scales + row, 4)
+            lk_prefetch(quantized.residualNorms + row, 4)
+            lk_prefetch(squaredNorms + row, 4)
+        } else {
+            lk_prefetch(rows + row * dimension, dimension * 4)
+        }
+    }
+
+    /// The proved lower bound on a row's squared distance; nil without int8 rows.
+    @inline(__always)
+    fileprivate func lowerBound(
+        _ bound: lk_distance_bound, _ query: QuantizedQuery, row: Int, kernels: SIMDTarget
+    ) -> Float? {
+        guard let quantized else { return nil }
+        var dot: Int32 = 0
+        kernels.table.quantized_dot_products(
+            query.codes, quantized.codes + row * dimension, dimension, 1, dimension, &dot)
+        return bound.base + bound.norm_weight * squaredNorms[row]
+            - bound.dot_weight * quantized.scales[row] * Float(dot - bound.dot_offset)
+            - bound.residual_weight * quantized.residualNorms[row]
+    }
+}
+
+package enum NormalDistribution {
+    /// The standard normal quantile, by bisection of the error function. 0 < probability < 1.
+    package static func quantile(_ probability: Double) -> Double {
+        var (low, high) = (-9.0, 9.0)
+        for _ in 0..<60 {
+            let middle = (low + high) / 2
+            if cumulative(middle) < probability { low = middle } else { high = middle }
+        }
+        return (low + high) / 2
+    }
+
+    private static func cumulative(_ x: Double) -> Double { erfc(-x / 2.0.squareRoot()) / 2 }
+}
