@@ -1,6 +1,7 @@
 public import FeaturePrints
 import Foundation
 import LocalFeatures
+import VectorSearch
 
 /// Size and provenance of a catalog.
 public struct CatalogInfo: Sendable {
@@ -28,6 +29,12 @@ public struct CatalogInfo: Sendable {
     public let matrixBytes: Int64
     /// The file of inverted lists; 0 in a catalog without local features.
     public let invertedListBytes: Int64
+    /// How the nearest prints are found.
+    public let printIndex: PrintIndex
+    /// The lists of the inverted file of the prints; nil if there is none of the newest state.
+    public let printListCount: Int?
+    /// The size of the inverted file of the prints in bytes; 0 if there is none.
+    public let printIndexBytes: Int64
 }
 
 extension Catalog {
@@ -37,7 +44,8 @@ extension Catalog {
     }
 
     private func currentInfo() throws -> CatalogInfo {
-        let dimension = try files.matrix.current().dimension
+        let state = try files.state()
+        let dimension = state.matrix.dimension
         let info = try store.info()
         func size(_ url: URL) -> Int64 { FileStamp(path: url.path)?.size ?? 0 }
         return CatalogInfo(
@@ -45,7 +53,8 @@ extension Catalog {
             metadataRevision: info.metadataRevision, model: model.identity, typeCounts: info.typeCounts,
             entitiesWithLocalFeatures: info.entitiesWithLocalFeatures, writtenBy: info.writtenBy,
             databaseBytes: size(folder.database), matrixBytes: size(folder.matrix),
-            invertedListBytes: size(folder.invertedLists))
+            invertedListBytes: size(folder.invertedLists), printIndex: try store.printIndex(),
+            printListCount: state.index?.listCount, printIndexBytes: size(folder.invertedFile))
     }
 
     /// Reads everything that the catalog stores, and returns a description of each problem; an empty array for an
@@ -54,7 +63,7 @@ extension Catalog {
     /// The database is checked against the digests that were stored with each image, and each derived file against its
     /// own digest and, if the database has no problem, against the database. A damaged derived file is reported. It is
     /// also rebuilt, unless another process is writing to the catalog or the folder cannot be written. The groups of
-    /// duplicates are checked against their digest alone, and removed if they are damaged.
+    /// duplicates and the inverted file are checked against their digests alone, and removed if they are damaged.
     ///
     /// - Throws: ``CatalogError`` if the catalog cannot be read or a file cannot be rebuilt, and `CancellationError`.
     public func verify() async throws -> [String] { try await reading { try problems() } }
@@ -63,7 +72,11 @@ extension Catalog {
         let problems = try store.problems(
             dimension: model.dimension, wordCount: files.lists?.store.source.wordCount)
         return try problems + files.matrix.store.problems(comparing: problems.isEmpty)
-            + (files.lists?.store.problems(comparing: problems.isEmpty) ?? []) + keptDuplicates.removeIfDamaged()
+            + (files.lists?.store.problems(comparing: problems.isEmpty) ?? [])
+            + keptDuplicates.removeIfDamaged { $0.groups != nil }
+            + DerivedFileStore<MappedInvertedFile>(entities: store, source: model).removeIfDamaged {
+                $0.contents.isIntact
+            }
     }
 }
 
@@ -90,5 +103,18 @@ extension DerivedFileStore {
         guard isComparing, usable.isCurrent, usable.file.header == file.header else { return nil }
         guard let expected = try expectedDigest(at: file.header.revision) else { return nil }
         return expected == file.header.contentDigest ? nil : "does not match the database"
+    }
+}
+
+extension DerivedFileStore {
+    /// Removes a file that can be done without if it is damaged.
+    ///
+    /// - Returns: a sentence for a damaged file.
+    fileprivate func removeIfDamaged(unless isIntact: (File) -> Bool) throws -> [String] {
+        guard !FileStamp.isMissing(url.path), try mapped().map(isIntact) != true else { return [] }
+        let lock = folder.isWritable ? DerivedFilesLock(ifFreeIn: folder) : nil
+        defer { lock?.release() }
+        let isRemoved = lock != nil && unlink(url.path) == 0
+        return ["\(File.format.name): is damaged; \(isRemoved ? "it was removed" : "it is not used")"]
     }
 }

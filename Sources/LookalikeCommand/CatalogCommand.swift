@@ -6,7 +6,7 @@ import Lookalike
 struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "catalog", abstract: "Shows, checks and edits a catalog.",
-        subcommands: [Info.self, Verify.self, List.self, Duplicates.self, Remove.self, Export.self])
+        subcommands: [Info.self, Verify.self, Index.self, List.self, Duplicates.self, Remove.self, Export.self])
 
     struct Folder: ParsableArguments {
         @Argument(help: ArgumentHelp("The catalog's folder.", valueName: "dir"), completion: .directory)
@@ -43,9 +43,43 @@ struct CatalogCommand: AsyncParsableCommand {
             print("database        \(megabytes(info.databaseBytes))")
             print("print matrix    \(megabytes(info.matrixBytes))")
             print("inverted lists  \(megabytes(info.invertedListBytes))")
+            print("print index     " + printIndex(info))
+        }
+
+        private func printIndex(_ info: CatalogInfo) -> String {
+            info.printListCount.map { "\($0) lists, \(megabytes(info.printIndexBytes))" } ?? "none; searches are exact"
         }
 
         private func megabytes(_ bytes: Int64) -> String { String(format: "%.2f MB", Double(bytes) / 1e6) }
+    }
+
+    struct Index: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Chooses how the nearest prints are found.",
+            discussion: """
+                An inverted file lets searches read a small part of the prints of a large catalog, at a recall that \
+                “search --recall” chooses. The choice is kept, and index runs bring the file up to date.
+                """)
+        @OptionGroup var folder: Folder
+
+        @Option(
+            help: """
+                “ivf” makes an inverted file, “exact” removes it, and “automatic” has one from about a million \
+                images on.
+                """)
+        var kind = PrintIndex.automatic
+
+        func run() async throws { try await folder.timing.measuringAll(perform) }
+
+        private func perform() async throws {
+            // The indexer would make a catalog that is not there.
+            _ = try folder.open()
+            try folder.openIndexer().setPrintIndex(kind)
+            let info = try await folder.open().info
+            print(
+                info.printListCount.map { "\(info.imageCount) images in \($0) lists" }
+                    ?? "searches compare all \(info.imageCount) images")
+        }
     }
 
     struct Verify: AsyncParsableCommand {

@@ -76,7 +76,7 @@ struct EvaluateCommand: AsyncParsableCommand {
                     image, targets: query.targets, leaveOut: leaveOut,
                     options: SearchOptions(
                         limit: max(10, query.targets.count), effort: effort.effort, crops: crops.crops,
-                        timings: timings))
+                        recall: effort.recall, timings: timings))
             }
             guard let evaluated = result else { continue }
             report.add(evaluated, group: query.group)

@@ -84,7 +84,7 @@ struct SearchCommand: AsyncParsableCommand {
         let searchOptions = SearchOptions(
             limit: limit ?? max(10, maxObjects ?? 0), bounds: bounds.bounds, condition: selection.condition,
             effort: effort.effort, crops: crops.crops, maxObjects: maxObjects ?? SearchOptions.defaultMaxObjects,
-            timings: timings)
+            recall: effort.recall, timings: timings)
         var page = ContactSheet()
         var failures = 0
         for argument in images {

@@ -126,6 +126,16 @@ struct EffortOption: ParsableArguments {
             """,
             valueName: "effort"))
     var effort = SearchEffort.standard
+
+    @Option(
+        help: ArgumentHelp(
+            "The share of the nearest prints to find in a catalog with an inverted file (“catalog index”); 1 for all.",
+            valueName: "share"))
+    var recall = SearchOptions.defaultRecall
+
+    func validate() throws {
+        guard recall > 0, recall <= 1 else { throw ValidationError("--recall must be above 0 and at most 1.") }
+    }
 }
 
 struct BoundOptions: ParsableArguments {
@@ -151,6 +161,7 @@ struct BoundOptions: ParsableArguments {
 }
 
 extension SearchEffort: ExpressibleByArgument {}
+extension PrintIndex: ExpressibleByArgument {}
 
 struct CropOption: ParsableArguments {
     @Option(

@@ -348,6 +348,7 @@ extension CatalogIndexer {
     /// Makes the derived files that are of an earlier state.
     func refreshDerivedFiles() throws {
         try DerivedFileStore<MappedPrintMatrix>(entities: store, source: model).refresh()
+        try refreshInvertedFile()
         if let model = try Catalog.localFeatureModel(of: store) {
             try DerivedFileStore<MappedInvertedLists>(entities: store, source: model).refresh()
         }

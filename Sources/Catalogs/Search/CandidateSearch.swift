@@ -12,6 +12,8 @@ struct CandidateSearch {
     let selection: EntitySelection?
     let excluded: Set<Int64>
     let effort: SearchEffort
+    /// The share of the nearest prints to find.
+    let recall: Double
     let cancellation: Cancellation
 
     /// A single entity that covers less of the query than this may be one of many small ones.
@@ -45,7 +47,7 @@ struct CandidateSearch {
         var count = max(needed + excluded.count, PrintScan.leastCount)
         while true {
             let nearest = try await state.nearest(
-                count, to: prints, in: selection, after: nil, cancellation: cancellation)
+                count, to: prints, in: selection, after: nil, recall: recall, cancellation: cancellation)
             let scan = PrintScan(revision: state.revision, selection: selection, nearest: nearest, count: count)
             if nearest.count < count || scan.nearest(without: excluded).count >= needed { return scan }
             count *= 4

@@ -55,7 +55,8 @@ extension Catalog {
         while true {
             let count = options.limit - found.count
             let ranked = try await ranking(
-                of: query, limit: count, bounds: options.bounds, condition: options.condition, after: cursor)
+                of: query, limit: count, bounds: options.bounds, condition: options.condition, after: cursor,
+                recall: options.recall)
             found += try await matches(ranked)
             // Fewer than the ranking has, if some were removed since the matrix was made.
             guard found.count < options.limit, ranked.count == count, let last = ranked.last else { return found }
@@ -225,7 +226,7 @@ extension Catalog {
         let search = CandidateSearch(
             state: state, model: model, prints: prints,
             selection: try await state.selection(where: options.condition, among: nil), excluded: excluded,
-            effort: analyzed.effort, cancellation: cancellation)
+            effort: analyzed.effort, recall: options.recall, cancellation: cancellation)
         let start = ContinuousClock.now
         let scan = try await search.scanPrints()
         timings?.add(ContinuousClock.now - start, to: .search)

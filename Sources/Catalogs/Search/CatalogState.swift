@@ -25,11 +25,13 @@ protocol CatalogState: Sendable {
 
     /// The images nearest to any of the prints, nearest first.
     ///
-    /// - Parameter last: only what follows this place.
+    /// - Parameters:
+    ///   - last: only what follows this place.
+    ///   - recall: the share of them to find, where finding all takes longer.
     /// - Throws: `CancellationError`.
     func nearest(
         _ count: Int, to prints: [FeaturePrint], in selection: EntitySelection?, after last: RankingPlace?,
-        cancellation: Cancellation
+        recall: Double, cancellation: Cancellation
     ) async throws -> [NearImage]
 
     /// All images of those of the entities that have several.

@@ -44,7 +44,8 @@ extension Catalog {
             }
             let start = ContinuousClock.now
             let places = try await ranking(
-                of: query, limit: options.limit, bounds: .none, condition: options.condition, after: nil)
+                of: query, limit: options.limit, bounds: .none, condition: options.condition, after: nil,
+                recall: options.recall)
             options.timings?.add(ContinuousClock.now - start, to: .search)
             let scanned = query.scan?.nearest(without: excluded) ?? []
             // One image of each entity: another may not be what the query shows of it.

@@ -30,11 +30,12 @@ extension Catalog {
     /// - Parameters:
     ///   - limit: any number; more than there are entities is all of them.
     ///   - keys: the entities to rank, of those that satisfy the condition; all of them by default.
+    ///   - recall: as in ``SearchOptions``; pages after the first are exact.
     /// - Throws: `FeaturePrintError` if the query was embedded with another model; ``CatalogError``; and
     ///   `CancellationError`.
     package func ranking(
         of query: CatalogQuery, limit: Int, bounds: MatchBounds, condition: Condition, after cursor: SearchCursor?,
-        among keys: KeySelection? = nil
+        among keys: KeySelection? = nil, recall: Double = SearchOptions.defaultRecall
     ) async throws -> [RankedEntity] {
         let excluded = query.excluded
         return try await scans.countingSearch {
@@ -62,7 +63,8 @@ extension Catalog {
                         found = known
                     } else {
                         found = try await state.nearest(
-                            count, to: query.prints, in: selection, after: last, cancellation: cancellation)
+                            count, to: query.prints, in: selection, after: last, recall: recall,
+                            cancellation: cancellation)
                     }
                     var near = found
                     if last != nil {

@@ -1,6 +1,7 @@
 import Compute
 public import FeaturePrints
 import Foundation
+import VectorSearch
 
 /// How a catalog is searched: how many matches are wanted, of which entities, and how much work they are worth.
 ///
@@ -26,17 +27,24 @@ public struct SearchOptions: Sendable {
     /// The maximum number of objects to find in an image; the surest are kept. Entities with the same picture at the
     /// same place are one object.
     public var maxObjects: Int
+    /// The share of the nearest prints to find in a catalog with an inverted file (``PrintIndex``); 1 for all, which
+    /// compares every print.
+    public var recall: Double
     /// Receives the time of each stage.
     public var timings: StageTimings?
 
     /// More objects than most images show: the time of a search depends on those that it does show.
     public static let defaultMaxObjects = 100
 
+    /// The recall without another one: 0.99.
+    public static var defaultRecall: Double { InvertedFileIndex.defaultRecall }
+
     /// Options; each has a default.
     public init(
         limit: Int = 10, bounds: MatchBounds = .accepted, condition: Condition = .everything,
         after cursor: SearchCursor? = nil, effort: SearchEffort = .standard, crops: QueryCrops? = nil,
-        maxObjects: Int = SearchOptions.defaultMaxObjects, timings: StageTimings? = nil
+        maxObjects: Int = SearchOptions.defaultMaxObjects, recall: Double = SearchOptions.defaultRecall,
+        timings: StageTimings? = nil
     ) {
         self.limit = limit
         self.bounds = bounds
@@ -45,6 +53,7 @@ public struct SearchOptions: Sendable {
         self.effort = effort
         self.crops = crops
         self.maxObjects = maxObjects
+        self.recall = recall
         self.timings = timings
     }
 }

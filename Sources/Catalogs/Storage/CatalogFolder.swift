@@ -11,6 +11,8 @@ struct CatalogFolder: Sendable {
     var matrix: URL { url.appendingPathComponent(MappedPrintMatrix.format.name) }
     /// Derived from the database: the inverted lists of the local features.
     var invertedLists: URL { url.appendingPathComponent(MappedInvertedLists.format.name) }
+    /// Derived from the matrix: the prints by their nearest centroids.
+    var invertedFile: URL { url.appendingPathComponent(MappedInvertedFile.format.name) }
     /// A copy of the model, unless it is the default model.
     var model: URL { url.appendingPathComponent("model.safetensors") }
     /// Locked by the one writer.

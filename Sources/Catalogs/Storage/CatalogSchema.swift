@@ -166,6 +166,8 @@ enum Setting: String {
     case writtenBy
     /// Incremented with every change of metadata, which leaves prints and matrix unchanged.
     case metadataRevision
+    /// The ``PrintIndex``; absent if it was not chosen.
+    case printIndex
 
     func read(_ db: Database) throws -> String? {
         try String.fetchOne(db, sql: "SELECT value FROM setting WHERE key = ?", arguments: [rawValue])

@@ -168,6 +168,13 @@ extension EntityStore {
     /// SHA-256 of the local-feature model; nil in a catalog without local features.
     func localFeatureModelDigest() throws -> String? { try read(Setting.localFeatureModel.read) }
 
+    /// How the nearest prints are found.
+    func printIndex() throws -> PrintIndex {
+        try read(Setting.printIndex.read).flatMap(PrintIndex.init) ?? .automatic
+    }
+
+    func setPrintIndex(_ kind: PrintIndex) throws { try write { try Setting.printIndex.write(kind.rawValue, $0) } }
+
     /// The identity of the catalog and its present revision.
     static func state(_ db: Database) throws -> (catalogID: UUID, revision: CatalogRevision)? {
         guard let id = try Setting.catalogID.read(db).flatMap(UUID.init(uuidString:)),

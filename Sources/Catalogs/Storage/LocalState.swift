@@ -11,6 +11,7 @@ final class LocalFiles: Sendable {
     /// Nil in a catalog without local features.
     let lists: OpenDerivedFile<MappedInvertedLists>?
     let scans: JoinedScans
+    let invertedFile: OpenInvertedFile
     private let filtered = Mutex<FilteredRows?>(nil)
 
     init(
@@ -18,13 +19,18 @@ final class LocalFiles: Sendable {
     ) throws {
         self.store = store
         self.scans = scans
+        invertedFile = OpenInvertedFile(DerivedFileStore(entities: store, source: model))
         matrix = try OpenDerivedFile(DerivedFileStore(entities: store, source: model))
         lists = try localFeatureModel.map { try OpenDerivedFile(DerivedFileStore(entities: store, source: $0)) }
     }
 
     /// The newest state that there are files of.
     func state() throws -> LocalState {
-        LocalState(files: self, matrix: try matrix.current(), lists: try lists?.current())
+        let matrix = try matrix.current()
+        let invertedFile = invertedFile.current()
+        return LocalState(
+            files: self, matrix: matrix, lists: try lists?.current(), invertedFile: invertedFile,
+            index: invertedFile?.index(of: matrix))
     }
 
     /// The rows of the matrix that a condition selects, kept from one search to the next: the pages of a search share
@@ -60,6 +66,9 @@ struct LocalState: CatalogState {
     let matrix: MappedPrintMatrix
     /// Nil in a catalog without local features.
     let lists: MappedInvertedLists?
+    let invertedFile: MappedInvertedFile?
+    /// Nil in a catalog without an inverted file of this state.
+    let index: InvertedFileIndex?
 
     var revision: CatalogRevision { matrix.header.revision }
     var entityCount: Int { matrix.entityCount }
@@ -84,11 +93,15 @@ struct LocalState: CatalogState {
 
     func nearest(
         _ count: Int, to prints: [FeaturePrint], in selection: EntitySelection?, after last: RankingPlace?,
-        cancellation: Cancellation
+        recall: Double, cancellation: Cancellation
     ) async throws -> [NearImage] {
         let queries = prints.map(\.vector)
         let found: [Neighbor]
-        if selection == nil, last == nil {
+        if let index, last == nil, recall < 1, count <= Self.largestApproximateCount {
+            found = index.nearest(
+                toAnyOf: queries, k: count, recall: recall, among: selection?.rows, cancellation: cancellation)
+            try cancellation.check()
+        } else if selection == nil, last == nil {
             found = try await files.scans.nearest(toAnyOf: queries, k: count, in: matrix, cancellation: cancellation)
         } else {
             found = ExactSearch(matrix.matrix).nearest(
@@ -102,6 +115,9 @@ struct LocalState: CatalogState {
         }
         return found.map { NearImage(key: matrix.key($0.row), squaredDistance: $0.squaredDistance) }
     }
+
+    /// Longer rankings are exact: they are read to the end.
+    private static let largestApproximateCount = 1000
 
     func siblings(of entities: [Int64]) -> [Int64] {
         guard entityCount < imageCount else { return [] }
@@ -143,6 +159,7 @@ struct LocalState: CatalogState {
     func check() throws {
         try matrix.checkIsUnchanged(in: files.store.folder)
         try lists?.checkIsUnchanged(in: files.store.folder)
+        try invertedFile?.checkIsUnchanged(in: files.store.folder)
     }
 
     /// What ascending disjoint ranges have in common.

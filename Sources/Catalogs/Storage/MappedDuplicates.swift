@@ -107,15 +107,4 @@ extension DerivedFileStore<MappedDuplicates> {
         defer { lock.release() }
         do { try rebuild() } catch let error as CatalogError where error.isUnwritable || error.reason == .busy {}
     }
-
-    /// Removes the file if it is damaged: it is made when duplicates are looked for.
-    ///
-    /// - Returns: a sentence for a damaged file.
-    func removeIfDamaged() throws -> [String] {
-        guard !FileStamp.isMissing(url.path), try mapped()?.groups == nil else { return [] }
-        let lock = folder.isWritable ? DerivedFilesLock(ifFreeIn: folder) : nil
-        defer { lock?.release() }
-        let isRemoved = lock != nil && unlink(url.path) == 0
-        return ["\(File.format.name): is damaged; \(isRemoved ? "it was removed" : "it is not used")"]
-    }
 }

@@ -1,0 +1,161 @@
+import Digests
+import FeaturePrints
+import Foundation
+import GRDB
+import Synchronization
+import VectorSearch
+
+/// The file `prints.ivf`: the inverted file with which a search reads a small part of a large catalog's prints.
+///
+/// It belongs to `prints.matrix` of the same revision; beside any other, searches are exact. The width of its header is
+/// the dimension, the count is that of the rows, and the total that of the lists. The sections are the images' rows in
+/// the database (``ImageRow``) as 64-bit integers, and those of `InvertedFileContents`.
+final class MappedInvertedFile: DerivedFile {
+    static let format = DerivedFileFormat(name: "prints.ivf", magic: "LKPRTIVF", version: 1) { shape in
+        [(8, shape.count)]
+            + InvertedFileContents.sectionSizes(dimension: shape.width, listCount: shape.total)
+            + [
+                InvertedFileContents.blocks(rowCount: shape.count, listCount: shape.total, dimension: shape.width)
+            ]
+    }
+
+    static func modelDigest(of source: FeaturePrintModel) -> Data { MappedPrintMatrix.modelDigest(of: source) }
+    static func isWidth(_ width: Int, of source: FeaturePrintModel) -> Bool { width == source.dimension }
+
+    let contents: DerivedContents
+
+    /// Nil if the lists overlap. O(lists).
+    init?(_ contents: DerivedContents) {
+        guard Self.lists(in: contents, owner: Owner()) != nil else { return nil }
+        self.contents = contents
+    }
+
+    private final class Owner: Sendable {}
+
+    private static func lists(
+        in contents: DerivedContents, owner: any AnyObject & Sendable
+    ) -> InvertedFileContents? {
+        let shape = contents.header.shape
+        guard shape.width > 0, shape.total > 0 else { return nil }
+        let count = InvertedFileContents.sectionSizes(dimension: shape.width, listCount: shape.total).count + 1
+        return InvertedFileContents(
+            dimension: shape.width, listCount: shape.total,
+            sections: (1...count).map { UnsafeRawBufferPointer(contents.section($0, of: UInt8.self)) }, owner: owner)
+    }
+
+    private var keys: UnsafeBufferPointer<Int64> { contents.section(0, of: Int64.self) }
+
+    /// The index of a matrix; nil for a matrix of another revision.
+    func index(of matrix: MappedPrintMatrix) -> InvertedFileIndex? {
+        guard header.revision == matrix.header.revision, header.catalogID == matrix.header.catalogID,
+            let lists = Self.lists(in: contents, owner: self)
+        else { return nil }
+        return InvertedFileIndex(matrix.matrix, contents: lists)
+    }
+
+    /// Whether the catalog has so many more or fewer rows than the centroids were made from that they are made anew.
+    private func hasDrifted(to rowCount: Int) -> Bool {
+        guard let lists = Self.lists(in: contents, owner: self) else { return true }
+        return !(lists.trainedRowCount / 2 < rowCount && rowCount < lists.trainedRowCount * 2)
+    }
+
+    /// O(rows) for rows that the earlier file has, O(rows · lists) for others; 100 bytes of memory per row.
+    static func write(
+        _ db: Database, source: FeaturePrintModel, folder: CatalogFolder, reusing earlier: MappedInvertedFile?,
+        to output: inout DerivedOutput
+    ) throws -> DerivedFileShape {
+        guard let matrix = try MappedPrintMatrix(folder.matrix),
+            matrix.header.revision == (try CatalogRevision.current(db))
+        else { throw folder.error(.busy) }
+        var index: InvertedFileIndex
+        if let earlier, !earlier.hasDrifted(to: matrix.rowCount),
+            let lists = lists(in: earlier.contents, owner: earlier)
+        {
+            var origins: [UInt32?] = []
+            let images = DerivedImages(
+                table: "print", column: "vector", earlier: (earlier.keys, earlier.header.revision))
+            try images.forEach(db) { _, origin in
+                if case .earlier(let position) = origin {
+                    origins.append(UInt32(position))
+                } else {
+                    origins.append(nil)
+                }
+            }
+            guard origins.count == matrix.rowCount else { throw folder.error(.busy) }
+            // Only the contents are read, so the rows of the earlier matrix are not needed.
+            index = InvertedFileIndex(matrix.matrix, contents: lists).updated(for: matrix.matrix, origins: origins)
+        } else {
+            index = InvertedFileIndex(matrix.matrix)
+        }
+        try output.append((0..<matrix.rowCount).map { matrix.key($0) })
+        for section in index.contents.sections {
+            try output.beginSection()
+            try output.append(section)
+        }
+        try matrix.checkIsUnchanged(in: folder)
+        return DerivedFileShape(width: matrix.dimension, count: matrix.rowCount, total: index.listCount)
+    }
+}
+
+/// The inverted file beside a matrix, opened again when another one is there.
+final class OpenInvertedFile: Sendable {
+    private let store: DerivedFileStore<MappedInvertedFile>
+    private let state = Mutex<(file: MappedInvertedFile?, identity: FileIdentity?)>((nil, nil))
+
+    init(_ store: DerivedFileStore<MappedInvertedFile>) { self.store = store }
+
+    /// The file at the path; nil if there is none, or one that is damaged. O(1), or O(lists) for another file.
+    func current() -> MappedInvertedFile? {
+        state.withLock { state in
+            let found = FileIdentity(store.url)
+            if found != state.identity || state.file?.contents.file.isUnchanged == false {
+                // One that cannot be read is done without.
+                state = (found == nil ? nil : (try? store.mapped()) ?? nil, found)
+            }
+            return state.file
+        }
+    }
+}
+
+/// How a catalog's nearest prints are found.
+public enum PrintIndex: String, Sendable, Hashable, Codable, CaseIterable {
+    /// By an inverted file from ``automaticCount`` images on, and by comparing all prints below.
+    case automatic
+    /// By comparing all prints.
+    case exact
+    /// By an inverted file (`InvertedFileIndex`), whatever the number of images.
+    case invertedFile = "ivf"
+
+    /// About the number of prints from which the inverted file is worth its memory.
+    public static let automaticCount = 1 << 20
+}
+
+extension CatalogIndexer {
+    /// Chooses how the nearest prints are found, and makes or removes the inverted file.
+    ///
+    /// The choice is kept with the catalog. Each index run brings the file up to date: what did not change is copied,
+    /// and the centroids are made anew when the number of images has doubled or halved. Searches that are under way,
+    /// and those that begin before the file is there, compare all prints.
+    ///
+    /// - Throws: ``CatalogError``.
+    /// - Complexity: O(images · lists) for a new file, with about 2 √images lists.
+    public func setPrintIndex(_ kind: PrintIndex) throws {
+        try turn.withLock { _ in
+            try store.setPrintIndex(kind)
+            try refreshDerivedFiles()
+        }
+    }
+
+    /// Makes, updates or removes the inverted file. The matrix is of the newest state.
+    func refreshInvertedFile() throws {
+        let file = DerivedFileStore<MappedInvertedFile>(entities: store, source: model)
+        let isWanted: Bool
+        switch try store.printIndex() {
+        case .exact: isWanted = false
+        case .invertedFile: isWanted = true
+        case .automatic:
+            isWanted = try (MappedPrintMatrix(folder.matrix)?.rowCount ?? 0) >= PrintIndex.automaticCount
+        }
+        if isWanted { try file.refresh() } else { unlink(file.url.path) }
+    }
+}
