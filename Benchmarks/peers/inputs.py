@@ -71,6 +71,18 @@ def prints(count, seed):
     return rows
 
 
+def similar_prints(count, seed):
+    """Unit vectors from a Gaussian whose spectrum decays as that of prints: a deviation of i^-0.7 along the i-th axis."""
+    turned = np.random.default_rng(11).standard_normal((DIMENSION, DIMENSION)).astype(np.float32)
+    axes = np.linalg.qr(turned)[0] * (np.arange(1, DIMENSION + 1, dtype=np.float32) ** -0.7)
+    random = np.random.default_rng(seed)
+    rows = np.empty((count, DIMENSION), np.float32)
+    for start in range(0, count, 65536):
+        part = rows[start : start + 65536]
+        part[:] = unit(random.standard_normal(part.shape, np.float32) @ axes.T)
+    return rows
+
+
 class Inputs:
     def __init__(self, folder, repository, command):
         self.folder, self.repository, self.command = folder, repository, command
@@ -247,6 +259,23 @@ class Inputs:
 
     def rows(self, count):
         return self.made(f"rows-{count}.f32", lambda path: prints(count, seed=5).tofile(path))
+
+    def similar_rows(self, count):
+        return self.made(f"similar-rows-{count}.f32", lambda path: similar_prints(count, seed=5).tofile(path))
+
+    def similar_queries(self, rows, count):
+        """Half are near a row, like photographs of what a catalog has; half are new."""
+
+        def make(path):
+            random = np.random.default_rng(6)
+            known = np.fromfile(rows, np.float32, DIMENSION * 100_000).reshape(-1, DIMENSION)
+            near = unit(
+                known[random.integers(0, len(known), count // 2)] + 0.5 * similar_prints(count // 2, seed=8)
+            )
+            mixed = np.concatenate([near, similar_prints(count - count // 2, seed=7)])
+            mixed[random.permutation(count)].astype(np.float32).tofile(path)
+
+        return self.made(f"similar-queries-{count}.f32", make)
 
     def queries(self, rows, count=256):
         """Half are near a row, like queries with a match; half are random, like queries without."""

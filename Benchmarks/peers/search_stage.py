@@ -1,4 +1,4 @@
-"""Exact search of prints, beside FAISS and USearch."""
+"""Exact and approximate search of prints, beside FAISS and USearch."""
 
 import faiss
 import numpy as np
@@ -101,8 +101,101 @@ def search(rows, queries, threads, seconds=8):
             "both of ours agree bit for bit; distances agree with FAISS flat's within 1e-4;"
             f" {moved} of {queries * K} ids in another order among equal distances{tuned}",
             seconds,
-            queries,
+            count=queries,
         )
         return contest, list(ours.values())
+
+    return stage
+
+
+def recall_of(ids, truth):
+    return np.mean([len(set(a) & set(b)) / K for a, b in zip(ids, truth)])
+
+
+def approximate(rows, recall, threads, queries=256):
+    """Queries one after the other on one core, or at once on all; each contender at the least work for the recall."""
+
+    def stage(program, inputs, limits):
+        path = inputs.similar_rows(rows)
+        files = {"rows": str(path), "queries": str(inputs.similar_queries(path, queries))}
+        numbers = {"rows": rows, "dimension": DIMENSION, "queries": queries, "k": K}
+        matrix = np.fromfile(path, np.float32).reshape(-1, DIMENSION)
+        asked = np.fromfile(files["queries"], np.float32).reshape(-1, DIMENSION)
+        flat = faiss.IndexFlatL2(DIMENSION)
+        flat.add(matrix)
+        _, truth = flat.search(asked, K)
+
+        def ask(index):
+            if threads > 1:
+                return lambda: index.search(asked, K)[1]
+            return lambda: np.concatenate([index.search(asked[i : i + 1], K)[1] for i in range(queries)])
+
+        def fitted(name, index, settings):
+            """The first settings that reach the recall, or the last."""
+            setting, reached = "", 0.0
+            for apply, setting in settings:  # noqa: B007
+                apply()
+                reached = recall_of(ask(index)(), truth)
+                if reached >= recall:
+                    break
+            return f"{name}, {setting}, recall {reached:.3f}", index
+
+        lists = 1 << round(np.log2(2 * rows**0.5))
+        peers = []
+        scanned = faiss.index_factory(DIMENSION, f"IVF{lists},PQ64x4fsr,RFlat")
+        coded = faiss.index_factory(DIMENSION, f"IVF{lists},SQ8")
+        for index in (scanned, coded):
+            index.train(matrix[:: max(1, rows // (50 * lists))])
+            index.add(matrix)
+        refined = faiss.downcast_index(scanned.base_index)
+
+        def scan(probes, factor):
+            refined.nprobe, scanned.k_factor = probes, factor
+
+        probes = [4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512]
+        # More candidates for the second pass as more lists are looked at.
+        peers.append(
+            fitted(
+                "FAISS IVF, 4-bit PQ, refined",
+                scanned,
+                [
+                    (lambda p=p, f=f: scan(p, f), f"{p} of {lists} lists, {f * K} refined")
+                    for p in probes
+                    for f in (8, 16)
+                ],
+            )
+        )
+        peers.append(
+            fitted(
+                "FAISS IVF, SQ8",
+                coded,
+                [(lambda p=p: setattr(coded, "nprobe", p), f"{p} of {lists} lists") for p in probes],
+            )
+        )
+        pin(threads)
+        faiss.omp_set_num_threads(threads)
+        name = f"Lookalike IVF, recall {recall} asked for"
+        ours = Ours(
+            program,
+            "search",
+            threads,
+            core(threads),
+            files=files,
+            numbers=numbers | {"recall": round(recall * 1000)},
+            options={"codes": "ivf", "batch": "yes" if threads > 1 else "no"},
+        )
+        ours()
+        reached = recall_of(found(ours.result(), queries)[0], truth)
+        contest = Contest(
+            f"Approximate search, recall@10 of {recall}, {'at once' if threads > 1 else 'one query'}, {rows:,} prints",
+            "ms per query",
+            threads,
+            {f"{name}, {reached:.3f} reached": ours},
+            {label: timed(ask(index)) for label, index in peers},
+            {},
+            "recall is measured against FAISS flat, with queries that are no rows",
+            count=queries,
+        )
+        return contest, [ours]
 
     return stage

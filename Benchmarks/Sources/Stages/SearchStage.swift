@@ -1,9 +1,12 @@
 import Foundation
 import Lookalike
 
-/// Exact search of prints in memory, for one query or a batch.
+/// Search of prints in memory, for one query or a batch: exact, or with an inverted file.
 final class SearchStage: Stage {
     private let search: ExactSearch
+    private let index: InvertedFileIndex?
+    private let recall: Double
+    private let isBatch: Bool
     private let queries: [[Float]]
     private let k: Int
     private let threads: Int
@@ -14,7 +17,8 @@ final class SearchStage: Stage {
         let count = try description.number("rows")
         let rows = try FileBytes(try description.file("rows"), largePages: true)
         let all = UnsafeBufferPointer(rebasing: rows.floats[..<(count * dimension)])
-        if description.options["codes"] == "yes" {
+        let codes = description.options["codes"]
+        if codes == "yes" || codes == "ivf" {
             search = ExactSearch(withExtendedLifetime(rows) { PrintMatrix(Array(all), dimension: dimension) })
         } else {
             search = ExactSearch(FloatRows(all, dimension: dimension, owner: rows).matrix)
@@ -25,14 +29,22 @@ final class SearchStage: Stage {
             (0..<queryCount).map { Array(asked.floats[($0 * dimension)..<(($0 + 1) * dimension)]) }
         }
         k = try description.number("k")
+        index = codes == "ivf" ? InvertedFileIndex(search.matrix) : nil
+        recall = codes == "ivf" ? Double(try description.number("recall")) / 1000 : 1
+        isBatch = description.options["batch"].map { $0 == "yes" } ?? (queries.count > 1)
         threads = description.threads
     }
 
     func run() -> Double {
-        let (time, found) = milliseconds {
-            queries.count == 1
-                ? [search.nearest(to: queries[0], k: k, threads: threads)]
-                : search.nearest(toEach: queries, k: k, threads: threads)
+        let (time, found) = milliseconds { () -> [[Neighbor]] in
+            guard let index else {
+                return isBatch
+                    ? search.nearest(toEach: queries, k: k, threads: threads)
+                    : queries.map { search.nearest(to: $0, k: k, threads: threads) }
+            }
+            return isBatch
+                ? index.nearest(toEach: queries, k: k, recall: recall, threads: threads)
+                : queries.map { index.nearest(to: $0, k: k, recall: recall) }
         }
         result = found.flatMap { $0.flatMap { [Float($0.row), $0.squaredDistance] } }
         return time
