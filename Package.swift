@@ -152,7 +152,9 @@ let package = Package(
             dependencies: ["Catalogs", "Compute", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch"]),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["Catalogs", "DefaultModel", "Imaging", "LookalikeCommand", "TestSupport"]),
+            dependencies: [
+                "Catalogs", "DefaultModel", "FeaturePrints", "Imaging", "LookalikeCommand", "TestSupport",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

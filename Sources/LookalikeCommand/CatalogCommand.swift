@@ -6,7 +6,9 @@ import Lookalike
 struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "catalog", abstract: "Shows, checks and edits a catalog.",
-        subcommands: [Info.self, Verify.self, Index.self, List.self, Duplicates.self, Remove.self, Export.self])
+        subcommands: [
+            Info.self, Verify.self, Index.self, List.self, Duplicates.self, Remove.self, Merge.self, Export.self,
+        ])
 
     struct Folder: ParsableArguments {
         @Argument(help: ArgumentHelp("The catalog's folder.", valueName: "dir"), completion: .directory)
@@ -186,6 +188,54 @@ struct CatalogCommand: AsyncParsableCommand {
             }
             StandardError.print("\(ids.count) of \(total) entities will be removed")
             return ids
+        }
+    }
+
+    struct Merge: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Merges catalogs into one, such as those that several machines indexed.",
+            discussion: """
+                  lookalike catalog merge monday/ tuesday/ --into week/
+
+                Prints, local features and thumbnails are copied; no image is read. The catalogs must have the same \
+                model. If several of them have an entity with the same id, the one of the catalog that is named last \
+                is taken; it takes the place of one in the merged catalog, too. Entities that only the merged catalog \
+                has stay.
+
+                A merge that was interrupted is completed by running it again. An entity of which something is \
+                damaged is reported, the others are merged, and the exit status is 3.
+                """)
+
+        @Argument(
+            help: ArgumentHelp("The folders of the catalogs to merge.", valueName: "dir"), completion: .directory)
+        var catalogs: [FilePath]
+
+        @Option(
+            help: ArgumentHelp("The folder of the merged catalog; made if it is missing.", valueName: "dir"),
+            completion: .directory)
+        var into: FilePath
+
+        @OptionGroup var model: ModelOptions
+        @OptionGroup var timing: TimingOptions
+
+        func run() throws { try timing.measuringAll(perform) }
+
+        private func perform() throws {
+            var shown = 0
+            let report = try CatalogIndexer.merge(
+                catalogs.map(\.folderURL), into: into.folderURL, model: model.loadIfNamed(),
+                precision: model.precision.choice
+            ) { report in
+                guard report.processed - shown >= 100_000 else { return }
+                shown = report.processed
+                StandardError.print("\(shown) entities so far")
+            }
+            for note in report.notes { StandardError.print("\(note)") }
+            for problem in report.problems { StandardError.print("\(problem)") }
+            print(
+                "\(report.added) added, \(report.updated) updated, \(report.unchanged) unchanged"
+                    + (report.problems.isEmpty ? "" : ", \(report.problems.count) not merged"))
+            if !report.problems.isEmpty { throw ExitCode.someFailed }
         }
     }
 

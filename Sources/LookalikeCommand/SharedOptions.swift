@@ -77,7 +77,7 @@ struct ModelOptions: ParsableArguments {
     func load() throws -> FeaturePrintModel { try precision.loadModel(model) }
 
     /// The model; nil if no file is named, since a catalog then uses its own.
-    private func loadIfNamed() throws -> FeaturePrintModel? { try model == nil ? nil : load() }
+    func loadIfNamed() throws -> FeaturePrintModel? { try model == nil ? nil : load() }
 
     func openCatalog(at url: URL, jobs: JobsOption? = nil) throws -> Catalog {
         try Catalog(at: url, model: loadIfNamed(), precision: precision.choice, executor: jobs?.executor)

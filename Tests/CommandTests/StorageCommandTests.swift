@@ -1,3 +1,6 @@
+import Catalogs
+import DefaultModel
+import FeaturePrints
 import Foundation
 import Imaging
 import TestSupport
@@ -39,6 +42,39 @@ struct StorageCommandTests {
         chmod(folder.url.path, 0o755)
         return (try? runUnprivileged(["--help"], in: folder.url.path))?.status == 0
     }()
+
+    /// A merge that is killed at any moment leaves a whole catalog or none, and the next one completes it.
+    @Test func aKilledMergeIsCompletedByTheNext() async throws {
+        let folder = try TemporaryFolder()
+        let model = try FeaturePrintModel.default()
+        for (part, numbers) in [("a", 0..<6000), ("b", 5000..<9000)] {
+            let items = numbers.map { number in
+                var vector = [Float](repeating: 0, count: model.dimension)
+                vector[number % model.dimension] = 1
+                return IndexItem(
+                    CatalogEntity(id: "\(number)"),
+                    image: .print(FeaturePrint(vector: vector, model: model.identity)))
+            }
+            _ = try CatalogIndexer(at: folder.file(part), localFeatures: false).index(items)
+        }
+        let merged = folder.file("merged").path
+        let arguments = ["catalog", "merge", folder.file("a").path, folder.file("b").path, "--into", merged]
+        for delay in [40_000, 80_000, 160_000, 320_000] as [UInt32] {
+            let (process, _, _) = try Command.start(arguments)
+            usleep(delay)
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            guard FileManager.default.fileExists(atPath: merged + "/catalog.sqlite") else { continue }
+            #expect(try Command.run("catalog", "verify", merged).status == 0)
+        }
+        let result = try Command.run(arguments)
+        #expect(result.status == 0)
+        #expect(result.errors.contains("1000 of its entities are taken from a catalog that is named later"))
+        let numbers = result.output.matches(of: /[0-9]+/).compactMap { Int($0.output) }
+        #expect(numbers.reduce(0, +) == 9000, "\(result.output)")
+        #expect(try Command.run("catalog", "verify", merged).output == "9000 entities, all intact\n")
+        #expect(try Command.run(arguments).output == "0 added, 0 updated, 9000 unchanged\n")
+    }
 
     private static func lines(_ result: Command.Result) -> [Substring] { result.output.split(separator: "\n") }
 

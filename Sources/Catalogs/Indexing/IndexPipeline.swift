@@ -194,10 +194,17 @@ struct PreparedImage: Sendable {
 struct StoredImage: Sendable {
     /// As `PrintBlob` stores it.
     let print: Data
-    /// A JPEG file.
-    let thumbnail: Data?
+    let thumbnail: StoredThumbnail?
     /// As `LocalFeatures.encoded` has them.
     let features: Data?
+
+    var byteCount: Int { print.count + (thumbnail?.data.count ?? 0) + (features?.count ?? 0) }
+}
+
+/// A JPEG file, and the long side that it was made for.
+struct StoredThumbnail: Sendable {
+    let side: Int
+    let data: Data
 }
 
 extension CatalogIndexer {
@@ -221,7 +228,9 @@ extension CatalogIndexer {
         let batches = Self.batches(of: items.count, jobs: jobs)
         let outcomes = concurrentMap(batches.count + 1, threads: jobs) { index in
             Result {
-                guard index > 0 else { return Outcome.stored(try store(prepared)) }
+                guard index > 0 else {
+                    return Outcome.stored(try store(prepared, localFeatureModel: reader.extractor?.model.digest))
+                }
                 let batch = items[batches[index - 1]]
                 return .prepared(
                     prepare(
@@ -319,7 +328,9 @@ extension CatalogIndexer {
     }
 
     /// Commits a chunk.
-    private func store(_ chunk: PreparedChunk) throws -> IndexReport {
+    ///
+    /// - Parameter localFeatureModel: the digest of the model of its local features.
+    func store(_ chunk: PreparedChunk, localFeatureModel: String?) throws -> IndexReport {
         var report = IndexReport()
         report.unchanged = chunk.unchanged
         report.failed = chunk.failed
@@ -328,8 +339,7 @@ extension CatalogIndexer {
         guard !chunk.entities.isEmpty else { return report }
         let hasFeatures = chunk.entities.contains { $0.images.contains { $0.new?.features != nil } }
         let stored = try store.store(
-            chunk, thumbnailSide: reader.thumbnailSide,
-            localFeatureModel: hasFeatures ? reader.extractor?.model.digest : nil)
+            chunk, localFeatureModel: hasFeatures ? localFeatureModel : nil)
         // Readers need them as soon as the catalog says that it has local features.
         if stored.hasFirstLocalFeatures { try refreshDerivedFiles() }
         report.added = stored.added

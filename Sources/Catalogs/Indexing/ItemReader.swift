@@ -124,12 +124,13 @@ struct ItemReader: Sendable {
     }
 
     private func thumbnail(of image: PixelBuffer, named path: String, timings: StageTimings?) throws(ImageError)
-        -> Data?
+        -> StoredThumbnail?
     {
         guard let thumbnailSide else { return nil }
-        return try measured(timings, .thumbnail) { () throws(ImageError) in
+        let data = try measured(timings, .thumbnail) { () throws(ImageError) in
             try Thumbnail.jpeg(of: image, longSide: thumbnailSide, named: path)
         }
+        return StoredThumbnail(side: thumbnailSide, data: data)
     }
 }
 
@@ -139,7 +140,7 @@ struct ReadImage: Sendable {
         /// As it is stored at a place of the entity.
         case kept(place: Int)
         /// All that is stored of it except the print.
-        case pixels(PixelBuffer, thumbnail: Data?, features: Data?)
+        case pixels(PixelBuffer, thumbnail: StoredThumbnail?, features: Data?)
         case new(StoredImage)
         case failed
     }

@@ -10,7 +10,7 @@ extension EntityStore {
     /// - Returns: what was stored; records whose entity got another image meanwhile, which were not; and whether the
     ///   catalog has local features from now on, and had none before.
     func store(
-        _ chunk: PreparedChunk, thumbnailSide: Int?, localFeatureModel: String?
+        _ chunk: PreparedChunk, localFeatureModel: String?
     ) throws -> (added: Int, updated: Int, overtaken: [EntityRecord], hasFirstLocalFeatures: Bool) {
         try write { db in
             var (added, updated, overtaken) = (0, 0, [EntityRecord]())
@@ -30,7 +30,7 @@ extension EntityStore {
                 if !entity.keepsAllImages(count: stored.count) {
                     let current = try revision ?? CatalogRevision.advance(db)
                     revision = current
-                    try Self.write(entity.images, as: record, thumbnailSide: thumbnailSide, revision: current, db)
+                    try Self.write(entity.images, as: record, revision: current, db)
                 }
                 for (place, image) in entity.images.enumerated() where image.keptPlace != nil {
                     try Self.write(image.file, at: ImageRow.row(of: record.row ?? 0, place: place), db)
@@ -148,8 +148,7 @@ extension EntityStore {
 
     /// Replaces the images of an entity.
     private static func write(
-        _ images: [PreparedImage], as record: EntityRecord, thumbnailSide: Int?, revision: CatalogRevision,
-        _ db: Database
+        _ images: [PreparedImage], as record: EntityRecord, revision: CatalogRevision, _ db: Database
     ) throws {
         let entity = record.row ?? 0
         try keep(images.map(\.keptPlace), of: entity, revision: revision, db)
@@ -163,17 +162,18 @@ extension EntityStore {
                     .execute(arguments: [row] + StatementArguments(columns.map(\.value)))
             }
             func digest(_ blob: Data) -> Data { Self.digest(of: blob, id: record.id, contentHash: image.contentHash) }
-            let thumbnail = new.thumbnail.flatMap { data in thumbnailSide.map { (side: $0, data: data) } }
             try insert(
                 "image",
                 [
                     ("size", image.file.size), ("modified", image.file.modified), ("contentHash", image.contentHash),
                     ("revision", revision.number), ("print", digest(new.print)),
-                    ("localFeatures", new.features.map(digest)), ("thumbnail", thumbnail.map { digest($0.data) }),
+                    ("localFeatures", new.features.map(digest)), ("thumbnail", new.thumbnail.map { digest($0.data) }),
                 ])
             try insert("print", [("vector", new.print)])
             if let features = new.features { try insert("localFeatures", [("data", features)]) }
-            if let thumbnail { try insert("thumbnail", [("side", thumbnail.side), ("data", thumbnail.data)]) }
+            if let thumbnail = new.thumbnail {
+                try insert("thumbnail", [("side", thumbnail.side), ("data", thumbnail.data)])
+            }
         }
     }
 

@@ -217,7 +217,7 @@ extension EntityStore {
 
 extension CatalogFolder {
     /// Runs an operation of the database, and maps SQLite's errors to ``CatalogError``. Other errors pass as they are.
-    fileprivate func mappingErrors<Result>(_ body: () throws -> Result) throws -> Result {
+    func mappingErrors<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let failure as DatabaseError {
