@@ -7,7 +7,8 @@ struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "catalog", abstract: "Shows, checks and edits a catalog.",
         subcommands: [
-            Info.self, Verify.self, Index.self, List.self, Duplicates.self, Remove.self, Merge.self, Export.self,
+            Info.self, Verify.self, Index.self, List.self, Duplicates.self, Remove.self, Merge.self, Import.self,
+            Export.self,
         ])
 
     struct Folder: ParsableArguments {
@@ -257,6 +258,52 @@ struct CatalogCommand: AsyncParsableCommand {
             try await selection.noteUnknownAttributes(in: catalog)
             let count = try await catalog.export(to: output.folderURL, where: selection.condition)
             print("\(count) entities written to \(output.text.escaped)")
+        }
+    }
+
+    struct Import: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Adds entities by prints that were made before, such as those that “catalog export” wrote.",
+            discussion: """
+                  lookalike catalog import prints.npy --entities entities.jsonl --catalog catalog/
+
+                PRINTS is a NumPy file with a float32 matrix, one row per image. FILE has one line of JSON per row, with \
+                an “id”; it may have “image” (a path, which is not read), “type”, “title”, “subtitle”, “labels” and \
+                “attributes”. Lines that follow each other with the same id are images of one entity. The prints must \
+                be those of the catalog’s model.
+
+                Nothing is added if a row or line cannot be used. The entities are found by their prints alone.
+                """)
+
+        @Argument(
+            help: ArgumentHelp("A .npy file with a row per image.", valueName: "prints"),
+            completion: .file(extensions: ["npy"]))
+        var prints: FilePath
+
+        @Option(
+            help: ArgumentHelp("A .jsonl file with a line per row.", valueName: "file"),
+            completion: .file(extensions: ["jsonl"]))
+        var entities: FilePath
+
+        @OptionGroup var catalog: CatalogOption
+        @OptionGroup var model: ModelOptions
+        @OptionGroup var timing: TimingOptions
+
+        func run() throws { try timing.measuringAll(perform) }
+
+        private func perform() throws {
+            let files = try PrintFiles(prints: prints.url, entities: entities.url)
+            // An indexer makes a catalog that is not there, which would stay if the prints do not fit it.
+            if case .catalog = Catalog.state(of: catalog.url) {} else { try files.check(for: model.load()) }
+            let indexer = try model.openIndexer(at: catalog.url, localFeatures: false)
+            var bar = ProgressBar()
+            let report = try indexer.index(files) { bar.show($0.processed, of: files.count) }
+            bar.finish()
+            for problem in report.problems { StandardError.print("\(problem)") }
+            print(
+                "\(report.added) added, \(report.updated) updated, \(report.unchanged) unchanged"
+                    + (report.problems.isEmpty ? "" : ", \(report.problems.count) not added"))
+            if !report.problems.isEmpty { throw ExitCode.someFailed }
         }
     }
 }

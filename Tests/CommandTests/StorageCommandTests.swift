@@ -76,6 +76,28 @@ struct StorageCommandTests {
         #expect(try Command.run(arguments).output == "0 added, 0 updated, 9000 unchanged\n")
     }
 
+    @Test func whatIsExportedIsImported() throws {
+        let folder = try TemporaryFolder()
+        let (images, catalog) = (try Self.images(3, in: folder), folder.file("catalog").path)
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
+        let (out, copy) = (folder.file("out").path, folder.file("copy").path)
+        #expect(try Command.run("catalog", "export", catalog, "--output", out).status == 0)
+        let arguments = ["catalog", "import", out + "/prints.npy", "--entities", out + "/entities.jsonl"]
+        let result = try Command.run(arguments + ["--catalog", copy])
+        #expect(result.output == "3 added, 0 updated, 0 unchanged\n")
+        let search = ["search", images + "/i1.png", "--effort", "prints", "--json", "--catalog"]
+        let answer = try Command.run(search + [copy]).output
+        #expect(answer.contains(#""id":"i1""#))
+        #expect(try Command.run(search + [catalog]).output == answer)
+        // Prints of another dimension make no catalog.
+        try folder.write(NumPyFile.data([[1, 0], [0, 1], [1, 0]], columns: 2), to: "out/prints.npy")
+        let none = folder.file("none").path
+        let refused = try Command.run(arguments + ["--catalog", none])
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("out/prints.npy: its rows have 2 components"), "\(refused.errors)")
+        #expect(!FileManager.default.fileExists(atPath: none))
+    }
+
     private static func lines(_ result: Command.Result) -> [Substring] { result.output.split(separator: "\n") }
 
     /// Commands waited forever.

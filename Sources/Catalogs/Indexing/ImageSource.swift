@@ -35,6 +35,8 @@ public struct IndexEntries: Sequence, Sendable {
     private enum Source {
         case folder(URL)
         case list([Result<IndexItem, IndexProblem>])
+        /// Entries that are made as they are needed.
+        case made(@Sendable () -> AnyIterator<Result<IndexItem, IndexProblem>>)
     }
 
     private let source: Source
@@ -43,12 +45,14 @@ public struct IndexEntries: Sequence, Sendable {
     init(_ items: [IndexItem], problems: [IndexProblem] = []) {
         source = .list(problems.map { .failure($0) } + items.map { .success($0) })
     }
+    init(_ entries: @escaping @Sendable () -> AnyIterator<Result<IndexItem, IndexProblem>>) { source = .made(entries) }
 
     /// Reads the entries from the first on.
     public func makeIterator() -> AnyIterator<Result<IndexItem, IndexProblem>> {
         switch source {
         case .folder(let url): AnyIterator(FolderScan(url))
         case .list(let list): AnyIterator(list.makeIterator())
+        case .made(let entries): entries()
         }
     }
 
@@ -61,6 +65,7 @@ public struct IndexEntries: Sequence, Sendable {
                 list.flatMap { (try? $0.get().entity.images) ?? [] }.compactMap { path in
                     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { ExactText(String(path[..<$0])) }
                 })
+        case .made: []
         }
     }
 
