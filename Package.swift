@@ -153,7 +153,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Catalogs", "DefaultModel", "FeaturePrints", "Imaging", "LookalikeCommand", "TestSupport",
+                "Catalogs", "DefaultModel", "FeaturePrints", "Imaging", "LocalFeatures", "LookalikeCommand",
+                "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]

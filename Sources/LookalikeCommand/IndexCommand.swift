@@ -61,6 +61,9 @@ struct IndexCommand: ParsableCommand {
     )
     var localFeatures: Bool?
 
+    @Flag(help: "Print one line of JSON with the counts, the removed ids and the problems.")
+    var json = false
+
     @OptionGroup var timing: TimingOptions
 
     func validate() throws {
@@ -111,13 +114,42 @@ struct IndexCommand: ParsableCommand {
                         + "--force removes them, too")
             }
         }
-        print(
-            "\(report.added) added, \(report.updated) updated, \(report.unchanged) unchanged"
-                + (prune ? ", \(gone.count) removed" : "")
-                + (report.problems.isEmpty ? "" : ", \(report.problems.count) not indexed"))
+        if json {
+            print(
+                try JSONLine.text(
+                    IndexAnswer(
+                        added: report.added, updated: report.updated, unchanged: report.unchanged,
+                        removed: prune ? gone : nil, problems: report.problems.map { .init($0) })))
+        } else {
+            printCounts(report, removedCount: gone.count)
+        }
         timings?.printReport()
         if !report.problems.isEmpty { throw ExitCode.someFailed }
     }
+
+    private func printCounts(_ report: IndexReport, removedCount: Int) {
+        print(
+            "\(report.added) added, \(report.updated) updated, \(report.unchanged) unchanged"
+                + (prune ? ", \(removedCount) removed" : "")
+                + (report.problems.isEmpty ? "" : ", \(report.problems.count) not indexed"))
+    }
+}
+
+/// What an index run did, as JSON.
+private struct IndexAnswer: Encodable {
+    struct Problem: Encodable {
+        let subject: String
+        let reason: String
+
+        init(_ problem: IndexProblem) { (subject, reason) = (problem.subject, problem.reason) }
+    }
+
+    let added: Int
+    let updated: Int
+    let unchanged: Int
+    /// The ids of entities; nil without `--prune`.
+    let removed: [String]?
+    let problems: [Problem]
 }
 
 /// What an index run did, for standard error: how many images at what rate, and how many failed for which reason.

@@ -210,9 +210,9 @@ struct StoredThumbnail: Sendable {
 extension CatalogIndexer {
     /// Images of a forward pass, at most. A thread reads as many and embeds them before it reads more, so that few
     /// decoded images are in memory at once.
-    private static let largestBatch = 8
+    static let largestBatch = 8
     /// What the decoded images of a thread take, but for the last one: eight photographs of 5 megapixels.
-    private static let mostPixelBytes = 128 << 20
+    static let mostPixelBytes = 128 << 20
 
     /// Stores a chunk, and prepares the next one on the other threads.
     func store(
@@ -308,23 +308,8 @@ extension CatalogIndexer {
     private func embed(_ items: inout [ReadItem], threads: Int, timings: StageTimings?) {
         let pixels = items.flatMap(\.images).compactMap(\.pixels)
         guard !pixels.isEmpty else { return }
-        var prints = prints(of: pixels, threads: threads, timings: timings)[...]
+        var prints = model.eachPrint(of: pixels, threads: threads, timings: timings)[...]
         for index in items.indices { items[index].embed(&prints) }
-    }
-
-    /// The prints of images. Where a network gives one image no print, as if its output is zero, others have theirs.
-    private func prints(
-        of images: [PixelBuffer], threads: Int, timings: StageTimings?
-    ) -> [Result<FeaturePrint, ModelError>] {
-        do {
-            return try model.featurePrints(for: images, threads: threads, timings: timings).map { .success($0) }
-        } catch {
-            return images.map { image in
-                Result { () throws(ModelError) in
-                    try model.featurePrints(for: [image], threads: threads, timings: timings)[0]
-                }
-            }
-        }
     }
 
     /// Commits a chunk.

@@ -58,7 +58,7 @@ struct ItemReader: Sendable {
     }
 
     /// What is stored of an image.
-    private func newImage(
+    func newImage(
         _ image: PixelBuffer, named name: String, timings: StageTimings?
     ) throws(ImageError) -> ReadImage.Contents {
         let thumbnail = try thumbnail(of: image, named: name, timings: timings)
@@ -111,7 +111,7 @@ struct ItemReader: Sendable {
     }
 
     /// Decodes no more of a large JPEG file than the print, the thumbnail and the local features need.
-    private var decodingOptions: DecodingOptions {
+    var decodingOptions: DecodingOptions {
         var options = limits
         options.neededSize = model.decodingOptions.neededSize
         options.neededLongSide = thumbnailSide
