@@ -1,0 +1,30 @@
+"""Visual search on the CPU: which image of a catalog does a photo or screenshot show?
+
+`Engine` makes feature prints, local features and thumbnails of images; `Catalog` indexes and searches a folder of them.
+Both run the program `lookalike`, as one process for millions of images.
+
+    import lookalike
+
+    with lookalike.Engine() as engine:
+        prints = engine.embed(["a.jpg", "b.jpg"])           # float32, one row per image
+        distances = ((prints[0] - prints[1]) ** 2).sum() ** 0.5
+
+    catalog = lookalike.Catalog("catalog/")
+    catalog.index("covers/")
+    for match in catalog.search("photo.jpg"):
+        print(match.id, match.confidence)
+"""
+
+from lookalike._catalog import Catalog, IndexReport, Match
+from lookalike._engine import Computed, Engine, ImageError, ImageSource, LookalikeError
+
+__all__ = [
+    "Catalog",
+    "Computed",
+    "Engine",
+    "ImageError",
+    "ImageSource",
+    "IndexReport",
+    "LookalikeError",
+    "Match",
+]
