@@ -22,7 +22,7 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb test-deb test-container importer test check-networks demo example \
+.PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations importer test check-networks demo example \
 	smoke-training bench bench-quick bench-concurrency fuzz sanitize faults service-faults test-emulated lint man docs \
 	dependencies extra-dependencies clean
 
@@ -38,6 +38,8 @@ help:
 	@echo "make test-service    test the service, its page in Chromium, its interface and its examples"
 	@echo "make deb             build a Debian package of all programs, $(OUTPUT)/lookalike_*.deb"
 	@echo "make test-deb        install it into a bare Debian 12, and use it there"
+	@echo "make wheel           build a Python wheel of the command and the module, $(OUTPUT)/wheel/"
+	@echo "make test-integrations  test the wheel in a bare virtual environment"
 	@echo "make test-container  build a container image of it with podman, and use it"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
@@ -132,6 +134,13 @@ test-deb: deb
 test-container: deb
 	Scripts/test-container
 
+# A Python wheel with the command and its model; TRAITS chooses the image formats.
+wheel: dependencies
+	Scripts/wheel $(OUTPUT)/wheel $(TRAITS)
+
+test-integrations: wheel
+	Integrations/test $(OUTPUT)/wheel/lookalike-*.whl
+
 # The training recipe for a minute on generated images; installs PyTorch into .venv-training.
 smoke-training: build
 	Scripts/smoke-training
@@ -188,4 +197,4 @@ docs: dependencies
 
 clean:
 	rm -rf .build .build-fuzz .build-emulated .build-macros .build-address .build-thread .build-undefined \
-		$(EXTRAS_BUILD) .venv-page Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
+		$(EXTRAS_BUILD) .build-wheel .venv-page .venv-wheel Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
