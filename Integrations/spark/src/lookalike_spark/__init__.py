@@ -1,0 +1,173 @@
+"""Computes images with Spark: a `lookalike worker` per task slot, Parquet as the result.
+
+    from lookalike_spark import compute, read_images
+
+    results = compute(read_images(spark, "s3://bucket/images/"))
+    results.write.parquet("s3://bucket/prints/")
+
+The package `lookalike` has to be installed on every executor, from the wheel that carries the program.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import lookalike
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["SCHEMA", "compute", "import_parquet", "read_images"]
+
+SCHEMA = "path string, print array<float>, localFeatures binary, thumbnail binary, model string, error string"
+"""The columns of a result: `error` is null if the image could be used; the others, except `path`, are null if not."""
+
+_ARROW_SCHEMA = pa.schema(
+    [
+        ("path", pa.string()),
+        ("print", pa.list_(pa.float32())),
+        ("localFeatures", pa.binary()),
+        ("thumbnail", pa.binary()),
+        ("model", pa.string()),
+        ("error", pa.string()),
+    ]
+)
+
+# Images in memory at once, in Spark and in Python. By default Spark makes batches of 10,000 rows.
+_ROWS_PER_BATCH = 32
+
+
+def read_images(spark: SparkSession, path: str | list[str], *, recursive: bool = True) -> DataFrame:
+    """Returns the files of folders with their bytes, as Spark's `binaryFile` reads them; it leaves out empty files.
+
+    Args:
+        spark: the session.
+        path: a folder or several, of any file system that Spark reads.
+        recursive: whether folders below are read, too.
+    """
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", str(recursive).lower())
+    return reader.load(path).select("path", "content")
+
+
+def compute(images: DataFrame, *, local_features: bool = True, thumbnail: int | None = 256, jobs: int = 1) -> DataFrame:
+    """Returns what a catalog stores of images, with the columns of `SCHEMA`.
+
+    A task that is lost is computed again by Spark; images do not depend on each other.
+
+    Args:
+        images: a table with the columns `path` (any text that names the image) and `content` (the bytes of an image
+            file), such as of `read_images`.
+        local_features: whether to extract local features, which verify matches.
+        thumbnail: the long side of thumbnails in pixels; None for none.
+        jobs: the threads of a worker. Spark starts one per core, so that one thread is enough.
+    """
+    spark = images.sparkSession
+    rows = int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch", "10000"))
+    if not 0 < rows <= _ROWS_PER_BATCH:
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ROWS_PER_BATCH)
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from lookalike_spark import _computed
+
+        yield from _computed(batches, local_features=local_features, thumbnail=thumbnail, jobs=jobs)
+
+    return images.select("path", "content").mapInArrow(run, SCHEMA)
+
+
+# Python's processes serve many tasks, and a worker takes a moment to start.
+_engines: dict[int, lookalike.Engine] = {}
+
+
+def _engine(jobs: int) -> lookalike.Engine:
+    if jobs not in _engines:
+        if not _engines:
+            atexit.register(_close_engines)
+        _engines[jobs] = lookalike.Engine(jobs=jobs)
+    return _engines[jobs]
+
+
+def _close_engines() -> None:
+    while _engines:
+        _engines.popitem()[1].close()
+
+
+def _computed(
+    batches: Iterable[pa.RecordBatch], *, local_features: bool, thumbnail: int | None, jobs: int
+) -> Iterator[pa.RecordBatch]:
+    """A batch of results per batch of images. The engine is given the next batch while the last one is written."""
+    engine = _engine(jobs)
+    model = engine.model[1]
+    paths: list[str] = []
+    ends: list[int] = []
+
+    def contents() -> Iterator[memoryview]:
+        for batch in batches:
+            paths.extend(batch.column("path").to_pylist())
+            ends.append(len(paths))
+            for value in batch.column("content"):
+                yield memoryview(value.as_buffer() or b"")
+
+    rows: list[dict[str, Any]] = []
+    count = 0
+    try:
+        for result in engine.compute(contents(), local_features=local_features, thumbnail=thumbnail):
+            row: dict[str, Any] = {"path": paths[count]}
+            if isinstance(result, lookalike.ImageError):
+                row["error"] = result.reason
+            else:
+                row |= {"print": result.print, "model": model}
+                row |= {"localFeatures": result.local_features, "thumbnail": result.thumbnail}
+            rows.append(row)
+            count += 1
+            # A batch may be empty.
+            while ends and ends[0] < count:
+                ends.pop(0)
+            if ends and ends[0] == count:
+                yield pa.RecordBatch.from_pylist(rows, schema=_ARROW_SCHEMA)
+                rows = []
+        if rows:
+            yield pa.RecordBatch.from_pylist(rows, schema=_ARROW_SCHEMA)
+    except lookalike.LookalikeError:
+        # The next attempt gets another process.
+        _engines.pop(jobs).close()
+        raise
+
+
+def import_parquet(folder: str | os.PathLike[str], catalog: lookalike.Catalog) -> int:
+    """Adds the results of `compute` to a catalog by their prints, a Parquet file after the other.
+
+    An image's id is the name of its file without the extension, as for a folder that is indexed. Images with an error
+    are left out. A run that was interrupted is completed by another one.
+
+    Args:
+        folder: a local folder with the Parquet files.
+        catalog: made if it is not there.
+
+    Returns:
+        The number of images that were added or were there.
+    """
+    import pyarrow.parquet as pq
+
+    count = 0
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".parquet"))
+    models: set[str] = set()
+    for name in names:
+        table = pq.read_table(os.path.join(folder, name), columns=["path", "print", "model"])
+        table = table.filter(pa.compute.is_valid(table["print"]))
+        if table.num_rows == 0:
+            continue
+        models |= set(table["model"].unique().to_pylist())
+        if len(models) > 1:
+            raise ValueError(f"{os.path.join(folder, name)}: has prints of another model than the files before it")
+        prints = table["print"].combine_chunks()
+        matrix = prints.flatten().to_numpy().reshape(table.num_rows, -1)
+        entities = [
+            {"id": os.path.splitext(os.path.basename(path))[0], "image": path} for path in table["path"].to_pylist()
+        ]
+        catalog.import_prints(matrix, entities)
+        count += table.num_rows
+    return count
