@@ -156,6 +156,23 @@ struct QuantizedNetworkTests {
             $0.convolve("last", "second", nil, residual: "stem")
             return "last"
         },
+        Case(testDescription: "a convolution of the image with a residual", int8Layers: 3) {
+            $0.convolve("again", "image", inputs: 3, outputs: 16, kernel: 1, nil, residual: "stem")
+            $0.convolve("last", "again", nil)
+            return "last"
+        },
+        Case(testDescription: "a convolution of the image with a residual in float32", int8Layers: 2) {
+            $0.float32 = ["stem"]
+            $0.convolve("again", "image", inputs: 3, outputs: 16, kernel: 1, nil, residual: "stem")
+            $0.convolve("last", "again", nil)
+            return "last"
+        },
+        Case(testDescription: "a convolution of the image with a residual that gives float32", int8Layers: 0) {
+            $0.float32 = ["again"]
+            $0.convolve("again", "image", inputs: 3, outputs: 16, kernel: 1, nil, residual: "stem")
+            $0.convolve("last", "again", nil)
+            return "last"
+        },
         Case(testDescription: "functions with negative values", int8Layers: 4) {
             $0.convolve("first", "stem", outputs: 24, kernel: 1, "hard_swish")
             $0.convolve("second", "first", inputs: 24, outputs: 35, "silu")

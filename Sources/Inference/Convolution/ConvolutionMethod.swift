@@ -111,11 +111,17 @@ struct ConvolutionGeometry: Sendable {
         return convolution
     }
 
-    /// Sets what the int8 kernel writes, and where.
+    /// Sets what the int8 kernel adds and writes, and where.
     func set(
         _ convolution: inout lk_quantized_convolution, _ region: MapRegion, image: Int, in pass: LayerPass,
         hasInt8Output: Bool
     ) {
+        if let residual = pass.residual {
+            switch residual.layout.element {
+            case .uint8: convolution.quantized_residual = UnsafePointer(residual.bytes(image, region))
+            case .float32: convolution.residual = UnsafePointer(residual.floats(image, region))
+            }
+        }
         if hasInt8Output {
             convolution.quantized_output = pass.output.bytes(image, region)
         } else {

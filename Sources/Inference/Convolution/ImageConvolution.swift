@@ -27,10 +27,11 @@ struct ImageConvolution: BlockwiseConvolution {
     /// - Parameters:
     ///   - flat: [output][channel][ky][kx]
     ///   - image: what the codes of the image stand for.
+    ///   - residual: what the codes of the residual stand for; nil for a float32 residual, or none.
     ///   - output: what the codes of the output stand for; nil for float32.
     init(
         _ geometry: ConvolutionGeometry, weights flat: [Float], bias: [Float], image: QuantizationParameters,
-        output: QuantizationParameters?
+        residual: QuantizationParameters?, output: QuantizationParameters?
     ) {
         (self.geometry, self.image) = (geometry, image)
         let (block, channels, kernel) = (TensorShape.channelBlock, geometry.inputChannels, geometry.kernel)
@@ -50,7 +51,7 @@ struct ImageConvolution: BlockwiseConvolution {
             }
             return QuantizedWeights.Block(weights: StoredNumbers(grouped), inputs: block)
         }
-        weights = QuantizedWeights(blocks, taps: taps, bias: bias, input: image, residual: nil, output: output)
+        weights = QuantizedWeights(blocks, taps: taps, bias: bias, input: image, residual: residual, output: output)
         hasInt8Output = output != nil
         blockParts = BlockParts(geometry)
     }

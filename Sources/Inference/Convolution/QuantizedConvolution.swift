@@ -70,12 +70,6 @@ struct QuantizedConvolution: BlockwiseConvolution {
         convolution.input_blocks = Int32(TensorShape.blockCount(span?.channels ?? geometry.inputChannels))
         convolution.kernel_height = Int32(geometry.kernel.height)
         convolution.kernel_width = Int32(geometry.kernel.width)
-        if let residual = pass.residual {
-            switch residual.layout.element {
-            case .uint8: convolution.quantized_residual = UnsafePointer(residual.bytes(image, region))
-            case .float32: convolution.residual = UnsafePointer(residual.floats(image, region))
-            }
-        }
         geometry.set(&convolution, region, image: image, in: pass, hasInt8Output: hasInt8Output)
         weights.apply(to: &convolution, from: region.blocks.lowerBound)
         pass.kernels.table.convolve_quantized(

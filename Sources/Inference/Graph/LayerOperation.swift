@@ -49,6 +49,8 @@ struct Int8Rules {
     var writesCodes = false
     /// Whether the layer reads codes and passes them on as they are.
     var keepsCodes = false
+    /// Whether the layer quantizes the image as it reads it, if it writes codes.
+    var quantizesImage = false
     /// Whether the layer quantizes a float32 vector as it reads it.
     var quantizesVectors = false
     /// The bounds of the values that the layer gives.

@@ -81,8 +81,8 @@ package struct Quantization: Sendable {
         return kinds
     }
 
-    /// With a residual, a convolution of a float32 input uses float32 throughout. Maximum pooling has the same codes on
-    /// both sides.
+    /// With a residual, a convolution of a float32 input uses float32 throughout, unless the input is the image and the
+    /// output has codes. Maximum pooling has the same codes on both sides.
     private static func computable(
         _ parameters: [String: QuantizationParameters], in graph: NetworkGraph
     ) -> [String: QuantizationParameters] {
@@ -93,6 +93,9 @@ package struct Quantization: Sendable {
             for node in graph.nodes where parameters[node.input] == nil {
                 guard let residual = node.runnable.residual, parameters[residual] != nil || parameters[node.name] != nil
                 else {
+                    continue
+                }
+                if node.input == Network.imageName, node.runnable.int8.quantizesImage, parameters[node.name] != nil {
                     continue
                 }
                 parameters[residual] = nil

@@ -91,6 +91,7 @@ extension NetworkGraph {
                     && taps.contains(kernel.height * kernel.width),
                 // An activation is applied to a copy of the result, which a residual does not lie beside.
                 writesCodes: residual == nil || appliedActivation == nil,
+                quantizesImage: groups == 1 && ImageConvolution.isPossible(for: self),
                 outputs: (relu || largest != nil ? 0 : -.infinity)...(largest ?? .infinity))
         }
 
@@ -193,7 +194,9 @@ private struct ConvolutionLayer: Layer {
                     geometry, weights: weights, bias: bias, input: parameters, residual: codes?.residual,
                     output: written)
             } else if readsImage, let codes {
-                ImageConvolution(geometry, weights: weights.floats, bias: bias, image: codes.image, output: written)
+                ImageConvolution(
+                    geometry, weights: weights.floats, bias: bias, image: codes.image, residual: codes.residual,
+                    output: written)
             } else if groups > 1 {
                 GroupedConvolution(geometry, weights: weights.floats, bias: bias)
             } else if codes?.output == nil, WinogradConvolution.isFaster(for: geometry) {
