@@ -14,13 +14,15 @@ struct QuantizedConvolutionKernelTests {
         var columnStride: Int?
         var rowDilation = 1
         var columnDilation = 1
+        /// Whether the last block of inputs has eight channels.
+        var lastBlockIsHalf = false
 
         /// The columns of the input.
         var columns: Int { (width - 1) * (columnStride ?? stride) + (kernel - 1) * columnDilation + 1 }
         var rows: Int { (height - 1) * stride + (kernel - 1) * rowDilation + 1 }
 
         var description: String {
-            "\(inputBlocks)→\(outputBlocks) blocks \(width)×\(height) k\(kernel) s\(stride) \(residual)\(relu ? " relu" : "")\(givesBytes ? " bytes" : "")"
+            "\(inputBlocks)→\(outputBlocks) blocks \(width)×\(height) k\(kernel) s\(stride) \(residual)\(relu ? " relu" : "")\(givesBytes ? " bytes" : "")\(lastBlockIsHalf ? " half" : "")"
         }
     }
 
@@ -36,13 +38,15 @@ struct QuantizedConvolutionKernelTests {
                 relu: givesBytes || Bool.random(using: &random),
                 givesBytes: givesBytes)
         }
+        for index in shapes.indices where index % 3 == 0 { shapes[index].lastBlockIsHalf = true }
         // Tiles of several rows of a narrow map.
         for width in 4...7 {
             for height in 5...8 {
                 shapes.append(
                     Shape(
                         inputBlocks: 2, outputBlocks: 2, width: width, height: height, kernel: 1 + height % 2 * 2,
-                        stride: 1 + width % 2, residual: .bytes, relu: true, givesBytes: true))
+                        stride: 1 + width % 2, residual: .bytes, relu: true, givesBytes: true,
+                        lastBlockIsHalf: height == 6))
             }
         }
         for (columnStride, rowDilation, columnDilation) in [(1, 1, 2), (3, 2, 1), (2, 3, 2), (1, 2, 3)] {
@@ -67,8 +71,10 @@ struct QuantizedConvolutionKernelTests {
         let input = (0..<(shape.inputBlocks * columns * rows * block)).map {
             $0 % 3 == 0 ? 255 : UInt8.random(in: 0...255, using: &random)
         }
-        let weights = (0..<(shape.outputBlocks * shape.inputBlocks * taps * block * block)).map {
-            $0 % 5 == 0 ? 127 : Int8.random(in: -127...127, using: &random)
+        let weights = (0..<(shape.outputBlocks * shape.inputBlocks * taps * block * block)).map { index -> Int8 in
+            let (quad, inputBlock) = (index / (4 * block) % 4, index / (block * block * taps) % shape.inputBlocks)
+            if shape.lastBlockIsHalf, inputBlock == shape.inputBlocks - 1, quad >= 2 { return 0 }
+            return index % 5 == 0 ? 127 : Int8.random(in: -127...127, using: &random)
         }
         let scales = random.floats(shape.outputBlocks * block).map { $0 * 1e-3 }
         let bias = random.floats(shape.outputBlocks * block).map { $0 * 50 }
@@ -127,6 +133,7 @@ struct QuantizedConvolutionKernelTests {
                                             convolution.row_step = shape.stride * columns * block
                                             convolution.pixel_step = columnStride * block
                                             convolution.input_blocks = Int32(shape.inputBlocks)
+                                            convolution.last_block_is_half = shape.lastBlockIsHalf
                                             convolution.weights = weights.baseAddress
                                             convolution.scales = scales.baseAddress
                                             convolution.bias = bias.baseAddress

@@ -84,6 +84,8 @@ typedef struct {
     ptrdiff_t tap_row_stride;
     ptrdiff_t tap_stride;
     int32_t input_blocks;
+    // Whether the upper eight inputs of the last block have weights of 0, so that a kernel may leave them out.
+    bool last_block_is_half;
     const int8_t *weights;
     const float *scales;
     const float *bias;

@@ -22,11 +22,12 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
         for (int p = 0; p < rows * columns; p++) sums[b][p] = _mm512_setzero_si512();
     for (int32_t input_block = 0; input_block < c->input_blocks; input_block++) {
         const uint8_t *plane = input + input_block * c->input_block_stride;
+        const int quads = c->last_block_is_half && input_block == c->input_blocks - 1 ? QUADS / 2 : QUADS;
         for (int32_t ky = 0; ky < c->kernel_height; ky++) {
             for (int32_t kx = 0; kx < c->kernel_width; kx++) {
                 const uint8_t *taps = plane + ky * c->tap_row_stride + kx * c->tap_stride;
 #pragma clang loop unroll_count(2)
-                for (int quad = 0; quad < QUADS; quad++) {
+                for (int quad = 0; quad < quads; quad++) {
                     __m512i w[TILE_BLOCKS];
 #pragma clang loop unroll(full)
                     for (int b = 0; b < blocks; b++) w[b] = _mm512_loadu_si512(weights + b * weight_block_stride);
@@ -40,6 +41,7 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
                     }
                     weights += QUAD_BYTES;
                 }
+                weights += (QUADS - quads) * QUAD_BYTES;
             }
         }
     }

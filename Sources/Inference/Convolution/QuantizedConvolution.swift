@@ -67,7 +67,10 @@ struct QuantizedConvolution: BlockwiseConvolution {
         convolution.pixel_step = geometry.pixelStep(in: input)
         convolution.tap_row_stride = geometry.tapRowStride(in: input)
         convolution.tap_stride = geometry.tapStride(in: input)
-        convolution.input_blocks = Int32(TensorShape.blockCount(span?.channels ?? geometry.inputChannels))
+        let inputs = span?.channels ?? geometry.inputChannels
+        convolution.input_blocks = Int32(TensorShape.blockCount(inputs))
+        convolution.last_block_is_half =
+            (1...TensorShape.channelBlock / 2).contains(inputs % TensorShape.channelBlock)
         convolution.kernel_height = Int32(geometry.kernel.height)
         convolution.kernel_width = Int32(geometry.kernel.width)
         geometry.set(&convolution, region, image: image, in: pass, hasInt8Output: hasInt8Output)
