@@ -27,10 +27,11 @@ extension FeaturePrintModel {
         var extremes: [String: (lower: Float, upper: Float)] = [:]
         var sums: [String: (lower: Double, upper: Double)] = [:]
         guard !names.isEmpty, !images.isEmpty else { return [:] }
-        workspaces.withWorkspace(for: network, batch: 1, threads: 1) { workspace in
+        let passes = self.images
+        passes.workspaces.withWorkspace(for: network, batch: 1, threads: 1) { workspace in
             for image in images {
-                input.write(ImageCrop(image), into: network.input(0, in: workspace))
-                network.observe(names, in: workspace, batch: 1, kernels: kernels) { name, values in
+                passes.input.write(ImageCrop(image), into: network.input(0, in: workspace))
+                network.observe(names, in: workspace, batch: 1, kernels: passes.kernels) { name, values in
                     let sorted = values.sorted()
                     if vectors.contains(name), let lowest = sorted.first, let highest = sorted.last {
                         let known = extremes[name] ?? (lowest, highest)

@@ -65,20 +65,13 @@ extension FeaturePrintModel {
     public var localizesObjects: Bool { network.localizesObjects }
 
     /// Whether a quadrilateral of an image can be rectified and embedded; see `Rectifier.canRectify(_:)`.
-    public func canEmbed(_ quadrilateral: Quadrilateral) -> Bool { input.rectifier.canRectify(quadrilateral) }
+    public func canEmbed(_ quadrilateral: Quadrilateral) -> Bool { images.input.rectifier.canRectify(quadrilateral) }
 
     private func prints(
         of crops: ArraySlice<ImageCrop>, localizing: Bool, threads: Int, timings: StageTimings?
     ) throws(ModelError) -> [CropPrint] {
-        try workspaces.withWorkspace(for: network, batch: crops.count, threads: threads) {
+        try images.run(crops, localizing: localizing, threads: threads, timings: timings) {
             workspace throws(ModelError) in
-            measured(timings, .resize, count: crops.count) {
-                for (index, crop) in crops.enumerated() { input.write(crop, into: network.input(index, in: workspace)) }
-            }
-            measured(timings, .network, count: crops.count) {
-                network.run(
-                    workspace, batch: crops.count, threads: threads, localizing: localizing, kernels: kernels)
-            }
             var prints: [CropPrint] = []
             for (index, crop) in crops.enumerated() {
                 let vector = Array(network.output(index, in: workspace))
@@ -147,30 +140,4 @@ public struct CropPrint: Sendable {
 
     /// A print and, if the model localizes objects, the corners of the object.
     public init(print: FeaturePrint, object: Quadrilateral?) { (self.print, self.object) = (print, object) }
-}
-
-/// Writes images into a network's input: resized or rectified to its size, normalized, in its layout.
-struct NetworkInput: Sendable {
-    let rectifier: Rectifier
-    private let resizer: Resizer
-    private let layout: FloatImageLayout
-
-    init(of network: Network, simd: SIMDTarget) {
-        let input = network.graph.input
-        resizer = Resizer(width: input.width, height: input.height, simd: simd)
-        rectifier = Rectifier(width: input.width, height: input.height, simd: simd)
-        let place = network.inputLayout
-        layout = FloatImageLayout(
-            offset: place.origin, rowStride: place.rowStride, pixelStride: place.pixelStride,
-            multiply: (1 / input.std[0], 1 / input.std[1], 1 / input.std[2]),
-            add: (-input.mean[0] / input.std[0], -input.mean[1] / input.std[1], -input.mean[2] / input.std[2]))
-    }
-
-    func write(_ crop: ImageCrop, into input: UnsafeMutableBufferPointer<Float>) {
-        if let quadrilateral = crop.quadrilateral {
-            rectifier.rectify(quadrilateral, of: crop.image, into: input, layout: layout)
-        } else {
-            resizer.resize(crop.image, into: input, layout: layout)
-        }
-    }
 }

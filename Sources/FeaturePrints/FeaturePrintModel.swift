@@ -29,10 +29,8 @@ public final class FeaturePrintModel: Sendable {
     public let fileData: Data
 
     let scoreNormalization: ScoreNormalization?
-    let network: Network
-    let kernels: SIMDTarget
-    let input: NetworkInput
-    let workspaces = WorkspacePool()
+    let images: ImageNetwork
+    var network: Network { images.network }
 
     /// Reads a model file.
     ///
@@ -59,7 +57,7 @@ public final class FeaturePrintModel: Sendable {
 
     package init(_ data: Data, named source: String, precision: Precision? = nil, simd: SIMDTarget) throws(ModelError) {
         do throws(ModelError.Reason) {
-            let file = try ModelFile(data)
+            let file = try ModelFile(SafeTensorsFile(data))
             let quantization = file.quantization
             if precision == .int8, quantization == nil { throw ModelError.Reason.noActivationRanges }
             let chosen = precision ?? (quantization != nil && simd.hasFastInt8DotProduct ? .int8 : .float32)
@@ -82,7 +80,7 @@ public final class FeaturePrintModel: Sendable {
                 }
             }
             let network = try packed.get()
-            self.network = network
+            images = ImageNetwork(network, simd: simd)
             (identity, scoreNormalization) = try rest.get()
             try scoreNormalization?.check(dimension: network.outputDimension)
             matchThreshold = file.matchThreshold
@@ -93,8 +91,6 @@ public final class FeaturePrintModel: Sendable {
             throw ModelError(subject: source, reason: error)
         }
         fileData = data
-        kernels = simd
-        input = NetworkInput(of: network, simd: simd)
     }
 
     /// The number of components of a print.

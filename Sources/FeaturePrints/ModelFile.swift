@@ -19,8 +19,8 @@ struct ModelFile {
     let usesLocalFeatures: Bool
     private let graphText: String
 
-    init(_ data: Data) throws(ModelError.Reason) {
-        tensors = try SafeTensorsFile(data)
+    init(_ tensors: SafeTensorsFile) throws(ModelError.Reason) {
+        self.tensors = tensors
         (graph, graphText) = try Self.graph(of: tensors)
         quantization = try Quantization(of: tensors, graph: graph)
         matchThreshold = try Self.distance(of: tensors)

@@ -33,44 +33,74 @@ public struct DenseDescriptors: Sendable, Equatable {
         self.components = components
     }
 
-    /// The descriptors of the most reliable cells of a map.
+    /// The descriptors of the most reliable cells of a map; none if one of its numbers is not finite.
     ///
     /// - Parameter map: planes of as many cells each: one per component, then their reliability. Only ratios count.
     package init(map: [Float]) {
         let cells = map.count / (Self.dimension + 1)
         let reliability = map[(Self.dimension * cells)...]
-        let best = (0..<cells).sorted {
-            (reliability[reliability.startIndex + $1], $0) < (reliability[reliability.startIndex + $0], $1)
+        guard reliability.allSatisfy(\.isFinite) else {
+            components = []
+            return
         }
-        components = best.prefix(Self.mostCount).flatMap { cell in
-            let vector = (0..<Self.dimension).map { map[$0 * cells + cell] }
-            let norm = vector.reduce(1e-20) { $0 + $1 * $1 }.squareRoot()
-            return vector.map { Int8(($0 / norm * Self.scale).rounded()) }
+        // Numbers are sorted faster than cells by a closure: the bits of a float, descending, and those of its cell.
+        let order = reliability.enumerated().map { cell, value in
+            let bits = (value + 0).bitPattern
+            return UInt64(bits >> 31 == 0 ? 0x7FFF_FFFF - bits : bits) << 32 | UInt64(cell)
+        }.sorted()
+        let best = order.prefix(Self.mostCount).map { Int($0 & 0xFFFF_FFFF) }
+        var components: [Int8] = []
+        components.reserveCapacity(Self.mostCount * Self.dimension)
+        for cell in best {
+            var squares: Float = 1e-20
+            for index in 0..<Self.dimension { squares += map[index * cells + cell] * map[index * cells + cell] }
+            guard squares.isFinite else {
+                self.components = []
+                return
+            }
+            let norm = squares.squareRoot()
+            for index in 0..<Self.dimension {
+                components.append(Int8((map[index * cells + cell] / norm * Self.scale).rounded()))
+            }
         }
+        self.components = components
     }
 
     /// The number of descriptors that are the nearest ones of each other and resemble each other.
     ///
     /// - Complexity: O(count · other.count).
     package func matchCount(with other: DenseDescriptors, kernels: SIMDTarget = .selected) -> Int {
-        let (rows, columns) = (components.map(Float.init), other.components.map(Float.init))
-        var products = [Float](repeating: 0, count: other.count)
-        var nearest = [(column: Int, product: Float)](repeating: (0, -.infinity), count: count)
-        var nearestRow = [(row: Int, product: Float)](repeating: (0, -.infinity), count: other.count)
-        for row in 0..<count {
-            rows.withUnsafeBufferPointer { rows in
-                kernels.table.dot_products(
-                    rows.baseAddress! + row * Self.dimension, columns, Self.dimension, other.count, Self.dimension,
-                    &products)
-            }
-            for (column, product) in products.enumerated() {
-                if product > nearest[row].product { nearest[row] = (column, product) }
-                if product > nearestRow[column].product { nearestRow[column] = (row, product) }
-            }
-        }
+        guard count > 0, other.count > 0 else { return 0 }
+        let (own, others) = (nearest(in: other, kernels: kernels), other.nearest(in: self, kernels: kernels))
         let least = Self.leastCosine * Self.scale * Self.scale
-        return nearest.enumerated().count { row, match in
-            match.product >= least && nearestRow[match.column].row == row
+        return own.enumerated().count { place, match in
+            match.best >= least && Int(match.row) < other.count && Int(others[Int(match.row)].row) == place
+        }
+    }
+
+    /// The nearest descriptor of another image for each: its number and the dot product. The first of equal ones.
+    private func nearest(in other: DenseDescriptors, kernels: SIMDTarget) -> [lk_best_two] {
+        let width = (other.count + 15) / 16 * 16
+        // The kernel multiplies int8 by unsigned numbers.
+        let zero: UInt8 = 128
+        let rows = other.components.map { UInt8(bitPattern: $0) ^ zero }
+        // The rows that pad the last group have the product 0, which is no match.
+        let scales = (0..<width).map { $0 < other.count ? Float(1) : 0 }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: width * Self.dimension) { packed in
+            kernels.table.pack_quantized_rows(
+                rows, Self.dimension, other.count, Self.dimension, packed.baseAddress)
+            return withUnsafeTemporaryAllocation(of: Int32.self, capacity: count * width) { products in
+                kernels.table.quantized_products(
+                    components, count, packed.baseAddress, width / 16, Self.dimension / 4, products.baseAddress)
+                return (0..<count).map { row in
+                    let own = components[(row * Self.dimension)..<((row + 1) * Self.dimension)]
+                    let offset = own.reduce(0) { $0 + Int32($1) } * Int32(zero)
+                    var found = lk_best_two()
+                    kernels.table.best_two(
+                        products.baseAddress.map { $0 + row * width }, offset, scales, width, &found)
+                    return found
+                }
+            }
         }
     }
 }
@@ -80,8 +110,6 @@ extension LocalFeatureModel {
     ///
     /// - Complexity: a forward pass.
     package func denseDescriptors(of image: PixelBuffer) -> DenseDescriptors {
-        // An output without direction, as of weights that are zero, describes nothing.
-        guard let print = try? denseNetwork?.featurePrint(for: image) else { return .none }
-        return DenseDescriptors(map: print.vector)
+        denseNetwork.map { DenseDescriptors(map: $0.output(for: image)) } ?? .none
     }
 }

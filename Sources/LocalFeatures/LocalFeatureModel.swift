@@ -10,7 +10,7 @@ public import Inference
 /// Loaded from a safetensors file with the tensors `mean` [128], `projection` [64][128] and `steps` [64] of floats, and
 /// `coarse` [groups][d] and `words` [groups · words per group][d] of U8, whose unit and zero point are in the metadata
 /// under `lookalike.local_descriptors`. A file that also has a graph has the network of ``DenseDescriptors``: an image
-/// to a unit vector of [25][cells], 24 components and the reliability of each cell. A model is immutable; share one
+/// to [25][cells] numbers, 24 components and the reliability of each cell. A model is immutable; share one
 /// between tasks and threads.
 public final class LocalFeatureModel: Sendable {
     /// The components of a projected descriptor.
@@ -18,7 +18,7 @@ public final class LocalFeatureModel: Sendable {
     static let metadataKey = "lookalike.local_descriptors"
     private static let version = 1
 
-    /// SHA-256 of the tensors, hexadecimal. Features of different models cannot be compared.
+    /// SHA-256 of the file, hexadecimal. Features of different models cannot be compared.
     public let digest: String
     /// The name in the file, for display.
     public let name: String
@@ -27,7 +27,7 @@ public final class LocalFeatureModel: Sendable {
     let quantizer: DescriptorQuantizer
     let vocabulary: Vocabulary
     /// The network of dense descriptors; nil if the file has none.
-    let denseNetwork: FeaturePrintModel?
+    let denseNetwork: ImageNetwork?
     /// The number of visual words.
     package var wordCount: Int { vocabulary.wordCount }
 
@@ -60,8 +60,14 @@ public final class LocalFeatureModel: Sendable {
                 steps: try Self.floats("steps", of: file, shape: [Self.dimension], in: positive))
             vocabulary = try Vocabulary(of: file, unit: description.unit, zero: description.zero, kernels: simd)
             name = description.name
-            denseNetwork = try Self.denseNetwork(of: file, data, simd)
-            digest = SHA256.hash(data[file.base...]).map { String(format: "%02x", $0) }.joined()
+            // Packing the weights takes about as long as the digest.
+            let (network, hash) = concurrently {
+                Result { () throws(ModelError.Reason) in try Self.denseNetwork(of: file, simd) }
+            } and: {
+                SHA256.hash(data)
+            }
+            denseNetwork = try network.get()
+            digest = hash.map { String(format: "%02x", $0) }.joined()
         } catch {
             throw ModelError(subject: url.path, reason: error)
         }
@@ -80,24 +86,15 @@ public final class LocalFeatureModel: Sendable {
     }
 
     private static func denseNetwork(
-        of file: SafeTensorsFile, _ data: Data, _ simd: SIMDTarget
-    ) throws(ModelError.Reason) -> FeaturePrintModel? {
+        of file: SafeTensorsFile, _ simd: SIMDTarget
+    ) throws(ModelError.Reason) -> ImageNetwork? {
         guard file.metadata[NetworkGraph.metadataKey] != nil else { return nil }
-        do {
-            let network = try FeaturePrintModel(data, named: "dense descriptors", simd: simd)
-            let length = DenseDescriptors.dimension + 1
-            guard network.dimension % length == 0 else {
-                throw ModelError.Reason.unusableGraph(
-                    "its output has \(network.dimension) numbers, not \(length) for each cell")
-            }
-            return network
-        } catch let error as ModelError {
-            throw error.reason
-        } catch let reason as ModelError.Reason {
-            throw reason
-        } catch {
-            preconditionFailure("reading a model throws no \(error)")
+        let network = try ImageNetwork(of: file, simd: simd)
+        let length = DenseDescriptors.dimension + 1
+        guard network.outputDimension % length == 0 else {
+            throw .unusableGraph("its output has \(network.outputDimension) numbers, not \(length) for each cell")
         }
+        return network
     }
 
     private static func description(of file: SafeTensorsFile) throws(ModelError.Reason) -> Description {

@@ -29,6 +29,14 @@ struct DenseDescriptorTests {
         }
     }
 
+    /// Numbers that no descriptor is made of ended the process.
+    @Test(arguments: [Float.nan, .infinity, 3e38]) func aMapThatIsNotFiniteHasNone(value: Float) {
+        var map = Self.map([1, 0, 0.5], seed: 53)
+        map[3 * 5 + 2] = value
+        #expect(DenseDescriptors(map: map).count == 0)
+        #expect(DenseDescriptors(map: Self.map([1, value, 0.5], seed: 53)).count == (value.isFinite ? 3 : 0))
+    }
+
     @Test func aSmallMapHasFewer() {
         #expect(DenseDescriptors(map: Self.map([1, 0, 0.5], seed: 52)).count == 3)
         #expect(DenseDescriptors(map: []).count == 0)

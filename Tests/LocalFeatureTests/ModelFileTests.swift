@@ -33,23 +33,43 @@ struct LocalFeatureModelFileTests {
         #expect(name == tensor && words.contains("at position 0"))
     }
 
-    /// The network of dense descriptors is checked like any other.
-    @Test func aNetworkThatCannotBeReadIsRefused() throws {
+    /// The shipped model with other metadata.
+    private static func file(
+        in folder: TemporaryFolder, changing change: (inout [String: String]) throws -> Void
+    ) throws -> URL {
         var data = try Data(contentsOf: FeatureFixture.file)
         let length = data.prefix(8).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
         var header = try #require(
             try JSONSerialization.jsonObject(with: data.subdata(in: 8..<(8 + length))) as? [String: Any])
         var metadata = try #require(header["__metadata__"] as? [String: String])
-        metadata["lookalike.graph"] = "{"
-        metadata["lookalike.activation_ranges"] = nil
+        try change(&metadata)
         header["__metadata__"] = metadata
         let text = try JSONSerialization.data(withJSONObject: header)
         data.replaceSubrange(0..<(8 + length), with: withUnsafeBytes(of: UInt64(text.count).littleEndian) { Data($0) })
         data.insert(contentsOf: text, at: 8)
+        return try folder.write(data, to: "model.safetensors")
+    }
+
+    /// The network of dense descriptors is checked like any other.
+    @Test func aNetworkThatCannotBeReadIsRefused() throws {
         let folder = try TemporaryFolder()
-        let url = try folder.write(data, to: "model.safetensors")
+        let url = try Self.file(in: folder) { metadata in
+            metadata["lookalike.graph"] = "{"
+            metadata["lookalike.activation_ranges"] = nil
+        }
         let error = #expect(throws: ModelError.self) { try LocalFeatureModel(contentsOf: url) }
         #expect(error?.description.contains("its layer graph cannot be run") == true)
+    }
+
+    /// The tensors are the same, but their network is another.
+    @Test func anotherGraphIsAnotherModel() throws {
+        let folder = try TemporaryFolder()
+        let url = try Self.file(in: folder) { metadata in
+            let graph = try #require(metadata["lookalike.graph"])
+            metadata["lookalike.graph"] = graph.replacing("\"mean\":[0.45,0.45,0.45]", with: "\"mean\":[0.5,0.5,0.5]")
+            #expect(metadata["lookalike.graph"] != graph)
+        }
+        #expect(try LocalFeatureModel(contentsOf: url).digest != FeatureFixture.model().digest)
     }
 
     @Test func otherValuesAreAnotherModel() throws {
