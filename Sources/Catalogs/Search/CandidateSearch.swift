@@ -87,15 +87,21 @@ struct CandidateSearch {
 
     /// Compares the dense descriptors of a query with those of the entities with the nearest prints, and of the
     /// verified ones. Entities whose features disagree are left as they are.
+    ///
+    /// - Parameter known: the descriptors of images that were read before.
     func compareDensely(
-        _ dense: DenseDescriptors, _ scan: PrintScan, _ verified: [Int64: VerifiedEntity]
+        _ dense: DenseDescriptors, _ scan: PrintScan, _ verified: [Int64: VerifiedEntity],
+        known: [Int64: DenseDescriptors]
     ) async throws -> [Int64: VerifiedEntity] {
         let nearest = scan.nearest(without: excluded).prefix(Self.denseCandidates).map(\.key)
         let keys = Set(nearest).union(verified.keys).filter { verified[$0]?.outline != nil || verified[$0] == nil }
             .sorted()
-        let images = try await state.localFeatures(of: keys)
+        let missing = try await state.localFeatures(of: keys.filter { known[$0] == nil })
+        let images =
+            keys.compactMap { key in known[key].map { (key: key, dense: $0) } }
+            + missing.map { (key: $0.key, dense: $0.features.dense) }
         let matches = concurrentMap(images.count, threads: availableThreadCount) {
-            cancellation.isCancelled ? 0 : dense.matchCount(with: images[$0].features.dense)
+            cancellation.isCancelled ? 0 : dense.matchCount(with: images[$0].dense)
         }
         try cancellation.check()
         let distances = try await state.squaredDistances(of: images.map(\.key), to: prints)
@@ -116,7 +122,7 @@ struct CandidateSearch {
     ///   and votes are counted with much effort only.
     func verify(
         _ query: LocalFeatureQuery, with printCandidates: [Int64], isMirrored: Bool = false, timings: StageTimings?
-    ) async throws -> (verified: [Int64: VerifiedEntity], candidates: [Int64]) {
+    ) async throws -> Verification {
         let start = ContinuousClock.now
         let voted =
             isMirrored && effort != .thorough
@@ -135,7 +141,17 @@ struct CandidateSearch {
         if effort == .thorough || !isFilled(compared) {
             compared += try await compare(candidates.dropFirst(Self.firstCandidates), with: query, timings: timings)
         }
-        return (try await judge(compared, by: query, isMirrored: isMirrored), candidates)
+        return Verification(
+            verified: try await judge(compared, by: query, isMirrored: isMirrored), candidates: candidates,
+            dense: Dictionary(uniqueKeysWithValues: compared.map { ($0.key, $0.features.dense) }))
+    }
+
+    /// What the verification of candidates finds.
+    struct Verification {
+        let verified: [Int64: VerifiedEntity]
+        let candidates: [Int64]
+        /// The dense descriptors of the images that were compared.
+        let dense: [Int64: DenseDescriptors]
     }
 
     /// The entities whose images agree with a query, or disagree although their prints are near.

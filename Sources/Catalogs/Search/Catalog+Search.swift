@@ -240,6 +240,7 @@ extension Catalog {
         let first = try await search.verify(features, with: printCandidates, timings: timings)
         var verified = first.verified
         var candidates = first.candidates
+        var dense = first.dense
         var compared = features.features
         if analyzed.effort == .thorough || search.needsFinerKeypoints(verified) {
             try cancellation.check()
@@ -252,6 +253,7 @@ extension Catalog {
             let second = try await search.verify(fine, with: printCandidates, timings: timings)
             verified.merge(second.verified) { $0.evidence.inliers >= $1.evidence.inliers ? $0 : $1 }
             candidates = second.candidates
+            dense.merge(second.dense) { known, _ in known }
             compared = fine.features
         }
         var (image, mostCrops) = (analyzed.image, analyzed.effort.rectifiedCrops)
@@ -275,8 +277,8 @@ extension Catalog {
             verified.merge(found.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
         }
         if search.needsDenseDescriptors(verified) {
-            let dense = measured(timings, .features) { extractor.model.denseDescriptors(of: analyzed.image) }
-            verified = try await search.compareDensely(dense, scan, verified)
+            let descriptors = measured(timings, .features) { extractor.model.denseDescriptors(of: analyzed.image) }
+            verified = try await search.compareDensely(descriptors, scan, verified, known: dense)
         }
         try cancellation.check()
         let rectified = try await search.compareRectified(
