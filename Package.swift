@@ -112,7 +112,7 @@ let package = Package(
                 "Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures",
                 "VectorSearch",
             ]),
-        .target(name: "CommandProcess"),
+        .target(name: "CommandProcess", dependencies: ["Compute"]),
         .executableTarget(
             name: "LookalikeCommand",
             // All layers by name, not through Lookalike alone: an incremental build compiles a target

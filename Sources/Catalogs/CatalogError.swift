@@ -1,7 +1,8 @@
+public import Compute
 public import FeaturePrints
 
 /// Why a catalog cannot be opened, read or changed.
-public struct CatalogError: Error, Equatable, CustomStringConvertible {
+public struct CatalogError: DescribedError, Equatable {
     /// What is wrong with the catalog.
     public enum Reason: Equatable, Sendable {
         /// There is no catalog in the folder.

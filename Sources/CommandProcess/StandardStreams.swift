@@ -1,3 +1,5 @@
+public import Compute
+
 // The C library declares `stdout` as a variable, which Swift 6 refuses without this attribute.
 #if canImport(Glibc)
     @preconcurrency import Glibc
@@ -33,7 +35,7 @@ public enum StandardError {
 }
 
 /// A standard stream that cannot be written: it is closed, its disk is full, or nobody reads it.
-public struct StreamError: Error, CustomStringConvertible {
+public struct StreamError: DescribedError {
     /// The name of the stream.
     public let subject: String
     /// What is wrong; the system's message.

@@ -1,3 +1,4 @@
+public import Compute
 import Foundation
 
 /// A global image descriptor, or embedding: a unit vector that is close to those of similar images.
@@ -66,7 +67,7 @@ extension FeaturePrint: Codable {
 }
 
 /// Why two prints cannot be compared.
-public enum FeaturePrintError: Error, Equatable, CustomStringConvertible {
+public enum FeaturePrintError: DescribedError, Equatable {
     /// The prints were made with different models, whose distances mean nothing.
     case differentModels(ModelIdentity, ModelIdentity)
     /// A print has this number of components instead of the expected one.

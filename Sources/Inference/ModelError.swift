@@ -1,8 +1,8 @@
-import Compute
+public import Compute
 package import Foundation
 
 /// Why a model file cannot be used, or an image cannot be embedded with it.
-public struct ModelError: Error, Equatable, CustomStringConvertible {
+public struct ModelError: DescribedError, Equatable {
     /// What is wrong with the model.
     public enum Reason: Equatable, Sendable {
         /// The file does not exist or may not be read; the system's message.

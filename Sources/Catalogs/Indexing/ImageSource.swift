@@ -1,8 +1,9 @@
+public import Compute
 public import Foundation
 import Imaging
 
 /// An item that was not indexed, an image of one that was, or an input that cannot be used.
-public struct IndexProblem: Error, Sendable, Hashable, CustomStringConvertible {
+public struct IndexProblem: DescribedError, Sendable, Hashable {
     /// A path, a manifest and a line, or an entity.
     public let subject: String
     /// What is wrong with it, for people.

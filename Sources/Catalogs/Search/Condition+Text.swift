@@ -1,3 +1,4 @@
+public import Compute
 import Foundation
 
 /// A condition as text, for command lines, requests and storage.
@@ -13,7 +14,7 @@ import Foundation
 /// backslash takes the next character as it is.
 extension Condition: LosslessStringConvertible {
     /// Why a text is no condition.
-    public struct SyntaxError: Error, Equatable, CustomStringConvertible {
+    public struct SyntaxError: DescribedError, Equatable {
         /// The text.
         public let subject: String
         /// What is wrong with it.

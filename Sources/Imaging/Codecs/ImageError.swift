@@ -1,5 +1,7 @@
+public import Compute
+
 /// Why an image could not be read or written.
-public struct ImageError: Error, Equatable, CustomStringConvertible {
+public struct ImageError: DescribedError, Equatable {
     /// What is wrong with the image.
     public enum Reason: Error, Equatable {
         /// The file does not exist or may not be read; the system's message.

@@ -1,3 +1,4 @@
+public import Compute
 public import Foundation
 
 /// A rectangle of 8-bit pixels in memory: rows from the top, `bytesPerRow` bytes apart.
@@ -146,7 +147,7 @@ public struct PixelBuffer: Sendable {
 }
 
 /// Why memory and a shape are not a pixel buffer.
-public enum PixelBufferError: Error, Equatable, CustomStringConvertible {
+public enum PixelBufferError: DescribedError, Equatable {
     /// A side is not positive, or a region lies outside the image.
     case emptyShape(width: Int, height: Int)
     /// The rows overlap: `bytesPerRow` is less than the bytes of `width` pixels.

@@ -1,4 +1,5 @@
 import Catalogs
+public import Compute
 import Foundation
 
 /// A row of a catalog, from which an app's own type is decoded.
@@ -80,7 +81,7 @@ extension IndexItem {
 }
 
 /// A row of a catalog that cannot be decoded as an app's entity.
-public struct EntityProblem: Error, Sendable, Equatable, CustomStringConvertible {
+public struct EntityProblem: DescribedError, Sendable, Equatable {
     /// The row's id.
     public let subject: String
     /// What is wrong with the row, for people.

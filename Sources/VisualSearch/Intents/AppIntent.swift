@@ -1,3 +1,5 @@
+public import Compute
+
 /// An action of an app.
 public protocol AppIntent: Sendable {
     /// The type of the result.
@@ -170,7 +172,7 @@ extension IntentParameter: CheckedParameter {
 }
 
 /// Why an intent cannot be performed.
-public struct IntentParameterError: Error, Equatable, CustomStringConvertible {
+public struct IntentParameterError: DescribedError, Equatable {
     /// What is wrong with the parameter.
     public enum Reason: Equatable, Sendable {
         /// The parameter has no value; the question to ask for one.

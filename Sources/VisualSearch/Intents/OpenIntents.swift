@@ -1,3 +1,4 @@
+public import Compute
 import Synchronization
 
 /// An intent that shows an entity in the app.
@@ -135,7 +136,7 @@ public final class OpenIntents: Sendable {
 }
 
 /// Why an entity cannot be opened.
-public struct OpenIntentError: Error, Equatable, CustomStringConvertible {
+public struct OpenIntentError: DescribedError, Equatable {
     /// What is wrong.
     public enum Reason: Equatable, Sendable {
         /// The query no longer finds this id.

@@ -1,5 +1,7 @@
+public import Lookalike
+
 /// Why an ONNX file cannot be imported.
-public struct ImportError: Error, Equatable, CustomStringConvertible {
+public struct ImportError: DescribedError, Equatable {
     /// What is wrong with the file.
     public enum Reason: Error, Equatable, Sendable {
         /// The file does not exist or may not be read; the system's message.

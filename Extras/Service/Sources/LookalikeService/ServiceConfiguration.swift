@@ -1,5 +1,5 @@
 public import Foundation
-import Lookalike
+public import Lookalike
 
 /// How a service runs.
 public struct ServiceConfiguration: Sendable {
@@ -120,7 +120,7 @@ public struct ServiceLimits: Sendable {
 }
 
 /// Why a service cannot start.
-public struct ServiceError: Error, Equatable, CustomStringConvertible {
+public struct ServiceError: DescribedError, Equatable {
     /// A file, a folder, an option or a setting.
     public let subject: String
     /// What is wrong with it, and what to do.

@@ -29,7 +29,7 @@ public struct StoreContents<Item: Sendable>: Sendable {
 }
 
 /// An item or file of a store that could not be read.
-public struct StoreProblem: Error, Sendable, Hashable, CustomStringConvertible {
+public struct StoreProblem: LocalizedError, Sendable, Hashable, CustomStringConvertible {
     /// A path.
     public let subject: String
     public let reason: String
@@ -40,6 +40,7 @@ public struct StoreProblem: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     public var description: String { "\(subject): \(reason)" }
+    public var errorDescription: String? { description }
 }
 
 /// The problems of one file: the first ones, and how many more there are. A damaged file may have millions.

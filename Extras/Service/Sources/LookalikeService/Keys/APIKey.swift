@@ -1,5 +1,6 @@
 import Digests
 import Foundation
+public import Lookalike
 
 /// What a key allows.
 public enum APIKeyScope: String, Sendable, Comparable, CaseIterable {
@@ -61,7 +62,7 @@ public struct APIKey: Sendable {
 }
 
 /// A line of a key file that cannot be read.
-public struct APIKeyError: Error, Equatable, CustomStringConvertible {
+public struct APIKeyError: DescribedError, Equatable {
     /// The line, by its number.
     public let subject: String
     /// What is wrong with the line. The line itself may be a key that was put there by mistake, and is not repeated.
