@@ -15,25 +15,76 @@ typedef struct {
     struct jpeg_error_mgr base;
     jmp_buf jump;
     char *message;
+    bool is_unsupported;   // the file is sound, but of a kind that the library does not read
+    bool reads_pixels;     // whether the header is read
+    bool has_ended_early;  // the bytes ran out among the pixels or behind them
 } error_manager;
+
+static void fail_with(error_manager *errors, const char *words) {
+    snprintf(errors->message, LK_CODEC_MESSAGE_LENGTH, "%s", words);
+    longjmp(errors->jump, 1);
+}
+
+// What a frame is that the library does not read, by its marker (ISO/IEC 10918-1, table B.1).
+static const char *process(int marker) {
+    switch (marker) {
+    case 0xc3: return "it is lossless";
+    case 0xc5:
+    case 0xc6:
+    case 0xc7: return "it is hierarchical";
+    case 0xcb: return "it is lossless, with arithmetic coding";
+    case 0xcd:
+    case 0xce:
+    case 0xcf: return "it is hierarchical, with arithmetic coding";
+    case 0xf7: return "it is JPEG-LS";
+    default: return NULL;
+    }
+}
 
 static void fail(j_common_ptr common) {
     error_manager *errors = (error_manager *)common->err;
     char text[JMSG_LENGTH_MAX];
     common->err->format_message(common, text);
-    snprintf(errors->message, LK_CODEC_MESSAGE_LENGTH, "%s", text);
-    longjmp(errors->jump, 1);
+    const char *words = text;
+    const int number = common->err->msg_parm.i[0];
+    switch (common->err->msg_code) {
+    case JERR_BAD_PRECISION:
+        // A frame has 2 to 16 bits; other numbers are damage.
+        errors->is_unsupported = number >= 2 && number <= 16;
+        snprintf(text, sizeof text, "it has %d bits per sample", number);
+        break;
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_UNKNOWN_MARKER:
+        if (process(number)) words = process(number);
+        errors->is_unsupported = words != text;
+        break;
+    case JERR_ARITH_NOTIMPL:
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+    case JERR_NOT_COMPILED: errors->is_unsupported = true; break;
+    default: break;
+    }
+    fail_with(errors, words);
 }
 
+static const char ends_early[] = "the file ends early";
+
 // libjpeg continues after damage and fills in gray. Damage to pixels is an error here; other damage (stray bytes
-// between markers, an odd Adobe or JFIF marker) stays a warning.
+// between markers, an odd Adobe or JFIF marker) stays a warning. Where the bytes end, libjpeg adds an end marker; one
+// that comes among the pixels is `JWRN_HIT_MARKER`.
 static void judge(j_common_ptr common, int level) {
     if (level >= 0) return;
+    error_manager *errors = (error_manager *)common->err;
     switch (common->err->msg_code) {
     case JWRN_JPEG_EOF:
-        snprintf(((error_manager *)common->err)->message, LK_CODEC_MESSAGE_LENGTH, "the file ends early");
-        longjmp(((error_manager *)common->err)->jump, 1);
+        if (!errors->reads_pixels) fail_with(errors, ends_early);
+        errors->has_ended_early = true;
+        break;
     case JWRN_HIT_MARKER:
+        if (errors->has_ended_early) fail_with(errors, ends_early);
+        fail(common);
+        break;
     case JWRN_HUFF_BAD_CODE:
     case JWRN_MUST_RESYNC:
     case JWRN_BOGUS_PROGRESSION:
@@ -50,6 +101,9 @@ static void open_errors(struct jpeg_error_mgr **slot, error_manager *errors, cha
     errors->base.emit_message = judge;
     errors->base.output_message = print_nothing;
     errors->message = message;
+    errors->is_unsupported = false;
+    errors->reads_pixels = false;
+    errors->has_ended_early = false;
 }
 
 static uint16_t orientation(jpeg_saved_marker_ptr marker) {
@@ -151,7 +205,9 @@ bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths,
     error_manager errors;
     memset(&jpeg, 0, sizeof jpeg);
     open_errors(&jpeg.err, &errors, message);
+    memset(header, 0, sizeof *header);
     if (setjmp(errors.jump)) {
+        header->is_unsupported = errors.is_unsupported;
         jpeg_destroy_decompress(&jpeg);
         return false;
     }
@@ -167,8 +223,22 @@ bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths,
     return true;
 }
 
+// Whether the scans so far have all coefficients of all components.
+static bool has_all_scans(const struct jpeg_decompress_struct *jpeg) {
+    for (int i = 0; i < jpeg->num_components; i++) {
+        // A component gets its table with its first scan.
+        if (!jpeg->comp_info[i].quant_table) return false;
+        if (!jpeg->progressive_mode || !jpeg->coef_bits) continue;
+        // The bits of each coefficient that are still missing; -1 for all of them.
+        for (int k = 0; k < DCTSIZE2; k++)
+            if (jpeg->coef_bits[i][k] != 0) return false;
+    }
+    // An arithmetic decoder cannot tell missing bytes from zeros.
+    return !jpeg->arith_code;
+}
+
 bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, const lk_image_header *header,
-                    uint32_t maximum_scans, uint8_t *pixels, size_t stride, char *message) {
+                    uint32_t maximum_scans, uint8_t *pixels, size_t stride, const char **note, char *message) {
     struct jpeg_decompress_struct jpeg;
     error_manager errors;
     scan_limit limit = {.base.progress_monitor = check_scans, .maximum_scans = maximum_scans};
@@ -179,6 +249,7 @@ bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, const 
         return false;
     }
     begin(&jpeg, bytes, count);
+    errors.reads_pixels = true;
     jpeg.progress = &limit.base;
     lk_image_header again;
     describe(&jpeg, &again);
@@ -194,7 +265,10 @@ bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, const 
         JSAMPROW row = pixels + (size_t)jpeg.output_scanline * stride;
         jpeg_read_scanlines(&jpeg, &row, 1);
     }
+    const bool is_complete = has_all_scans(&jpeg);
     jpeg_finish_decompress(&jpeg);
+    if (errors.has_ended_early && !is_complete) fail_with(&errors, ends_early);
+    if (errors.has_ended_early) *note = "its end marker is missing";
     jpeg_destroy_decompress(&jpeg);
     return true;
 }

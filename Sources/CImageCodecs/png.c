@@ -14,11 +14,15 @@ typedef struct {
     const uint8_t *bytes;
     size_t count;
     size_t position;
+    bool has_ended_early;
 } source;
 
 static void read_bytes(png_structp png, png_bytep out, size_t count) {
     source *from = png_get_io_ptr(png);
-    if (count > from->count - from->position) png_error(png, "the file ends early");
+    if (count > from->count - from->position) {
+        from->has_ended_early = true;
+        png_error(png, "the file ends early");
+    }
     memcpy(out, from->bytes + from->position, count);
     from->position += count;
 }
@@ -66,7 +70,7 @@ void lk_png_close(lk_png_reader *reader) {
 lk_png_reader *lk_png_open(const uint8_t *bytes, size_t count, lk_image_header *header, char *message) {
     lk_png_reader *reader = calloc(1, sizeof *reader);
     if (reader) {
-        reader->from = (source){bytes, count, 0};
+        reader->from = (source){bytes, count, 0, false};
         reader->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, message, fail, ignore_warning);
         reader->info = reader->png ? png_create_info_struct(reader->png) : NULL;
     }
@@ -101,8 +105,14 @@ bool lk_png_decode(lk_png_reader *reader, uint8_t *pixels, size_t stride, char *
     uint32_t height = png_get_image_height(png, reader->info);
     for (int pass = 0; pass < passes; pass++)
         for (uint32_t row = 0; row < height; row++) png_read_row(png, pixels + (size_t)row * stride, NULL);
+    // All pixels are there: what follows them may be cut off.
+    if (setjmp(png_jmpbuf(png))) return reader->from.has_ended_early;
     png_read_end(png, NULL);
     return true;
+}
+
+const char *lk_png_note(const lk_png_reader *reader) {
+    return reader->from.has_ended_early ? "its end is missing" : NULL;
 }
 
 size_t lk_inflate(const uint8_t *bytes, size_t count, uint8_t *out, size_t capacity) {

@@ -1,4 +1,4 @@
-// libtiff: the first page of a TIFF file.
+// libtiff: the first page of a TIFF file that is no preview of another one.
 
 #ifdef LK_TIFF
 
@@ -111,6 +111,77 @@ static uint16_t number(TIFF *tiff, uint32_t tag) {
     return TIFFGetFieldDefaulted(tiff, tag, &value) ? value : 0;
 }
 
+// Searches go no further than this: libtiff compares each directory with all before it.
+enum { MOST_PAGES = 64, MOST_PARTS = 16 };
+
+static bool is_preview(TIFF *tiff) {
+    uint32_t kind = 0;
+    return TIFFGetFieldDefaulted(tiff, TIFFTAG_SUBFILETYPE, &kind) && kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK);
+}
+
+// Whether the page has what the sensor of a camera saw, not an image (DNG 1.6, PhotometricInterpretation).
+static bool is_raw(TIFF *tiff) {
+    uint16_t photometric = number(tiff, TIFFTAG_PHOTOMETRIC);
+    return photometric == PHOTOMETRIC_CFA || photometric == 34892;
+}
+
+static bool refuse(lk_image_header *header, const char *reason, char *message) {
+    header->is_unsupported = true;
+    snprintf(message, LK_CODEC_MESSAGE_LENGTH, "%s", reason);
+    return false;
+}
+
+// The next page after the present one that is no preview; the present one is then that page.
+static bool next_page(TIFF *tiff, int *page) {
+    while (++*page < MOST_PAGES && TIFFReadDirectory(tiff))
+        if (!is_preview(tiff)) return true;
+    return false;
+}
+
+// Selects the image of the file: the first page that is not marked as a preview, else the first part of a page that is
+// not (TIFF 6.0, NewSubfileType; TIFF Technical Note 1, SubIFDs). Files of cameras have small images for their pages,
+// beside what the sensor saw: these are refused.
+static bool choose_page(lk_tiff_reader *reader, lk_image_header *header, char *message) {
+    static const char raw[] = "it is the raw data of a camera";
+    TIFF *tiff = reader->tiff;
+    const void *version = NULL;
+    bool is_canon = reader->count >= 10 && memcmp(reader->bytes + 8, "CR", 2) == 0;
+    if (is_canon || is_raw(tiff) || TIFFGetField(tiff, TIFFTAG_DNGVERSION, &version))
+        return refuse(header, raw, message);
+    const bool is_first_preview = is_preview(tiff);
+    if (!is_first_preview && TIFFLastDirectory(tiff) && !TIFFGetField(tiff, TIFFTAG_SUBIFD, &(uint16_t){0}, &version))
+        return true;
+    uint64_t parts[MOST_PARTS], chosen_part = 0, *offsets = NULL;
+    uint16_t part_count = 0;
+    if (!TIFFGetField(tiff, TIFFTAG_SUBIFD, &part_count, &offsets) || !offsets) part_count = 0;
+    if (part_count > MOST_PARTS) part_count = MOST_PARTS;
+    if (part_count) memcpy(parts, offsets, part_count * sizeof *parts);
+    for (uint16_t i = 0; i < part_count; i++) {
+        // A part that cannot be read is none.
+        if (!TIFFSetSubDirectory(tiff, parts[i])) continue;
+        if (is_raw(tiff)) return refuse(header, raw, message);
+        if (!chosen_part && !is_preview(tiff)) chosen_part = parts[i];
+    }
+    int page = 0, chosen_page = 0;
+    bool is_there = TIFFSetDirectory(tiff, 0);
+    bool has_page = is_there && (!is_first_preview || next_page(tiff, &page));
+    if (has_page) {
+        if (is_raw(tiff)) return refuse(header, raw, message);
+        chosen_page = page;
+        if (next_page(tiff, &page)) {
+            if (is_raw(tiff)) return refuse(header, raw, message);
+            header->note = "it has several pages, and the first is read";
+        }
+    } else if (!chosen_part) {
+        header->note = "it has a preview alone, and no image that it is of";
+    }
+    is_there = is_there && (has_page || !chosen_part ? TIFFSetDirectory(tiff, (tdir_t)chosen_page)
+                                                     : TIFFSetSubDirectory(tiff, chosen_part));
+    // What libtiff said about other pages does not matter.
+    if (is_there) reader->message[0] = 0;
+    return is_there ? true : fail(reader, "it has no directory", message);
+}
+
 // libtiff multiplies with alpha, and leaves 255 where there is none. But it does not multiply gray of 8 bits, and
 // leaves out the alpha channel of deeper gray, of palettes and of inks. It takes the fourth sample of RGB for alpha
 // even where that is unspecified data, such as a saved selection (TIFF 6.0, ExtraSamples).
@@ -216,7 +287,8 @@ lk_tiff_reader *lk_tiff_open(const uint8_t *bytes, size_t count, size_t maximum_
     }
     reader->bytes = bytes;
     reader->count = count;
-    if (!open_file(reader, maximum_memory, message) || !read_header(reader, header, message)) {
+    if (!open_file(reader, maximum_memory, message) || !choose_page(reader, header, message) ||
+        !read_header(reader, header, message)) {
         lk_tiff_close(reader);
         return NULL;
     }

@@ -40,14 +40,60 @@ struct DecodingTests {
     @Test(arguments: [
         "color6-depth16-interlaced.png", "color3-depth4.png", "baseline.jpg", "progressive.jpg", "cmyk.jpg",
     ])
-    func everyTruncationIsAnErrorThatNamesTheFile(name: String) throws {
+    func everyTruncationOfPixelsIsAnErrorThatNamesTheFile(name: String) throws {
         let whole = try Data(contentsOf: fixtures.appendingPathComponent(name))
-        for count in 0..<whole.count {
+        for count in 0...(whole.count - Self.endLength(name) - 1) {
             let error = #expect(throws: ImageError.self, "\(count) of \(whole.count) bytes") {
                 try PixelBuffer(decoding: whole.prefix(count), named: name)
             }
             #expect(error?.description.hasPrefix("\(name): ") == true)
         }
+    }
+
+    /// The bytes behind all pixels: JPEG's end marker, or PNG's last chunk.
+    private static func endLength(_ name: String) -> Int { name.hasSuffix(".png") ? 12 : 2 }
+
+    @Test(arguments: [
+        "color6-depth16-interlaced.png", "color3-depth4.png", "baseline.jpg", "progressive.jpg", "cmyk.jpg",
+        "subsampled.jpg",
+    ])
+    func whatLacksItsEndAloneIsReadWithANote(name: String) throws {
+        let whole = try Data(contentsOf: fixtures.appendingPathComponent(name))
+        let expected = try PixelBuffer(decoding: whole)
+        for missing in 1...Self.endLength(name) {
+            let image = try PixelBuffer(decoding: whole.dropLast(missing))
+            #expect(image.decodingNotes.count == 1 && image.decodingNotes[0].contains("is missing"), "\(missing)")
+            #expect(image.withUnsafeBytes { Array($0) } == expected.withUnsafeBytes { Array($0) })
+        }
+        #expect(expected.decodingNotes.isEmpty)
+    }
+
+    /// A file that ends between two scans shows all of the image, in few details.
+    @Test func progressiveFilesThatEndBetweenScansAreDamaged() throws {
+        let whole = try Data(contentsOf: fixtures.appendingPathComponent("progressive.jpg"))
+        let scans = whole.indices.dropLast().filter { whole[$0] == 0xFF && whole[$0 + 1] == 0xDA }
+        try #require(scans.count > 3)
+        for scan in scans.dropFirst() {
+            #expect(Self.reason(whole[..<scan]) == .damaged("the file ends early"))
+        }
+    }
+
+    /// The precision of a frame, or the marker of another process, in a file that is sound otherwise.
+    @Test(
+        arguments: [
+            (4, 12, "12 bits per sample"), (4, 16, "16 bits per sample"), (1, 0xC3, "lossless"),
+            (1, 0xC7, "hierarchical"),
+            (1, 0xCB, "lossless"), (1, 0xF7, "JPEG-LS"),
+        ] as [(Int, UInt8, String)])
+    func kindsOfJPEGThatAreNotReadAreNotDamaged(at offset: Int, value: UInt8, words: String) throws {
+        var jpeg = try Data(contentsOf: fixtures.appendingPathComponent("baseline.jpg"))
+        let frame = try #require(jpeg.firstRange(of: Data([0xFF, 0xC0]))).lowerBound
+        jpeg[frame + offset] = value
+        guard case .unsupported(let kind)? = Self.reason(jpeg) else {
+            Issue.record("\(String(describing: Self.reason(jpeg)))")
+            return
+        }
+        #expect(kind.contains(words))
     }
 
     @Test(arguments: [

@@ -24,6 +24,42 @@ enum TIFFFile {
         return header(directoryAt: start) + data + directory(layout.merging(tags) { $1 }, at: start)
     }
 
+    /// A page or a part of a page, in one strip.
+    struct Page {
+        let side: UInt16
+        /// As for a file of one page.
+        let tags: [UInt16: [UInt16]]
+        let pixels: Data
+    }
+
+    /// A file of square pages, in their order.
+    ///
+    /// - Parameter parts: what the first page has for its SubIFDs (TIFF Technical Note 1).
+    static func file(pages: [Page], parts: [Page] = []) -> Data {
+        var body = Data()
+        // Pixels come first, then the directories, from the last to the first.
+        let strips = (pages + parts).map { page in
+            defer { body += page.pixels + Data(count: page.pixels.count % 2) }
+            return UInt16(8 + body.count)
+        }
+        func add(_ page: Page, _ strip: UInt16, next: Int = 0, parts: [UInt16] = []) -> Int {
+            var tags: [UInt16: [UInt16]] = [
+                256: [page.side], 257: [page.side], 259: [1], 273: [strip], 278: [page.side],
+                279: [UInt16(page.pixels.count)],
+            ]
+            if !parts.isEmpty { tags[330] = parts }
+            let start = 8 + body.count
+            body += directory(tags.merging(page.tags) { $1 }, at: start, next: next)
+            return start
+        }
+        let partStarts = zip(parts, strips.dropFirst(pages.count)).map { UInt16(add($0, $1)) }
+        var next = 0
+        for (index, page) in pages.enumerated().reversed() {
+            next = add(page, strips[index], next: next, parts: index == 0 ? partStarts : [])
+        }
+        return header(directoryAt: next) + body
+    }
+
     /// An EXIF block, which has no pixels (EXIF 2.32, section 4.5).
     static func exif(orientation: UInt16) -> Data { header(directoryAt: 8) + directory([0x0112: [orientation]], at: 8) }
 
@@ -32,14 +68,15 @@ enum TIFFFile {
     }
 
     /// A directory and the values that do not fit into its entries.
-    private static func directory(_ tags: [UInt16: [UInt16]], at start: Int) -> Data {
+    private static func directory(_ tags: [UInt16: [UInt16]], at start: Int, next: Int = 0) -> Data {
         let end = start + 2 + 12 * tags.count + 4
         var entries = littleEndian(UInt16(tags.count))
         var values = Data()
         for (tag, numbers) in tags.sorted(by: { $0.key < $1.key }) {
-            let data = numbers.reduce(Data()) { $0 + littleEndian($1) }
-            // Type 3 has two bytes.
-            entries += littleEndian(tag) + littleEndian(UInt16(3)) + littleEndian(UInt32(numbers.count))
+            // Type 3 has two bytes, type 4 has four. Offsets of directories have four.
+            let isLong = tag == 330
+            let data = numbers.reduce(Data()) { $0 + (isLong ? littleEndian(UInt32($1)) : littleEndian($1)) }
+            entries += littleEndian(tag) + littleEndian(UInt16(isLong ? 4 : 3)) + littleEndian(UInt32(numbers.count))
             if data.count <= 4 {
                 entries += data + Data(count: 4 - data.count)
             } else {
@@ -47,7 +84,7 @@ enum TIFFFile {
                 values += data
             }
         }
-        return entries + Data(count: 4) + values
+        return entries + littleEndian(UInt32(next)) + values
     }
 
     private static func littleEndian<Number: FixedWidthInteger>(_ value: Number) -> Data {

@@ -129,5 +129,57 @@
             let image = try PixelBuffer(decoding: Self.file(ofInks: strayed))
             #expect(FormatTests.colors(image) == FormatTests.colors(plain))
         }
+
+        private static func page(_ side: UInt16, kind: UInt16? = nil, _ more: [UInt16: [UInt16]] = [:]) -> TIFFFile.Page
+        {
+            let tags: [UInt16: [UInt16]] = [258: [8], 262: [1], 277: [1]]
+            return TIFFFile.Page(
+                side: side, tags: tags.merging(kind.map { [254: [$0]] } ?? [:]) { $1 }.merging(more) { $1 },
+                pixels: Data(repeating: UInt8(side), count: Int(side) * Int(side)))
+        }
+
+        /// A preview has kind 1, a page kind 2, a mask kind 4.
+        @Test(
+            arguments: [
+                ([(4, 1), (16, 0)], [], 16), ([(16, 0), (4, 1)], [], 16), ([(16, nil), (32, nil)], [], 16),
+                ([(4, 1), (8, 1), (32, nil), (16, 1)], [], 32), ([(4, 4), (16, 2)], [], 16),
+                ([(4, 1)], [(2, 1), (16, 0)], 16),
+                ([(16, 0)], [(8, 1), (4, 1)], 16), ([(4, 1), (32, 0)], [(16, 0)], 32),
+            ] as [([(UInt16, UInt16?)], [(UInt16, UInt16?)], Int)])
+        func theImageIsNotItsPreview(
+            pages: [(UInt16, UInt16?)], parts: [(UInt16, UInt16?)], side: Int
+        ) throws {
+            let file = TIFFFile.file(
+                pages: pages.map { Self.page($0.0, kind: $0.1) }, parts: parts.map { Self.page($0.0, kind: $0.1) })
+            let image = try PixelBuffer(decoding: file)
+            #expect((image.width, image.height) == (side, side))
+            #expect(image.withUnsafeBytes { $0[0] } == UInt8(side))
+            let pageCount = pages.filter { ($0.1 ?? 0) & 5 == 0 }.count
+            #expect(image.decodingNotes == (pageCount > 1 ? ["it has several pages, and the first is read"] : []))
+        }
+
+        @Test func aPreviewWithoutItsImageIsReadWithANote() throws {
+            let image = try PixelBuffer(decoding: TIFFFile.file(pages: [Self.page(4, kind: 1), Self.page(8, kind: 1)]))
+            #expect(image.width == 4)
+            #expect(image.decodingNotes == ["it has a preview alone, and no image that it is of"])
+        }
+
+        /// What a sensor saw, as a page or a part of one, and a file that says that it is a DNG.
+        @Test func rawFilesAreRefusedNotShownByTheirPreviews() throws {
+            let sensor = Self.page(16, kind: 0, [262: [32_803]]), linear = Self.page(16, kind: 0, [262: [34_892]])
+            let preview = Self.page(4, kind: 1)
+            for file in [
+                TIFFFile.file(pages: [preview], parts: [Self.page(8, kind: 1), sensor]),
+                TIFFFile.file(pages: [preview, sensor]), TIFFFile.file(pages: [Self.page(4), sensor]),
+                TIFFFile.file(pages: [Self.page(4)], parts: [linear]),
+                TIFFFile.file(pages: [Self.page(4, [50_706: [1, 4, 0, 0]])]), TIFFFile.file(pages: [sensor]),
+            ] {
+                guard case .unsupported(let kind)? = FormatTests.reason(file) else {
+                    Issue.record("\(String(describing: FormatTests.reason(file)))")
+                    continue
+                }
+                #expect(kind.contains("raw data of a camera"))
+            }
+        }
     }
 #endif

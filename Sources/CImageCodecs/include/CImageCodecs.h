@@ -25,6 +25,7 @@ typedef struct {
     // The colors, where the reader finds them: in HEIF and TIFF files. The caller reads those of other formats.
     const uint8_t *profile;  // an ICC profile, which belongs to the reader, or NULL
     size_t profile_count;
+    const char *note;      // what is odd about the file, a constant phrase; NULL for nothing
     bool has_code_points;  // whether primaries and transfer are set
     uint16_t primaries;    // ITU-T H.273, table 2
     uint16_t transfer;     // ITU-T H.273, table 3
@@ -39,6 +40,8 @@ typedef struct lk_png_reader lk_png_reader;
 
 lk_png_reader *lk_png_open(const uint8_t *bytes, size_t count, lk_image_header *header, char *message);
 bool lk_png_decode(lk_png_reader *reader, uint8_t *pixels, size_t stride, char *message);
+// What was missing although all pixels are there, as in the header; after decoding.
+const char *lk_png_note(const lk_png_reader *reader);
 void lk_png_close(lk_png_reader *reader);
 
 bool lk_jpeg_read_header(const uint8_t *bytes, size_t count, lk_image_header *header, char *message);
@@ -47,9 +50,10 @@ bool lk_jpeg_read_header(const uint8_t *bytes, size_t count, lk_image_header *he
 bool lk_jpeg_scaled_header(const uint8_t *bytes, size_t count, uint32_t eighths, lk_image_header *header,
                            char *message);
 
-// Decodes a JPEG file at the size of `header`; fails at scan `maximum_scans` + 1.
+// Decodes a JPEG file at the size of `header`; fails at scan `maximum_scans` + 1. `note` becomes what was missing
+// although all pixels are there, as in the header.
 bool lk_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, const lk_image_header *header,
-                    uint32_t maximum_scans, uint8_t *pixels, size_t stride, char *message);
+                    uint32_t maximum_scans, uint8_t *pixels, size_t stride, const char **note, char *message);
 
 // The Orientation tag of an EXIF block, which is a TIFF file; 1 if the block has none.
 uint16_t lk_exif_orientation(const uint8_t *bytes, size_t count);
@@ -90,7 +94,7 @@ void lk_gif_close(lk_gif_reader *reader);
 
 typedef struct lk_tiff_reader lk_tiff_reader;
 
-// Opens the first page. No allocation of libtiff's is larger than `maximum_memory`.
+// Opens the first page that is no preview of another one. No allocation of libtiff's is larger than `maximum_memory`.
 lk_tiff_reader *lk_tiff_open(const uint8_t *bytes, size_t count, size_t maximum_memory, lk_image_header *header,
                              char *message);
 bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message);

@@ -5,7 +5,11 @@ extension ImageDecoder {
     {
         let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         var header = lk_image_header()
-        try check { lk_jpeg_read_header(base, bytes.count, &header, $0) }
+        do throws(ImageError.Reason) {
+            try check { lk_jpeg_read_header(base, bytes.count, &header, $0) }
+        } catch {
+            throw header.is_unsupported ? error.ofSoundFile("a JPEG of a kind that libjpeg-turbo does not read") : error
+        }
         // The full size counts, whatever the scale: scans are read as a whole.
         try checkSize(header, options: options)
         let full = (width: Int(header.width), height: Int(header.height))
@@ -13,8 +17,11 @@ extension ImageDecoder {
         if eighths != 8 { try check { lk_jpeg_scaled_header(base, bytes.count, eighths, &header, $0) } }
         let scans = UInt32(clamping: options.maximumScanCount)
         let colors = JPEGProfile.colors(of: bytes)
+        var note: UnsafePointer<CChar>?
         return try image(of: header, colors: colors, size: full, options: options) { pixels, stride, message in
-            lk_jpeg_decode(base, bytes.count, eighths, &header, scans, pixels, stride, message)
+            lk_jpeg_decode(base, bytes.count, eighths, &header, scans, pixels, stride, &note, message)
+        } decoded: {
+            $0.note = note
         }
     }
 }

@@ -4,7 +4,10 @@ import Foundation
 extension ImageDecoder {
     static func png(_ bytes: UnsafeRawBufferPointer, options: DecodingOptions) throws(ImageError.Reason) -> PixelBuffer
     {
-        try image(in: bytes, options: options, open: lk_png_open, decode: lk_png_decode, close: lk_png_close) {
+        try image(
+            in: bytes, options: options, open: lk_png_open, decode: lk_png_decode, close: lk_png_close,
+            note: lk_png_note
+        ) {
             let chunks = PNGChunks(bytes)
             $0.orientation = chunks.orientation
             return chunks.colors

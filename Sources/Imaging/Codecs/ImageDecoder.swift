@@ -10,7 +10,7 @@ enum ImageDecoder {
     /// - Parameters:
     ///   - size: the size of the image in its file, as it is stored; nil for the header's.
     ///   - decode: fills rows of the header's size and channels.
-    ///   - decoded: corrects the header by what decoding has found out: sides that were exchanged.
+    ///   - decoded: corrects the header by what decoding has found out: sides that were exchanged, or a note.
     static func image(
         of header: lk_image_header, colors: EmbeddedColors, size: (width: Int, height: Int)? = nil,
         options: DecodingOptions, decode: (UnsafeMutablePointer<UInt8>, Int, Message) -> Bool,
@@ -35,12 +35,14 @@ enum ImageDecoder {
     ///
     /// - Parameters:
     ///   - unsupported: what a file is that the library cannot read although it is sound; for the error message.
+    ///   - note: what is odd about the file, once it is decoded.
     ///   - colors: returns what the file says about its colors, and may complete the header.
     static func image(
         in bytes: UnsafeRawBufferPointer, options: DecodingOptions, unsupported: String = "unsupported",
         open: (UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<lk_image_header>?, Message?) -> OpaquePointer?,
         decode: (OpaquePointer?, UnsafeMutablePointer<UInt8>?, Int, Message?) -> Bool,
-        close: (OpaquePointer?) -> Void, colors: (inout lk_image_header) -> EmbeddedColors = { $0.colors }
+        close: (OpaquePointer?) -> Void, note: ((OpaquePointer?) -> UnsafePointer<CChar>?)? = nil,
+        colors: (inout lk_image_header) -> EmbeddedColors = { $0.colors }
     ) throws(ImageError.Reason) -> PixelBuffer {
         var header = lk_image_header()
         var reader: OpaquePointer?
@@ -50,13 +52,16 @@ enum ImageDecoder {
                 return reader != nil
             }
         } catch {
-            guard header.is_unsupported, case .damaged(let words) = error else { throw error }
-            throw .unsupported("\(unsupported) (\(words))")
+            throw header.is_unsupported ? error.ofSoundFile(unsupported) : error
         }
         defer { close(reader) }
         try checkSize(header, options: options)
         let colors = colors(&header)
-        return try image(of: header, colors: colors, options: options) { decode(reader, $0, $1, $2) }
+        return try image(of: header, colors: colors, options: options) {
+            decode(reader, $0, $1, $2)
+        } decoded: {
+            if let note { $0.note = note(reader) }
+        }
     }
 
     /// Calls a function of C that returns false with a message if the file is damaged.
@@ -124,18 +129,18 @@ enum ImageDecoder {
         let pixels = memory.bindMemory(to: UInt8.self)
         var header = header
         // Colors that are multiplied with alpha have a meaning only over their background.
+        var notes = header.note.map { [String(cString: $0)] } ?? []
         if header.is_premultiplied {
             AlphaCompositing.premultipliedOverWhite(pixels, count: count, colors: Int(header.channels) - 1)
             header.channels -= 1
         }
-        var notes: [String] = []
         var isRGB = false
         do throws(ColorConversion.Ignored) {
             let conversion = try ColorConversion(
                 colors, for: header.is_cmyk ? .cmyk : header.channels <= 2 ? .gray : .rgb)
             if let base = pixels.baseAddress { isRGB = try conversion.convert(base, of: header) }
         } catch {
-            notes = [error.note]
+            notes.append(error.note)
         }
         if header.is_cmyk {
             if !isRGB { InkConversion.rgb(fromCMYK: pixels, count: count, inverted: header.is_inverted) }
@@ -147,6 +152,15 @@ enum ImageDecoder {
             format: header.channels <= 2 ? .gray8 : .rgb8, release: { free($0) })
         image.decodingNotes = notes
         return image
+    }
+}
+
+extension ImageError.Reason {
+    /// What a library says about a file that it does not read although it is sound.
+    ///
+    /// - Parameter kind: what the file is.
+    func ofSoundFile(_ kind: String) -> ImageError.Reason {
+        if case .damaged(let words) = self { .unsupported("\(kind) (\(words))") } else { self }
     }
 }
 
