@@ -42,8 +42,10 @@ package enum Thumbnail {
     /// At this size it looks the same as 90, with two thirds of the bytes.
     private static let quality = 82
 
-    /// The image scaled down to `longSide`, never up. Transparent pixels become white.
+    /// The image scaled down to `longSide`, never up. Transparent pixels become white, or what the image contrasts
+    /// with.
     package static func jpeg(of image: PixelBuffer, longSide: Int, named name: String) throws(ImageError) -> Data {
+        let image = image.overContrastingGround()
         let scale = min(1, Double(longSide) / Double(max(image.width, image.height)))
         let size = (
             max(1, Int((Double(image.width) * scale).rounded())), max(1, Int((Double(image.height) * scale).rounded()))

@@ -20,7 +20,9 @@ extension FeaturePrintModel {
     public func featurePrints(
         for images: [PixelBuffer], threads: Int? = nil, timings: StageTimings? = nil
     ) throws(ModelError) -> [FeaturePrint] {
-        try embed(images.map { ImageCrop($0) }, localizing: false, threads: threads, timings: timings).map(\.print)
+        try embed(
+            images.map { ImageCrop($0.overContrastingGround()) }, localizing: false, threads: threads, timings: timings
+        ).map(\.print)
     }
 
     /// Embeds many crops, and localizes the object in each. The results come in the order of the crops.

@@ -44,7 +44,7 @@ public struct QueryEmbedder: Sendable {
         of image: PixelBuffer, _ embed: ([ImageCrop], _ localizing: Bool) throws -> [CropPrint]
     ) throws -> [CropPrint] {
         let (fractions, localizedCrops) = (crops.centerFractions, crops.localizedCrops)
-        let query = CropSource(image, for: model, cropCount: fractions.count + localizedCrops)
+        let query = CropSource(image.overContrastingGround(), for: model, cropCount: fractions.count + localizedCrops)
         let centers = fractions.map { ImageCrop($0 == 1 ? query.overview : query.overview.centerCrop($0)) }
         guard let first = fractions.first else { return [] }
         var prints = try embed(Array(centers.prefix(1)), localizedCrops > 0)

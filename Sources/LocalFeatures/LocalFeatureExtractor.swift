@@ -57,6 +57,7 @@ public final class LocalFeatureExtractor: Sendable {
     ///
     /// O(detail.longSide² + keypoints), and a forward pass.
     public func features(of image: PixelBuffer, detail: Detail = .catalog) -> LocalFeatures {
+        let image = image.overContrastingGround()
         let found = queryFeatures(of: image, detail: detail)
         let dimension = LocalFeatureModel.dimension
         var codes: [UInt8] = []
@@ -78,7 +79,7 @@ public final class LocalFeatureExtractor: Sendable {
     ///
     /// O(detail.longSide² + keypoints).
     public func queryFeatures(of image: PixelBuffer, detail: Detail = .query) -> QueryFeatures {
-        queryFeatures(of: image, detail: detail, cancellation: .none)
+        queryFeatures(of: image.overContrastingGround(), detail: detail, cancellation: .none)
     }
 
     /// - Parameter cancellation: once it is set, the result is incomplete.

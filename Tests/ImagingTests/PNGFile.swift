@@ -14,6 +14,23 @@ enum PNGFile {
             + chunk("IDAT", Data([0x78, 0x01]))
     }
 
+    /// A file with 8 bits per sample. The rows, each behind the number of its filter, are stored without compression.
+    static func file(width: Int, height: Int, colorType: UInt8, rows: Data) -> Data {
+        var stream = Data([0x78, 0x01])
+        for start in stride(from: 0, to: rows.count, by: 65_535) {
+            let part = rows.dropFirst(start).prefix(65_535)
+            let (low, high) = (UInt8(part.count & 0xFF), UInt8(part.count >> 8))
+            stream += Data([start + part.count == rows.count ? 1 : 0, low, high, ~low, ~high]) + part
+        }
+        var (low, high) = (1, 0)
+        for byte in rows {
+            low = (low + Int(byte)) % 65_521
+            high = (high + low) % 65_521
+        }
+        let header = header(width: UInt32(width), height: UInt32(height), colorType: colorType).prefix(33)
+        return header + chunk("IDAT", stream + bigEndian(UInt32(high << 16 | low))) + chunk("IEND", Data())
+    }
+
     /// Puts chunks between the header, which ends after 33 bytes, and what follows it.
     static func inserting(_ chunks: Data, in file: Data) -> Data { file.prefix(33) + chunks + file.dropFirst(33) }
 

@@ -182,8 +182,8 @@ extension Catalog {
         _ image: PixelBuffer, options: SearchOptions, cancellation: Cancellation
     ) throws -> AnalyzedImage {
         let effort = options.effort
-        let original = image
-        let image = hasLocalFeatures && effort != .prints ? reduced(image) : image
+        let original = image.overContrastingGround()
+        let image = hasLocalFeatures && effort != .prints ? reduced(original) : original
         let crops = options.crops ?? (hasLocalFeatures ? effort : .prints).crops
         let embedded = try QueryEmbedder(model, crops: crops).embed(
             image, timings: options.timings, cancellation: cancellation)

@@ -121,7 +121,8 @@ enum ImageDecoder {
         return bytes
     }
 
-    /// Gray or RGB in sRGB from the decoder's output, composited over white. In place: a pixel only shrinks.
+    /// Gray or RGB in sRGB from the decoder's output, composited over a ground that contrasts. In place: a pixel only
+    /// shrinks.
     private static func opaque(
         _ memory: UnsafeMutableRawBufferPointer, header: lk_image_header, colors: EmbeddedColors
     ) -> PixelBuffer {
@@ -130,10 +131,7 @@ enum ImageDecoder {
         var header = header
         // Colors that are multiplied with alpha have a meaning only over their background.
         var notes = header.note.map { [String(cString: $0)] } ?? []
-        if header.is_premultiplied {
-            AlphaCompositing.premultipliedOverWhite(pixels, count: count, colors: Int(header.channels) - 1)
-            header.channels -= 1
-        }
+        if header.is_premultiplied { flatten(pixels, header: &header, notes: &notes) }
         var isRGB = false
         do throws(ColorConversion.Ignored) {
             let conversion = try ColorConversion(
@@ -145,13 +143,31 @@ enum ImageDecoder {
         if header.is_cmyk {
             if !isRGB { InkConversion.rgb(fromCMYK: pixels, count: count, inverted: header.is_inverted) }
         } else if header.channels == 4 || header.channels == 2 {
-            AlphaCompositing.overWhite(pixels, count: count, colors: Int(header.channels) - 1)
+            flatten(pixels, header: &header, notes: &notes)
         }
         var image = PixelBuffer(
             owning: memory, width: Int(header.width), height: Int(header.height),
             format: header.channels <= 2 ? .gray8 : .rgb8, release: { free($0) })
         image.decodingNotes = notes
         return image
+    }
+
+    /// Composites pixels with alpha in place, and removes it from the header.
+    private static func flatten(
+        _ pixels: UnsafeMutableBufferPointer<UInt8>, header: inout lk_image_header, notes: inout [String]
+    ) {
+        let (width, height, colors) = (Int(header.width), Int(header.height), Int(header.channels) - 1)
+        let contrast = GroundContrast(width: width, height: height, isPremultiplied: header.is_premultiplied) { x, y in
+            let at = (y * width + x) * (colors + 1)
+            let (r, g, b) = (pixels[at], pixels[at + colors / 2], pixels[at + colors - 1])
+            return (min(r, g, b), max(r, g, b), pixels[at + colors])
+        }
+        if !contrast.isVisible { notes.append("it is transparent: nothing is to be seen in it") }
+        AlphaCompositing.flatten(
+            pixels, count: width * height, colors: colors, isPremultiplied: header.is_premultiplied,
+            ground: contrast.ground)
+        header.is_premultiplied = false
+        header.channels -= 1
     }
 }
 

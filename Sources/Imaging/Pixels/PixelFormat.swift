@@ -41,38 +41,6 @@ public enum AlphaMode: String, Sendable, CaseIterable {
     case ignored
 }
 
-/// Compositing of straight alpha over white: c' = (c · a + 255 · (255 − a)) / 255, rounded to nearest.
-package enum AlphaCompositing {
-    @inline(__always)
-    package static func overWhite(_ color: UInt8, alpha: UInt8) -> UInt8 {
-        let sum = UInt32(color) * UInt32(alpha) + 255 * (255 - UInt32(alpha))
-        return UInt8((sum + 127) / 255)
-    }
-
-    /// Packs `count` pixels of `colors` components and alpha into `colors` components, in place.
-    static func overWhite(_ pixels: UnsafeMutableBufferPointer<UInt8>, count: Int, colors: Int) {
-        for index in 0..<count {
-            let from = index * (colors + 1)
-            let alpha = pixels[from + colors]
-            for color in 0..<colors {
-                pixels[index * colors + color] = overWhite(pixels[from + color], alpha: alpha)
-            }
-        }
-    }
-
-    /// Packs pixels whose colors are multiplied with alpha: c' = c + 255 − a.
-    static func premultipliedOverWhite(_ pixels: UnsafeMutableBufferPointer<UInt8>, count: Int, colors: Int) {
-        for index in 0..<count {
-            let from = index * (colors + 1)
-            let white = 255 - pixels[from + colors]
-            for color in 0..<colors {
-                // A color larger than its alpha is none; it becomes white.
-                pixels[index * colors + color] = UInt8(clamping: UInt16(pixels[from + color]) + UInt16(white))
-            }
-        }
-    }
-}
-
 /// The conversion of uncalibrated inks to RGB, as image viewers without a color profile show them: r = c' · k' / 255,
 /// where c' and k' are the shares of paper that the inks leave uncovered, times 255.
 enum InkConversion {
