@@ -72,7 +72,7 @@ def prints(count, seed):
 
 
 def similar_prints(count, seed):
-    """Unit vectors from a Gaussian whose spectrum decays as that of prints: a deviation of i^-0.7 along the i-th axis."""
+    """Unit vectors from a Gaussian whose spectrum decays as that of prints does: i^-0.7 along the i-th axis."""
     turned = np.random.default_rng(11).standard_normal((DIMENSION, DIMENSION)).astype(np.float32)
     axes = np.linalg.qr(turned)[0] * (np.arange(1, DIMENSION + 1, dtype=np.float32) ** -0.7)
     random = np.random.default_rng(seed)

@@ -85,11 +85,11 @@ struct ModelOptions: ParsableArguments {
 
     func openIndexer(
         at url: URL, thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide, localFeatures: Bool? = nil,
-        limits: DecodingOptions = DecodingOptions()
+        limits: DecodingOptions = DecodingOptions(), readsUnchangedFiles: Bool = false
     ) throws -> CatalogIndexer {
         try CatalogIndexer(
             at: url, model: loadIfNamed(), precision: precision.choice, thumbnailSide: thumbnailSide,
-            localFeatures: localFeatures, limits: limits)
+            localFeatures: localFeatures, limits: limits, readsUnchangedFiles: readsUnchangedFiles)
     }
 }
 

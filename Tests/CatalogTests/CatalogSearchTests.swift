@@ -340,7 +340,7 @@ struct ThumbnailTests {
 
 struct CatalogVersionTests {
     /// Nothing is written to a database that another version may have made.
-    @Test(arguments: [0, 2]) func aCatalogOfAnotherVersionIsRefused(version: Int) throws {
+    @Test(arguments: [0, 1, 3]) func aCatalogOfAnotherVersionIsRefused(version: Int) throws {
         let fixture = try CatalogFixture(count: 2)
         try fixture.index()
         let url = fixture.catalog.appendingPathComponent("catalog.sqlite")
@@ -355,5 +355,33 @@ struct CatalogVersionTests {
         }
         let after = try DatabaseQueue(path: url.path)
         #expect(try after.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == version)
+    }
+}
+
+struct PlainImageTests {
+    /// They have few features or none, and nothing but colors for their prints.
+    @Test func plainImagesFindThemselves() async throws {
+        let folder = try TemporaryFolder()
+        let colors: [(String, [UInt8])] = [
+            ("black", [0, 0, 0]), ("white", [255, 255, 255]), ("gray", [128, 128, 128]), ("red", [200, 20, 20]),
+            ("navy", [10, 10, 80]), ("yellow", [255, 255, 0]),
+        ]
+        func plain(_ color: [UInt8]) throws -> PixelBuffer {
+            let pixels = Array(repeating: color, count: 300 * 200).flatMap(\.self)
+            return try PixelBuffer(pixels, width: 300, height: 200, format: .rgb8)
+        }
+        var items = (0..<8).map { index in
+            IndexItem(CatalogEntity(id: "\(index)"), image: .pixels(SampleImage.shapes(seed: UInt64(index))))
+        }
+        items += try colors.map { IndexItem(CatalogEntity(id: $0.0), image: .pixels(try plain($0.1))) }
+        _ = try CatalogIndexer(at: folder.file("catalog")).index(items)
+        let catalog = try Catalog(at: folder.file("catalog"))
+        for (name, color) in colors {
+            for effort in SearchEffort.allCases {
+                let found = try await catalog.search(
+                    matching: plain(color), options: SearchOptions(limit: 1, effort: effort))
+                #expect(found.first?.entity.id == name && found.first?.distance == 0, "\(name), \(effort)")
+            }
+        }
     }
 }

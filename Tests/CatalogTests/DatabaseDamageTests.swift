@@ -53,6 +53,7 @@ struct DatabaseDamageTests {
         "DELETE FROM entityText_data WHERE id > 10", "DELETE FROM entityText_docsize WHERE id = 1",
         "UPDATE entityText_data SET block = x'00' WHERE id > 10",
         "INSERT INTO entityText (rowid, title) VALUES (1, 'another title')",
+        "UPDATE entity SET words = 'others' WHERE row = 1",
     ])
     func textIndexesThatWereDamaged(sql: String) async throws {
         let fixture = try CoverFixture(count: 2)
@@ -68,7 +69,8 @@ struct DatabaseDamageTests {
         let columns = [
             "print.vector", "localFeatures.data", "thumbnail.data", "thumbnail.side", "setting.value", "revision.token",
             "entity.id", "entity.type", "entity.title", "entity.subtitle", "entity.labels", "entity.attributes",
-            "entity.images", "image.size", "image.modified", "image.contentHash", "image.revision", "image.print",
+            "entity.images", "entity.words", "image.size", "image.modified", "image.changed", "image.inode",
+            "image.contentHash", "image.revision", "image.print",
             "image.localFeatures", "image.thumbnail",
         ]
         let fixture = try CoverFixture(count: 2)

@@ -40,12 +40,15 @@ public final class CatalogIndexer: Sendable {
     ///     model uses them (``FeaturePrintModel/usesLocalFeatures``) or the catalog has some already.
     ///   - limits: the largest images that are decoded; `neededSize` and `neededLongSide` are ignored. A thumbnail that
     ///     is larger than the stored one is decoded from the image file when it is requested, with the default limits.
+    ///   - readsUnchangedFiles: whether files are read, and compared by their contents with what was indexed, although
+    ///     their size, times and inode are those that were indexed.
     ///   - executor: where asynchronous methods compute; `ComputeExecutor.shared` by default.
     /// - Throws: ``CatalogError``.
     public init(
         at url: URL, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
         thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide,
-        localFeatures: Bool? = nil, limits: DecodingOptions = DecodingOptions(), executor: (any TaskExecutor)? = nil
+        localFeatures: Bool? = nil, limits: DecodingOptions = DecodingOptions(), readsUnchangedFiles: Bool = false,
+        executor: (any TaskExecutor)? = nil
     ) throws {
         self.executor = executor ?? ComputeExecutor.shared
         let folder = CatalogFolder(url: url)
@@ -75,7 +78,8 @@ public final class CatalogIndexer: Sendable {
         }
         extractsLocalFeatures = extractor != nil
         reader = ItemReader(
-            model: self.model, thumbnailSide: thumbnailSide.map { max(1, $0) }, limits: limits, extractor: extractor)
+            model: self.model, thumbnailSide: thumbnailSide.map { max(1, $0) }, limits: limits,
+            readsUnchangedFiles: readsUnchangedFiles, extractor: extractor)
         self.folder = folder
     }
 

@@ -162,6 +162,8 @@ struct PreparedChunk: Sendable {
 struct PreparedEntity: Sendable {
     let record: EntityRecord
     let images: [PreparedImage]
+    /// Whether nothing changed but the stamps of its files.
+    var hasOnlyNewStamps = false
 
     /// Whether all images are among those that are stored, at their places.
     func keepsAllImages(count: Int) -> Bool {
@@ -182,7 +184,7 @@ struct PreparedEntity: Sendable {
 
 /// An image that is yet to be stored, or stays.
 struct PreparedImage: Sendable {
-    let file: FileStamp
+    let file: ImageStamp
     let contentHash: Data
     /// The place of the entity at which it is stored; nil for a new one.
     let keptPlace: Int?
@@ -295,11 +297,17 @@ extension CatalogIndexer {
         embed()
         for item in read {
             prepared.problems += item.problems
-            guard let entity = item.prepared(needingAll: needsAll) else {
+            guard var entity = item.prepared(needingAll: needsAll) else {
                 prepared.failed += 1
                 continue
             }
-            if item.isStored(entity) { prepared.unchanged += 1 } else { prepared.entities.append(entity) }
+            let isStored = item.isStored(entity)
+            if isStored, item.hasStamps(of: entity) {
+                prepared.unchanged += 1
+            } else {
+                entity.hasOnlyNewStamps = isStored
+                prepared.entities.append(entity)
+            }
         }
         return prepared
     }
@@ -329,6 +337,7 @@ extension CatalogIndexer {
         if stored.hasFirstLocalFeatures { try refreshDerivedFiles() }
         report.added = stored.added
         report.updated = stored.updated
+        report.unchanged += stored.unchanged
         report.failed += stored.overtaken.count
         report.problems += stored.overtaken.map {
             IndexProblem(subject: $0.origin, reason: "got another image meanwhile; its metadata is not stored")

@@ -12,6 +12,8 @@ struct ItemReader: Sendable {
     let thumbnailSide: Int?
     /// What is decoded at most.
     let limits: DecodingOptions
+    /// Whether files are read again that have the stamps that were stored.
+    let readsUnchangedFiles: Bool
     /// Nil where no local features are wanted.
     let extractor: LocalFeatureExtractor?
 
@@ -42,7 +44,7 @@ struct ItemReader: Sendable {
             }
         case .pixels(let image):
             readMemory(path, hash: ContentHash.of(image), into: &read) { name throws(ImageError) in
-                try newImage(image, named: name, timings: timings)
+                try newImage(image.overContrastingGround(), named: name, timings: timings)
             }
         case .print(let print):
             do {
@@ -88,15 +90,17 @@ struct ItemReader: Sendable {
     }
 
     private func readFile(_ path: String, into read: inout ReadItem, timings: StageTimings?) {
-        let stamp = FileStamp(path: path)
-        if let stamp, let place = read.place(path, at: stamp, withFeatures: extractor != nil) {
+        let stamp = ImageStamp(path: path)
+        if !readsUnchangedFiles, let stamp, let place = read.place(path, at: stamp, withFeatures: extractor != nil) {
             return read.keep(place)
         }
         do throws(ImageError) {
             let options = decodingOptions
             let start = ContinuousClock.now
             let data = try contents(ofImageFile: path, limit: options.maximumByteCount)
-            let (hash, file) = (SHA256.hash(data), stamp ?? FileStamp(size: Int64(data.count), modified: 0))
+            let hash = SHA256.hash(data)
+            let unknown = ImageStamp(file: FileStamp(size: Int64(data.count), modified: 0), changed: 0, inode: 0)
+            let file = stamp ?? unknown
             if let place = read.place(path, having: hash, withFeatures: extractor != nil) {
                 return read.add(ReadImage(path: path, file: file, contentHash: hash, contents: .kept(place: place)))
             }
@@ -146,7 +150,7 @@ struct ReadImage: Sendable {
     }
 
     let path: String
-    var file: FileStamp
+    var file: ImageStamp
     var contentHash: Data
     var contents: Contents
 
@@ -179,7 +183,7 @@ struct ReadItem: Sendable {
     }
 
     /// The place of the stored image of an unchanged file.
-    func place(_ path: String, at file: FileStamp, withFeatures: Bool) -> Int? {
+    func place(_ path: String, at file: ImageStamp, withFeatures: Bool) -> Int? {
         places(withFeatures: withFeatures) { isStored(path, at: $0) && $1.file == file }.first
     }
 
@@ -272,11 +276,15 @@ struct ReadItem: Sendable {
         return PreparedEntity(record: record, images: prepared)
     }
 
-    /// Whether an entity to be stored is as it is stored already.
+    /// Whether an entity to be stored is as it is stored already, but for the stamps of its files.
     func isStored(_ entity: PreparedEntity) -> Bool {
         guard let known, entity.keepsAllImages(count: known.images.count) else { return false }
         return known.record.entity.isStored(as: entity.record.entity)
-            && zip(known.images, entity.images).allSatisfy { $0.file == $1.file }
+    }
+
+    /// Whether the stamps of an entity's files are those that are stored.
+    func hasStamps(of entity: PreparedEntity) -> Bool {
+        zip(known?.images ?? [], entity.images).allSatisfy { $0.file == $1.file }
     }
 }
 

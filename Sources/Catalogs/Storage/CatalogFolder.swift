@@ -149,9 +149,35 @@ package struct FileStamp: Equatable, Sendable {
     let size: Int64
     /// Nanoseconds since 1970.
     let modified: Int64
+}
+
+/// Whether an image file changed since it was indexed, without reading it: its stamp, and what no program can set, the
+/// inode and the time of its last change of any kind. Programs that turn an image or write its tags may keep its size
+/// and its modification time.
+struct ImageStamp: Equatable, Sendable {
+    let file: FileStamp
+    /// Nanoseconds since 1970.
+    let changed: Int64
+    let inode: Int64
 
     /// The stamp of an image that was indexed from memory: there is no file to compare it with.
-    static let inMemory = FileStamp(size: -1, modified: 0)
+    static let inMemory = ImageStamp(file: FileStamp(size: -1, modified: 0), changed: 0, inode: 0)
+}
+
+extension ImageStamp {
+    /// Nil if there is no such file.
+    init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        #if canImport(Darwin)
+            let time = status.st_ctimespec
+        #else
+            let time = status.st_ctim
+        #endif
+        self.init(
+            file: FileStamp(status), changed: FileStamp.nanoseconds(time),
+            inode: Int64(truncatingIfNeeded: status.st_ino))
+    }
 }
 
 extension FileStamp {
@@ -185,7 +211,7 @@ extension FileStamp {
     }
 
     /// Times after 2262 wrap around.
-    private static func nanoseconds(_ time: timespec) -> Int64 {
+    fileprivate static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// memory. So a database with anything that no catalog has is not used.
 struct CatalogSchema: Equatable, Sendable {
     /// The version of the schema, stored as SQLite's `user_version`. A catalog of another version is indexed again.
-    static let version = 1
+    static let version = 2
 
     /// What a new catalog's database is made of.
     ///
@@ -19,13 +19,14 @@ struct CatalogSchema: Equatable, Sendable {
     /// file is made again. `image` has the first half of the SHA-256 of what the others have, and the revision at which
     /// that was stored.
     ///
-    /// The full-text index has no copy of the text: it reads the table of entities.
+    /// The full-text index has no copy of the text: it reads the table of entities. The column `words` has what the
+    /// index needs of scripts without spaces (``SearchedWord``).
     private static let definition = """
         CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
         CREATE TABLE revision (number INTEGER PRIMARY KEY, token TEXT NOT NULL);
         CREATE TABLE entity (
             row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, type TEXT, title TEXT, subtitle TEXT,
-            labels TEXT NOT NULL, attributes TEXT NOT NULL, images TEXT NOT NULL);
+            labels TEXT NOT NULL, attributes TEXT NOT NULL, images TEXT NOT NULL, words TEXT);
         CREATE TABLE field (
             name TEXT NOT NULL, text TEXT NOT NULL,
             row INTEGER NOT NULL REFERENCES entity (row) ON DELETE CASCADE, number REAL,
@@ -33,8 +34,8 @@ struct CatalogSchema: Equatable, Sendable {
         CREATE INDEX fieldByEntity ON field (row);
         CREATE INDEX fieldByNumber ON field (name, number) WHERE number IS NOT NULL;
         CREATE TABLE image (
-            row INTEGER PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL, contentHash BLOB NOT NULL,
-            revision INTEGER NOT NULL, print BLOB, localFeatures BLOB, thumbnail BLOB);
+            row INTEGER PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL, changed INTEGER NOT NULL,
+            inode INTEGER NOT NULL, contentHash BLOB NOT NULL, revision INTEGER NOT NULL, print BLOB, localFeatures BLOB, thumbnail BLOB);
         CREATE TABLE print (
             row INTEGER PRIMARY KEY REFERENCES image (row) ON DELETE CASCADE ON UPDATE CASCADE,
             vector BLOB NOT NULL);
@@ -47,20 +48,20 @@ struct CatalogSchema: Equatable, Sendable {
             DELETE FROM image WHERE row \(ImageRow.isOfEntity("old"));
         END;
         CREATE VIRTUAL TABLE entityText USING fts5(
-            title, subtitle, labels, content='entity', content_rowid='row', \(textIndexOptions));
+            title, subtitle, labels, words, content='entity', content_rowid='row', \(textIndexOptions));
         CREATE TRIGGER entityTextInsert AFTER INSERT ON entity BEGIN
-            INSERT INTO entityText (rowid, title, subtitle, labels)
-            VALUES (new.row, new.title, new.subtitle, new.labels);
+            INSERT INTO entityText (rowid, title, subtitle, labels, words)
+            VALUES (new.row, new.title, new.subtitle, new.labels, new.words);
         END;
         CREATE TRIGGER entityTextDelete AFTER DELETE ON entity BEGIN
-            INSERT INTO entityText (entityText, rowid, title, subtitle, labels)
-            VALUES ('delete', old.row, old.title, old.subtitle, old.labels);
+            INSERT INTO entityText (entityText, rowid, title, subtitle, labels, words)
+            VALUES ('delete', old.row, old.title, old.subtitle, old.labels, old.words);
         END;
-        CREATE TRIGGER entityTextUpdate AFTER UPDATE OF title, subtitle, labels ON entity BEGIN
-            INSERT INTO entityText (entityText, rowid, title, subtitle, labels)
-            VALUES ('delete', old.row, old.title, old.subtitle, old.labels);
-            INSERT INTO entityText (rowid, title, subtitle, labels)
-            VALUES (new.row, new.title, new.subtitle, new.labels);
+        CREATE TRIGGER entityTextUpdate AFTER UPDATE OF title, subtitle, labels, words ON entity BEGIN
+            INSERT INTO entityText (entityText, rowid, title, subtitle, labels, words)
+            VALUES ('delete', old.row, old.title, old.subtitle, old.labels, old.words);
+            INSERT INTO entityText (rowid, title, subtitle, labels, words)
+            VALUES (new.row, new.title, new.subtitle, new.labels, new.words);
         END;
         """
     static let textIndexOptions = "tokenize='unicode61 remove_diacritics 2', prefix='2 3'"

@@ -222,7 +222,7 @@ extension EntityStore {
         """
         FROM entityText JOIN entity ON entity.row = entityText.rowid \
         WHERE entityText MATCH \(text.expression) AND \(condition.sqlForFewRows) \
-        ORDER BY bm25(entityText, 10, 5, 2), entity.row
+        ORDER BY bm25(entityText, 10, 5, 2, 5), entity.row
         """
     }
 
@@ -250,23 +250,5 @@ extension EntityStore {
                 Catalog.PhraseMatch(key: try row.decode(atIndex: 0), count: try row.decode(atIndex: 1))
             }
         }
-    }
-}
-
-/// Typed words as a query of SQLite's full-text index.
-///
-/// All words must occur, in any field; the last may be a prefix. Every word is quoted, so that it cannot be an
-/// operator, a column or a syntax error (https://www.sqlite.org/fts5.html, section 3).
-struct TextQuery {
-    let expression: String
-
-    /// Nil if the text has no words.
-    init?(_ text: String, lastIsPrefix: Bool) {
-        // A word of punctuation has no tokens, and would match nothing.
-        let words = text.split(whereSeparator: \.isWhitespace)
-            .filter { $0.contains { $0.isLetter || $0.isNumber } }
-            .map { "\"" + $0.filter { $0 != "\0" }.replacing("\"", with: "\"\"") + "\"" }
-        guard !words.isEmpty else { return nil }
-        expression = words.joined(separator: " ") + (lastIsPrefix ? "*" : "")
     }
 }

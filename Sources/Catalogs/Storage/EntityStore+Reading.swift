@@ -105,8 +105,10 @@ extension EntityStore {
                     """
                 for row in try images.fetchAll(db) {
                     let key: Int64 = try row.decode(forColumn: "row")
-                    let file = FileStamp(
-                        size: try row.decode(forColumn: "size"), modified: try row.decode(forColumn: "modified"))
+                    let file = ImageStamp(
+                        file: FileStamp(
+                            size: try row.decode(forColumn: "size"), modified: try row.decode(forColumn: "modified")),
+                        changed: try row.decode(forColumn: "changed"), inode: try row.decode(forColumn: "inode"))
                     known[ImageRow.entity(key)]?.images.append(
                         KnownImage(
                             file: file, contentHash: try row.decode(forColumn: "contentHash"),
@@ -269,6 +271,8 @@ struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
     var attributes: [String: String]
     /// A path per image, in the order of their rows.
     var images: [String]
+    /// What the text index has beside title, subtitle and labels.
+    var words: String?
 
     mutating func didInsert(_ inserted: InsertionSuccess) { row = inserted.rowID }
 
@@ -280,6 +284,7 @@ struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
         labels = entity.labels
         attributes = entity.attributes
         images = entity.images
+        words = SearchedWord.index(of: [title, subtitle] + labels)
     }
 
     /// - Throws: `DatabaseError`, which names the row, for values of another type and for malformed JSON.
@@ -326,7 +331,7 @@ struct KnownEntity: Sendable {
 
 /// What is stored of an image, for an indexer.
 struct KnownImage: Sendable {
-    let file: FileStamp
+    let file: ImageStamp
     /// SHA-256.
     let contentHash: Data
     let hasLocalFeatures: Bool

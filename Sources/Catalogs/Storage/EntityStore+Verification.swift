@@ -62,7 +62,7 @@ extension EntityStore {
         }
         let fields = try Row.fetchCursor(db, sql: "SELECT row, name, text, number FROM field ORDER BY row")
         var next = try fields.next().map(IndexedField.init)
-        var areFieldsIntact = true
+        var (areFieldsIntact, areWordsIntact) = (true, true)
         let entities = try Row.fetchCursor(db, sql: "SELECT * FROM entity ORDER BY row")
         while let entity = try entities.next() {
             let key = Int64.fromDatabaseValue(entity["row"]) ?? .max
@@ -76,12 +76,15 @@ extension EntityStore {
                 if indexed != Set(record.entity.indexedFields.map { IndexedField($0, $1, of: key) }) {
                     areFieldsIntact = false
                 }
+                if record.words != EntityRecord(record.entity).words { areWordsIntact = false }
             } catch let error as DatabaseError {
                 problems.append(error.message ?? "\(error)")
             }
         }
         if next != nil || !areFieldsIntact { problems.append("the index of the entities’ fields does not match them") }
-        if try !isTextIndexIntact(db) { problems.append("the index of the entities’ text does not match them") }
+        if try !(areWordsIntact && isTextIndexIntact(db)) {
+            problems.append("the index of the entities’ text does not match them")
+        }
         return problems
     }
 
@@ -191,11 +194,11 @@ extension EntityStore {
             try copy.execute(
                 sql: """
                     CREATE VIRTUAL TABLE entityText USING fts5(
-                        title, subtitle, labels, \(CatalogSchema.textIndexOptions));
+                        title, subtitle, labels, words, \(CatalogSchema.textIndexOptions));
                     DELETE FROM entityText_data;
                     """)
             for (query, table) in [
-                ("SELECT row, title, subtitle, labels FROM entity", "content"),
+                ("SELECT row, title, subtitle, labels, words FROM entity", "content"),
                 ("SELECT id, block FROM entityText_data", "data"),
                 ("SELECT segid, term, pgno FROM entityText_idx", "idx"),
                 ("SELECT id, sz FROM entityText_docsize", "docsize"),

@@ -11,9 +11,9 @@ extension EntityStore {
     ///   catalog has local features from now on, and had none before.
     func store(
         _ chunk: PreparedChunk, localFeatureModel: String?
-    ) throws -> (added: Int, updated: Int, overtaken: [EntityRecord], hasFirstLocalFeatures: Bool) {
+    ) throws -> (added: Int, updated: Int, unchanged: Int, overtaken: [EntityRecord], hasFirstLocalFeatures: Bool) {
         try write { db in
-            var (added, updated, overtaken) = (0, 0, [EntityRecord]())
+            var (added, updated, unchanged, overtaken) = (0, 0, 0, [EntityRecord]())
             var revision: CatalogRevision?
             for entity in chunk.entities {
                 var record = entity.record
@@ -24,9 +24,13 @@ extension EntityStore {
                     if record.row != nil { overtaken.append(record) }
                     continue
                 }
-                if record.row == nil { added += 1 } else { updated += 1 }
-                try record.save(db)
-                try Self.indexFields(of: record, db)
+                if entity.hasOnlyNewStamps {
+                    unchanged += 1
+                } else {
+                    if record.row == nil { added += 1 } else { updated += 1 }
+                    try record.save(db)
+                    try Self.indexFields(of: record, db)
+                }
                 if !entity.keepsAllImages(count: stored.count) {
                     let current = try revision ?? CatalogRevision.advance(db)
                     revision = current
@@ -38,7 +42,7 @@ extension EntityStore {
             }
             // The matrix may be of an earlier revision for a while, and filters are kept by both revisions.
             if updated > 0 { try Setting.metadataRevision.raise(db) }
-            return (added, updated, overtaken, try localFeatureModel.map { try Self.note($0, db) } ?? false)
+            return (added, updated, unchanged, overtaken, try localFeatureModel.map { try Self.note($0, db) } ?? false)
         }
     }
 
@@ -165,7 +169,8 @@ extension EntityStore {
             try insert(
                 "image",
                 [
-                    ("size", image.file.size), ("modified", image.file.modified), ("contentHash", image.contentHash),
+                    ("size", image.file.file.size), ("modified", image.file.file.modified),
+                    ("changed", image.file.changed), ("inode", image.file.inode), ("contentHash", image.contentHash),
                     ("revision", revision.number), ("print", digest(new.print)),
                     ("localFeatures", new.features.map(digest)), ("thumbnail", new.thumbnail.map { digest($0.data) }),
                 ])
@@ -198,8 +203,9 @@ extension EntityStore {
         }
     }
 
-    private static func write(_ file: FileStamp, at row: Int64, _ db: Database) throws {
-        try db.cachedStatement(sql: "UPDATE image SET size = ?, modified = ? WHERE row = ?")
-            .execute(arguments: [file.size, file.modified, row])
+    private static func write(_ stamp: ImageStamp, at row: Int64, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: "UPDATE image SET size = ?, modified = ?, changed = ?, inode = ? WHERE row = ?"
+        ).execute(arguments: [stamp.file.size, stamp.file.modified, stamp.changed, stamp.inode, row])
     }
 }

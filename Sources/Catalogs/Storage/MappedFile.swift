@@ -56,7 +56,7 @@ package final class MappedFile: @unchecked Sendable {
 
     init(_ memory: PrivateMemory) {
         bytes = memory.release()
-        (descriptor, identity, mapping, stamp) = (nil, nil, -1, .inMemory)
+        (descriptor, identity, mapping, stamp) = (nil, nil, -1, FileStamp(size: -1, modified: 0))
     }
 
     deinit {
