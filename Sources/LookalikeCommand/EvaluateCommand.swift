@@ -145,12 +145,27 @@ private struct LabeledQuery: Decodable {
             throw DecodingError.keyNotFound(
                 Key.target, .init(codingPath: decoder.codingPath, debugDescription: "no target"))
         }
-        let target = try container.decodeIfPresent(String.self, forKey: .target)
-        let targets = try container.decodeIfPresent([String].self, forKey: .targets)
-        self.targets = Set(targets ?? target.map { [$0] } ?? [])
+        let target = try container.decodeIfPresent(ScalarText.self, forKey: .target)
+        let targets = try container.decodeIfPresent([ScalarText].self, forKey: .targets)
+        self.targets = Set(targets?.map(\.text) ?? target.map { [$0.text] } ?? [])
         group =
-            try container.decodeIfPresent(String.self, forKey: .group)
-            ?? container.decodeIfPresent(String.self, forKey: .kind)
+            try container.decodeIfPresent(ScalarText.self, forKey: .group)?.text
+            ?? container.decodeIfPresent(ScalarText.self, forKey: .kind)?.text
+    }
+
+    /// A text, or a number as a manifest takes it for one.
+    private struct ScalarText: Decodable {
+        let text: String
+
+        init(from decoder: any Decoder) throws {
+            let value = try JSONValue(from: decoder)
+            switch value {
+            case .string, .integer, .number: text = value.text
+            default:
+                throw DecodingError.dataCorrupted(
+                    .init(codingPath: decoder.codingPath, debugDescription: "neither a text nor a number"))
+            }
+        }
     }
 }
 

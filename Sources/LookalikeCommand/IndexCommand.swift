@@ -8,8 +8,8 @@ struct IndexCommand: ParsableCommand {
         commandName: "index",
         abstract: "Indexes images into a catalog.",
         discussion: """
-            INPUT is a folder, searched recursively; an image's id is its path below the folder \
-            without the extension. Or INPUT is a manifest: a .csv file with column names in the first \
+            INPUT is a folder, searched recursively for images, whatever their names; an image's id is its path below \
+            the folder without the extension, and with it where another image has that id already. Or INPUT is a manifest: a .csv file with column names in the first \
             line, or a .jsonl file with one object per line. A manifest needs “id” and “image” (a path, \
             relative to the manifest) and may have “type”, “title”, “subtitle” and “labels” (separated \
             by “;” in .csv). Other columns are kept as attributes. An entity with several images has them in \
@@ -39,6 +39,13 @@ struct IndexCommand: ParsableCommand {
     var maxMegapixels: Double?
 
     @OptionGroup var jobs: JobsOption
+
+    @Flag(
+        help: """
+            Read all images again and compare their contents with what was indexed. Otherwise a file is read again \
+            only after its size, its times or its inode changed.
+            """)
+    var checksum = false
 
     @Flag(
         help: """
@@ -75,20 +82,16 @@ struct IndexCommand: ParsableCommand {
 
     func run() throws {
         let entries = try ImageSource.entries(at: input.url)
-        // Entries that are refused before they are read count as processed, too.
-        var (count, itemCount) = (0, 0)
-        for entry in entries {
-            count += 1
-            if case .success = entry { itemCount += 1 }
-        }
-        if prune, !force, itemCount == 0 {
+        let count = entries.count()
+        if prune, !force, count.items == 0 {
             // This is more often a disk that is not mounted than a catalog without images.
             throw CommandError(
                 subject: input.text, reason: "has no images. Is its disk mounted? Use --force to prune all the same.")
         }
         let indexer = try model.openIndexer(
             at: catalog.url, thumbnailSide: thumbnails == 0 ? nil : thumbnails, localFeatures: localFeatures,
-            limits: maxMegapixels.map { DecodingOptions(maximumMegapixels: $0) } ?? DecodingOptions())
+            limits: maxMegapixels.map { DecodingOptions(maximumMegapixels: $0) } ?? DecodingOptions(),
+            readsUnchangedFiles: checksum)
         if localFeatures == nil, !indexer.extractsLocalFeatures, !indexer.model.usesLocalFeatures {
             StandardError.print(
                 "note: no local features, because the model “\(indexer.model.identity.name.escaped)” is imported: "
@@ -97,8 +100,17 @@ struct IndexCommand: ParsableCommand {
         let timings = timing.makeTimings()
         let start = ContinuousClock.now
         var bar = ProgressBar()
-        let report = try indexer.index(entries, jobs: jobs.jobs, timings: timings) { bar.show($0.processed, of: count) }
+        let report = try indexer.index(entries, jobs: jobs.jobs, timings: timings) {
+            // Entries that are refused before they are read count as processed, too.
+            bar.show($0.processed, of: count.items + count.problems)
+        }
         bar.finish()
+        if count.otherFiles > 0 {
+            let files =
+                count.otherFiles == 1
+                ? "a file that is no image was" : "\(count.otherFiles) files that are no images were"
+            StandardError.print("note: \(files) skipped")
+        }
         for note in report.notes { StandardError.print("\(note)") }
         for problem in report.problems { StandardError.print("\(problem)") }
         IndexSummary(report: report, time: ContinuousClock.now - start).print()

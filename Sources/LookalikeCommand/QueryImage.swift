@@ -41,6 +41,9 @@ enum QueryImage {
             guard let path = FilePath(argument) else {
                 throw ImageError(subject: "“”", reason: .unreadable("the path is empty"))
             }
+            if FileLocation.isURL(argument), access(path.absolute, F_OK) != 0 {
+                throw ImageError(subject: argument, reason: .unreadable(FileLocation.urlRefusal))
+            }
             return reporting(try PixelBuffer(contentsOf: path.url, options: options), argument)
         }
         let data: Data

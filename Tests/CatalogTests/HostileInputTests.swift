@@ -156,14 +156,53 @@ struct HostileInputTests {
         #expect(try CatalogIndexer(at: fixture.catalog).index(entries).added == 6)
     }
 
-    /// Formats are detected from content; the names only say that a file is an image.
+    /// A file of an image's name is to be an image.
     @Test func aFolderMayHaveImagesOfAllFormats() throws {
         let folder = try TemporaryFolder()
-        let names = ["avif", "gif", "HEIC", "heif", "hif", "jpe", "jpeg", "JPG", "png", "tif", "tiff", "webp"]
+        let names = [
+            "avif", "gif", "HEIC", "heif", "hif", "jpe", "jpeg", "JPG", "jfif", "JIF", "pjpeg", "mpo", "png", "tif",
+            "tiff", "webp",
+        ]
         for name in names + ["bmp", "txt"] { try folder.write("no image", to: "images/\(name)-image.\(name)") }
         let (items, problems) = try ImageSource.items(at: folder.file("images"))
         #expect(Set(items.map(\.entity.id)) == Set(names.map { "\($0)-image" }))
         #expect(problems.isEmpty)
+    }
+
+    /// A file of another name is an image if it begins like one.
+    @Test func aFolderMayHaveImagesOfAnyName() throws {
+        let folder = try TemporaryFolder()
+        let jpeg = try SampleImage.blocks(seed: 1).jpegData(), png = try SampleImage.blocks(seed: 2).pngData()
+        for name in ["scan", "page.1", "cover.image", "IMG.DAT"] { try folder.write(jpeg, to: "images/\(name)") }
+        for name in ["notes.txt", "BMW", "empty.dat", "list.csv"] {
+            try folder.write("BM is no image", to: "images/\(name)")
+        }
+        try folder.write(png, to: "images/sub/logo.orig")
+        try folder.write(png, to: "images/.hidden")
+        // A header of 40 bytes follows that of a BMP file.
+        let bitmap = Data("BM".utf8) + Data(count: 12) + Data([40, 0, 0, 0]) + Data(count: 40)
+        try folder.write(bitmap, to: "images/old.bmp")
+        let entries = try ImageSource.entries(at: folder.file("images"))
+        let (items, problems) = try ImageSource.items(at: folder.file("images"))
+        #expect(items.map(\.entity.id) == ["IMG", "cover", "page", "scan", "sub/logo"])
+        #expect(problems.count == 1 && problems[0].description.contains("old.bmp: is a BMP; PNG"), "\(problems)")
+        #expect(entries.count() == (5, 1, 4))
+    }
+
+    /// The first name has the id without an extension, also if others come later.
+    @Test func imagesWhoseNamesDifferInTheExtensionAreAllIndexed() throws {
+        let folder = try TemporaryFolder()
+        for name in ["a.png", "a.jpg", "a.jpg.png", "a.webp", "b/a.gif", "A.jpg", "a.b.jpg", "a.b"] {
+            try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "images/\(name)")
+        }
+        let (items, problems) = try ImageSource.items(at: folder.file("images"))
+        let ids = items.map { ($0.entity.id, $0.entity.image.split(separator: "/").last.map(String.init) ?? "") }
+        #expect(problems.isEmpty)
+        #expect(
+            Dictionary(uniqueKeysWithValues: ids) == [
+                "a": "a.b", "a.jpg": "a.jpg", "a.png": "a.png", "a.webp": "a.webp", "a.jpg.png": "a.jpg.png",
+                "a.b": "a.b.jpg", "A": "A.jpg", "b/a": "a.gif",
+            ])
     }
 
     @Test func pruningDoesNotEmptyACatalogWhoseDiskIsGone() throws {

@@ -39,6 +39,73 @@ struct ManifestTests {
         #expect(words.count == 6)
     }
 
+    /// As spreadsheets save it where the comma is the decimal sign, and others.
+    @Test(arguments: [
+        "id;image;title;price\r\na;a.png;One, two;1,5\r\n", "\u{FEFF}id;image;title;price\na;a.png;One, two;1,5",
+        "\"id\";\"image\";\"title\";\"price\"\na;a.png;\"One, two\";\"1,5\"\n",
+        "id\timage\ttitle\tprice\na\ta.png\tOne, two\t1,5",
+        "id|image|title|price\na|a.png|One, two|1,5", "sep=;\r\nid;image;title;price\r\na;a.png;One, two;1,5\r\n",
+        "\u{FEFF}sep=^\nid^image^title^price\na^a.png^One, two^1,5", "image;price;title;id\na.png;1,5;One, two;a",
+        "id,image,title,price\na,a.png,\"One, two\",\"1,5\"\n", "id;image;title;price;x,y\na;a.png;One, two;1,5;\n",
+    ])
+    func separatorsOfCSVAreFound(text: String) throws {
+        let folder = try TemporaryFolder()
+        for data in [Data(text.utf8), text.data(using: .utf16) ?? Data()] {
+            let url = try folder.write(data, to: "list.csv")
+            let (items, problems) = try ImageSource.items(at: url)
+            #expect(problems.isEmpty, "\(problems)")
+            let entity = try #require(items.first?.entity)
+            #expect(items.count == 1 && entity.id == "a" && entity.title == "One, two")
+            #expect(entity.attributes == ["price": "1,5"] && entity.image == folder.file("a.png").path)
+        }
+    }
+
+    @Test func lineNumbersCountTheLineThatNamesTheSeparator() throws {
+        let folder = try TemporaryFolder()
+        let url = try folder.write("sep=;\nid;image\na;a.png\n;b.png\n", to: "list.csv")
+        #expect(try ImageSource.items(at: url).problems.map(\.description) == ["\(url.path):4: has no id"])
+    }
+
+    /// A URL of a file is its path. Others name themselves, whether they are one image of several or all.
+    @Test func urlsAreFilesOrRefused() async throws {
+        let folder = try TemporaryFolder()
+        let image = try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "a b.png")
+        let file = image.absoluteString
+        #expect(file.hasPrefix("file:///") && file.hasSuffix("a%20b.png"))
+        let url = try folder.write(
+            """
+            {"id": "file", "image": "\(file)"}
+            {"id": "web", "image": "https://example.com/x.jpg?a=b"}
+            {"id": "both", "images": ["a b.png", "S3://bucket/y.jpg"]}
+            {"id": "data", "image": "data:image/png;base64,iVBORw0KGgo="}
+            {"id": "share", "image": "file://server/share/z.png"}
+            """, to: "list.jsonl")
+        let report = try CatalogIndexer(at: folder.file("catalog"), localFeatures: false).index(
+            ImageSource.entries(at: url))
+        #expect((report.added, report.failed) == (2, 3))
+        let words = report.problems.map(\.description)
+        for (line, text) in [
+            (2, "https://example.com/x.jpg?a=b"), (3, "S3://bucket/y.jpg"), (4, "data:image/png;base64,iVBORw0KGgo="),
+            (5, "file://server/share/z.png"),
+        ] {
+            let start = "\(url.path):\(line): \(text): "
+            #expect(words.contains { $0.hasPrefix(start) && $0.contains("URLs are not downloaded") }, "\(words)")
+        }
+        let catalog = try Catalog(at: folder.file("catalog"))
+        #expect(try await catalog.entities(for: ["file", "both"]).map(\.images) == [[image.path], [image.path]])
+    }
+
+    /// The scheme stays in what reports say.
+    @Test func itemsMayNameURLs() throws {
+        let folder = try TemporaryFolder()
+        let url = try #require(URL(string: "https://example.com/x.jpg"))
+        let report = try CatalogIndexer(at: folder.file("catalog"), localFeatures: false).index(
+            [IndexItem(CatalogEntity(id: "a"), image: .file(url))])
+        #expect(
+            report.problems.first?.description.hasPrefix("https://example.com/x.jpg: cannot be read: it is a URL")
+                == true)
+    }
+
     @Test func readsJSONLines() throws {
         let folder = try TemporaryFolder()
         let url = try folder.write(
@@ -92,9 +159,10 @@ struct ManifestTests {
     @Test func foldersAreWalkedOnceAndLinksFollowed() throws {
         let folder = try TemporaryFolder()
         let image = try SampleImage.blocks(seed: 1).pngData()
-        for name in ["b.PNG", "a/c.jpeg", "a/deep/d.jpg", ".hidden.png", "notes.txt", "x.tar.png"] {
+        for name in ["b.PNG", "a/c.jpeg", "a/deep/d.jpg", ".hidden.png", "x.tar.png"] {
             try folder.write(image, to: name)
         }
+        try folder.write("text", to: "notes.txt")
         try FileManager.default.createSymbolicLink(at: folder.file("a/up"), withDestinationURL: folder.url)
         try FileManager.default.createSymbolicLink(
             at: folder.file("link.png"), withDestinationURL: folder.file("b.PNG"))

@@ -49,6 +49,28 @@ import Testing
             rows.filter { $0.count > 1 }.map { ($0[0], Array($0[1...])) }, uniquingKeysWith: { a, _ in a })
     }
 
+    /// A manifest takes numbers for ids, so labels of queries may have them.
+    @Test func idsMayBeNumbers() throws {
+        let manifest = try folder.write(
+            (0..<3).map { "{\"id\": \($0 == 2 ? "2.5" : "\($0)"), \"image\": \"images/i\($0).png\"}\n" }.joined(),
+            to: "numbers.jsonl")
+        let numbers = folder.file("numbers").path
+        #expect(try Command.run("index", manifest.path, "--catalog", numbers).status == 0)
+        let queries = try folder.write(
+            """
+            {"query": "images/i0.png", "target": 0, "group": 1}
+            {"query": "images/i1.png", "targets": [1, "0"]}
+            {"query": "images/i2.png", "target": 2.5, "kind": "x"}
+            {"query": "images/i4.png", "target": null}
+            """, to: "numbers-queries.jsonl")
+        let result = try Command.run("evaluate", "--catalog", numbers, "--queries", queries.path)
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(Self.rows(result.output)["all"]?.prefix(2) == ["3", "1.000"], "\(result.output)")
+        let wrong = try folder.write("{\"query\": \"images/i0.png\", \"target\": true}\n", to: "wrong.jsonl")
+        let refused = try Command.run("evaluate", "--catalog", numbers, "--queries", wrong.path)
+        #expect(refused.status == 64 && refused.errors.contains("wrong.jsonl:1: not a query"))
+    }
+
     @Test func printsATableWithARowPerGroup() throws {
         let answers = folder.file("answers.jsonl")
         let result = try Command.run(

@@ -44,7 +44,10 @@ import Testing
     @Test func theBarOfATerminalEndsWithEntriesThatAreRefused() throws {
         let folder = try TemporaryFolder()
         let image = try SampleImage.blocks(seed: 1).pngData()
-        for name in ["a.png", "a.jpg", "a.webp"] { try folder.write(image, to: "images/\(name)") }
+        try folder.write(image, to: "images/a.png")
+        // Refused before they are read as images.
+        let bitmap = Data("BM".utf8) + Data(count: 12) + Data([40, 0, 0, 0]) + Data(count: 40)
+        for name in ["b.bmp", "c.bmp"] { try folder.write(bitmap, to: "images/\(name)") }
         var (terminal, end): (Int32, Int32) = (-1, -1)
         try #require(openpty(&terminal, &end, nil, nil, nil) == 0)
         defer {

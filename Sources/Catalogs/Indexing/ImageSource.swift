@@ -70,16 +70,30 @@ public struct IndexEntries: Sequence, Sendable {
         }
     }
 
-    /// The number of items, without problems. O(names) for a folder.
-    public var itemCount: Int {
-        reduce(0) { count, entry in if case .success = entry { count + 1 } else { count } }
+    /// The number of items, of problems, and of files that are no images. O(names) for a folder.
+    package func count() -> (items: Int, problems: Int, otherFiles: Int) {
+        var count = (items: 0, problems: 0, otherFiles: 0)
+        func add(_ entry: Result<IndexItem, IndexProblem>) {
+            if case .success = entry { count.items += 1 } else { count.problems += 1 }
+        }
+        switch source {
+        case .folder(let url):
+            var scan = FolderScan(url)
+            while let entry = scan.next() { add(entry) }
+            count.otherFiles = scan.otherFileCount
+        case .list(let list): list.forEach(add)
+        }
+        return count
     }
+
+    /// The number of items, without problems. O(names) for a folder.
+    public var itemCount: Int { count().items }
 }
 
 /// The input of an index run: a folder of images, or a manifest.
 public enum ImageSource {
-    /// The items of a folder or of a `.csv` or `.jsonl` manifest, with the problems of lines that are unusable. Of
-    /// items with the same id the first is kept.
+    /// The items of a folder or of a `.csv`, `.tsv` or `.jsonl` manifest, with the problems of lines that are unusable.
+    /// Of items with the same id the first is kept.
     ///
     /// - Throws: ``IndexProblem`` if there is no such folder or manifest, or none of a manifest can be read.
     public static func entries(at url: URL) throws -> IndexEntries {
@@ -90,10 +104,10 @@ public enum ImageSource {
         if isFolder.boolValue { return IndexEntries(folder: url) }
         let found =
             switch url.pathExtension.lowercased() {
-            case "csv": try Manifest.csv(url)
+            case "csv", "tsv": try Manifest.csv(url)
             case "jsonl", "ndjson": try Manifest.jsonLines(url)
             default:
-                throw IndexProblem(subject: url.path, reason: "is neither a folder nor a .csv or .jsonl manifest")
+                throw IndexProblem(subject: url.path, reason: "is neither a folder nor a .csv, .tsv or .jsonl manifest")
             }
         let (items, problems) = unique(found)
         return IndexEntries(items, problems: problems)
@@ -128,11 +142,13 @@ public enum ImageSource {
 }
 
 /// The images below a folder, in the order of their names without extensions. An image's id is its path below the
-/// folder without the extension.
+/// folder without the extension; where an image before it has that id, as “a.jpg” beside “a.png”, it keeps its
+/// extension.
 ///
-/// Hidden files and folders are skipped. Links are followed, but no folder is entered twice: links to folders come
-/// after all others, so that a new link does not change the ids of what is there. The names of one folder at a time,
-/// and of those above it, are in memory.
+/// What is an image is decided by the name or, if its extension is that of no image format, by the first bytes. Hidden
+/// files and folders are skipped. Links are followed, but no folder is entered twice: links to folders come after all
+/// others, so that a new link does not change the ids of what is there. The names of one folder at a time, and of those
+/// above it, are in memory.
 struct FolderScan: Sequence, IteratorProtocol {
     /// A folder whose names are being read.
     private struct Level {
@@ -141,8 +157,10 @@ struct FolderScan: Sequence, IteratorProtocol {
         let below: String
         let names: [String]
         var next = 0
-        /// The previous image. Images with the same id follow each other.
-        var last: (id: String, path: String)?
+        /// The name of the previous image without its extension. Images with the same one follow each other.
+        var lastStem: String?
+        /// The ids of this folder that are whole names.
+        var wholeNames: Set<ExactText> = []
     }
 
     private var levels: [Level] = []
@@ -151,6 +169,8 @@ struct FolderScan: Sequence, IteratorProtocol {
     private var nextLink = 0
     private var problems: [IndexProblem] = []
     private var entered: Set<FileIdentity> = []
+    /// The number of files so far that are no images.
+    private(set) var otherFileCount = 0
 
     init(_ root: URL) {
         let path = SystemPath.canonical(root.path)
@@ -193,19 +213,53 @@ struct FolderScan: Sequence, IteratorProtocol {
             return nil
         }
         defer { levels.append(level) }
-        guard let dot = name.lastIndex(of: "."),
-            ImageFormat.allFileExtensions.contains(name[name.index(after: dot)...].lowercased())
-        else {
-            // A folder, perhaps. Other links that lead nowhere are not images.
-            return isThere || failure == ENOENT ? nil : .failure(IndexProblem(path, failure))
+        if !Self.isNamedLikeAnImage(name) {
+            guard isThere else {
+                // A folder, perhaps. Other links that lead nowhere are not images.
+                return failure == ENOENT ? nil : .failure(IndexProblem(path, failure))
+            }
+            switch status.st_mode & S_IFMT == S_IFREG ? Self.content(of: path) : .noImage {
+            case .image: break
+            case .otherImage(let kind):
+                let reason = ImageError.Reason.unsupported(kind).description
+                return .failure(IndexProblem(subject: path, reason: reason))
+            case .noImage:
+                otherFileCount += 1
+                return nil
+            }
         }
-        let id = level.below + name[..<dot]
-        if let last = level.last, last.id.utf8.elementsEqual(id.utf8) {
-            return .failure(IndexProblem(subject: path, reason: "has the same id “\(id)” as \(last.path)"))
-        }
-        level.last = (id, path)
+        let id = level.below + Self.id(of: name, in: &level)
         // A broken link is an item too: reading it reports the reason.
         return .success(IndexItem(entity: CatalogEntity(id: id, image: path), origin: path))
+    }
+
+    private static func isNamedLikeAnImage(_ name: String) -> Bool {
+        name.lastIndex(of: ".").map { dot in
+            ImageFormat.allFileExtensions.contains(name[name.index(after: dot)...].lowercased())
+        } ?? false
+    }
+
+    /// What a file is by its first bytes.
+    private static func content(of path: String) -> ImageFormat.Content {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return .noImage }
+        defer { close(file) }
+        return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { bytes in
+            let count = read(file, bytes.baseAddress, bytes.count)
+            return count <= 0 ? .noImage : ImageFormat.content(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        }
+    }
+
+    /// The name without its extension, or the whole name if an image has that id already. Later images have later
+    /// names, so none has a whole name for its id that is another's without its extension, unless it is among those
+    /// that are kept.
+    private static func id(of name: String, in level: inout Level) -> String {
+        let stem = String(Self.stem(name)) ?? name
+        let isFirst = level.lastStem.map { !$0.utf8.elementsEqual(stem.utf8) } ?? true
+        level.lastStem = stem
+        if isFirst, !stem.isEmpty, !level.wholeNames.contains(ExactText(stem)) { return stem }
+        level.wholeNames.insert(ExactText(name))
+        return name
     }
 
     /// By the bytes of the names without their extensions, then by those of the extensions.

@@ -49,7 +49,7 @@ public struct IndexItem: Sendable {
             guard case .file(let url) = image else { continue }
             let missing = max(0, place + 1 - self.entity.images.count)
             self.entity.images += Array(repeating: "", count: missing)
-            self.entity.images[place] = url.path
+            self.entity.images[place] = url.isFileURL ? url.path : url.absoluteString
         }
         if origin == nil { self.origin = self.entity.image.isEmpty ? "entity “\(entity.id)”" : self.entity.image }
     }

@@ -1,16 +1,20 @@
 import Foundation
+import Imaging
 
 /// Reads lists of entities: one per row, with the keys `id`, `image`, `images`, `type`, `title`, `subtitle` and
 /// `labels`; other keys become attributes. Paths are relative to the manifest's folder. `image` is the first image, and
 /// `images` are all or further ones.
 enum Manifest {
+    /// Reads comma-separated values, or those that are separated by another character of the first line.
     static func csv(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         let text = try text(of: url)
         var rows = CSVReader(text)
         guard let header = rows.next() else { throw IndexProblem(subject: url.path, reason: "is empty") }
         let columns = header.fields.map { $0.trimmingCharacters(in: .whitespaces) }
         guard columns.contains("id") else {
-            throw IndexProblem(subject: url.path, reason: "its first line has no column “id”")
+            throw IndexProblem(
+                subject: url.path,
+                reason: "its first line has no column “id”; columns are separated by commas, semicolons or tabs")
         }
         guard columns.contains("image") || columns.contains("images") else {
             throw IndexProblem(subject: url.path, reason: "its first line has no column “image” or “images”")
@@ -102,10 +106,22 @@ enum Manifest {
         } catch {
             throw IndexProblem(subject: url.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
         }
-        guard let text = String(data: data, encoding: .utf8) else {
-            throw IndexProblem(subject: url.path, reason: "is not UTF-8 text")
+        // Spreadsheets save what they call Unicode text with a byte order mark.
+        let isUTF16 = data.starts(with: [0xFF, 0xFE]) || data.starts(with: [0xFE, 0xFF])
+        guard !isUTF16 || data.count % 2 == 0, let text = String(data: data, encoding: isUTF16 ? .utf16 : .utf8) else {
+            throw IndexProblem(subject: url.path, reason: "is not UTF-8 text; save it again as UTF-8")
         }
         return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
+    }
+
+    /// The absolute path of an image. A URL of a file is its path; others stay as they are, and are refused when they
+    /// are read.
+    private static func path(of image: String, in folder: String) -> String {
+        guard FileLocation.isURL(image) else { return SystemPath.canonical(image, in: folder) }
+        guard let url = URL(string: image), url.isFileURL, ["", "localhost"].contains(url.host ?? "") else {
+            return image
+        }
+        return SystemPath.canonical(url.path)
     }
 
     private static func add(
@@ -124,7 +140,7 @@ enum Manifest {
         // The first image may be among all of them.
         var seen: Set<ExactText> = []
         let paths = ([value("image")].compactMap(\.self) + images)
-            .map { SystemPath.canonical($0, in: url.deletingLastPathComponent().path) }
+            .map { path(of: $0, in: url.deletingLastPathComponent().path) }
             .filter { seen.insert(ExactText($0)).inserted }
         guard !paths.isEmpty else {
             problems.append(IndexProblem(subject: origin, reason: "has no image"))
@@ -140,8 +156,11 @@ enum Manifest {
     }
 }
 
-/// The rows of comma-separated values (RFC 4180): fields in quotes may hold commas, line ends and
-/// doubled quotes. Rows have line numbers, for reports.
+/// The rows of comma-separated values (RFC 4180): fields in quotes may hold commas, line ends and doubled quotes. Rows
+/// have line numbers, for reports.
+///
+/// Where the comma is the decimal sign, spreadsheets separate fields by semicolons, and others by tabs or bars: the
+/// separator is the one that makes most of the first line. A line such as “sep=;” before it names the separator.
 struct CSVReader: Sequence, IteratorProtocol {
     struct Row {
         /// The first line of the row, counted from 1.
@@ -152,8 +171,36 @@ struct CSVReader: Sequence, IteratorProtocol {
 
     private var rest: Substring.UnicodeScalarView
     private var line = 1
+    private var separator: Unicode.Scalar = ","
 
-    init(_ text: String) { rest = text[...].unicodeScalars }
+    init(_ text: String) {
+        rest = text[...].unicodeScalars
+        if let named = Self.namedSeparator(rest.prefix { $0 != "\n" }) {
+            separator = named
+            rest = rest.drop { $0 != "\n" }.dropFirst()
+            line = 2
+        } else {
+            separator = Self.separator(of: self)
+        }
+    }
+
+    /// The separator that a line names; nil for another line.
+    private static func namedSeparator(_ line: Substring.UnicodeScalarView) -> Unicode.Scalar? {
+        let scalars = Array(line.last == "\r" ? line.dropLast() : line)
+        return scalars.count == 5 && scalars.starts(with: "sep=".unicodeScalars) ? scalars[4] : nil
+    }
+
+    /// The first of the separators that makes a column “id” of the first line, or else the first that makes several
+    /// columns.
+    private static func separator(of reader: CSVReader) -> Unicode.Scalar {
+        let candidates = ([",", ";", "\t", "|"] as [Unicode.Scalar]).map { separator in
+            var reader = reader
+            reader.separator = separator
+            return (separator, (reader.next()?.fields ?? []).map { $0.trimmingCharacters(in: .whitespaces) })
+        }
+        let found = candidates.first { $0.1.count > 1 && $0.1.contains("id") } ?? candidates.first { $0.1.count > 1 }
+        return found?.0 ?? ","
+    }
 
     mutating func next() -> Row? {
         guard !rest.isEmpty else { return nil }
@@ -177,7 +224,7 @@ struct CSVReader: Sequence, IteratorProtocol {
             }
             switch scalar {
             case "\"" where field.isEmpty && !wasQuoted: (isQuoted, wasQuoted) = (true, true)
-            case ",":
+            case separator:
                 fields.append(String(field))
                 field = String.UnicodeScalarView()
                 wasQuoted = false
@@ -197,11 +244,11 @@ struct CSVReader: Sequence, IteratorProtocol {
 }
 
 /// Any JSON value, so that attributes can be numbers, Booleans or lists.
-enum JSONValue: Decodable, Equatable {
+package enum JSONValue: Decodable, Equatable, Sendable {
     case string(String), integer(Int64), number(Double), bool(Bool), array([JSONValue]), object([String: JSONValue]),
         null
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
@@ -222,8 +269,8 @@ enum JSONValue: Decodable, Equatable {
         }
     }
 
-    /// The text of an attribute.
-    var text: String {
+    /// The text of an attribute, or of an id.
+    package var text: String {
         switch self {
         case .string(let value): value
         case .integer(let value): String(value)

@@ -38,11 +38,12 @@ public struct ImageFormat: Sendable {
     /// The formats that are decoded, some of them only in builds with an optional library.
     public static let all = [
         ImageFormat(
-            name: "PNG", mediaType: "image/png", fileExtensions: ["png"], library: nil,
+            name: "PNG", mediaType: "image/png", fileExtensions: ["png", "apng"], library: nil,
             signatures: [.bytes([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])], decoder: ImageDecoder.png),
         ImageFormat(
-            name: "JPEG", mediaType: "image/jpeg", fileExtensions: ["jpg", "jpeg", "jpe"], library: nil,
-            signatures: [.bytes([0xFF, 0xD8, 0xFF])], decoder: ImageDecoder.jpeg),
+            name: "JPEG", mediaType: "image/jpeg",
+            fileExtensions: ["jpg", "jpeg", "jpe", "jfif", "jif", "jfi", "pjpeg", "pjp", "mpo"],
+            library: nil, signatures: [.bytes([0xFF, 0xD8, 0xFF])], decoder: ImageDecoder.jpeg),
         ImageFormat(
             name: "WebP", mediaType: "image/webp", fileExtensions: ["webp"], library: ("libwebp", trait: "WebP"),
             signatures: [.riff("WEBP")], decoder: webp),
@@ -125,8 +126,25 @@ extension ImageFormat {
                 }
             } ?? brands.lazy.compactMap { brand in Self.first { $0 == .brand(brand) } }.first
             ?? brands.lazy.compactMap { brand in Self.first { $0 == .commonBrand(brand) } }.first
-        guard let found else { throw .unsupported(Self.name(of: bytes)) }
+        guard let found else {
+            throw .unsupported(Self.otherImage(bytes) ?? Self.noImage(bytes) ?? "of no known image format")
+        }
         self = found
+    }
+
+    /// What a file of any name is, by its first bytes.
+    package enum Content {
+        /// An image of a format in the table.
+        case image
+        /// An image of another format, which is named.
+        case otherImage(String)
+        case noImage
+    }
+
+    /// What a file is that begins with some bytes; 32 are enough.
+    package static func content(_ bytes: UnsafeRawBufferPointer) -> Content {
+        if (try? ImageFormat(of: bytes)) != nil { return .image }
+        return otherImage(bytes).map { .otherImage($0) } ?? .noImage
     }
 
     func decode(_ bytes: UnsafeRawBufferPointer, options: DecodingOptions) throws(ImageError.Reason) -> PixelBuffer {
@@ -149,18 +167,35 @@ extension ImageFormat {
         return places.map { String(decoding: bytes[$0..<($0 + 4)], as: UTF8.self) }
     }
 
-    /// Names common formats that are not decoded, for the error message.
-    private static func name(of bytes: UnsafeRawBufferPointer) -> String {
+    /// Names common formats of images that are not decoded.
+    private static func otherImage(_ bytes: UnsafeRawBufferPointer) -> String? {
         func has(_ text: String) -> Bool { bytes.starts(with: text.utf8) }
-        if has("BM") { return "a BMP" }
+        // Many texts begin so; the size of the second header tells them apart.
+        let infoSize = bytes.count >= 18 ? bytes.loadUnaligned(fromByteOffset: 14, as: UInt32.self).littleEndian : 0
+        if has("BM"), (12...124).contains(infoSize) { return "a BMP" }
         if bytes.starts(with: [0x00, 0x00, 0x00, 0x0C, 0x4A, 0x58, 0x4C, 0x20]) || bytes.starts(with: [0xFF, 0x0A]) {
             return "a JPEG XL"
         }
-        if has("\0\0\0\u{0C}jP  ") { return "a JPEG 2000" }
+        if has("\0\0\0\u{0C}jP  ") || bytes.starts(with: [0xFF, 0x4F, 0xFF, 0x51]) { return "a JPEG 2000" }
+        if has("8BPS") { return "a Photoshop file" }
+        if ["IIRO", "IIRS", "MMOR", "IIU\0", "FOVb", "FUJIFILMCCD-RAW", "\0MRM"].contains(where: has)
+            || bytes.dropFirst(6).starts(with: "HEAPCCDR".utf8) || brands(of: bytes).first == "crx "
+        {
+            return "the raw data of a camera"
+        }
+        return nil
+    }
+
+    /// Names what is no image, or too little of one.
+    private static func noImage(_ bytes: UnsafeRawBufferPointer) -> String? {
+        func has(_ text: String) -> Bool { bytes.starts(with: text.utf8) }
         if has("%PDF") { return "a PDF" }
+        if has("BM") { return "a BMP" }
         if has("<svg") || has("<?xml") { return "an SVG or XML" }
         let isPNGOrJPEG = bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) || bytes.starts(with: [0xFF, 0xD8])
-        if isPNGOrJPEG || bytes.count < 12 && (has("GIF8") || has("RIFF")) { return "cut off in its first bytes" }
-        return "of no known image format"
+        if isPNGOrJPEG || bytes.count < 12 && (has("GIF8") || has("RIFF")) {
+            return "cut off in its first bytes"
+        }
+        return nil
     }
 }
