@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -91,7 +92,7 @@ static const lk_kernels *choose(void) {
     for (lk_simd_target target = LK_TARGET_PORTABLE; target <= LK_TARGET_AMX; target++) {
         const lk_kernels *kernels = lk_kernels_for(target);
         if (!kernels) continue;
-        if (wanted && strcmp(wanted, kernels->name) == 0) return kernels;
+        if (wanted && strcasecmp(wanted, kernels->name) == 0) return kernels;
         if (target != LK_TARGET_AMX || wins_trial(kernels, best)) best = kernels;
     }
     return best;

@@ -1,3 +1,4 @@
+import Compute
 import Foundation
 
 /// The process of a command, which may have been started with closed streams or with too little memory.
@@ -11,6 +12,7 @@ public enum CommandProcess {
     /// - If the process may not start eight threads, it ends with status 1.
     /// - If the working directory is gone, or its name is not UTF-8, it ends with status 64: relative paths would name
     ///   other files.
+    /// - If the environment variable `LOOKALIKE_SIMD` names no instruction set of this CPU, it ends with status 64.
     /// - If an argument is not UTF-8, it ends with status 64. Swift would repair it, and a path would name another
     ///   file.
     public static func prepare() {
@@ -18,6 +20,10 @@ public enum CommandProcess {
         AddressSpace.check()
         ThreadLimit.check()
         RawArguments.check()
+        if let problem = SIMDTarget.environmentProblem {
+            StandardError.print("Error: \(problem.escaped). Set it to one of these, or unset it.")
+            exit(EX_USAGE)
+        }
     }
 
     /// Ends the process with status 1 if the address space is too small for so many threads. Call this before they are

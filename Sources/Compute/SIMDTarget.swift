@@ -1,4 +1,5 @@
 package import CKernels
+import Foundation
 
 /// A SIMD target: an instruction set with kernels of its own.
 ///
@@ -18,14 +19,25 @@ package struct SIMDTarget: @unchecked Sendable {
     package var hasFastInt8Scan: Bool { table.has_fast_int8_scan }
 
     /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names (`portable`,
-    /// `neon`, `neondotprod`, `avx2`, `avxvnni`, `avx512`, `avx512vnni`, `amx`) if the CPU supports it.
+    /// `neon`, `neondotprod`, `avx2`, `avxvnni`, `avx512`, `avx512vnni`, `amx`) if the CPU supports it. For another
+    /// name there is a note on standard error; programs refuse it (``environmentProblem``).
     ///
     /// Unless `amx` is named, its int8 convolution first has to give the same codes as that of `avx512vnni` in a trial
     /// of a few milliseconds, and in less time.
     package static let selected: SIMDTarget = {
         guard let table = lk_kernels_selected() else { preconditionFailure("every CPU supports the portable target") }
+        if let environmentProblem { FileHandle.standardError.write(Data("note: \(environmentProblem)\n".utf8)) }
         return SIMDTarget(table: table.pointee)
     }()
+
+    /// What is wrong with `LOOKALIKE_SIMD`; nil if it is not set, is empty, or names a target of this CPU. Who sets it
+    /// wants the same numbers on all machines.
+    package static var environmentProblem: String? {
+        guard let value = getenv("LOOKALIKE_SIMD").map({ String(cString: $0) }), !value.isEmpty else { return nil }
+        let names = available.map(\.name)
+        guard !names.contains(where: { $0 == value.lowercased() }) else { return nil }
+        return "LOOKALIKE_SIMD is “\(value)”, and this CPU has \(names.joined(separator: ", "))"
+    }
 
     /// All targets that this CPU supports, the portable reference first.
     package static let available: [SIMDTarget] =

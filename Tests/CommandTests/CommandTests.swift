@@ -236,6 +236,38 @@ import Testing
                 "nowhere.safetensors: cannot be read"))
     }
 
+    /// Who names a target wants the same numbers on all machines.
+    @Test func anUnknownSIMDTargetIsRefused() throws {
+        #expect(
+            try Command.run("model", "info", environment: ["LOOKALIKE_SIMD": "PORTABLE"]).output.contains("portable"))
+        #expect(try Command.run("model", "info", environment: ["LOOKALIKE_SIMD": ""]).status == 0)
+        for name in ["AVX-2", "avx1024", "avx2 ", "none"] {
+            let result = try Command.run("model", "info", environment: ["LOOKALIKE_SIMD": name])
+            #expect(result.status == 64 && result.output.isEmpty)
+            #expect(
+                result.errors.contains("LOOKALIKE_SIMD is “\(name)”, and this CPU has portable"), "\(result.errors)")
+        }
+    }
+
+    @Test func urlsAreNotTakenForPaths() throws {
+        let result = try Command.run("embed", "https://example.com/a.jpg")
+        #expect(result.status == 3)
+        #expect(result.errors.contains("https://example.com/a.jpg: cannot be read: it is a URL"), "\(result.errors)")
+    }
+
+    @Test func aRunSaysHowManyFilesAreNoImages() throws {
+        let folder = try TemporaryFolder()
+        let catalog = folder.file("catalog").path
+        try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "images/a.png")
+        let whole = try Command.run("index", folder.file("images").path, "--catalog", catalog)
+        #expect(whole.status == 0 && !whole.errors.contains("skipped"))
+        try folder.write("text", to: "images/readme.txt")
+        try folder.write("text", to: "images/sub/list.csv")
+        let some = try Command.run("index", folder.file("images").path, "--catalog", catalog, "--checksum")
+        #expect(some.status == 0 && some.errors.contains("note: 2 files that are no images were skipped"))
+        #expect(some.output.contains("0 added, 0 updated, 1 unchanged"))
+    }
+
     /// Kills an index run at many moments; whatever is left opens, verifies and is finished by the next run.
     @Test func survivesBeingKilledAtAnyMoment() throws {
         let folder = try TemporaryFolder()
