@@ -269,9 +269,7 @@ class Inputs:
         def make(path):
             random = np.random.default_rng(6)
             known = np.fromfile(rows, np.float32, DIMENSION * 100_000).reshape(-1, DIMENSION)
-            near = unit(
-                known[random.integers(0, len(known), count // 2)] + 0.5 * similar_prints(count // 2, seed=8)
-            )
+            near = unit(known[random.integers(0, len(known), count // 2)] + 0.5 * similar_prints(count // 2, seed=8))
             mixed = np.concatenate([near, similar_prints(count - count // 2, seed=7)])
             mixed[random.permutation(count)].astype(np.float32).tofile(path)
 

@@ -90,7 +90,7 @@ package struct ImageComputer: Sendable {
         _ order: Order
     ) -> Result<(pixels: PixelBuffer, thumbnail: Data?, features: Data?), IndexProblem> {
         let reader = ItemReader(
-            model: model, thumbnailSide: order.thumbnailSide, limits: limits,
+            model: model, thumbnailSide: order.thumbnailSide, limits: limits, readsUnchangedFiles: false,
             extractor: order.withLocalFeatures ? extractor : nil)
         do throws(ImageError) {
             let options = reader.decodingOptions

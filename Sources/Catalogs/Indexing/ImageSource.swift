@@ -82,6 +82,7 @@ public struct IndexEntries: Sequence, Sendable {
             while let entry = scan.next() { add(entry) }
             count.otherFiles = scan.otherFileCount
         case .list(let list): list.forEach(add)
+        case .made(let make): make().forEach(add)
         }
         return count
     }

@@ -11,7 +11,7 @@ struct DigestedEntity {
     /// The same of two images if the same is stored of both.
     struct Image: Equatable {
         let place: Int
-        let file: FileStamp
+        let file: ImageStamp
         let contentHash: Data
         let print: Data?
         let localFeatures: Data?
@@ -164,8 +164,7 @@ extension EntityStore {
             found[ImageRow.entity(key)]?.images.append(
                 DigestedEntity.Image(
                     place: ImageRow.place(key),
-                    file: FileStamp(
-                        size: try row.decode(forColumn: "size"), modified: try row.decode(forColumn: "modified")),
+                    file: try ImageStamp(row),
                     contentHash: try row.decode(forColumn: "contentHash"), print: try row.decode(forColumn: "print"),
                     localFeatures: try row.decode(forColumn: "localFeatures"),
                     thumbnail: try row.decode(forColumn: "thumbnail")))

@@ -105,13 +105,9 @@ extension EntityStore {
                     """
                 for row in try images.fetchAll(db) {
                     let key: Int64 = try row.decode(forColumn: "row")
-                    let file = ImageStamp(
-                        file: FileStamp(
-                            size: try row.decode(forColumn: "size"), modified: try row.decode(forColumn: "modified")),
-                        changed: try row.decode(forColumn: "changed"), inode: try row.decode(forColumn: "inode"))
                     known[ImageRow.entity(key)]?.images.append(
                         KnownImage(
-                            file: file, contentHash: try row.decode(forColumn: "contentHash"),
+                            file: try ImageStamp(row), contentHash: try row.decode(forColumn: "contentHash"),
                             hasLocalFeatures: try row.decode(forColumn: "hasLocalFeatures")))
                 }
                 return Array(known.values)
@@ -368,5 +364,14 @@ enum PrintBlob {
             }
         }
         return vector.allSatisfy(\.isFinite) ? vector : nil
+    }
+}
+
+extension ImageStamp {
+    /// From a row of the table of images.
+    init(_ row: Row) throws {
+        self.init(
+            file: FileStamp(size: try row.decode(forColumn: "size"), modified: try row.decode(forColumn: "modified")),
+            changed: try row.decode(forColumn: "changed"), inode: try row.decode(forColumn: "inode"))
     }
 }
