@@ -1,5 +1,7 @@
 """Exact and approximate search of prints, beside FAISS and USearch."""
 
+import functools
+
 import faiss
 import numpy as np
 from contest import Contest, check, core, pin, timed
@@ -112,6 +114,18 @@ def recall_of(ids, truth):
     return np.mean([len(set(a) & set(b)) / K for a, b in zip(ids, truth)])
 
 
+@functools.cache
+def inverted_files(path):
+    """FAISS's, with as many lists as ours; several contests share them."""
+    matrix = np.fromfile(path, np.float32).reshape(-1, DIMENSION)
+    lists = 1 << round(np.log2(2 * len(matrix) ** 0.5))
+    indexes = [faiss.index_factory(DIMENSION, f"IVF{lists},{codes}") for codes in ("PQ64x4fsr,RFlat", "SQ8")]
+    for index in indexes:
+        index.train(matrix[:: max(1, len(matrix) // (50 * lists))])
+        index.add(matrix)
+    return lists, *indexes
+
+
 def approximate(rows, recall, threads, queries=256):
     """Queries one after the other on one core, or at once on all; each contender at the least work for the recall."""
 
@@ -119,10 +133,9 @@ def approximate(rows, recall, threads, queries=256):
         path = inputs.similar_rows(rows)
         files = {"rows": str(path), "queries": str(inputs.similar_queries(path, queries))}
         numbers = {"rows": rows, "dimension": DIMENSION, "queries": queries, "k": K}
-        matrix = np.fromfile(path, np.float32).reshape(-1, DIMENSION)
         asked = np.fromfile(files["queries"], np.float32).reshape(-1, DIMENSION)
         flat = faiss.IndexFlatL2(DIMENSION)
-        flat.add(matrix)
+        flat.add(np.fromfile(path, np.float32).reshape(-1, DIMENSION))
         _, truth = flat.search(asked, K)
 
         def ask(index):
@@ -140,13 +153,7 @@ def approximate(rows, recall, threads, queries=256):
                     break
             return f"{name}, {setting}, recall {reached:.3f}", index
 
-        lists = 1 << round(np.log2(2 * rows**0.5))
-        peers = []
-        scanned = faiss.index_factory(DIMENSION, f"IVF{lists},PQ64x4fsr,RFlat")
-        coded = faiss.index_factory(DIMENSION, f"IVF{lists},SQ8")
-        for index in (scanned, coded):
-            index.train(matrix[:: max(1, rows // (50 * lists))])
-            index.add(matrix)
+        lists, scanned, coded = inverted_files(path)
         refined = faiss.downcast_index(scanned.base_index)
 
         def scan(probes, factor):
@@ -154,7 +161,7 @@ def approximate(rows, recall, threads, queries=256):
 
         probes = [4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512]
         # More candidates for the second pass as more lists are looked at.
-        peers.append(
+        peers = [
             fitted(
                 "FAISS IVF, 4-bit PQ, refined",
                 scanned,
@@ -163,15 +170,13 @@ def approximate(rows, recall, threads, queries=256):
                     for p in probes
                     for f in (8, 16)
                 ],
-            )
-        )
-        peers.append(
+            ),
             fitted(
                 "FAISS IVF, SQ8",
                 coded,
                 [(lambda p=p: setattr(coded, "nprobe", p), f"{p} of {lists} lists") for p in probes],
-            )
-        )
+            ),
+        ]
         pin(threads)
         faiss.omp_set_num_threads(threads)
         name = f"Lookalike IVF, recall {recall} asked for"

@@ -111,6 +111,8 @@ extension EntityStore {
     private static func revisionProblems(_ db: Database) throws -> [String] {
         // Derived files are made of what changed since a revision.
         let revision = try CatalogRevision.current(db)?.number ?? 0
+        // Each change adds one.
+        guard revision < .max - 1 << 32 else { return ["the number of its revision leaves no room for changes"] }
         let misdated = try Row.fetchAll(
             db,
             sql: """

@@ -17,7 +17,8 @@ struct Serve: AsyncParsableCommand {
             Each option can also be a variable of the environment, such as LOOKALIKE_SERVE_QUEUE_TIME, or a key of the \
             JSON file that --config names, such as "queueTime". Options come first, then the environment, then the file.
 
-            SIGTERM and SIGINT end the service after the requests that it has were answered.
+            SIGTERM and SIGINT end the service after the requests that it has were answered. SIGHUP reads the API keys \
+            again.
             """)
 
     @Option(help: ArgumentHelp("The folder whose subfolders are catalogs.", valueName: "dir"))
@@ -79,7 +80,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long a search waits for a place until it is refused with 503; 0.05 by default.", valueName: "seconds"))
+            "How long a search waits for a place until it is refused with 503; 1 by default.", valueName: "seconds"))
     var queueTime: Double?
 
     @Option(help: "Searches without an image at once; 64 by default.")
@@ -96,7 +97,8 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         Catalog.handleTruncatedFiles()
-        let (configuration, level) = try configuration()
+        var (configuration, level) = try configuration()
+        try OpenFileLimit.raise().check(&configuration)
         LoggingSystem.bootstrap { label in
             var handler = StreamLogHandler.standardError(label: label)
             handler.logLevel = level
@@ -115,7 +117,9 @@ struct Serve: AsyncParsableCommand {
             }
         }
         var group = ServiceGroupConfiguration(
-            services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            services: [
+                service, KeyReloading(service: service, logger: logger, keys: { try keys(try Settings(file: config)) }),
+            ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // A client that still sends a body or reads an answer then is cut off.
         group.maximumGracefulShutdownDuration = configuration.limits.requestTime + .seconds(10)
         try await ServiceGroup(configuration: group).run()
@@ -211,5 +215,62 @@ struct Serve: AsyncParsableCommand {
         limits.requestTime = try time(requestTime, "requestTime", limits.requestTime)
         limits.queueTime = try time(queueTime, "queueTime", limits.queueTime)
         return limits
+    }
+}
+
+/// Reads the API keys again at SIGHUP, which ends a program that does not handle it.
+private struct KeyReloading: Service {
+    let service: LookalikeService
+    let logger: Logger
+    let keys: @Sendable () throws -> KeyRing
+
+    func run() async throws {
+        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+            do {
+                let ring = try keys()
+                try service.replaceKeys(by: ring)
+                logger.notice("API keys were read again", metadata: ["keys": "\(ring.keys.count)"])
+            } catch {
+                logger.error("API keys stay as they were", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+}
+
+/// The number of files, connections among them, that the process may have open.
+private struct OpenFileLimit {
+    let count: Int
+
+    /// Raises the limit to the largest that the system allows.
+    static func raise() -> OpenFileLimit {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            return OpenFileLimit(count: 1024)
+        }
+        limit.rlim_cur = limit.rlim_max
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        _ = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return OpenFileLimit(count: Int(clamping: limit.rlim_cur))
+    }
+
+    /// For logs, images, health checks and the system's libraries, some of which end the process without.
+    private static let reserve = 96
+    /// A database's files, once for each connection of its pool.
+    private static let perCatalog = 16
+    private static let fewestConnections = 16
+
+    /// Accepts no more connections than there are descriptors for.
+    ///
+    /// - Throws: ``ServiceError`` if that is too few.
+    func check(_ configuration: inout ServiceConfiguration) throws {
+        let catalogs = (try? FileManager.default.contentsOfDirectory(atPath: configuration.catalogs.path))?.count ?? 0
+        let needed = Self.reserve + Self.perCatalog * catalogs
+        guard count - needed >= Self.fewestConnections else {
+            throw ServiceError(
+                subject: "the limit of open files",
+                reason: "is \(count); \(catalogs) catalogs need \(needed + Self.fewestConnections). "
+                    + "Raise it with “ulimit -n” or LimitNOFILE.")
+        }
+        configuration.limits.connections = min(configuration.limits.connections, count - needed)
     }
 }

@@ -47,6 +47,21 @@ public struct LookalikeService: Service {
         state = ServiceState(configuration, registry: registry, logger: logger)
     }
 
+    /// Accepts other API keys from the next request on.
+    ///
+    /// - Throws: ``ServiceError`` for no keys where there were some: it would let everybody in.
+    public func replaceKeys(by keys: KeyRing) throws(ServiceError) {
+        guard !keys.isEmpty || state.keys.current.isEmpty else {
+            throw ServiceError(subject: "the API keys", reason: "are none; those from before are kept.")
+        }
+        guard !state.keys.current.isEmpty || keys.isEmpty else {
+            throw ServiceError(
+                subject: "the API keys",
+                reason: "cannot be required from now on: the service was started without any. Start it again.")
+        }
+        state.keys.replace(by: keys)
+    }
+
     /// Answers requests and opens the catalogs until the task is cancelled or the service group shuts down gracefully:
     /// then it answers the requests that it has, takes no more connections, and ends.
     public func run() async throws {
@@ -97,7 +112,7 @@ public struct LookalikeService: Service {
         router.add(middleware: ProblemMiddleware())
         router.add(
             middleware: AccessMiddleware(
-                keys: configuration.keys,
+                ring: state.keys,
                 hosts: configuration.isLoopback && !configuration.isOpenToAll
                     ? ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()] : nil,
                 origins: configuration.origins))

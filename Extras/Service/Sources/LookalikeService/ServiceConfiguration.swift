@@ -75,11 +75,13 @@ public struct ServiceLimits: Sendable {
     /// Image searches that wait for a place.
     public var queuedSearches = 256
     /// How long a search waits for a place. A search that would wait longer is refused at once.
-    public var queueTime = Duration.milliseconds(50)
+    public var queueTime = Duration.seconds(1)
     /// Searches without an image at once. Searches that run together share passes over the prints.
     public var printSearches = 64
     /// Changes that wait to be written.
     public var queuedWrites = 1024
+    /// How long after a change the right to write to a catalog is kept from other processes.
+    public var writerIdleTime = Duration.seconds(5)
     /// Open connections.
     public var connections = 4096
     /// How long a connection may be idle. A client that reads its answer at less than 64 KiB a second for as long is

@@ -18,13 +18,16 @@ final class ServiceState: Sendable {
     let registry: PrometheusRegistry
     let logger: Logger
     let readiness = Readiness()
+    let keys: KeyStore
 
     init(_ configuration: ServiceConfiguration, registry: PrometheusRegistry, logger: Logger) {
         let limits = configuration.limits
         self.configuration = configuration
+        keys = KeyStore(configuration.keys)
         self.registry = registry
         self.logger = logger
-        store = CatalogStore(root: configuration.catalogs, logger: logger)
+        store = CatalogStore(
+            root: configuration.catalogs, logger: logger, writerIdleTime: limits.writerIdleTime)
         bodies = RequestBodyReader(
             limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight),
             idleTime: limits.idleTime)

@@ -109,6 +109,101 @@ import Testing
         }
     }
 
+    /// A snapshot with right digests whose database says what no request could read or write.
+    @Test(arguments: [
+        "UPDATE entity SET labels = 'no JSON' WHERE row = 1",
+        "INSERT INTO revision (number, token) VALUES (9223372036854775807, '5A6F3C7C-5B1E-4E3B-9C4A-6C5B1E4E3B9C')",
+        "UPDATE entity SET id = 'a' || char(7) WHERE row = 1",
+        "UPDATE setting SET value = 'many' WHERE key = 'dimension'",
+        "DELETE FROM print WHERE row IN (SELECT row FROM print LIMIT 1)",
+    ])
+    func aDamagedSnapshotReplacesNothing(change: String) async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let damaged = server.folder.appendingPathComponent("damaged")
+            try FileManager.default.copyItem(at: DemoCovers.catalog, to: damaged)
+            let snapshot = try Self.snapshot(of: damaged, after: change)
+            try FileManager.default.removeItem(at: damaged)
+            let restored = try await server.send(
+                "POST", "/v1/catalogs/covers/restore", ["Content-Type": "application/x-tar"], body: snapshot)
+            #expect(try (restored.status, restored.code) == (422, "damaged-snapshot"))
+            #expect(try await server.send("GET", "/v1/catalogs/covers").json["entities"] as? Int == 6)
+            let image = try DemoCovers.image("salt-signal")
+            #expect(try await server.send("PUT", "/v1/catalogs/covers/entities/new", body: image).status == 201)
+        }
+    }
+
+    /// A tar archive as the service writes it, of a catalog's database after a change.
+    private static func snapshot(of folder: URL, after change: String) throws -> Data {
+        let script = """
+            import hashlib, io, os, sqlite3, sys, tarfile
+            folder, change = sys.argv[1:]
+            path = os.path.join(folder, "catalog.sqlite")
+            database = sqlite3.connect(path)
+            database.execute(change)
+            database.commit()
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            database.close()
+            data = open(path, "rb").read()
+            sums = f"{hashlib.sha256(data).hexdigest()}  catalog.sqlite\\n".encode()
+            with tarfile.open(fileobj=sys.stdout.buffer, mode="w|", format=tarfile.USTAR_FORMAT) as tar:
+                for name, content in (("catalog.sqlite", data), ("SHA256SUMS", sums)):
+                    entry = tarfile.TarInfo(name)
+                    entry.size = len(content)
+                    tar.addfile(entry, io.BytesIO(content))
+            """
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", "-c", script, folder.path, change]
+        process.standardOutput = output
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return data
+    }
+
+    @Test func aFolderThatIsMovedIsNoticed() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let (covers, moved) = (
+                server.folder.appendingPathComponent("covers"), server.folder.appendingPathComponent("moved")
+            )
+            let image = try DemoCovers.image("salt-signal")
+            #expect(try await server.send("POST", "/v1/catalogs/covers/search", body: image).ids == ["salt-signal"])
+            try FileManager.default.moveItem(at: covers, to: moved)
+            #expect(try await server.send("POST", "/v1/catalogs/covers/search", body: image).status == 404)
+            #expect(try await server.send("PUT", "/v1/catalogs/covers/entities/a", body: image).status == 404)
+            #expect(try await server.send("POST", "/v1/catalogs/moved/search", body: image).ids == ["salt-signal"])
+            // Another catalog takes the name.
+            try FileManager.default.moveItem(at: moved, to: covers)
+            #expect(try await server.send("DELETE", "/v1/catalogs/covers/entities/salt-signal").status == 204)
+            #expect(try await server.send("POST", "/v1/catalogs/covers/search", body: image).ids == [])
+            try FileManager.default.removeItem(at: covers)
+            try FileManager.default.copyItem(at: DemoCovers.catalog, to: covers)
+            #expect(try await server.send("POST", "/v1/catalogs/covers/search", body: image).ids == ["salt-signal"])
+        }
+    }
+
+    @Test func othersMayWriteSomeTimeAfterAChange() async throws {
+        try await TestServer.run(configure: { $0.limits.writerIdleTime = .milliseconds(20) }) {
+            (server: TestServer) async throws -> Void in
+            let image = try DemoCovers.image("salt-signal")
+            #expect(try await server.send("PUT", "/v1/catalogs/covers/entities/a", body: image).status == 201)
+            var indexer: CatalogIndexer?
+            while indexer == nil {
+                do {
+                    indexer = try CatalogIndexer(at: server.folder.appendingPathComponent("covers"))
+                } catch let error as CatalogError where error.reason == .busy {
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+            }
+            #expect(try await server.send("PUT", "/v1/catalogs/covers/entities/b", body: image).status == 409)
+            try #require(indexer).remove(["a"])
+            indexer = nil
+            #expect(try await server.send("PUT", "/v1/catalogs/covers/entities/b", body: image).status == 201)
+            #expect(try await server.send("GET", "/v1/catalogs/covers/entities/a").status == 404)
+        }
+    }
+
     @Test func changesDuringARestoreAreMade() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body

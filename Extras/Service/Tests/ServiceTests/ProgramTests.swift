@@ -70,6 +70,61 @@ import Testing
         }
     }
 
+    @Test func hangingUpReadsTheKeysAgain() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("keys")
+            let (first, firstEntry) = APIKey.make(scope: .read, name: "first")
+            let (second, secondEntry) = APIKey.make(scope: .read, name: "second")
+            try Data((firstEntry.line + "\n").utf8).write(to: file)
+            let program = try Program([
+                "--catalogs", folder.appendingPathComponent("catalogs").path, "--port", "0", "--keys-file", file.path,
+                "--log-level", "critical",
+            ])
+            func status(_ key: String) async throws -> Int {
+                try await HTTPClient(port: program.port).send("GET", "/v1/catalogs", ["X-API-Key": key]).status
+            }
+            #expect(try await status(first) == 200)
+            #expect(try await status(second) == 401)
+            try Data((secondEntry.line + "\n").utf8).write(to: file)
+            kill(program.process.processIdentifier, SIGHUP)
+            while try await status(second) != 200 { await Task.yield() }
+            #expect(try await status(first) == 401)
+            // A file without keys would let everybody in.
+            try Data().write(to: file)
+            kill(program.process.processIdentifier, SIGHUP)
+            #expect(try await status(second) == 200)
+            #expect(try await HTTPClient(port: program.port).send("GET", "/v1/catalogs").status == 401)
+            program.process.terminate()
+            program.process.waitUntilExit()
+            #expect(program.process.terminationStatus == 0)
+        }
+    }
+
+    /// The soft limit is raised to the hard one; a hard limit that is too low is an error.
+    @Test func theLimitOfOpenFilesIsRaisedOrRefused() async throws {
+        try await withFolder { folder in
+            let (process, output) = (Process(), Pipe())
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = [
+                "-c", "ulimit -n 64; exec \(Program.executable.path) --catalogs \(folder.path) --port 0 2>&1",
+            ]
+            process.standardOutput = output
+            try process.run()
+            let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            process.waitUntilExit()
+            #expect(process.terminationStatus != 0)
+            #expect(text.contains("the limit of open files: is 64"), "\(text)")
+
+            let program = try Program(folder)
+            let limits = try String(
+                contentsOfFile: "/proc/\(program.process.processIdentifier)/limits", encoding: .utf8)
+            let files = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }?.split(separator: " ")
+            #expect(files?[3] == files?[4], "\(files ?? [])")
+            program.process.terminate()
+            program.process.waitUntilExit()
+        }
+    }
+
     @Test func whatWasAcknowledgedIsThereAfterAKill() async throws {
         try await withFolder { folder in
             var acknowledged: Set<String> = []

@@ -59,6 +59,20 @@ struct SnapshotHandler: Sendable {
             guard catalog.model.summary.operationCount <= Self.mostOperations else {
                 throw Problem(.damagedSnapshot, "The snapshot's model takes too long for an image.")
             }
+            // All that requests read later is read before anything is replaced.
+            if let problem = try await catalog.verify().first {
+                throw Problem(.damagedSnapshot, "The snapshot's catalog is damaged: \(problem).")
+            }
+            try await catalog.forEachEntity { entity in
+                do {
+                    _ = try EntityID.checked(entity.id)
+                } catch {
+                    throw Problem(
+                        .damagedSnapshot, "The snapshot has an entity that no request can name. \(error.detail)")
+                }
+            }
+            _ = try await CatalogHandler.details(
+                of: ServedCatalog(name: name, catalog: catalog, writer: CatalogWriter(url: folder)), in: nil)
         } catch let error as CatalogError {
             if case .modelUnavailable = error.reason { throw error }
             throw Problem(.damagedSnapshot, "The snapshot holds no catalog that can be opened.")

@@ -7,13 +7,15 @@ import Synchronization
 package final class CatalogStore: Sendable {
     let root: URL
     private let logger: Logger
+    private let writerIdleTime: Duration
     private let served = Mutex<[CatalogName: ServedCatalog]>([:])
     /// Catalogs are opened, made, replaced and removed one at a time.
     private let turn = WorkPool(places: 1)
 
-    package init(root: URL, logger: Logger) {
+    package init(root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5)) {
         self.root = root
         self.logger = logger
+        self.writerIdleTime = writerIdleTime
     }
 
     /// The names of the catalogs, in their order. O(files below the folder).
@@ -27,9 +29,14 @@ package final class CatalogStore: Sendable {
     ///
     /// - Throws: ``Problem`` for an unknown name, and `CatalogError`.
     func catalog(_ name: CatalogName) async throws -> ServedCatalog {
-        if let known = served.withLock({ $0[name] }) { return known }
+        if let known = served.withLock({ $0[name] }), known.isInPlace { return known }
         return try await turn.run {
-            if let known = self.served.withLock({ $0[name] }) { return known }
+            if let known = self.served.withLock({ $0[name] }) {
+                if known.isInPlace { return known }
+                self.logger.notice("a catalog's folder was moved or replaced", metadata: ["name": "\(name)"])
+                await known.writer.close()
+                self.served.withLock { $0[name] = nil }
+            }
             guard Self.isCatalog(self.url(of: name)) else { throw Self.unknown(name) }
             return try await self.open(name)
         }
@@ -191,7 +198,7 @@ package final class CatalogStore: Sendable {
         let url = url(of: name)
         let served = ServedCatalog(
             name: name, catalog: try await opening(url) { try await Catalog.open(at: url) },
-            writer: CatalogWriter(url: url, indexer: indexer))
+            writer: CatalogWriter(url: url, indexer: indexer, idleTime: writerIdleTime))
         self.served.withLock { $0[name] = served }
         return served
     }

@@ -3,8 +3,8 @@ import Lookalike
 
 /// Writes to a catalog. Entities that are put while others are being written are written together, in one commit.
 ///
-/// The first change opens the catalog for writing, so that other processes may write to a catalog that is only searched
-/// here.
+/// The first change opens the catalog for writing, and some time after the last one it is closed again, so that other
+/// processes may write to it.
 actor CatalogWriter {
     private enum Change {
         /// The answer has the problem of each item.
@@ -19,7 +19,10 @@ actor CatalogWriter {
         }
     }
 
-    private let url: URL
+    nonisolated let url: URL
+    private let idleTime: Duration
+    /// Changes whenever something is written.
+    private var activity = 0
     private var indexer: CatalogIndexer?
     private var waiting: [Change] = []
     private var isWriting = false
@@ -32,9 +35,11 @@ actor CatalogWriter {
     /// A commit with as many entities takes no more puts.
     private static let largestBatch = 512
 
-    init(url: URL, indexer: CatalogIndexer? = nil) {
+    init(url: URL, indexer: CatalogIndexer? = nil, idleTime: Duration = .seconds(5)) {
         self.url = url
         self.indexer = indexer
+        self.idleTime = idleTime
+        if indexer != nil { Task { await self.releaseWhenIdle() } }
     }
 
     /// Adds an entity, or replaces it. It is durable and searchable when this returns.
@@ -125,8 +130,19 @@ actor CatalogWriter {
             }
         }
         isWriting = false
+        activity += 1
         for continuation in idle { continuation.resume() }
         idle = []
+        releaseWhenIdle()
+    }
+
+    /// Lets other processes write unless something is written before the idle time ends.
+    private func releaseWhenIdle() {
+        let last = activity
+        Task {
+            try await Task.sleep(for: idleTime)
+            if activity == last, !isWriting, !isClosed { indexer = nil }
+        }
     }
 
     /// The first change, with the puts that follow if it is one.

@@ -8,6 +8,7 @@ package final class ServedCatalog: Sendable {
     let name: CatalogName
     let catalog: Catalog
     let writer: CatalogWriter
+    private let folder: (url: URL, identity: FolderIdentity?)
     private let known = Mutex<(revision: Revision, vocabulary: Vocabulary)?>(nil)
     /// Lets one request at a time count the entities; the next one finds what it counted.
     private let counting = WorkPool(places: 1)
@@ -19,9 +20,13 @@ package final class ServedCatalog: Sendable {
 
     init(name: CatalogName, catalog: Catalog, writer: CatalogWriter) {
         self.name = name
+        folder = (writer.url, FolderIdentity(writer.url))
         self.catalog = catalog
         self.writer = writer
     }
+
+    /// Whether the folder is where it was when the catalog was opened: it may have been moved, removed, or replaced.
+    var isInPlace: Bool { FolderIdentity(folder.url) == folder.identity }
 
     /// What the entities can be filtered by.
     struct Vocabulary: Sendable, Encodable {
@@ -89,5 +94,18 @@ package struct CatalogName: Hashable, Sendable, LosslessStringConvertible {
             bytes.allSatisfy({ isAlphanumeric($0) || "-_.".utf8.contains($0) })
         else { return nil }
         description = text
+    }
+}
+
+/// Which folder is at a path.
+private struct FolderIdentity: Equatable, Sendable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    /// Nil if there is none.
+    init?(_ url: URL) {
+        var status = stat()
+        guard stat(url.path, &status) == 0 else { return nil }
+        (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
     }
 }

@@ -1,6 +1,7 @@
 import Digests
 import Foundation
 public import Lookalike
+import Synchronization
 
 /// What a key allows.
 public enum APIKeyScope: String, Sendable, Comparable, CaseIterable {
@@ -110,6 +111,17 @@ public struct KeyRing: Sendable {
         for entry in keys where SHA256.areEqual(entry.digest, digest) { found = entry }
         return found
     }
+}
+
+/// The keys that a running service accepts.
+final class KeyStore: Sendable {
+    private let ring: Mutex<KeyRing>
+
+    init(_ ring: KeyRing) { self.ring = Mutex(ring) }
+
+    var current: KeyRing { ring.withLock { $0 } }
+
+    func replace(by new: KeyRing) { ring.withLock { $0 = new } }
 }
 
 extension Data {

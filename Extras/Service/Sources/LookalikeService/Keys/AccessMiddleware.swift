@@ -4,7 +4,7 @@ import Hummingbird
 
 /// Lets a request pass if its key allows it, and without keys if it comes from this machine's own pages and programs.
 struct AccessMiddleware: RouterMiddleware {
-    let keys: KeyRing
+    let ring: KeyStore
     /// The host names under which the service answers without keys; nil for any. A name of somebody else's that leads
     /// here is refused, such as one that a page rebinds to this machine.
     let hosts: Set<String>?
@@ -15,6 +15,7 @@ struct AccessMiddleware: RouterMiddleware {
         _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
     ) async throws -> Response {
         try checkOrigin(request)
+        let keys = ring.current
         var context = context
         if keys.isEmpty {
             try checkHost(request)
