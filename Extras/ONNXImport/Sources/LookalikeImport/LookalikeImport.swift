@@ -24,16 +24,17 @@ struct LookalikeImport: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The mean of red, green and blue in 0…1, which is subtracted; by default ImageNet's.",
+            "The mean of red, green and blue in 0…1, which is subtracted; by default ImageNet's, or none for a network "
+                + "that normalizes the image itself.",
             valueName: "r,g,b"))
     var mean: ChannelValues?
 
     @Option(
         help: ArgumentHelp(
-            "The standard deviation of red, green and blue in 0…1; by default ImageNet's.", valueName: "r,g,b"))
+            "The standard deviation of red, green and blue in 0…1; by default as for the mean.", valueName: "r,g,b"))
     var std: ChannelValues?
 
-    @Option(help: ArgumentHelp("The tensor that becomes the print; by default the first output.", valueName: "name"))
+    @Option(help: ArgumentHelp("The tensor that becomes the print; by default the only output.", valueName: "name"))
     var tensor: String?
 
     @Option(help: ArgumentHelp("What the model is called; by default the file's name.", valueName: "name"))
@@ -71,8 +72,7 @@ struct LookalikeImport: ParsableCommand {
         let source = URL(fileURLWithPath: network)
         var options = ImportOptions(
             name: name ?? source.deletingPathExtension().lastPathComponent, inputSize: inputSize,
-            mean: mean?.values ?? ImportOptions.imageNetMean, std: std?.values ?? ImportOptions.imageNetStd,
-            tensor: tensor)
+            mean: mean?.values, std: std?.values, tensor: tensor)
         options.normalizesPrint = !raw
         options.variables = Set(variable)
         let imported = try ImportedNetwork(contentsOf: source, options: options)
@@ -94,7 +94,8 @@ struct LookalikeImport: ParsableCommand {
         print(
             "\(target.path): \(summary.rows.count) layers, \(summary.parameters) parameters, "
                 + "\(summary.multiplyAdds / 1_000_000) million multiply-adds")
-        print("input \(model.inputSize.width)×\(model.inputSize.height) RGB, prints of \(model.dimension) dimensions")
+        for assumption in imported.assumptions { print(assumption) }
+        print("images of \(model.inputSize.width)×\(model.inputSize.height), prints of \(model.dimension) dimensions")
         if maxDistance == nil {
             print("The file has no match threshold; --max-distance sets one, here or at a search.")
         }

@@ -4,11 +4,12 @@ public struct ImportOptions: Sendable {
     public var name: String
     /// The side of the input in pixels, for a network that takes any size; nil for the file's.
     public var inputSize: Int?
-    /// Per channel, subtracted from the image's red, green and blue in 0…1.
-    public var mean: [Float]
-    /// Per channel, what the difference is divided by.
-    public var std: [Float]
-    /// The name of the tensor that becomes the print; nil for the graph's first output.
+    /// Per channel, subtracted from the image's red, green and blue in 0…1. Nil for ImageNet's, or for what a network
+    /// needs that normalizes the image itself.
+    public var mean: [Float]?
+    /// Per channel, what the difference is divided by; nil as for the mean.
+    public var std: [Float]?
+    /// The name of the tensor that becomes the print; nil for the graph's only output.
     public var tensor: String?
     /// Whether the print is divided by its length. Distances are meaningful for unit vectors alone.
     public var normalizesPrint = true
@@ -20,9 +21,9 @@ public struct ImportOptions: Sendable {
     /// The deviation of ImageNet's images, which most networks are trained with.
     public static let imageNetStd: [Float] = [0.229, 0.224, 0.225]
 
-    /// Options with ImageNet's mean and deviation.
+    /// Options; what is nil is found in the file, or assumed.
     public init(
-        name: String, inputSize: Int? = nil, mean: [Float] = imageNetMean, std: [Float] = imageNetStd,
+        name: String, inputSize: Int? = nil, mean: [Float]? = nil, std: [Float]? = nil,
         tensor: String? = nil
     ) {
         self.name = name

@@ -8,6 +8,9 @@ import SwiftProtobuf
 public struct ImportedNetwork: Sendable {
     /// The layers.
     public let graph: NetworkGraph
+    /// What the file does not say for certain and how it was taken, a sentence each: the input with its layout and its
+    /// normalization, and the output.
+    public let assumptions: [String]
     /// The numbers of the layers, by the names that the graph gives them.
     private let weights: [String: GraphBuilder.Weight]
 
@@ -86,19 +89,16 @@ public struct ImportedNetwork: Sendable {
         }
         for node in OperatorPatterns(model.graph.node, scalars: scalars).simplified() { try importer.run(node) }
 
-        let output = options.tensor ?? model.graph.output.first?.name ?? ""
-        guard case .tensor(let result)? = importer.values[output] else {
-            throw ImportError.Reason.graph(
-                options.tensor == nil
-                    ? "its graph has no output that depends on the image"
-                    : "it has no tensor “\(output)” that depends on the image")
-        }
+        let (output, result) = try importer.output(of: model.graph, options)
+        let normalization = try InputNormalization(of: model.graph, in: importer, options)
+        assumptions = [normalization.sentence, importer.sentence(ofOutput: output, in: model.graph)]
         let last = importer.addPrint(result, normalized: options.normalizesPrint)
         var simplifier = GraphSimplifier(importer.builder, output: last)
         let (nodes, weights) = simplifier.simplified()
         graph = NetworkGraph(
             name: options.name,
-            input: .init(width: size.width, height: size.height, mean: options.mean, std: options.std), nodes: nodes)
+            input: .init(width: size.width, height: size.height, mean: normalization.mean, std: normalization.std),
+            nodes: nodes)
         self.weights = weights
     }
 

@@ -36,14 +36,20 @@ struct ProtocolBuffer {
 
 /// Files in ONNX format, with the fields that the tests need.
 extension ProtocolBuffer {
-    static func model(_ nodes: [ProtocolBuffer], initializers: [ProtocolBuffer] = []) -> ProtocolBuffer {
+    /// - Parameters:
+    ///   - element: the number of the input's type; 1 is float.
+    ///   - input: the shape of the input.
+    static func model(
+        _ nodes: [ProtocolBuffer], initializers: [ProtocolBuffer] = [], outputs: [String] = ["out"], element: Int = 1,
+        input: [Int] = [1, 3, 8, 8]
+    ) -> ProtocolBuffer {
         var shape = ProtocolBuffer()
-        for extent in [1, 3, 8, 8] { shape = shape.adding(1, ProtocolBuffer().adding(1, extent)) }
-        let type = ProtocolBuffer().adding(1, ProtocolBuffer().adding(1, 1).adding(2, shape))
+        for extent in input { shape = shape.adding(1, ProtocolBuffer().adding(1, extent)) }
+        let type = ProtocolBuffer().adding(1, ProtocolBuffer().adding(1, element).adding(2, shape))
         var graph = ProtocolBuffer().adding(11, ProtocolBuffer().adding(1, "image").adding(2, type))
         for node in nodes { graph = graph.adding(1, node) }
         for initializer in initializers { graph = graph.adding(5, initializer) }
-        graph = graph.adding(12, ProtocolBuffer().adding(1, "out"))
+        for output in outputs { graph = graph.adding(12, ProtocolBuffer().adding(1, output)) }
         return ProtocolBuffer().adding(1, 8).adding(7, graph).adding(8, ProtocolBuffer().adding(2, 17))
     }
 
@@ -64,6 +70,17 @@ extension ProtocolBuffer {
     /// A tensor of floats without data, since one of its extents is 0.
     static func empty(_ name: String, _ extents: [Int]) -> ProtocolBuffer {
         extents.reduce(ProtocolBuffer()) { $0.adding(1, $1) }.adding(2, 1).adding(8, name)
+    }
+
+    /// A tensor of floats; a scalar without extents.
+    static func floats(_ name: String, _ values: [Float], _ extents: [Int] = []) -> ProtocolBuffer {
+        let data = values.reduce(Data()) { $0 + withUnsafeBytes(of: $1.bitPattern.littleEndian) { Data($0) } }
+        return extents.reduce(ProtocolBuffer()) { $0.adding(1, $1) }.adding(2, 1).adding(8, name).adding(9, data)
+    }
+
+    /// An attribute of a node that is one integer.
+    func attribute(_ name: String, _ value: Int) -> ProtocolBuffer {
+        adding(5, ProtocolBuffer().adding(1, name).adding(3, value).adding(20, 2))
     }
 
     /// A tensor of 64-bit integers.

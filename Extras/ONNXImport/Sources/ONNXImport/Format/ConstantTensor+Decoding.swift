@@ -18,7 +18,7 @@ extension ConstantTensor {
     }
 
     /// The number types of the format, by their numbers.
-    private enum Element: Int32 {
+    enum Element: Int32 {
         case float = 1
         case uint8, int8, uint16, int16, int32, int64, string, bool, float16, double, uint32, uint64
         case bfloat16 = 16

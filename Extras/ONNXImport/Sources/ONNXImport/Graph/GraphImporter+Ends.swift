@@ -17,9 +17,12 @@ extension GraphImporter {
             let shape = extents.map { $0.map { "\($0)" } ?? "?" }.joined(separator: ", ")
             return .graph("its input “\(input.name)” has the shape [\(shape)]; \(words)")
         }
-        guard input.type.tensorType.elemType == 1 || input.type.tensorType.elemType == 10 else {
+        let element = ConstantTensor.Element(rawValue: input.type.tensorType.elemType)
+        guard let element, [.float, .float16, .bfloat16, .double, .uint8].contains(element) else {
             throw ImportError.Reason.graph(
-                "its input “\(input.name)” has elements of type \(input.type.tensorType.elemType); floats are needed")
+                "its input “\(input.name)” has elements of the type "
+                    + (element.map { "\($0)" } ?? "number \(input.type.tensorType.elemType)")
+                    + "; floats or bytes (uint8) are needed")
         }
         guard extents.count == 4 else { throw problem("an image has four axes") }
         guard extents[0] == nil || extents[0] == 1 else {
@@ -40,9 +43,60 @@ extension GraphImporter {
             return side
         }
         let size = NetworkGraph.Extent(height: try side(height), width: try side(width))
+        self.image = (input.name, element == .uint8, isChannelsLast)
         let image = ImportedTensor(node: "image", extents: [1, 3, size.height, size.width], layout: .image)
         values[input.name] = .tensor(isChannelsLast ? rotated(image) : image)
         return size
+    }
+
+    /// The tensor that becomes the print: the one that the options name, or the only output that depends on the image.
+    func output(of graph: ONNXGraph, _ options: ImportOptions) throws -> (name: String, tensor: ImportedTensor) {
+        func tensor(_ name: String) -> ImportedTensor? {
+            if case .tensor(let tensor)? = values[name] { tensor } else { nil }
+        }
+        let outputs = graph.output.compactMap { output in tensor(output.name).map { (output.name, $0) } }
+        let list = outputs.map { name, tensor -> String in
+            let kind = Self.kindOfProbabilities(name, in: graph).map { ", \($0)" } ?? ""
+            return "“\(name)” (\(tensor.extents.map(String.init).joined(separator: "×"))\(kind))"
+        }.joined(separator: ", ")
+        if let name = options.tensor {
+            guard let found = tensor(name) else {
+                throw ImportError.Reason.graph(
+                    "it has no tensor “\(name)” that depends on the image; its outputs are \(list)")
+            }
+            return (name, found)
+        }
+        guard let first = outputs.first else {
+            throw ImportError.Reason.graph("its graph has no output that depends on the image")
+        }
+        guard outputs.count == 1 else {
+            throw ImportError.Reason.graph(
+                "its graph has \(outputs.count) outputs, and one of them is the print: \(list). "
+                    + "Name it with --tensor")
+        }
+        return first
+    }
+
+    /// What an output is if it has probabilities, which are no print; nil for others.
+    private static func kindOfProbabilities(_ output: String, in graph: ONNXGraph) -> String? {
+        var name = output
+        for _ in 0..<8 {
+            guard let node = graph.node.first(where: { $0.output.contains(name) }) else { return nil }
+            switch node.opType {
+            case "Softmax", "LogSoftmax", "Sigmoid": return "from \(node.opType)"
+            // What has other values only in their shape.
+            case "Identity", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Cast", "Transpose":
+                name = node.input.first ?? ""
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    func sentence(ofOutput name: String, in graph: ONNXGraph) -> String {
+        let kind = Self.kindOfProbabilities(name, in: graph)
+        return "output “\(name)”"
+            + (kind.map { " (\($0): these may be the probabilities of classes; --tensor names another tensor)" } ?? "")
     }
 
     /// Adds the layers that make a vector of a tensor, and one of unit length.

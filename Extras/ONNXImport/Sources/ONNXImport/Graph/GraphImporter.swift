@@ -16,6 +16,9 @@ final class GraphImporter {
     /// Layers that hold a tensor in another layout, by layer and layout.
     private var converted: [String: ImportedTensor] = [:]
 
+    /// The input that is the image.
+    var image = (name: "", isBytes: false, isChannelsLast: false)
+
     /// Elements of the constants that the file stores.
     var storedCount = 0
     /// Elements of the constants that nodes made.
