@@ -116,6 +116,7 @@ public struct LookalikeService: Service {
                 hosts: configuration.isLoopback && !configuration.isOpenToAll
                     ? ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()] : nil,
                 origins: configuration.origins))
+        router.add(middleware: ContentEncodingMiddleware())
         Routes(service: state).add(to: router)
         let onRunning = onRunning
         return Application(

@@ -64,6 +64,32 @@ struct HTTPClient: Sendable {
         return socket
     }
 
+    /// Sends bytes, and reads what comes until the connection is closed, or for some seconds.
+    func exchange(_ text: String, body: Data = Data(), seconds: Int32 = 3) async throws -> (
+        text: String, isClosed: Bool
+    ) {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let socket = try connect()
+                        defer { close(socket) }
+                        try Self.write(Data(text.utf8) + body, to: socket)
+                        var (received, buffer) = (Data(), [UInt8](repeating: 0, count: 65_536))
+                        while true {
+                            var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                            guard poll(&ready, 1, seconds * 1000) > 0 else {
+                                return (String(decoding: received, as: UTF8.self), false)
+                            }
+                            let count = recv(socket, &buffer, buffer.count, 0)
+                            guard count > 0 else { return (String(decoding: received, as: UTF8.self), true) }
+                            received += buffer[..<count]
+                        }
+                    })
+            }
+        }
+    }
+
     /// Sends the head of a request and then a byte of its body at a time, until there is an answer.
     func trickle(_ method: String, _ path: String, count: Int, every pause: Double) async throws -> HTTPReply {
         try await withCheckedThrowingContinuation { continuation in

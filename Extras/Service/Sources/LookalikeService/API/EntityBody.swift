@@ -37,7 +37,7 @@ extension EntityBody {
             entity: CatalogEntity(
                 id: id, type: try fields.one("type"), title: try fields.one("title"),
                 subtitle: try fields.one("subtitle"), labels: fields.list("labels"), attributes: attributes),
-            source: .image(image))
+            source: .image(try ImageText.bytes(image)))
         try checkText()
     }
 
@@ -46,13 +46,13 @@ extension EntityBody {
     /// - Parameter id: the entity in the path; nil in a batch, whose lines have ids.
     init(id: String?, json data: Data) throws {
         let body = try Body(json: data)
-        guard let id = try id ?? body.id.map(EntityID.checked) else {
+        guard let id = try id ?? body.id.map({ try EntityID.checked($0.text) }) else {
             throw Problem(.invalidJSON, "“id” is missing.")
         }
-        if let other = body.id, other != id { throw Problem(.invalidRequest, "“id” is not the id in the path.") }
+        if let other = body.id?.text, other != id { throw Problem(.invalidRequest, "“id” is not the id in the path.") }
         let source: Source
         switch (body.image, body.print) {
-        case (let image?, nil): source = .image(image)
+        case (let image?, nil): source = .image(image.data)
         case (nil, let print?): source = .print(print)
         default: throw Problem(.invalidRequest, "An entity has either an “image” or a “print”.")
         }
@@ -90,13 +90,13 @@ extension EntityBody {
             case id, type, title, subtitle, labels, attributes, image, print
         }
 
-        let id: String?
+        let id: IDText?
         let type: String?
         let title: String?
         let subtitle: String?
         let labels: [String]?
         let attributes: [String: String]?
-        let image: Data?
+        let image: ImageText?
         let print: FeaturePrint?
     }
 }

@@ -57,11 +57,12 @@ struct PrintHandler: Sendable {
         let type = HeaderValue(header)
         let images: [Data]
         switch type.name {
-        case "application/json": images = try Body(json: data).images
+        case "application/json": images = try Body(json: data).images.map(\.data)
         case "multipart/form-data":
-            images = try MultipartForm(data, contentType: header).parts.filter { $0.name == "image" }.map(\.body)
+            images = try MultipartForm(data, contentType: header).parts.filter { $0.name == "image" }
+                .map { try ImageText.bytes($0.body) }
         case _ where type.isOfImages:
-            images = [data]
+            images = [try ImageText.bytes(data)]
         default:
             throw Problem(
                 .unsupportedMediaType,
@@ -76,6 +77,6 @@ struct PrintHandler: Sendable {
     private struct Body: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable { case images }
 
-        let images: [Data]
+        let images: [ImageText]
     }
 }

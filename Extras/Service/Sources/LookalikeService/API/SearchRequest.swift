@@ -113,7 +113,7 @@ extension SearchRequest {
 
     /// A search for an image with the fields of a query string or a form.
     init(image: Data, fields: RequestFields) throws(Problem) {
-        self.init(subject: .image(image))
+        self.init(subject: .image(try ImageText.bytes(image)))
         try fields.check(Self.fieldNames, prefixes: ["attribute."])
         limit = try fields.integer("limit") ?? limit
         maxDistance = try fields.number("max-distance")
@@ -159,9 +159,9 @@ extension SearchRequest {
             case region, cursor, facets
         }
 
-        let image: Data?
+        let image: ImageText?
         let print: FeaturePrint?
-        let entity: String?
+        let entity: IDText?
         let text: String?
         let query: String?
         let limit: Int?
@@ -178,7 +178,7 @@ extension SearchRequest {
         var subject: Subject {
             get throws(Problem) {
                 let given: [Subject?] = [
-                    image.map { .image($0) }, print.map { .print($0) }, entity.map { .entity($0) },
+                    image.map { .image($0.data) }, print.map { .print($0) }, entity.map { .entity($0.text) },
                     text.map { .text($0) }, query.map { .kept($0) },
                 ]
                 let subjects = given.compactMap(\.self)

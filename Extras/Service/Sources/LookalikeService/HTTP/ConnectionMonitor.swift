@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import NIOHTTP1
 import NIOHTTPTypes
 import Synchronization
 
@@ -66,6 +67,14 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         let key = ObjectIdentifier(context.channel)
         Self.connections.withLock { $0[key] = connection }
+        // Behind the decoder: Hummingbird's parts of requests have no version.
+        let operations = context.pipeline.syncOperations
+        do {
+            let decoder = try operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try operations.addHandler(ConnectionPersistence(), position: .after(decoder))
+        } catch {
+            context.fireErrorCaught(error)
+        }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

@@ -51,8 +51,8 @@ struct AccessMiddleware: RouterMiddleware {
     }
 
     private func checkHost(_ request: Request) throws(Problem) {
-        guard let hosts else { return }
-        let authority = request.head.authority ?? ""
+        // Browsers name the host; old programs, such as health checks of HTTP/1.0, need not.
+        guard let hosts, let authority = request.head.authority, !authority.isEmpty else { return }
         let host =
             authority.hasPrefix("[")
             ? String(authority.prefix { $0 != "]" }) + "]" : String(authority.prefix { $0 != ":" })

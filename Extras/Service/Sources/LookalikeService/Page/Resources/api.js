@@ -27,12 +27,18 @@ async function failure(response) {
   }
 }
 
+/**
+ * The URL of a path of the service, which may lie below a path of its host: a proxy may serve it there. The page's files
+ * lie at its root.
+ */
+export const address = (path) => new URL(path.replace(/^\/+/, ""), import.meta.url).href;
+
 async function send(path, options = {}) {
   const headers = { ...options.headers };
   if (key) headers["X-API-Key"] = key;
   let response;
   try {
-    response = await fetch(path, { ...options, headers });
+    response = await fetch(address(path), { ...options, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ServiceError({ detail: "The service cannot be reached. Is it running?" });
@@ -45,14 +51,14 @@ export const getJSON = async (path) => (await send(path)).json();
 
 export async function searchImage(catalog, image, options, signal) {
   const query = new URLSearchParams(options);
-  const response = await send(`/v1/catalogs/${catalog}/search?${query}`, {
+  const response = await send(`v1/catalogs/${catalog}/search?${query}`, {
     method: "POST", body: image, headers: { "Content-Type": image.type || "application/octet-stream" }, signal,
   });
   return response.json();
 }
 
 export async function searchJSON(catalog, search, signal) {
-  const response = await send(`/v1/catalogs/${catalog}/search`, {
+  const response = await send(`v1/catalogs/${catalog}/search`, {
     method: "POST", body: JSON.stringify(search), headers: { "Content-Type": "application/json" }, signal,
   });
   return response.json();
@@ -61,7 +67,7 @@ export async function searchJSON(catalog, search, signal) {
 /** Shows an image of the service in an element; with a key, the element itself could not ask for it. */
 export async function showImage(element, path) {
   if (!key) {
-    element.src = path;
+    element.src = address(path);
     return;
   }
   try {
@@ -78,7 +84,7 @@ export function putEntity(catalog, id, image, fields, onProgress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== ""));
-    request.open("PUT", `/v1/catalogs/${catalog}/entities/${encodeURIComponent(id)}?${query}`);
+    request.open("PUT", address(`v1/catalogs/${catalog}/entities/${encodeURIComponent(id)}?${query}`));
     request.setRequestHeader("Content-Type", image.type || "application/octet-stream");
     if (key) request.setRequestHeader("X-API-Key", key);
     request.upload.addEventListener("progress", (event) => onProgress(event.loaded / event.total));

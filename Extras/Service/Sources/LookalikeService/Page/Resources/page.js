@@ -1,6 +1,6 @@
 // The page: what was asked last, and what is shown of it.
 
-import { getJSON, hasKey, searchImage, searchJSON, setKey, showImage } from "./api.js";
+import { address, getJSON, hasKey, searchImage, searchJSON, setKey, showImage } from "./api.js";
 import { setUpAdding } from "./adding.js";
 import { setUpCamera } from "./camera.js";
 import { addCards, emptyCard, lightCard } from "./cards.js";
@@ -204,7 +204,7 @@ field("text-form").addEventListener("submit", (event) => {
 });
 
 async function offerSamples() {
-  const { samples } = await getJSON("/v1/samples");
+  const { samples } = await getJSON("v1/samples");
   const list = field("samples").querySelector("ul");
   list.replaceChildren();
   for (const [index, path] of samples.slice(0, 10).entries()) {
@@ -213,7 +213,7 @@ async function offerSamples() {
     image.alt = `Sample ${index + 1}`;
     showImage(image, path);
     button.append(image);
-    button.addEventListener("click", async () => take(await (await fetch(path)).blob()));
+    button.addEventListener("click", async () => take(await (await fetch(address(path))).blob()));
     item.append(button);
     list.append(item);
   }
@@ -225,7 +225,7 @@ async function offerSamples() {
 const size = (bytes) => (bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
 async function openCatalog(name) {
-  catalog = await getJSON(`/v1/catalogs/${name}`);
+  catalog = await getJSON(`v1/catalogs/${name}`);
   const { bytes, types } = catalog;
   const facts = [
     ["Entities", catalog.entities.toLocaleString("en")],
@@ -249,7 +249,7 @@ function start() {
 async function loadCatalogs() {
   error.hidden = true;
   try {
-    const { catalogs } = await getJSON("/v1/catalogs");
+    const { catalogs } = await getJSON("v1/catalogs");
     chooser.replaceChildren(...catalogs.map(({ name, entities }) => {
       const option = document.createElement("option");
       option.value = name;

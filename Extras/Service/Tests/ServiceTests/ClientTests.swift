@@ -1,0 +1,134 @@
+import Foundation
+import LookalikeService
+import Testing
+
+/// What clients send that are older, or made elsewhere.
+struct ClientTests {
+    /// They read to the end of the connection, whatever they say, and know no chunks.
+    @Test(arguments: ["", "Connection: keep-alive\r\n", "Host: 127.0.0.1\r\n", "Expect: 100-continue\r\n"])
+    func answersOfHTTP10EndWithTheConnection(field: String) async throws {
+        try await TestServer.run(covers: false) { server in
+            let client = HTTPClient(port: server.port)
+            for path in ["/health/live", "/nowhere", "/"] {
+                let (text, isClosed) = try await client.exchange("GET \(path) HTTP/1.0\r\n\(field)\r\n", seconds: 20)
+                #expect(isClosed, "\(path)")
+                #expect(
+                    text.hasPrefix("HTTP/1.0 ") && text.lowercased().contains("connection: close"),
+                    "\(text.prefix(200))")
+            }
+            // An answer whose length is not known before.
+            _ = try await server.send("PUT", "/v1/catalogs/c")
+            let image = try DemoCovers.image(DemoCovers.ids[0]).base64EncodedString()
+            let line = Data("{\"id\": 7, \"image\": \"\(image)\"}\n".utf8)
+            let (text, isClosed) = try await client.exchange(
+                "POST /v1/catalogs/c/entities:batch HTTP/1.0\r\n\(field)Content-Type: application/x-ndjson\r\n"
+                    + "Content-Length: \(line.count)\r\n\r\n", body: line, seconds: 20)
+            #expect(
+                isClosed && text.hasSuffix("\n") && text.contains("\"id\":\"7\",\"line\":1,\"status\":201"), "\(text)")
+            #expect(!text.lowercased().contains("transfer-encoding") && !text.contains("100 Continue"))
+        }
+    }
+
+    @Test func connectionsOfHTTP11StayOpenUnlessClientsSayOtherwise() async throws {
+        try await TestServer.run(covers: false) { server in
+            let client = HTTPClient(port: server.port)
+            let request = "GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            let open = try await client.exchange(request + "\r\n" + request + "\r\n", seconds: 1)
+            #expect(!open.isClosed && open.text.components(separatedBy: "HTTP/1.1 200").count == 3)
+            for value in ["close", "Close", "close, TE"] {
+                let (text, isClosed) = try await client.exchange(request + "Connection: \(value)\r\n\r\n", seconds: 20)
+                #expect(isClosed && text.lowercased().contains("connection: close"), "\(value)")
+            }
+        }
+    }
+
+    /// Taken as they come, they would be images that cannot be read, or no JSON.
+    @Test(arguments: ["gzip", "GZIP", "br", "deflate, gzip", "x-own"]) func compressedBodiesAreRefused(encoding: String)
+        async throws
+    {
+        try await TestServer.run { server in
+            for (method, path, type) in [
+                ("POST", "search", "application/json"), ("POST", "search", "image/jpeg"),
+                ("PUT", "entities/a", "image/jpeg"), ("POST", "entities:batch", "application/x-ndjson"),
+            ] {
+                let reply = try await server.send(
+                    method, "/v1/catalogs/covers/\(path)", ["Content-Type": type, "Content-Encoding": encoding],
+                    body: Data([0x1F, 0x8B, 8, 0]))
+                #expect(reply.status == 415 && reply.text.contains("Content-Encoding “\(encoding)”"), "\(reply.text)")
+                #expect(reply.headers["accept-encoding"] == "identity")
+            }
+        }
+    }
+
+    @Test func bodiesThatAreSaidToBePlainAreRead() async throws {
+        try await TestServer.run { server in
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/covers/search", ["Content-Type": "image/png", "Content-Encoding": "identity"],
+                body: DemoCovers.screenshot())
+            #expect(reply.status == 200)
+        }
+    }
+
+    /// As `canvas.toDataURL` makes them, and others.
+    @Test func imagesMayBeDataURLs() async throws {
+        try await TestServer.run { server in
+            let id = DemoCovers.ids[0], image = try DemoCovers.image(id)
+            let text = image.base64EncodedString()
+            let encoded = text.replacing("+", with: "%2B").replacing("/", with: "%2F").replacing("=", with: "%3D")
+            let bare = text.replacing("=", with: "")
+            for url in [
+                "data:image/jpeg;base64,\(text)", "data:;base64,\(text)", "DATA:image/jpeg;charset=x;BASE64,\(text)",
+                "data:image/jpeg;base64,\(encoded)", "data:image/jpeg;base64,\(bare)", text,
+            ] {
+                let reply = try await server.json("POST", "/v1/catalogs/covers/search", ["image": url, "limit": 1])
+                let ids = try reply.ids
+                #expect(reply.status == 200 && ids == [id], "\(url.prefix(40)): \(reply.text.prefix(200))")
+            }
+            let url = "data:image/jpeg;base64,\(text)"
+            #expect(try await server.json("PUT", "/v1/catalogs/covers/entities/new", ["image": url]).status == 201)
+            #expect(try await server.json("POST", "/v1/prints", ["images": [url, text]]).status == 200)
+            let form = Data.form(image: Data(url.utf8), fields: ["limit": "1"], boundary: "b")
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/covers/search", ["Content-Type": "multipart/form-data; boundary=b"], body: form)
+            #expect(reply.status == 200, "\(reply.text)")
+            for wrong in ["data:image/svg+xml,%3Csvg/%3E", "data:image/png;base64", "data:image/png;base64,!!"] {
+                let reply = try await server.json("POST", "/v1/catalogs/covers/search", ["image": wrong])
+                #expect(reply.status == 400 && reply.text.contains("data URL"), "\(reply.text)")
+            }
+        }
+    }
+
+    @Test func idsInJSONMayBeNumbers() async throws {
+        try await TestServer.run { server in
+            let image = try DemoCovers.image(DemoCovers.ids[0]).base64EncodedString()
+            let put = try await server.json("PUT", "/v1/catalogs/covers/entities/12", ["id": 12, "image": image])
+            let stored = try put.json["id"] as? String
+            #expect(put.status == 201 && stored == "12", "\(put.text)")
+            let reply = try await server.json("POST", "/v1/catalogs/covers/search", ["entity": 12, "limit": 1])
+            let ids = try reply.ids
+            #expect(reply.status == 200 && ids == [DemoCovers.ids[0]], "\(reply.text)")
+            #expect(try await server.json("POST", "/v1/catalogs/covers/search", ["entity": 1.5]).status == 400)
+        }
+    }
+
+    /// A proxy may serve the page below a path that it strips.
+    @Test func thePageAsksForEverythingBesideItsFiles() async throws {
+        try await TestServer.run(covers: false) { server in
+            let page = try await server.send("GET", "/").text
+            let names = page.matches(of: /(?:src|href)="([^"#]+)"/).map { String($0.1) }
+            #expect(names.contains("page.js") && !names.contains { $0.hasPrefix("/") || $0.contains(":") })
+            var scripts = ["page.js"]
+            var next = 0
+            while next < scripts.count {
+                let script = try await server.send("GET", "/" + scripts[next])
+                #expect(script.status == 200)
+                #expect(!script.text.contains(/["'`(]\/v1/), "\(scripts[next])")
+                for found in script.text.matches(of: /from "\.\/([^"]+)"/) where !scripts.contains(String(found.1)) {
+                    scripts.append(String(found.1))
+                }
+                next += 1
+            }
+            #expect(scripts.contains("api.js"))
+        }
+    }
+}
