@@ -8,7 +8,7 @@ import Synchronization
 /// memory. So a database with anything that no catalog has is not used.
 struct CatalogSchema: Equatable, Sendable {
     /// The version of the schema, stored as SQLite's `user_version`. A catalog of another version is indexed again.
-    static let version = 2
+    static let version = 1
 
     /// What a new catalog's database is made of.
     ///
