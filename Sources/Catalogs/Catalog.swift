@@ -99,12 +99,14 @@ public final class Catalog: Sendable {
     /// Prints need a smaller image than local features: a search by prints alone decodes a photograph of 12 megapixels
     /// at an eighth of its size, others decode it at half of it. Both sides of what is decoded keep at least 1.5 times
     /// as many pixels as the network's input. With more, recall@1 on the validation queries differs by half a point at
-    /// most, in either direction.
+    /// most, in either direction. Images with a side above 5,000 pixels are searched in tiles, and keep 2,500 of it.
     /// - Parameter effort: that of the search.
     public func decodingOptions(for effort: SearchEffort) -> DecodingOptions {
         guard hasLocalFeatures, effort != .prints else { return model.decodingOptions }
         let side = LocalFeatureExtractor.Detail.query.longSide
-        return DecodingOptions(neededSize: (max(model.inputSize.width, side), max(model.inputSize.height, side)))
+        return DecodingOptions(
+            neededSize: (max(model.inputSize.width, side), max(model.inputSize.height, side)),
+            largeImages: (above: ImageTiles.largeSide, keptLongSide: ImageTiles.keptLongSide))
     }
 
     /// The number of entities.

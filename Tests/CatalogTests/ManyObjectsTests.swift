@@ -107,6 +107,24 @@ struct ManyObjectsTests {
         #expect(Self.outlineError(first, x: 200, y: y, in: image) < 0.01)
     }
 
+    /// At a quarter of its size, at which the file was decoded, the cover is 75 pixels wide.
+    @Test func aSmallPictureInALargeJPEGFileIsFound() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let others = (0..<9).map { (Self.cover(70 + $0, width: 600, height: 520), 40 + $0 * 640, 2_600) }
+        let (x, y) = (4_311, 1_207)
+        let screen = try Self.pasting(
+            others + [(Self.cover(2, width: 300, height: 260), x, y)], on: Self.plain(width: 6_016, height: 3_384))
+        let file = try screen.jpegData()
+        let image = try PixelBuffer(decoding: file, options: catalog.decodingOptions)
+        #expect(image.width == 3_008)
+        let matches = try await catalog.search(matching: image)
+        #expect(matches.map(\.id) == ["c2"])
+        let first = try #require(matches.first)
+        #expect(Self.outlineError(first, x: x, y: y, in: screen) < 0.01)
+        #expect(try PixelBuffer(decoding: file, options: catalog.decodingOptions(for: .prints)).width < 1_000)
+    }
+
     @Test func aLongImageWithoutEntitiesHasNoMatch() async throws {
         let fixture = try CoverFixture()
         let catalog = try Catalog(at: fixture.catalog)

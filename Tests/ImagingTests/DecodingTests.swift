@@ -296,6 +296,22 @@ struct DecodingTests {
         #expect(try size(DecodingOptions(neededSize: (.max, 1))) == [1000, 300])
     }
 
+    @Test func aLargeImageKeepsMorePixels() throws {
+        let wide = try SampleImage.blocks(seed: 8, width: 1000, height: 300).jpegData(quality: 95)
+        for (above, kept, width) in [(999, 500, 500), (999, 501, 1000), (999, 250, 250), (1000, 500, 125)] {
+            let image = try PixelBuffer(
+                decoding: wide, options: DecodingOptions(neededSize: (20, 20), largeImages: (above, kept)))
+            #expect(image.width == width, "above \(above), \(kept) kept")
+        }
+    }
+
+    @Test func aPartOfAReducedImageKnowsItsSourceSize() throws {
+        let data = try SampleImage.blocks(seed: 8, width: 1000, height: 800).jpegData()
+        let image = try PixelBuffer(decoding: data, options: DecodingOptions(neededSize: (100, 100)))
+        let part = try image.cropped(to: PixelRegion(x: 10, y: 20, width: 60, height: 50))
+        #expect(image.width == 250 && part.sourceSize == (240, 200))
+    }
+
     @Test func whatIsEncodedComesBack() throws {
         let image = SampleImage.blocks(seed: 3)
         let again = try PixelBuffer(decoding: image.pngData())

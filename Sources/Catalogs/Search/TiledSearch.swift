@@ -160,7 +160,9 @@ struct ImageTiles {
     private let scale: Double
 
     /// Longer sides are searched in tiles even if nothing is found in the whole image.
-    private static let largeSide = 5_000
+    static let largeSide = 5_000
+    /// What is decoded of a longer side at least: half of it, nearly the pixels of the tiles' planes.
+    static let keptLongSide = 2_500
     /// So are images with this ratio of sides, unless they are small.
     private static let longRatio = 3
     private static let detail = LocalFeatureExtractor.Detail.fineQuery
@@ -172,7 +174,9 @@ struct ImageTiles {
     private static let largestScale = 2.0
 
     static func isLongOrLarge(_ image: PixelBuffer) -> Bool {
-        let (long, short) = (max(image.width, image.height), min(image.width, image.height))
+        // A file may have been decoded at a smaller size.
+        let (width, height) = image.sourceSize
+        let (long, short) = (max(width, height), min(width, height))
         return long > largeSide || long >= longRatio * short && long >= 2 * detail.longSide
     }
 

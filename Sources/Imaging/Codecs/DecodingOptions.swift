@@ -41,11 +41,16 @@ public struct DecodingOptions: Sendable {
     /// allows it too.
     public var neededLongSide: Int?
 
+    /// The long side in pixels above which an image is large, and the pixels that it keeps of it at least: large images
+    /// are searched in tiles, which need more than `neededSize` allows.
+    public var largeImages: (above: Int, keptLongSide: Int)?
+
     /// Options for decoding; without `neededSize` and `neededLongSide` files are decoded at their full size.
     public init(
         maximumPixelCount: Int = 1 << 28, maximumSide: Int = 65_535, maximumScanCount: Int = 64,
         maximumTileCount: Int = 1024, maximumMemory: Int = 768 << 20, maximumByteCount: Int = 512 << 20,
-        neededSize: (width: Int, height: Int)? = nil, neededLongSide: Int? = nil
+        neededSize: (width: Int, height: Int)? = nil, neededLongSide: Int? = nil,
+        largeImages: (above: Int, keptLongSide: Int)? = nil
     ) {
         self.maximumPixelCount = maximumPixelCount
         self.maximumSide = maximumSide
@@ -55,6 +60,7 @@ public struct DecodingOptions: Sendable {
         self.maximumByteCount = maximumByteCount
         self.neededSize = neededSize
         self.neededLongSide = neededLongSide
+        self.largeImages = largeImages
     }
 
     /// Options with another size limit: higher for large scans, or lower to refuse more images.
@@ -90,9 +96,15 @@ public struct DecodingOptions: Sendable {
         where isEnough(width, for: neededSize?.width ?? 0, at: eighths)
             && isEnough(height, for: neededSize?.height ?? 0, at: eighths)
             && isEnough(max(width, height), for: neededLongSide ?? 0, at: eighths)
+            && keepsEnough(max(width, height) * eighths / 8, of: max(width, height))
         {
             return UInt32(eighths)
         }
         return 8
+    }
+
+    /// Whether an image may be decoded with so many pixels of its long side as far as ``largeImages`` says.
+    func keepsEnough(_ kept: Int, of longSide: Int) -> Bool {
+        largeImages.map { longSide <= $0.above || kept >= $0.keptLongSide } ?? true
     }
 }

@@ -16,7 +16,12 @@ import CImageCodecs
                 max(options.neededSize?.width ?? 0, long), max(options.neededSize?.height ?? 0, long)
             )
             do throws(ImageError.Reason) {
-                return try heif(bytes, canvas: tiles.largestCanvas, needed: (width, height), options: options)
+                let image = try heif(bytes, canvas: tiles.largestCanvas, needed: (width, height), options: options)
+                let source = image.sourceSize
+                let isEnough = options.keepsEnough(
+                    max(image.width, image.height), of: max(source.width, source.height))
+                if isEnough || width == 0 { return image }
+                return try heif(bytes, canvas: tiles.largestCanvas, needed: (0, 0), options: options)
             } catch {
                 // The thumbnail may be damaged or have another size than it says, as those of some cameras.
                 guard width > 0, case .damaged = error else { throw error }

@@ -206,10 +206,12 @@ extension PixelBuffer {
         guard region.x >= 0, region.y >= 0, region.width > 0, region.height > 0,
             region.x <= width - region.width, region.y <= height - region.height
         else { throw .emptyShape(width: region.width, height: region.height) }
-        return try PixelBuffer(
+        var part = try PixelBuffer(
             storage: storage, offset: offset + region.y * bytesPerRow + region.x * format.bytesPerPixel,
             width: region.width, height: region.height, bytesPerRow: bytesPerRow, format: format, alpha: alpha,
             colorSpace: colorSpace)
+        part.sourceSize = (region.width * sourceSize.width / width, region.height * sourceSize.height / height)
+        return part
     }
 
     /// The center crop of `fraction` (0...1] of both sides, at least one pixel, sharing the image's memory. O(1).
