@@ -127,6 +127,43 @@ import Testing
         }
     }
 
+    @Test func anEntityIsPutWithSeveralImages() async throws {
+        try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
+            _ = try await server.send("PUT", "/v1/catalogs/shop")
+            let images = try ["salt-signal", "glass-orchard"].map(DemoCovers.image)
+            let encoded = images.map { $0.base64EncodedString() }
+            let path = "/v1/catalogs/shop/entities/"
+            #expect(try await server.json("PUT", path + "json", ["images": encoded]).status == 201)
+            let form = Data.form(images: images.reversed(), fields: ["title": "Both"], boundary: "b")
+            let put = try await server.send(
+                "PUT", path + "form", ["Content-Type": "multipart/form-data; boundary=b"], body: form)
+            #expect(put.status == 201)
+            let line = #"{"id": "batch", "images": ["\#(encoded[0])", "\#(encoded[1])"]}"#
+            #expect(try await Self.batch([line], server).map { $0["status"] as? Int } == [201])
+            for (place, image) in images.enumerated() {
+                let found = try await server.send("POST", "/v1/catalogs/shop/search", body: image).json["results"]
+                let results = try #require(found as? [[String: Any]])
+                var places: [String: Int] = [:]
+                for result in results {
+                    let id = try #require((result["entity"] as? [String: Any])?["id"] as? String)
+                    places[id] = result["image"] as? Int
+                }
+                #expect(places == ["json": place, "form": 1 - place, "batch": place])
+            }
+            let refused: [[String: Any]] = [
+                ["images": [String]()], ["images": encoded, "image": encoded[0]],
+                ["images": [String](repeating: encoded[0], count: 257)],
+            ]
+            for body in refused {
+                #expect(try await server.json("PUT", path + "json", body).code == "invalid-request")
+            }
+            // One that cannot be used refuses the entity as a whole.
+            let damaged = [encoded[0], images[1].prefix(2000).base64EncodedString()]
+            #expect(try await server.json("PUT", path + "new", ["images": damaged]).code == "unusable-image")
+            #expect(try await server.send("GET", path + "new").code == "unknown-entity")
+        }
+    }
+
     @Test func metadataHasLimits() async throws {
         try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
             _ = try await server.send("PUT", "/v1/catalogs/shop")

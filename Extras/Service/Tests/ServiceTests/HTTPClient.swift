@@ -237,13 +237,20 @@ struct HTTPClient: Sendable {
 extension Data {
     /// A form with an image and fields.
     static func form(image: Data, fields: [String: String], boundary: String) -> Data {
+        form(images: [image], fields: fields, boundary: boundary)
+    }
+
+    static func form(images: [Data], fields: [String: String], boundary: String) -> Data {
         var form = Data()
         for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
             form += Data("--\(boundary)\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n".utf8)
         }
-        form += Data(
-            ("--\(boundary)\r\nContent-Disposition: form-data; name=\"image\"; filename=\"photo.jpg\"\r\n"
-                + "Content-Type: image/jpeg\r\n\r\n").utf8)
-        return form + image + Data("\r\n--\(boundary)--\r\n".utf8)
+        for image in images {
+            form += Data(
+                ("--\(boundary)\r\nContent-Disposition: form-data; name=\"image\"; filename=\"photo.jpg\"\r\n"
+                    + "Content-Type: image/jpeg\r\n\r\n").utf8)
+            form += image + Data("\r\n".utf8)
+        }
+        return form + Data("--\(boundary)--\r\n".utf8)
     }
 }

@@ -119,6 +119,42 @@ import Testing
         }
     }
 
+    @Test func asManyObjectsAsAreAskedFor() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let covers = try ["glass-orchard", "salt-signal"].map {
+                try PixelBuffer(decoding: DemoCovers.image($0), named: $0)
+            }
+            let image = try Self.besideEachOther(covers).pngData()
+            let path = "/v1/catalogs/covers/search"
+            #expect(Set(try await server.send("POST", path, body: image).ids) == ["glass-orchard", "salt-signal"])
+            let one = try await server.send("POST", path + "?max-objects=1", body: image).ids
+            #expect(one.count == 1)
+            let form = Data.form(image: image, fields: ["max-objects": "1"], boundary: "b")
+            let posted = try await server.send(
+                "POST", path, ["Content-Type": "multipart/form-data; boundary=b"], body: form)
+            #expect(try posted.ids == one)
+            let encoded = image.base64EncodedString()
+            #expect(try await server.json("POST", path, ["image": encoded, "maxObjects": 1]).ids == one)
+            for body: [String: Any] in [
+                ["image": encoded, "maxObjects": 0], ["image": encoded, "maxObjects": 1001],
+                ["entity": "salt-signal", "maxObjects": 1],
+            ] {
+                #expect(try await server.json("POST", path, body).code == "invalid-request")
+            }
+        }
+    }
+
+    /// RGB images of one height.
+    private static func besideEachOther(_ images: [PixelBuffer]) throws -> PixelBuffer {
+        let bytes = (0..<images[0].height).flatMap { y in
+            images.flatMap { image in
+                image.withUnsafeBytes { Array($0[(y * image.bytesPerRow)..<(y * image.bytesPerRow + image.width * 3)]) }
+            }
+        }
+        return try PixelBuffer(
+            bytes, width: images.reduce(0) { $0 + $1.width }, height: images[0].height, format: .rgb8)
+    }
+
     @Test func aMirroredMatchIsMarked() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let upright = try DemoCovers.image("night-bus-to-porto")
@@ -227,7 +263,8 @@ import Testing
     @Test(arguments: [
         ("limit=0", "invalid-request"), ("limit=x", "invalid-request"), ("limit=1&limit=2", "invalid-request"),
         ("max-distance=3", "invalid-request"), ("min-confidence=nan", "invalid-request"),
-        ("effort=best", "invalid-request"), ("region=0,0,2,1", "invalid-request"), ("region=0,0", "invalid-request"),
+        ("effort=best", "invalid-request"), ("max-objects=0", "invalid-request"), ("max-objects=x", "invalid-request"),
+        ("region=0,0,2,1", "invalid-request"), ("region=0,0", "invalid-request"),
         ("region=0,0,nan,1", "invalid-request"), ("region=0,0,1e-300,1", "invalid-request"),
         ("region=1,0,1e-7,1", "invalid-request"), ("region=1.0000005,0,1e-7,1", "invalid-request"),
         ("facets=type,type", "invalid-request"), ("cursor=x", "invalid-request"), ("limti=3", "invalid-request"),

@@ -2,10 +2,10 @@ import Foundation
 import Lookalike
 import Multipart
 
-/// The body of a request that puts an entity: metadata, and an image or a print.
+/// The body of a request that puts an entity: metadata, and images or a print.
 struct EntityBody: Sendable {
     enum Source: Sendable {
-        case image(Data)
+        case images([Data])
         case print(FeaturePrint)
     }
 
@@ -14,7 +14,7 @@ struct EntityBody: Sendable {
 
     var item: IndexItem {
         switch source {
-        case .image(let data): IndexItem(entity, image: .data(data))
+        case .images(let images): IndexItem(entity, images: images.map { .data($0) })
         case .print(let print): IndexItem(entity, image: .print(print))
         }
     }
@@ -23,8 +23,8 @@ struct EntityBody: Sendable {
 extension EntityBody {
     private static let fieldNames: Set<String> = ["type", "title", "subtitle", "labels"]
 
-    /// An image with the fields of a query string or a form.
-    init(id: String, image: Data, fields: RequestFields) throws(Problem) {
+    /// Images with the fields of a query string or a form.
+    init(id: String, images: [Data], fields: RequestFields) throws(Problem) {
         try fields.check(Self.fieldNames, prefixes: ["attribute."])
         var attributes: [String: String] = [:]
         for (name, values) in fields.prefixed("attribute.") {
@@ -37,8 +37,8 @@ extension EntityBody {
             entity: CatalogEntity(
                 id: id, type: try fields.one("type"), title: try fields.one("title"),
                 subtitle: try fields.one("subtitle"), labels: fields.list("labels"), attributes: attributes),
-            source: .image(try ImageText.bytes(image)))
-        try checkText()
+            source: .images(try images.map(ImageText.bytes)))
+        try check()
     }
 
     /// An entity as JSON.
@@ -51,21 +51,30 @@ extension EntityBody {
         }
         if let other = body.id?.text, other != id { throw Problem(.invalidRequest, "“id” is not the id in the path.") }
         let source: Source
-        switch (body.image, body.print) {
-        case (let image?, nil): source = .image(image.data)
-        case (nil, let print?): source = .print(print)
-        default: throw Problem(.invalidRequest, "An entity has either an “image” or a “print”.")
+        switch (body.image, body.images, body.print) {
+        case (let image?, nil, nil): source = .images([image.data])
+        case (nil, let images?, nil) where !images.isEmpty: source = .images(images.map(\.data))
+        case (nil, nil, let print?): source = .print(print)
+        default: throw Problem(.invalidRequest, "An entity has an “image”, “images” or a “print”.")
         }
         self.init(
             entity: CatalogEntity(
                 id: id, type: body.type, title: body.title, subtitle: body.subtitle, labels: body.labels ?? [],
                 attributes: body.attributes ?? [:]), source: source)
-        try checkText()
+        try check()
     }
 
     private static let maximumValues = 1000
 
-    private func checkText() throws(Problem) { try Self.checkText(of: entity) }
+    /// Each is decoded before it is written.
+    private static let maximumImages = 256
+
+    private func check() throws(Problem) {
+        if case .images(let images) = source, images.count > Self.maximumImages {
+            throw Problem(.invalidRequest, "The entity has more than \(Self.maximumImages) images.")
+        }
+        try Self.checkText(of: entity)
+    }
 
     /// Checks metadata.
     ///
@@ -87,7 +96,7 @@ extension EntityBody {
 
     private struct Body: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, type, title, subtitle, labels, attributes, image, print
+            case id, type, title, subtitle, labels, attributes, image, images, print
         }
 
         let id: IDText?
@@ -97,6 +106,7 @@ extension EntityBody {
         let labels: [String]?
         let attributes: [String: String]?
         let image: ImageText?
+        let images: [ImageText]?
         let print: FeaturePrint?
     }
 }

@@ -103,10 +103,11 @@ struct EntityHandler: Sendable {
         case "multipart/form-data":
             try fields.check([])
             let form = try MultipartForm(data, contentType: header)
-            guard let image = form["image"] else { throw Problem(.invalidForm, "The form has no part “image”.") }
-            return try EntityBody(id: id, image: image.body, fields: RequestFields(form, without: ["image"]))
+            let images = form.parts.filter { $0.name == "image" }.map(\.body)
+            guard !images.isEmpty else { throw Problem(.invalidForm, "The form has no part “image”.") }
+            return try EntityBody(id: id, images: images, fields: RequestFields(form, without: ["image"]))
         case _ where type.isOfImages:
-            return try EntityBody(id: id, image: data, fields: fields)
+            return try EntityBody(id: id, images: [data], fields: fields)
         default:
             throw Problem(
                 .unsupportedMediaType,
@@ -121,7 +122,7 @@ extension ServiceState {
     /// - Throws: `ImageError`, and ``Problem``.
     func check(_ body: EntityBody, for served: ServedCatalog) async throws {
         switch body.source {
-        case .image(let data): try await checkImage(data)
+        case .images(let images): for image in images { try await checkImage(image) }
         case .print(let print): try served.catalog.model.check(print)
         }
     }

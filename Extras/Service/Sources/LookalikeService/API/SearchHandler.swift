@@ -112,16 +112,23 @@ struct SearchHandler: Sendable {
     ) async throws -> SearchResponse {
         let catalog = served.catalog
         var options = service.configuration.limits.decoding
-        options.neededSize = catalog.decodingOptions(for: search.effort).neededSize
+        let needs = catalog.decodingOptions(for: search.effort)
+        (options.neededSize, options.largeImages) = (needs.neededSize, needs.largeImages)
         if let region = search.region, let needed = options.neededSize {
             options.neededSize = (
                 Int(Double(needed.width) / region.width), Int(Double(needed.height) / region.height)
             )
+            options.largeImages = needs.largeImages.map {
+                ($0.above, Int(Double($0.keptLongSide) / max(region.width, region.height)))
+            }
         }
         var image = try await service.decode(data, options: options, timings: timings)
         if let region = search.region { image = try image.cropped(to: region.pixels(of: image)) }
         let query = try await catalog.query(
-            for: image, options: SearchOptions(condition: search.condition, effort: search.effort, timings: timings))
+            for: image,
+            options: SearchOptions(
+                condition: search.condition, effort: search.effort,
+                maxObjects: search.maxObjects ?? SearchOptions.defaultMaxObjects, timings: timings))
         var answer = try await ranking(of: query, search, served, timings, region: search.region)
         answer.query = service.queries.keep(
             query, of: served, condition: search.condition, region: search.region)

@@ -22,6 +22,8 @@ struct SearchRequest: Sendable {
     var maxDistance: Double?
     var minConfidence: Double?
     var effort = SearchEffort.standard
+    /// The maximum number of objects to find in an image; nil for the library's default.
+    var maxObjects: Int?
     var types: [String] = []
     var labels: [String] = []
     var attributes: [String: [String]] = [:]
@@ -60,6 +62,9 @@ struct SearchRequest: Sendable {
         if let minConfidence, !(0...1).contains(minConfidence) {
             throw Problem(.invalidRequest, "The minimum confidence is not in 0…1.")
         }
+        if let maxObjects, !(1...Self.maximumLimit).contains(maxObjects) {
+            throw Problem(.invalidRequest, "The maximum number of objects is not in 1…\(Self.maximumLimit).")
+        }
         let values = types.count + labels.count + attributes.values.reduce(0) { $0 + 1 + $1.count } + facets.count
         guard values <= Self.maximumValues else {
             throw Problem(.invalidRequest, "The filters and facets have more than \(Self.maximumValues) values.")
@@ -83,6 +88,9 @@ struct SearchRequest: Sendable {
             fallthrough
         default:
             if region != nil { throw Problem(.invalidRequest, "A region is a part of an image, and there is none.") }
+            if maxObjects != nil {
+                throw Problem(.invalidRequest, "The maximum number of objects is of an image, and there is none.")
+            }
         }
     }
 
@@ -108,7 +116,8 @@ struct SearchRequest: Sendable {
 
 extension SearchRequest {
     private static let fieldNames: Set<String> = [
-        "limit", "max-distance", "min-confidence", "effort", "types", "labels", "region", "cursor", "facets",
+        "limit", "max-distance", "min-confidence", "effort", "max-objects", "types", "labels", "region", "cursor",
+        "facets",
     ]
 
     /// A search for an image with the fields of a query string or a form.
@@ -119,6 +128,7 @@ extension SearchRequest {
         maxDistance = try fields.number("max-distance")
         minConfidence = try fields.number("min-confidence")
         if let text = try fields.one("effort") { effort = try Self.effort(text) }
+        maxObjects = try fields.integer("max-objects")
         (types, labels) = (fields.list("types"), fields.list("labels"))
         attributes = fields.prefixed("attribute.")
         if let text = try fields.one("region") { region = try ImageRegion(text: text) }
@@ -146,6 +156,7 @@ extension SearchRequest {
         limit = body.limit ?? limit
         (maxDistance, minConfidence) = (body.maxDistance, body.minConfidence)
         if let text = body.effort { effort = try Self.effort(text) }
+        maxObjects = body.maxObjects
         (types, labels, attributes) = (body.types ?? [], body.labels ?? [], body.attributes ?? [:])
         region = body.region
         cursor = try body.cursor.map(Self.cursor)
@@ -155,8 +166,8 @@ extension SearchRequest {
 
     private struct Body: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable {
-            case image, print, entity, text, query, limit, maxDistance, minConfidence, effort, types, labels, attributes
-            case region, cursor, facets
+            case image, print, entity, text, query, limit, maxDistance, minConfidence, effort, maxObjects
+            case types, labels, attributes, region, cursor, facets
         }
 
         let image: ImageText?
@@ -168,6 +179,7 @@ extension SearchRequest {
         let maxDistance: Double?
         let minConfidence: Double?
         let effort: String?
+        let maxObjects: Int?
         let types: [String]?
         let labels: [String]?
         let attributes: [String: [String]]?
