@@ -27,7 +27,7 @@ struct CandidateSearch {
     /// The most likely candidates are verified first, and the others only if these leave something to be found.
     private static let firstCandidates = 12
     /// Entities of the first candidates that cover this share of the query leave little room for others.
-    private static let filled = 0.3
+    static let filled = 0.3
     /// The crop that an outline rectifies says little if less of it lies within the query.
     private static let leastVisible = 0.7
     /// Images with this many features show the same flat picture only if more than a few of them agree.

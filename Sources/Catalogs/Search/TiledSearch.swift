@@ -30,7 +30,12 @@ extension CandidateSearch {
         _ verified: [Int64: VerifiedEntity], in features: QueryFeatures, of image: PixelBuffer, mostObjects: Int
     ) -> Bool {
         guard !hasFound(mostObjects, of: verified) else { return false }
-        if ImageTiles.isLongOrLarge(image) { return true }
+        let surely = verified.values.filter { $0.inlierCount >= Self.surelyFound }
+            .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }
+        // A photograph of one thing is not searched in tiles because the camera has many pixels.
+        if ImageTiles.isLongOrLarge(image), Self.places(of: surely).reduce(0, { $0 + $1.area }) < Self.filled {
+            return true
+        }
         let likely = verified.values.filter { $0.inlierCount >= Self.likelyFound }
             .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }
         let places = Self.places(of: likely)
