@@ -272,7 +272,9 @@ struct CatalogCommand: AsyncParsableCommand {
                 “attributes”. Lines that follow each other with the same id are images of one entity. The prints must \
                 be those of the catalog’s model.
 
-                Nothing is added if a row or line cannot be used. The entities are found by their prints alone.
+                Nothing is added if a row or line cannot be used. Without local features the entities are found by \
+                their prints alone. Local features and thumbnails, such as “lookalike worker” computes, are files with \
+                a record per row: the number of bytes, 32 bits little-endian, and the bytes.
                 """)
 
         @Argument(
@@ -285,6 +287,12 @@ struct CatalogCommand: AsyncParsableCommand {
             completion: .file(extensions: ["jsonl"]))
         var entities: FilePath
 
+        @Option(help: ArgumentHelp("A file with the local features of each row.", valueName: "file"))
+        var localFeatures: FilePath?
+
+        @Option(help: ArgumentHelp("A file with a thumbnail of each row.", valueName: "file"))
+        var thumbnails: FilePath?
+
         @OptionGroup var catalog: CatalogOption
         @OptionGroup var model: ModelOptions
         @OptionGroup var timing: TimingOptions
@@ -292,10 +300,12 @@ struct CatalogCommand: AsyncParsableCommand {
         func run() throws { try timing.measuringAll(perform) }
 
         private func perform() throws {
-            let files = try PrintFiles(prints: prints.url, entities: entities.url)
+            let files = try PrintFiles(
+                prints: prints.url, entities: entities.url, localFeatures: localFeatures?.url,
+                thumbnails: thumbnails?.url)
             // An indexer makes a catalog that is not there, which would stay if the prints do not fit it.
             if case .catalog = Catalog.state(of: catalog.url) {} else { try files.check(for: model.load()) }
-            let indexer = try model.openIndexer(at: catalog.url, localFeatures: false)
+            let indexer = try model.openIndexer(at: catalog.url, localFeatures: localFeatures != nil)
             var bar = ProgressBar()
             let report = try indexer.index(files) { bar.show($0.processed, of: files.count) }
             bar.finish()

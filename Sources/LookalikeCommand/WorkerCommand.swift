@@ -432,12 +432,12 @@ private struct WorkerWork: Sendable {
                 let request = try job.request.get()
                 switch request.request {
                 case .embed:
-                    guard let result = try computed.popFirst()?.get() else { break }
+                    guard let (result, notes) = try computed.popFirst()?.get() else { break }
                     let print = result.print.vector.map(\.bitPattern.littleEndian).withUnsafeBytes { Data($0) }
                     return try WorkerFrame(
                         EmbedAnswer(
                             id: job.id, print: print.count, localFeatures: result.localFeatures?.count,
-                            thumbnail: result.thumbnail?.count, notes: result.notes.isEmpty ? nil : result.notes),
+                            thumbnail: result.thumbnail?.count, notes: notes.isEmpty ? nil : notes),
                         [print, result.localFeatures, result.thumbnail].compactMap(\.self))
                 case .search: return try WorkerFrame(search(job, request))
                 }

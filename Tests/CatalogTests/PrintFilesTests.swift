@@ -2,6 +2,7 @@ import Catalogs
 import DefaultModel
 import FeaturePrints
 import Foundation
+import Imaging
 import TestSupport
 import Testing
 
@@ -70,11 +71,80 @@ struct PrintFilesTests {
         #expect((again.added, again.updated, again.unchanged) == (0, 0, 7))
     }
 
+    private static func records(_ parts: [Data?]) -> Data {
+        parts.reduce(into: Data()) { data, part in
+            withUnsafeBytes(of: UInt32(part?.count ?? 0).littleEndian) { data.append(contentsOf: $0) }
+            data += part ?? Data()
+        }
+    }
+
+    /// As on another machine, by the worker.
+    @Test func whatWasComputedElsewhereIsAsIndexed() async throws {
+        let items = (0..<5).map {
+            IndexItem(CatalogEntity(id: "c\($0)"), image: .pixels(CoverFixture.cover($0)))
+        }
+        _ = try CatalogIndexer(at: folder.file("indexed")).index(items)
+        let computer = try ImageComputer(model: .default())
+        let orders = try (0..<5).map { number in
+            ImageComputer.Order(
+                .data(try CoverFixture.cover(number).pngData()), named: "\(number)", withLocalFeatures: true,
+                thumbnailSide: 256)
+        }
+        let computed = try computer.results(of: orders, threads: 2).map { try $0.get().image }
+        let lines = (0..<5).map { #"{"id": "c\#($0)"}"# }
+        func files(features: [Data?], thumbnails: [Data?]) throws -> PrintFiles {
+            try PrintFiles(
+                prints: folder.write(
+                    NumPyFile.data(computed.map(\.print.vector), columns: dimension), to: "prints.npy"),
+                entities: folder.write(lines.joined(separator: "\n"), to: "entities.jsonl"),
+                localFeatures: folder.write(Self.records(features), to: "features"),
+                thumbnails: folder.write(Self.records(thumbnails), to: "thumbnails"))
+        }
+        let (features, thumbnails) = (computed.map(\.localFeatures), computed.map(\.thumbnail))
+        let whole = try files(features: features, thumbnails: thumbnails)
+        #expect(try CatalogIndexer(at: catalog).index(whole).added == 5)
+        #expect(try CatalogIndexer(at: catalog).index(whole).unchanged == 5)
+        let (imported, indexed) = try (Catalog(at: catalog), Catalog(at: folder.file("indexed")))
+        #expect(try await imported.verify().isEmpty)
+        let options = SearchOptions(bounds: .none)
+        for number in 0..<5 {
+            let (image, _) = CoverFixture.photograph(of: number)
+            let expected = try await indexed.search(matching: image, options: options)
+            #expect(expected.first.map { $0.inlierCount > 0 } ?? false)
+            #expect(try await imported.search(matching: image, options: options) == expected)
+            let thumbnail = try await indexed.storedThumbnail(for: "c\(number)")
+            #expect(try await imported.storedThumbnail(for: "c\(number)") == thumbnail)
+        }
+        // Rows without either, and rows that cannot be used.
+        let some = try files(features: [nil] + features.dropFirst(), thumbnails: thumbnails.dropLast() + [nil])
+        #expect(try CatalogIndexer(at: catalog).index(some).updated == 2)
+        #expect(try await imported.info.entitiesWithLocalFeatures == 4)
+        #expect(try await imported.storedThumbnail(for: "c4") == nil)
+        func problem(_ features: [Data?], _ thumbnails: [Data?]) -> String {
+            do {
+                _ = try files(features: features, thumbnails: thumbnails)
+                return "none"
+            } catch {
+                return "\(error)".replacing(folder.url.path + "/", with: "")
+            }
+        }
+        let bad = features.map { $0?.dropLast() }
+        #expect(
+            problem(bad, thumbnails) == "features: row 0, counted from 0, has no local features that can be read")
+        #expect(
+            problem(features, [thumbnails[0], Data([1])]) == "thumbnails: row 1, counted from 0, is not a JPEG file")
+        #expect(problem(features, Array(thumbnails.dropLast())) == "thumbnails: row 4, counted from 0, is missing")
+        #expect(
+            problem(features + [nil], thumbnails)
+                == "features: row 5, counted from 0, has no row in prints.npy, which has 5")
+    }
+
     @Test func linesByHand() async throws {
         let files = try files(
             [unit(0), unit(1), unit(2)],
             [
-                #"{"id": 12, "year": 1998, "labels": "one", "image": "a/../b.png"}"#, "  ", #"{"id": "x"}"# + "\r",
+                "\u{FEFF}" + #"{"id": 12, "year": 1998, "labels": "one", "image": "a/../b.png"}"#, "  ",
+                #"{"id": "x"}"# + "\r",
                 #"{"id": "x", "title": null}"#,
             ])
         _ = try CatalogIndexer(at: catalog).index(files)
@@ -103,6 +173,8 @@ struct PrintFilesTests {
         row[7] = 1
         #expect(problem([row], [a]).hasPrefix("prints.npy: row 0, counted from 0, has the norm 1.41"))
         #expect(problem([unit(0), unit(1)], [a, "{"]) == "entities.jsonl:2: is not a JSON object")
+        #expect(
+            problem([unit(0)], [#"{"id": "a", "id": "b"}"#]) == "entities.jsonl:1: names a key twice")
         #expect(problem([unit(0)], [#"{"image": "x"}"#]) == "entities.jsonl:1: has no id")
         #expect(problem([unit(0)], [#"{"id": "x\u0000"}"#]) == "entities.jsonl:1: contains a NUL character")
         #expect(

@@ -190,9 +190,9 @@ struct WorkerTests {
         let file = try folder.write(requests, to: "requests")
         // The reader takes a part of the greeting. Standard input stays open: the shell has the pipe for writing, too.
         let script = """
-            mkfifo "$1.pipe"; exec 3<>"$1.pipe"; cat "$1" >"$1.pipe" &
+            mkfifo "$1.pipe"; exec 3<>"$1.pipe"; cat "$1" >"$1.pipe" 2>/dev/null & writer=$!; disown
             "$0" worker <"$1.pipe" | head -c 8 >/dev/null
-            echo ${PIPESTATUS[0]}; kill %1 2>/dev/null
+            echo ${PIPESTATUS[0]}; kill -KILL $writer
             """
         let result = try Command.run(executable: "/bin/bash", ["-c", script, Command.executable.path, file.path])
         #expect(result.output == "1\n")

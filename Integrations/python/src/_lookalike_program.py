@@ -15,17 +15,21 @@ def find() -> str:
     carried = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lookalike", "bin", "lookalike")
     if os.access(carried, os.X_OK):
         return carried
-    # Not the script that runs this.
-    own = os.path.realpath(sys.argv[0])
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    for folder in folders:
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         found = shutil.which("lookalike", path=folder)
-        if found and os.path.realpath(found) != own:
+        if found and not _runs_this(found):
             return found
     raise FileNotFoundError(
         "the program “lookalike” was not found: install a wheel that carries it, put it on the path, "
         "or set LOOKALIKE_PROGRAM"
     )
+
+
+def _runs_this(program: str) -> bool:
+    """Whether a file is a script of Python, such as pip makes of `main` in this environment or another one."""
+    with open(program, "rb") as file:
+        line = file.readline(512)
+    return line.startswith(b"#!") and b"python" in line
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import unittest
 
+import _lookalike_program
 import lookalike
 import numpy as np
 from lookalike._worker import encoded
@@ -259,6 +260,25 @@ class CatalogTests(unittest.TestCase):
         with self.assertRaisesRegex(lookalike.LookalikeError, "row 2, counted from 0, has nan in column 7"):
             self.catalog.import_prints(prints, [{"id": str(number)} for number in range(6)])
 
+    def test_what_an_engine_computes_makes_a_catalog(self) -> None:
+        paths = covers(8)
+        with lookalike.Engine() as engine:
+            computed = list(engine.compute(paths, local_features=True, thumbnail=256))
+        self.catalog.import_prints(
+            [result.print for result in computed],
+            [{"id": os.path.basename(path), "image": path} for path in paths],
+            local_features=[result.local_features for result in computed],
+            thumbnails=[result.thumbnail for result in computed],
+        )
+        with lookalike.Catalog(os.path.join(self.folder, "indexed")) as indexed:
+            indexed.index([{"id": os.path.basename(path), "image": path} for path in paths])
+            queries = [os.path.join(QUERIES, name) for name in sorted(os.listdir(QUERIES))]
+            expected = list(indexed.search_all([*queries, *paths], min_confidence=0.1))
+            self.assertEqual(list(self.catalog.search_all([*queries, *paths], min_confidence=0.1)), expected)
+        self.assertTrue(any(matches[0].inliers > 10 for matches in expected[-8:]))
+        with self.assertRaisesRegex(lookalike.LookalikeError, "row 0, counted from 0, has no local features that can"):
+            self.catalog.import_prints([computed[0].print], [{"id": "x"}], local_features=[b"none"])
+
     def test_a_catalog_that_is_not_there(self) -> None:
         with self.assertRaisesRegex(lookalike.LookalikeError, "holds no catalog"):
             self.catalog.search(covers(1)[0])
@@ -274,6 +294,29 @@ class ModuleTests(unittest.TestCase):
             for method, value in vars(public).items():
                 if callable(value) and not method.startswith("_"):
                     self.assertTrue(value.__doc__, f"{name}.{method}")
+
+    def test_a_module_without_a_program_finds_the_one_on_the_path(self) -> None:
+        program = _lookalike_program.find()
+        with tempfile.TemporaryDirectory() as folder:
+            script, link = os.path.join(folder, "a"), os.path.join(folder, "b")
+            os.mkdir(script)
+            os.mkdir(link)
+            # As pip makes it for a module without a program, in another environment.
+            with open(os.path.join(script, "lookalike"), "w") as file:
+                file.write(f"#!{sys.executable}\nimport _lookalike_program\n_lookalike_program.main()\n")
+            os.chmod(os.path.join(script, "lookalike"), 0o755)
+            os.symlink(program, os.path.join(link, "lookalike"))
+            code = (
+                "import os, _lookalike_program as p; p.__file__ = '/none/p.py'; "
+                "os.environ.pop('LOOKALIKE_PROGRAM', None); print(p.find())"
+            )
+            module = {"PYTHONPATH": os.path.dirname(_lookalike_program.__file__)}
+            path = script + os.pathsep + link
+            command = [sys.executable, "-c", code]
+            result = subprocess.run(command, env={"PATH": path, **module}, capture_output=True, check=True)
+            self.assertEqual(result.stdout.decode().strip(), os.path.join(link, "lookalike"))
+            result = subprocess.run(command, env={"PATH": script, **module}, capture_output=True, check=False)
+            self.assertIn(b"was not found: install a wheel", result.stderr)
 
     def test_the_command(self) -> None:
         script = os.path.join(os.path.dirname(sys.executable), "lookalike")

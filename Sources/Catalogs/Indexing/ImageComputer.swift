@@ -43,16 +43,8 @@ package struct ImageComputer: Sendable {
         }
     }
 
-    /// What a catalog stores of an image.
-    package struct Computed: Sendable {
-        package let print: FeaturePrint
-        /// As ``LocalFeatures/encoded`` has them.
-        package let localFeatures: Data?
-        /// A JPEG file.
-        package let thumbnail: Data?
-        /// What decoding ignored.
-        package let notes: [String]
-    }
+    /// A computed image, and what decoding ignored of it.
+    package typealias Computed = (image: ComputedImage, notes: [String])
 
     /// Computes the images of orders, each with its error instead if it cannot be used.
     ///
@@ -69,9 +61,10 @@ package struct ImageComputer: Sendable {
                 results.append(
                     image.flatMap { image in
                         (prints.popFirst() ?? .failure(ModelError(subject: name, reason: .noDirection))).map {
-                            Computed(
-                                print: $0, localFeatures: image.features, thumbnail: image.thumbnail,
-                                notes: image.pixels.decodingNotes)
+                            (
+                                ComputedImage(print: $0, localFeatures: image.features, thumbnail: image.thumbnail),
+                                image.pixels.decodingNotes
+                            )
                         }.mapError { IndexProblem(subject: name, reason: "\($0)") }
                     })
             }

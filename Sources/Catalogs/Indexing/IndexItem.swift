@@ -1,6 +1,7 @@
 public import FeaturePrints
 public import Foundation
 public import Imaging
+import LocalFeatures
 
 /// An entity to index, with its images.
 ///
@@ -89,6 +90,35 @@ public enum IndexImage: Sendable {
     /// A print that was made before, with the catalog's model. It has neither local features nor a thumbnail, so it is
     /// found by its print alone.
     case print(FeaturePrint)
+    /// All that a catalog stores of an image, computed before by the same version of the package.
+    case computed(ComputedImage)
+}
+
+/// What a catalog stores of an image, computed without a catalog, such as on another machine by `lookalike worker`.
+public struct ComputedImage: Sendable {
+    /// The print, made with the catalog's model.
+    public let print: FeaturePrint
+    /// The local features as ``LocalFeatures/encoded`` has them; nil for an image that is found by its print alone. A
+    /// catalog without local features does not store them.
+    public let localFeatures: Data?
+    /// A JPEG file with the long side of the indexer's thumbnails, or smaller; nil for none.
+    public let thumbnail: Data?
+
+    /// An image with what was computed of it.
+    public init(print: FeaturePrint, localFeatures: Data? = nil, thumbnail: Data? = nil) {
+        (self.print, self.localFeatures, self.thumbnail) = (print, localFeatures, thumbnail)
+    }
+
+    /// What is wrong with the local features or the thumbnail; nil if they can be stored.
+    ///
+    /// - Parameter wordCount: the number of visual words; any without it.
+    func problem(wordCount: Int? = nil) -> String? {
+        if let localFeatures, LocalFeatures(encoded: localFeatures, wordCount: wordCount ?? .max) == nil {
+            return "its local features cannot be read"
+        }
+        if let thumbnail, !thumbnail.starts(with: [0xFF, 0xD8, 0xFF]) { return "its thumbnail is not a JPEG file" }
+        return nil
+    }
 }
 
 /// The outcome of an index run.

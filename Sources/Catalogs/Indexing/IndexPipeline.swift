@@ -130,7 +130,14 @@ struct IndexChunk {
     mutating func add(_ item: IndexItem) -> Bool {
         guard !isFull, ids.insert(ExactText(item.entity.id)).inserted else { return false }
         items.append(item)
-        for image in item.images { if case .print = image { cost += 1 } else { cost += Self.printsPerImage } }
+        for image in item.images {
+            switch image {
+            case .print: cost += 1
+            // Some kilobytes, in memory.
+            case .computed: cost += Self.printsPerImage / 8
+            case .file, .data, .pixels: cost += Self.printsPerImage
+            }
+        }
         return true
     }
 }

@@ -56,6 +56,22 @@ struct ItemReader: Sendable {
             readMemory(path, hash: ContentHash.of(print), into: &read, needsFeatures: false) { _ throws(ImageError) in
                 .new(StoredImage(print: PrintBlob.data(print.vector), thumbnail: nil, features: nil))
             }
+        case .computed(let image):
+            let features = extractor == nil ? nil : image.localFeatures
+            do {
+                try model.check(image.print)
+            } catch {
+                return read.fail(path, "\(error)")
+            }
+            if let problem = image.problem(wordCount: extractor?.model.wordCount) { return read.fail(path, problem) }
+            let hash = ContentHash.of(image)
+            readMemory(path, hash: hash, into: &read, needsFeatures: features != nil) { _ throws(ImageError) in
+                let thumbnail = thumbnailSide.flatMap { side in
+                    image.thumbnail.map { StoredThumbnail(side: side, data: $0) }
+                }
+                return .new(
+                    StoredImage(print: PrintBlob.data(image.print.vector), thumbnail: thumbnail, features: features))
+            }
         }
     }
 
@@ -302,6 +318,16 @@ enum ContentHash {
                 let start = row * image.bytesPerRow
                 hash.update(UnsafeRawBufferPointer(rebasing: bytes[start..<(start + rowBytes)]))
             }
+        }
+        return hash.finalize()
+    }
+
+    static func of(_ image: ComputedImage) -> Data {
+        var hash = SHA256()
+        hash.update(Data("computed\n".utf8))
+        for part in [PrintBlob.data(image.print.vector), image.localFeatures ?? Data(), image.thumbnail ?? Data()] {
+            hash.update(Data("\(part.count)\n".utf8))
+            hash.update(part)
         }
         return hash.finalize()
     }

@@ -1,5 +1,6 @@
 public import FeaturePrints
 public import Foundation
+import LocalFeatures
 
 /// Prints in a NumPy file and their entities as JSON lines: what ``Catalog/export(to:where:)`` writes, or another
 /// program.
@@ -7,6 +8,9 @@ public import Foundation
 /// Row and line of an image have the same number. Lines that follow each other with the same id are the images of one
 /// entity, in order. A line has an `id`, and may have `image` (a path, kept as it is and not read), `type`, `title`,
 /// `subtitle`, `labels` (a list) and `attributes` (an object). Other keys become attributes. `images` is ignored.
+///
+/// Local features and thumbnails may be in further files: for each row the number of bytes, 32 bits little-endian, and
+/// the bytes; 0 where an image has none. The bytes are those of ``LocalFeatures/encoded``, and JPEG files.
 ///
 /// ```swift
 /// let files = try PrintFiles(prints: printsURL, entities: entitiesURL)
@@ -20,6 +24,10 @@ public struct PrintFiles: Sendable {
     public let prints: URL
     /// The JSON lines.
     public let entities: URL
+    /// A record of local features for each row; nil for none.
+    public let localFeatures: URL?
+    /// A record with a thumbnail for each row; nil for none.
+    public let thumbnails: URL?
     /// The number of components of a print.
     public let dimension: Int
     /// The number of prints.
@@ -30,11 +38,16 @@ public struct PrintFiles: Sendable {
     /// - Parameters:
     ///   - prints: a `.npy` file with a float32 matrix in C order, one row per image.
     ///   - entities: a file of JSON lines, one per row.
+    ///   - localFeatures: a file of records, one per row; nil for none.
+    ///   - thumbnails: the same with JPEG files.
     /// - Throws: ``IndexProblem``, which names the file and the row or line: if a file cannot be read, a row is not a
     ///   unit vector, a line is not an entity's, a row has no line or a line no row, or an id comes again after others.
-    public init(prints: URL, entities: URL) throws {
+    public init(prints: URL, entities: URL, localFeatures: URL? = nil, thumbnails: URL? = nil) throws {
         (self.prints, self.entities) = (prints, entities)
+        (self.localFeatures, self.thumbnails) = (localFeatures, thumbnails)
         var matrix = try NumPyRows(prints)
+        var features = try localFeatures.map { try Records($0) }
+        var pictures = try thumbnails.map { try Records($0) }
         (dimension, count) = (matrix.columnCount, matrix.rowCount)
         var lines = try JSONLines(entities)
         var first: [ExactText: Int] = [:]
@@ -61,6 +74,16 @@ public struct PrintFiles: Sendable {
             guard abs(norm - 1) <= FeaturePrintModel.normTolerance else {
                 throw matrix.problem(line.row, "has the norm \(norm); prints are unit vectors")
             }
+            if let data = try features?.next(), LocalFeatures(encoded: data) == nil {
+                throw Self.problem(localFeatures, line.row, "has no local features that can be read")
+            }
+            if let data = try pictures?.next(), !data.starts(with: [0xFF, 0xD8, 0xFF]) {
+                throw Self.problem(thumbnails, line.row, "is not a JPEG file")
+            }
+        }
+        for records in [features, pictures] {
+            guard let records, try !records.isAtEnd else { continue }
+            throw Self.problem(records.url, count, "has no row in \(prints.path), which has \(count)")
         }
         guard lines.rowCount == count else {
             throw matrix.problem(
@@ -68,11 +91,21 @@ public struct PrintFiles: Sendable {
         }
     }
 
+    /// A problem of a row of a file.
+    fileprivate static func problem(_ url: URL?, _ row: Int, _ words: String) -> IndexProblem {
+        IndexProblem(subject: url?.path ?? "", reason: "row \(row), counted from 0, \(words)")
+    }
+
     /// The entities, read again. A problem ends them.
     func entries(of model: ModelIdentity) -> IndexEntries {
         IndexEntries {
-            let reader = Result { try (NumPyRows(prints), JSONLines(entities)) }
-            guard case .success((var matrix, var lines)) = reader else {
+            let reader = Result {
+                try (
+                    NumPyRows(prints), JSONLines(entities), localFeatures.map { try Records($0) },
+                    thumbnails.map { try Records($0) }
+                )
+            }
+            guard case .success((var matrix, var lines, var features, var pictures)) = reader else {
                 let problem = IndexProblem(subject: prints.path, reason: "has changed meanwhile")
                 return AnyIterator([.failure(problem)].makeIterator())
             }
@@ -82,14 +115,19 @@ public struct PrintFiles: Sendable {
                 do {
                     while let line = try lines.next(), let vector = try matrix.next() {
                         let image = try line.image()
-                        let print = IndexImage.print(FeaturePrint(vector: vector, model: model))
+                        let print = FeaturePrint(vector: vector, model: model)
+                        let (data, thumbnail) = try (features?.next(), pictures?.next())
+                        let computed =
+                            data == nil && thumbnail == nil
+                            ? IndexImage.print(print)
+                            : .computed(ComputedImage(print: print, localFeatures: data, thumbnail: thumbnail))
                         if let entity = pending?.entity, ExactText(entity.id) == ExactText(image.id) {
                             pending?.entity.images.append(image.image)
-                            pending?.images.append(print)
+                            pending?.images.append(computed)
                             continue
                         }
                         let complete = pending
-                        pending = IndexItem(image, images: [print], origin: line.origin)
+                        pending = IndexItem(image, images: [computed], origin: line.origin)
                         if let complete { return .success(complete) }
                     }
                 } catch {
@@ -105,7 +143,7 @@ public struct PrintFiles: Sendable {
 }
 
 extension CatalogIndexer {
-    /// Adds the entities of files with prints, which are found by these alone: they have neither local features nor
+    /// Adds the entities of files with prints. Without further files they are found by these alone, and have no
     /// thumbnails. An entity takes the place of one with the same id.
     ///
     /// The files must not change meanwhile.
@@ -161,7 +199,8 @@ private struct FileParts {
     private mutating func fill() throws -> Bool {
         do {
             guard let more = try file.read(upToCount: 1 << 20), !more.isEmpty else { return false }
-            buffer += more
+            // A slice keeps what is before it in memory.
+            buffer = Data(buffer) + more
             return true
         } catch {
             throw Self.problem(url, error)
@@ -239,7 +278,41 @@ private struct NumPyRows {
     }
 
     func problem(_ row: Int, _ words: String) -> IndexProblem {
-        IndexProblem(subject: parts.url.path, reason: "row \(row), counted from 0, \(words)")
+        PrintFiles.problem(parts.url, row, words)
+    }
+}
+
+/// Bytes with their number before them.
+private struct Records {
+    private var parts: FileParts
+    private var row = 0
+
+    /// More than any local features or thumbnail has.
+    private static let longest = 1 << 26
+
+    init(_ url: URL) throws { parts = try FileParts(url) }
+
+    var url: URL { parts.url }
+
+    /// Whether there are no more records.
+    var isAtEnd: Bool {
+        get throws {
+            var parts = parts
+            return try parts.bytes(1).isEmpty
+        }
+    }
+
+    /// The next record; nil for an empty one.
+    mutating func next() throws -> Data? {
+        let start = try parts.bytes(4)
+        let count = start.reversed().reduce(0) { $0 << 8 | Int($1) }
+        guard start.count == 4, count <= Self.longest else {
+            throw PrintFiles.problem(url, row, start.isEmpty ? "is missing" : "is damaged: it has \(count) bytes")
+        }
+        let data = try parts.bytes(count)
+        guard data.count == count else { throw PrintFiles.problem(url, row, "is missing: the file is truncated") }
+        row += 1
+        return count == 0 ? nil : Data(data)
     }
 }
 
@@ -273,6 +346,8 @@ private struct JSONLines {
             guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: text) else {
                 throw problem("is not a JSON object")
             }
+            // A dictionary keeps one of two keys that are the same.
+            guard object.count == shape.keyCount else { throw problem("names a key twice") }
             func value(_ key: String) -> String? { object[key].flatMap { $0 == .null ? nil : $0.text } }
             guard let id = value("id"), !id.isEmpty else { throw problem("has no id") }
             var entity = CatalogEntity(
@@ -298,8 +373,10 @@ private struct JSONLines {
     }
 
     mutating func next() throws -> Line? {
-        while let text = try parts.line() {
+        while var text = try parts.line() {
             number += 1
+            // The mark of UTF-8 that some editors write.
+            if number == 1, text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
             if text.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) { continue }
             rowCount += 1
             return Line(url: parts.url, text: Data(text), number: number, row: rowCount - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -180,13 +181,23 @@ class Catalog:
         paths = [other.path if isinstance(other, Catalog) else os.fspath(other) for other in catalogs]
         run(["catalog", "merge", *paths, "--into", self.path])
 
-    def import_prints(self, prints: ArrayLike, entities: Iterable[Mapping[str, Any]]) -> None:
-        """Adds entities by prints that were made before with the catalog's model; they are found by these alone.
+    def import_prints(
+        self,
+        prints: ArrayLike,
+        entities: Iterable[Mapping[str, Any]],
+        *,
+        local_features: Iterable[bytes | None] | None = None,
+        thumbnails: Iterable[bytes | None] | None = None,
+    ) -> None:
+        """Adds entities by prints that were made before with the catalog's model, such as by `Engine.compute`.
 
         Args:
             prints: one row per image.
             entities: one mapping per row with an `id`; those that follow each other with the same id are images of one
                 entity.
+            local_features: those of each row, as `Engine.compute` gives them. Without them, the entities are found by
+                their prints alone.
+            thumbnails: a JPEG file per row, of at most 256 pixels.
 
         Raises:
             LookalikeError: if a row or an entity cannot be used; nothing is added then.
@@ -197,7 +208,15 @@ class Catalog:
             with open(lines, "w", encoding="utf-8") as file:
                 for entity in entities:
                     file.write(json.dumps(dict(entity)) + "\n")
-            run(["catalog", "import", matrix, "--entities", lines, "--catalog", self.path])
+            options = []
+            for option, records in (("--local-features", local_features), ("--thumbnails", thumbnails)):
+                if records is not None:
+                    path = os.path.join(folder, option[2:])
+                    options += [option, path]
+                    with open(path, "wb") as file:
+                        for record in records:
+                            file.write(struct.pack("<I", len(record or b"")) + (record or b""))
+            run(["catalog", "import", matrix, "--entities", lines, "--catalog", self.path, *options])
 
     def entities(self, where: str | None = None) -> list[dict[str, Any]]:
         """Returns the entities in the catalog's order, all or those that satisfy a condition.

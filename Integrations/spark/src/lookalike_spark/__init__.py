@@ -138,7 +138,7 @@ def _computed(
 
 
 def import_parquet(folder: str | os.PathLike[str], catalog: lookalike.Catalog) -> int:
-    """Adds the results of `compute` to a catalog by their prints, a Parquet file after the other.
+    """Adds the results of `compute` to a catalog, a Parquet file after the other; no image is read.
 
     An image's id is the name of its file without the extension, as for a folder that is indexed. Images with an error
     are left out. A run that was interrupted is completed by another one.
@@ -150,14 +150,16 @@ def import_parquet(folder: str | os.PathLike[str], catalog: lookalike.Catalog) -
     Returns:
         The number of images that were added or were there.
     """
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    columns = ["path", "print", "localFeatures", "thumbnail", "model"]
     count = 0
     names = sorted(name for name in os.listdir(folder) if name.endswith(".parquet"))
     models: set[str] = set()
     for name in names:
-        table = pq.read_table(os.path.join(folder, name), columns=["path", "print", "model"])
-        table = table.filter(pa.compute.is_valid(table["print"]))
+        table = pq.read_table(os.path.join(folder, name), columns=columns)
+        table = table.filter(pc.is_valid(table["print"]))
         if table.num_rows == 0:
             continue
         models |= set(table["model"].unique().to_pylist())
@@ -168,6 +170,15 @@ def import_parquet(folder: str | os.PathLike[str], catalog: lookalike.Catalog) -
         entities = [
             {"id": os.path.splitext(os.path.basename(path))[0], "image": path} for path in table["path"].to_pylist()
         ]
-        catalog.import_prints(matrix, entities)
+        catalog.import_prints(
+            matrix, entities, local_features=_records(table["localFeatures"]), thumbnails=_records(table["thumbnail"])
+        )
         count += table.num_rows
     return count
+
+
+def _records(column: pa.ChunkedArray) -> Iterator[bytes | None] | None:
+    """The values of a column; None if it has none."""
+    if column.null_count == len(column):
+        return None
+    return (value.as_py() for value in column)
