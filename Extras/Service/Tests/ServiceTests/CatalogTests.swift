@@ -114,7 +114,7 @@ import Testing
         "UPDATE entity SET labels = 'no JSON' WHERE row = 1",
         "INSERT INTO revision (number, token) VALUES (9223372036854775807, '5A6F3C7C-5B1E-4E3B-9C4A-6C5B1E4E3B9C')",
         "UPDATE entity SET id = 'a' || char(7) WHERE row = 1",
-        "UPDATE setting SET value = 'many' WHERE key = 'dimension'",
+        "UPDATE setting SET value = 'no UUID' WHERE key = 'catalogID'",
         "DELETE FROM print WHERE row IN (SELECT row FROM print LIMIT 1)",
     ])
     func aDamagedSnapshotReplacesNothing(change: String) async throws {

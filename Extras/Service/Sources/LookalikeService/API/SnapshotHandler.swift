@@ -64,7 +64,7 @@ struct SnapshotHandler: Sendable {
                 throw Problem(.damagedSnapshot, "The snapshot's catalog is damaged: \(problem).")
             }
             try await catalog.forEachEntity { entity in
-                do {
+                do throws(Problem) {
                     _ = try EntityID.checked(entity.id)
                 } catch {
                     throw Problem(

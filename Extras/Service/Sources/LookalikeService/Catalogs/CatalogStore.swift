@@ -37,7 +37,12 @@ package final class CatalogStore: Sendable {
                 await known.writer.close()
                 self.served.withLock { $0[name] = nil }
             }
-            guard Self.isCatalog(self.url(of: name)) else { throw Self.unknown(name) }
+            guard Self.isCatalog(self.url(of: name)) else {
+                var isFolder: ObjCBool = false
+                guard FileManager.default.fileExists(atPath: self.root.path, isDirectory: &isFolder), isFolder.boolValue
+                else { throw Problem(.storage, "The folder of the catalogs cannot be reached.") }
+                throw Self.unknown(name)
+            }
             return try await self.open(name)
         }
     }
