@@ -12,7 +12,7 @@ struct WorkerCommand: ParsableCommand {
         discussion: """
             Reads requests from standard input, and writes answers to standard output in the same order: prints, \
             local features and thumbnails of images, and matches if a catalog is given. Requests and answers are \
-            JSON with binary data, each with its length before it; the article “Index on many machines” of the \
+            JSON with binary data, each with its length before it; the article “From a folder to many machines” of the \
             documentation describes them. The Python module “lookalike” speaks the protocol.
 
             Several requests are worked on at a time, so send some before you read the first answer. An image that \
