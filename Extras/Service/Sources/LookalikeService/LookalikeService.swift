@@ -98,7 +98,16 @@ public struct LookalikeService: Service {
             outcome = .failure(error)
         }
         await state.store.close()
-        try outcome.get()
+        do {
+            try outcome.get()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
+            let port = state.configuration.port
+            throw ServiceError(
+                subject: "--port \(port)",
+                reason: error.errnoCode == EACCES
+                    ? "is not for everybody: the system lets its administrator alone listen there."
+                    : "is taken at \(state.configuration.host) by another program; choose another one.")
+        }
     }
 
     /// - Parameter onListening: called when clients can connect. They are answered when it has returned.

@@ -100,6 +100,26 @@ import Testing
         }
     }
 
+    @Test func aPortThatIsTakenIsNamed() async throws {
+        try await withFolder { folder in
+            let first = try Program(folder)
+            defer { first.process.terminate() }
+            let (process, errors) = (Process(), Pipe())
+            process.executableURL = Program.executable
+            process.arguments = [
+                "--catalogs", folder.appendingPathComponent("other").path, "--port", "\(first.port)", "--log-level",
+                "critical",
+            ]
+            process.standardError = errors
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+            let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            process.waitUntilExit()
+            #expect(process.terminationStatus != 0)
+            #expect(text.contains("--port \(first.port): is taken at 127.0.0.1"), "\(text)")
+        }
+    }
+
     /// The soft limit is raised to the hard one; a hard limit that is too low is an error.
     @Test func theLimitOfOpenFilesIsRaisedOrRefused() async throws {
         try await withFolder { folder in

@@ -299,6 +299,29 @@ def a_catalog_that_cannot_be_opened(browser, server):
     server.send("DELETE", "/v1/catalogs/other")
 
 
+def a_busy_service_is_asked_again(browser, server):
+    with Page(browser, server.url) as page:
+        page.expected = ("503",)
+        problem = json.dumps({"status": 503, "code": "overloaded", "detail": "Too many requests wait already."})
+        answers = []
+
+        def answer(route):
+            answers.append(route)
+            if len(answers) > 1:
+                return route.continue_()
+            return route.fulfill(
+                status=503, headers={"Retry-After": "1"}, content_type="application/problem+json", body=problem
+            )
+
+        page.route(re.compile("/search"), answer)
+        page.fill("#text", "night")
+        page.keyboard.press("Enter")
+        expect(page.locator("#status")).to_contain_text("The next try is in 1 s")
+        page.shows(["Night Bus to Porto"])
+        expect(page.locator("#error")).to_be_hidden()
+        assert len(answers) == 2, answers
+
+
 def not_in_the_catalog(browser, server):
     with Page(browser, server.url) as page:
         page.search("photo-of-another-record.jpg")
@@ -410,7 +433,8 @@ def main():
         server.add_covers()
         looks(browser, server, arguments.screenshots)
         tests = [choosing_and_outlines, mirrored_matches, dropping_and_pasting, regions, filters_and_pages, by_name]
-        tests += [asked_before_the_catalog_is_known, a_catalog_that_cannot_be_opened, not_in_the_catalog]
+        tests += [asked_before_the_catalog_is_known, a_catalog_that_cannot_be_opened, a_busy_service_is_asked_again]
+        tests += [not_in_the_catalog]
         for test in [*tests, camera, errors]:
             test(browser, server)
             print(f"page: {test.__name__}: passed", flush=True)

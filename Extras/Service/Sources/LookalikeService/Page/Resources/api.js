@@ -33,18 +33,50 @@ async function failure(response) {
  */
 export const address = (path) => new URL(path.replace(/^\/+/, ""), import.meta.url).href;
 
+const MOST_TRIES = 6;
+const LONGEST_PAUSE = 30;
+let onBusy = () => {};
+
+/** Calls `handler` with the seconds until the next try when the service has no place for a request. */
+export function whenBusy(handler) {
+  onBusy = handler;
+}
+
+function pause(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("The request was replaced.", "AbortError"));
+    }, { once: true });
+  });
+}
+
+/** How long a busy service asks to wait, in seconds; 0 for any other answer. */
+function busyTime(response) {
+  const seconds = response.status === 503 ? Number(response.headers.get("Retry-After")) : 0;
+  return seconds > 0 && seconds <= LONGEST_PAUSE ? seconds : 0;
+}
+
+/** Sends a request that changes nothing; again, where the service has no place for it now. */
 async function send(path, options = {}) {
   const headers = { ...options.headers };
   if (key) headers["X-API-Key"] = key;
-  let response;
-  try {
-    response = await fetch(address(path), { ...options, headers });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new ServiceError({ detail: "The service cannot be reached. Is it running?" });
+  for (let tries = 1; ; tries += 1) {
+    let response;
+    try {
+      response = await fetch(address(path), { ...options, headers });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new ServiceError({ detail: "The service cannot be reached. Is it running?" });
+    }
+    if (response.ok) return response;
+    const seconds = busyTime(response);
+    if (!seconds || tries === MOST_TRIES) throw await failure(response);
+    onBusy(seconds);
+    // Not all at once: those who were refused together would be refused together again.
+    await pause(seconds * (1 + Math.random() / 2), options.signal);
   }
-  if (!response.ok) throw await failure(response);
-  return response;
 }
 
 export const getJSON = async (path) => (await send(path)).json();

@@ -1,6 +1,6 @@
 // The page: what was asked last, and what is shown of it.
 
-import { address, getJSON, hasKey, searchImage, searchJSON, setKey, showImage } from "./api.js";
+import { address, getJSON, hasKey, searchImage, searchJSON, setKey, showImage, whenBusy } from "./api.js";
 import { setUpAdding } from "./adding.js";
 import { setUpCamera } from "./camera.js";
 import { addCards, emptyCard, lightCard } from "./cards.js";
@@ -33,6 +33,9 @@ const actions = {
   similar: (entity) => run(`More like ${entity.title || entity.id}`, { entity: entity.id, limit: PAGE_SIZE }),
 };
 stage.onPoint = actions.light;
+whenBusy((seconds) => {
+  status.textContent = `Many people are searching. The next try is in ${seconds} s …`;
+});
 
 // MARK: Searches
 
