@@ -30,7 +30,7 @@ public struct CatalogInfo: Sendable {
     /// The file of inverted lists; 0 in a catalog without local features.
     public let invertedListBytes: Int64
     /// How the nearest prints are found.
-    public let printIndex: PrintIndex
+    public let printIndex: PrintIndexKind
     /// The lists of the inverted file of the prints; nil if there is none of the newest state.
     public let printListCount: Int?
     /// The size of the inverted file of the prints in bytes; 0 if there is none.

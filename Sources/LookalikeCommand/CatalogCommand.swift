@@ -70,7 +70,7 @@ struct CatalogCommand: AsyncParsableCommand {
                 “ivf” makes an inverted file, “exact” removes it, and “automatic” has one from about a million \
                 images on.
                 """)
-        var kind = PrintIndex.automatic
+        var kind = PrintIndexKind.automatic
 
         func run() async throws { try await folder.timing.measuringAll(perform) }
 

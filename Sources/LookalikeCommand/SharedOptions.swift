@@ -161,7 +161,7 @@ struct BoundOptions: ParsableArguments {
 }
 
 extension SearchEffort: ExpressibleByArgument {}
-extension PrintIndex: ExpressibleByArgument {}
+extension PrintIndexKind: ExpressibleByArgument {}
 
 struct CropOption: ParsableArguments {
     @Option(

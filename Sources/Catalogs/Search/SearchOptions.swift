@@ -27,8 +27,8 @@ public struct SearchOptions: Sendable {
     /// The maximum number of objects to find in an image; the surest are kept. Entities with the same picture at the
     /// same place are one object.
     public var maxObjects: Int
-    /// The share of the nearest prints to find in a catalog with an inverted file (``PrintIndex``); 1 for all, which
-    /// compares every print.
+    /// The share of the nearest prints to find in a catalog with an inverted file (``PrintIndexKind``); 1 for all,
+    /// which compares every print.
     public var recall: Double
     /// Receives the time of each stage.
     public var timings: StageTimings?

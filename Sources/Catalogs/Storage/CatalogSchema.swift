@@ -167,7 +167,7 @@ enum Setting: String {
     case writtenBy
     /// Incremented with every change of metadata, which leaves prints and matrix unchanged.
     case metadataRevision
-    /// The ``PrintIndex``; absent if it was not chosen.
+    /// The ``PrintIndexKind``; absent if it was not chosen.
     case printIndex
 
     func read(_ db: Database) throws -> String? {

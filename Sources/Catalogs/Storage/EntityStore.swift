@@ -169,11 +169,11 @@ extension EntityStore {
     func localFeatureModelDigest() throws -> String? { try read(Setting.localFeatureModel.read) }
 
     /// How the nearest prints are found.
-    func printIndex() throws -> PrintIndex {
-        try read(Setting.printIndex.read).flatMap(PrintIndex.init) ?? .automatic
+    func printIndex() throws -> PrintIndexKind {
+        try read(Setting.printIndex.read).flatMap(PrintIndexKind.init) ?? .automatic
     }
 
-    func setPrintIndex(_ kind: PrintIndex) throws { try write { try Setting.printIndex.write(kind.rawValue, $0) } }
+    func setPrintIndex(_ kind: PrintIndexKind) throws { try write { try Setting.printIndex.write(kind.rawValue, $0) } }
 
     /// The identity of the catalog and its present revision.
     static func state(_ db: Database) throws -> (catalogID: UUID, revision: CatalogRevision)? {

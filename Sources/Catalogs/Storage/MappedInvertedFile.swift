@@ -118,7 +118,7 @@ final class OpenInvertedFile: Sendable {
 }
 
 /// How a catalog's nearest prints are found.
-public enum PrintIndex: String, Sendable, Hashable, Codable, CaseIterable {
+public enum PrintIndexKind: String, Sendable, Hashable, Codable, CaseIterable {
     /// By an inverted file from ``automaticCount`` images on, and by comparing all prints below.
     case automatic
     /// By comparing all prints.
@@ -139,7 +139,7 @@ extension CatalogIndexer {
     ///
     /// - Throws: ``CatalogError``.
     /// - Complexity: O(images · lists) for a new file, with about 2 √images lists.
-    public func setPrintIndex(_ kind: PrintIndex) throws {
+    public func setPrintIndex(_ kind: PrintIndexKind) throws {
         try turn.withLock { _ in
             try store.setPrintIndex(kind)
             try refreshDerivedFiles()
@@ -154,7 +154,7 @@ extension CatalogIndexer {
         case .exact: isWanted = false
         case .invertedFile: isWanted = true
         case .automatic:
-            isWanted = try (MappedPrintMatrix(folder.matrix)?.rowCount ?? 0) >= PrintIndex.automaticCount
+            isWanted = try (MappedPrintMatrix(folder.matrix)?.rowCount ?? 0) >= PrintIndexKind.automaticCount
         }
         if isWanted { try file.refresh() } else { unlink(file.url.path) }
     }
