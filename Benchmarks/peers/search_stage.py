@@ -168,7 +168,7 @@ def approximate(rows, recall, threads, queries=256):
                 [
                     (lambda p=p, f=f: scan(p, f), f"{p} of {lists} lists, {f * K} refined")
                     for p in probes
-                    for f in (8, 16)
+                    for f in (8, 16, 32, 64, 128)
                 ],
             ),
             fitted(
