@@ -23,40 +23,36 @@ final class MappedInvertedFile: DerivedFile {
     static func isWidth(_ width: Int, of source: FeaturePrintModel) -> Bool { width == source.dimension }
 
     let contents: DerivedContents
+    private let lists: InvertedFileContents
 
     /// Nil if the lists overlap. O(lists).
     init?(_ contents: DerivedContents) {
-        guard Self.lists(in: contents, owner: Owner()) != nil else { return nil }
-        self.contents = contents
-    }
-
-    private final class Owner: Sendable {}
-
-    private static func lists(
-        in contents: DerivedContents, owner: any AnyObject & Sendable
-    ) -> InvertedFileContents? {
         let shape = contents.header.shape
         guard shape.width > 0, shape.total > 0 else { return nil }
         let count = InvertedFileContents.sectionSizes(dimension: shape.width, listCount: shape.total).count + 1
-        return InvertedFileContents(
-            dimension: shape.width, listCount: shape.total,
-            sections: (1...count).map { UnsafeRawBufferPointer(contents.section($0, of: UInt8.self)) }, owner: owner)
+        guard
+            let lists = InvertedFileContents(
+                dimension: shape.width, listCount: shape.total,
+                sections: (1...count).map { UnsafeRawBufferPointer(contents.section($0, of: UInt8.self)) },
+                owner: contents.file)
+        else { return nil }
+        self.contents = contents
+        self.lists = lists
     }
 
     private var keys: UnsafeBufferPointer<Int64> { contents.section(0, of: Int64.self) }
 
-    /// The index of a matrix; nil for a matrix of another revision.
+    /// The index of a matrix; nil for a matrix of another revision. O(1).
     func index(of matrix: MappedPrintMatrix) -> InvertedFileIndex? {
-        guard header.revision == matrix.header.revision, header.catalogID == matrix.header.catalogID,
-            let lists = Self.lists(in: contents, owner: self)
-        else { return nil }
+        guard header.revision == matrix.header.revision, header.catalogID == matrix.header.catalogID else {
+            return nil
+        }
         return InvertedFileIndex(matrix.matrix, contents: lists)
     }
 
     /// Whether the catalog has so many more or fewer rows than the centroids were made from that they are made anew.
     private func hasDrifted(to rowCount: Int) -> Bool {
-        guard let lists = Self.lists(in: contents, owner: self) else { return true }
-        return !(lists.trainedRowCount / 2 < rowCount && rowCount < lists.trainedRowCount * 2)
+        !(lists.trainedRowCount / 2 < rowCount && rowCount < lists.trainedRowCount * 2)
     }
 
     /// O(rows) for rows that the earlier file has, O(rows · lists) for others; 100 bytes of memory per row.
@@ -67,10 +63,8 @@ final class MappedInvertedFile: DerivedFile {
         guard let matrix = try MappedPrintMatrix(folder.matrix),
             matrix.header.revision == (try CatalogRevision.current(db))
         else { throw folder.error(.busy) }
-        var index: InvertedFileIndex
-        if let earlier, !earlier.hasDrifted(to: matrix.rowCount),
-            let lists = lists(in: earlier.contents, owner: earlier)
-        {
+        let index: InvertedFileIndex
+        if let earlier, !earlier.hasDrifted(to: matrix.rowCount) {
             var origins: [UInt32?] = []
             let images = DerivedImages(
                 table: "print", column: "vector", earlier: (earlier.keys, earlier.header.revision))
@@ -83,7 +77,8 @@ final class MappedInvertedFile: DerivedFile {
             }
             guard origins.count == matrix.rowCount else { throw folder.error(.busy) }
             // Only the contents are read, so the rows of the earlier matrix are not needed.
-            index = InvertedFileIndex(matrix.matrix, contents: lists).updated(for: matrix.matrix, origins: origins)
+            index = InvertedFileIndex(matrix.matrix, contents: earlier.lists).updated(
+                for: matrix.matrix, origins: origins)
         } else {
             index = InvertedFileIndex(matrix.matrix)
         }
