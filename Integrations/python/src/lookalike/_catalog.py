@@ -8,13 +8,12 @@ import struct
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookalike._worker import ImageError, ImageSource, Worker, encoded, run
+from lookalike._worker import HasWorker, ImageError, ImageSource, Worker, encoded, run
 
 __all__ = ["Catalog", "IndexReport", "Match"]
 
@@ -54,7 +53,7 @@ class IndexReport:
     """The ids of entities whose images are gone, with `prune`."""
 
 
-class Catalog:
+class Catalog(HasWorker):
     """A folder of entities with the prints and local features of their images.
 
         catalog = Catalog("catalog/")
@@ -240,18 +239,6 @@ class Catalog:
         if self._worker is not None:
             self._worker.close()
             self._worker = None
-
-    def __enter__(self) -> Catalog:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_worker", None) is not None:
-            self.close()
 
 
 def _with_absolute_paths(entity: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike._worker import ImageError, ImageSource, LookalikeError, Worker, encoded
+from lookalike._worker import HasWorker, ImageError, ImageSource, LookalikeError, Worker, encoded
 
 __all__ = ["Computed", "Engine", "ImageError", "ImageSource", "LookalikeError"]
 
@@ -30,7 +29,7 @@ class Computed:
     """What was ignored in the file, such as a color profile that cannot be used."""
 
 
-class Engine:
+class Engine(HasWorker):
     """Makes feature prints of images, on all cores.
 
     The engine is a process, `lookalike worker`, that is started once: loading the model takes a moment, and an image
@@ -146,15 +145,3 @@ class Engine:
     def close(self) -> None:
         """Ends the engine's process. A second call does nothing."""
         self._worker.close()
-
-    def __enter__(self) -> Engine:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if hasattr(self, "_worker"):
-            self._worker.close()

@@ -1,4 +1,4 @@
-"""The protocol of `lookalike worker`, version 1; the article “Index on many machines” describes it."""
+"""The protocol of `lookalike worker`, version 1; the article “From a folder to many machines” describes it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import tempfile
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Union
+from types import TracebackType
+from typing import Any, TypeVar, Union
 
 import _lookalike_program
 import numpy as np
@@ -208,3 +209,27 @@ class Worker:
             status = None
         self._errors.seek(0)
         return LookalikeError(_message(self._errors.read(), status))
+
+
+_Self = TypeVar("_Self", bound="HasWorker")
+
+
+class HasWorker:
+    """What has a process that a `with` statement ends, or the end of the object."""
+
+    def close(self) -> None:
+        """Ends the process."""
+        raise NotImplementedError
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # An initializer that fails leaves no process.
+        if getattr(self, "_worker", None) is not None:
+            self.close()
