@@ -233,7 +233,7 @@ private final class WorkerQueue: @unchecked Sendable {
 
     /// Requests per thread that are read before the first of them is answered.
     static let requestsPerThread = 16
-    /// Of images that are not answered yet; a larger one comes alone.
+    /// The bytes of images that are not answered yet, at most; a larger image comes alone.
     private static let mostBytes = 256 << 20
     /// Images of a forward pass.
     private static let largestBatch = 8

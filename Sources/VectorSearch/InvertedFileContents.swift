@@ -1,5 +1,5 @@
 import CKernels
-package import Compute
+import Compute
 import Foundation
 
 /// What an ``InvertedFileIndex`` holds besides the matrix, in memory of its own or mapped.

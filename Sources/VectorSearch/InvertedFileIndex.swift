@@ -12,8 +12,8 @@ import Foundation
 /// lower bounds from 1-bit codes (RaBitQ: Gao and Long, SIGMOD 2024) reject most rows, proved lower bounds from int8
 /// codes most of the others, and float32 distances rank the rest: distances are exact, but a neighbor may be missed.
 ///
-/// How many lists it takes for a recall is measured when the index is made, with rows as queries. Half of what may be
-/// missed is in other lists; half is rejected by bounds that are not proved.
+/// How many lists it takes for a recall is measured when the index is made, with shifted rows as queries. Half of what
+/// may be missed is in other lists; half is rejected by bounds that are not proved.
 ///
 /// Besides the matrix an index takes about 50 bytes per row of 256 components. For fewer than some 100,000 rows
 /// ``ExactSearch`` is as fast.
@@ -59,7 +59,8 @@ public struct InvertedFileIndex: Sendable {
     ) -> InvertedFileIndex {
         let builder = InvertedFileBuilder(
             matrix: matrix, kernels: kernels, threads: threads ?? availableThreadCount, cancellation: cancellation)
-        return InvertedFileIndex(matrix, contents: builder.contents(updating: contents, origins: origins))
+        return InvertedFileIndex(
+            matrix, contents: builder.contents(updating: contents, origins: origins), simd: kernels)
     }
 
     /// The number of lists.
@@ -68,7 +69,7 @@ public struct InvertedFileIndex: Sendable {
     /// How many lists a search looks at. 1...``listCount``.
     ///
     /// - Parameters:
-    ///   - recall: the share of the true neighbors that a search shall find, of rows as queries.
+    ///   - recall: the share of the true neighbors that a search shall find, 0..<1.
     ///   - k: the number of neighbors.
     /// - Complexity: O(1).
     public func probeCount(recall: Double, k: Int) -> Int { contents.probeCount(recall: recall, k: k) }

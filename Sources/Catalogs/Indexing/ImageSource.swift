@@ -94,7 +94,7 @@ public struct IndexEntries: Sequence, Sendable {
 /// The input of an index run: a folder of images, or a manifest.
 public enum ImageSource {
     /// The items of a folder or of a `.csv`, `.tsv` or `.jsonl` manifest, with the problems of lines that are unusable.
-    /// Of items with the same id the first is kept.
+    /// The first of several items with the same id is kept.
     ///
     /// - Throws: ``IndexProblem`` if there is no such folder or manifest, or none of a manifest can be read.
     public static func entries(at url: URL) throws -> IndexEntries {

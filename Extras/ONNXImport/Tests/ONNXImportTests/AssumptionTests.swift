@@ -49,7 +49,7 @@ struct AssumptionTests {
         let files: [(Data, String)] = [
             // Nothing: ImageNet's values are taken.
             (Self.file([.node("Identity", ["image"], "x")], []), "ImageNet’s, as the file does not say"),
-            // Of values in 0…1.
+            // The mean and the deviation are of values in 0…1.
             (
                 Self.file(
                     [.node("Sub", ["image", "m"], "a"), .node("Div", ["a", "s"], "x")],
@@ -61,7 +61,7 @@ struct AssumptionTests {
                     [Self.channels("f", s.map { 1 / $0 }), Self.channels("o", zip(m, s).map { -$0 / $1 })]),
                 "0…1, without mean"
             ),
-            // Of values in 0…255.
+            // The mean and the deviation are of values in 0…255.
             (
                 Self.file(
                     [.node("Sub", ["image", "m"], "a"), .node("Div", ["a", "s"], "x")],
@@ -74,7 +74,7 @@ struct AssumptionTests {
                         .node("Sub", ["c", "m"], "a"), .node("Div", ["a", "s"], "x"),
                     ], [.floats("n", [255]), Self.channels("m", m), Self.channels("s", s)]), "0…255, without mean"
             ),
-            // Of bytes.
+            // The mean and the deviation are of bytes.
             (
                 Self.file(
                     [
