@@ -57,33 +57,21 @@ enum Manifest {
         let lines = try text(of: url).utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() where !line.allSatisfy(Self.isWhitespace) {
             let origin = "\(url.path):\(index + 1)"
-            let shape = JSONValue.shape(of: line)
-            guard shape.nesting <= JSONValue.deepestNesting else {
-                problems.append(
-                    IndexProblem(subject: origin, reason: "is nested deeper than \(JSONValue.deepestNesting) levels"))
+            let object: [String: JSONValue]
+            do {
+                object = try JSONValue.object(in: Data(line), origin: origin)
+            } catch {
+                problems.append(error)
                 continue
             }
-            guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: Data(line)) else {
-                problems.append(IndexProblem(subject: origin, reason: "is not a JSON object"))
-                continue
-            }
-            // A dictionary keeps one of two keys that are the same, or that Swift takes for the same.
-            guard object.count == shape.keyCount else {
-                problems.append(IndexProblem(subject: origin, reason: "names a key twice"))
-                continue
-            }
-            let labels =
-                switch object["labels"] {
-                case .array(let list)?: list.map(\.text)
-                case .null?, nil: [String]()
-                case let one?: [one.text]
-                }
             guard let images = paths(object["images"]) else {
                 problems.append(IndexProblem(subject: origin, reason: "its “images” are not a list of paths"))
                 continue
             }
             let values = object.filter { $0.value != .null }.mapValues(\.text)
-            add(values, labels: labels, images: images, url: url, origin: origin, to: &items, problems: &problems)
+            add(
+                values, labels: JSONValue.labels(of: object), images: images, url: url, origin: origin, to: &items,
+                problems: &problems)
         }
         return (items, problems)
     }
@@ -97,7 +85,7 @@ enum Manifest {
     }
 
     /// Space as JSON has it.
-    private static func isWhitespace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+    static func isWhitespace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 
     private static func text(of url: URL) throws -> String {
         let data: Data
@@ -285,6 +273,34 @@ package enum JSONValue: Decodable, Equatable, Sendable {
 
     /// Deeper values are refused: decoding takes time that grows with the square of the depth.
     static let deepestNesting = 32
+
+    /// The object that a line is.
+    ///
+    /// - Parameter origin: the line, for the error.
+    /// - Throws: ``IndexProblem``.
+    static func object(in line: Data, origin: String) throws(IndexProblem) -> [String: JSONValue] {
+        let shape = shape(of: line)
+        guard shape.nesting <= deepestNesting else {
+            throw IndexProblem(subject: origin, reason: "is nested deeper than \(deepestNesting) levels")
+        }
+        guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: line) else {
+            throw IndexProblem(subject: origin, reason: "is not a JSON object")
+        }
+        // A dictionary keeps one of two keys that are the same, or that Swift takes for the same.
+        guard object.count == shape.keyCount else {
+            throw IndexProblem(subject: origin, reason: "names a key twice")
+        }
+        return object
+    }
+
+    /// The labels of an entity: a list, or a single one.
+    static func labels(of object: [String: JSONValue]) -> [String] {
+        switch object["labels"] {
+        case .array(let list)?: list.map(\.text)
+        case .null?, nil: []
+        case let one?: [one.text]
+        }
+    }
 
     /// How deep arrays and objects are nested in a text of JSON, including the outermost, and how many keys that has.
     /// O(bytes).

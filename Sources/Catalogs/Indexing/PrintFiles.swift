@@ -339,25 +339,13 @@ private struct JSONLines {
 
         /// The entity of the line, with the line's image.
         func image() throws -> CatalogEntity {
-            let shape = JSONValue.shape(of: text)
-            guard shape.nesting <= JSONValue.deepestNesting else {
-                throw problem("is nested deeper than \(JSONValue.deepestNesting) levels")
-            }
-            guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: text) else {
-                throw problem("is not a JSON object")
-            }
-            // A dictionary keeps one of two keys that are the same.
-            guard object.count == shape.keyCount else { throw problem("names a key twice") }
+            let object = try JSONValue.object(in: text, origin: origin)
             func value(_ key: String) -> String? { object[key].flatMap { $0 == .null ? nil : $0.text } }
             guard let id = value("id"), !id.isEmpty else { throw problem("has no id") }
             var entity = CatalogEntity(
                 id: id, type: value("type"), title: value("title"), subtitle: value("subtitle"),
                 image: value("image") ?? "")
-            switch object["labels"] {
-            case .array(let list)?: entity.labels = list.map(\.text)
-            case .null?, nil: break
-            case let one?: entity.labels = [one.text]
-            }
+            entity.labels = JSONValue.labels(of: object)
             let known: Set = ["id", "image", "images", "type", "title", "subtitle", "labels", "attributes"]
             for (key, value) in object where !known.contains(key) && value != .null {
                 entity.attributes[key] = value.text
@@ -377,7 +365,7 @@ private struct JSONLines {
             number += 1
             // The mark of UTF-8 that some editors write.
             if number == 1, text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
-            if text.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) { continue }
+            if text.allSatisfy(Manifest.isWhitespace) { continue }
             rowCount += 1
             return Line(url: parts.url, text: Data(text), number: number, row: rowCount - 1)
         }
