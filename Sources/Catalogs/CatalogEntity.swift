@@ -45,6 +45,16 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
         self.images = images
     }
 
+    /// The entity of a manifest's row: values of fields by name; other names are attributes.
+    init(id: String, values: [String: String], labels: [String], images: [String]) {
+        var attributes = values
+        for key in ["id", "image", "images", "labels"] { attributes[key] = nil }
+        self.init(
+            id: id, type: attributes.removeValue(forKey: "type"), title: attributes.removeValue(forKey: "title"),
+            subtitle: attributes.removeValue(forKey: "subtitle"), labels: labels, attributes: [:], images: images)
+        self.attributes = attributes
+    }
+
     /// SQLite's text ends at a NUL in some places and not in others.
     var hasNUL: Bool {
         ([id, type, title, subtitle].compactMap(\.self) + images + labels + attributes.flatMap { [$0.key, $0.value] })

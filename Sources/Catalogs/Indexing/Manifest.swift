@@ -134,13 +134,9 @@ enum Manifest {
             problems.append(IndexProblem(subject: origin, reason: "has no image"))
             return
         }
-        let known: Set = ["id", "image", "images", "type", "title", "subtitle", "labels"]
-        items.append(
-            IndexItem(
-                entity: CatalogEntity(
-                    id: id, type: value("type"), title: value("title"), subtitle: value("subtitle"), labels: labels,
-                    attributes: values.filter { !known.contains($0.key) && !$0.value.isEmpty }, images: paths),
-                origin: origin))
+        let entity = CatalogEntity(
+            id: id, values: values.filter { !$0.value.isEmpty }, labels: labels, images: paths)
+        items.append(IndexItem(entity: entity, origin: origin))
     }
 }
 

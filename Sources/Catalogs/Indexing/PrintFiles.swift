@@ -340,16 +340,11 @@ private struct JSONLines {
         /// The entity of the line, with the line's image.
         func image() throws -> CatalogEntity {
             let object = try JSONValue.object(in: text, origin: origin)
-            func value(_ key: String) -> String? { object[key].flatMap { $0 == .null ? nil : $0.text } }
-            guard let id = value("id"), !id.isEmpty else { throw problem("has no id") }
+            var values = object.compactMapValues { $0 == .null ? nil : $0.text }
+            guard let id = values["id"], !id.isEmpty else { throw problem("has no id") }
+            values["attributes"] = nil
             var entity = CatalogEntity(
-                id: id, type: value("type"), title: value("title"), subtitle: value("subtitle"),
-                image: value("image") ?? "")
-            entity.labels = JSONValue.labels(of: object)
-            let known: Set = ["id", "image", "images", "type", "title", "subtitle", "labels", "attributes"]
-            for (key, value) in object where !known.contains(key) && value != .null {
-                entity.attributes[key] = value.text
-            }
+                id: id, values: values, labels: JSONValue.labels(of: object), images: [values["image"] ?? ""])
             switch object["attributes"] {
             case .object(let values)?: for (key, value) in values { entity.attributes[key] = value.text }
             case .null?, nil: break
