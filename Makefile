@@ -58,9 +58,9 @@ help:
 dependencies:
 	@Scripts/install-dependencies
 
-# The libraries that Extras/SystemStores needs: calendars, and XML.
+# The libraries that Extras/SystemStores needs, calendars and XML, and a BLAS library for the tests of batches.
 extra-dependencies:
-	@Scripts/install-dependencies libical-dev libxml2-dev
+	@Scripts/install-dependencies libical-dev libxml2-dev libblis4-serial
 
 build: dependencies
 	swift build -c release --product lookalike

@@ -31,7 +31,10 @@ let package = Package(
         .trait(
             name: "ColorManagement",
             description: "Converts colors through ICC profiles with tables, those of CMYK among them, with lcms2."),
-        .default(enabledTraits: ["DefaultModel", "WebP", "HEIF", "GIF", "TIFF", "ColorManagement"]),
+        .trait(
+            name: "BLAS",
+            description: "Multiplies batches by a BLAS library that the machine has, where it is faster."),
+        .default(enabledTraits: ["BLAS", "DefaultModel", "WebP", "HEIF", "GIF", "TIFF", "ColorManagement"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

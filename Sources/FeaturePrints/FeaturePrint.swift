@@ -1,5 +1,6 @@
 public import Compute
 import Foundation
+public import VectorSearch
 
 /// A global image descriptor, or embedding: a unit vector that is close to those of similar images.
 ///
@@ -33,6 +34,24 @@ public struct FeaturePrint: Sendable, Hashable {
             sum += difference * difference
         }
         return sum.squareRoot()
+    }
+}
+
+extension PrintMatrix {
+    /// The matrix of prints, a row each: what `ExactSearch`, `BatchedDistances` and `InvertedFileIndex` compare with.
+    ///
+    /// - Throws: ``FeaturePrintError`` if the prints were made with different models or have different dimensions.
+    /// - Precondition: there is a print.
+    /// - Complexity: O(prints · dimension).
+    public init(_ prints: [FeaturePrint]) throws(FeaturePrintError) {
+        guard let first = prints.first else { preconditionFailure("a matrix of prints has at least one") }
+        for print in prints {
+            guard print.model == first.model else { throw .differentModels(first.model, print.model) }
+            guard print.vector.count == first.vector.count else {
+                throw .wrongDimension(print.vector.count, expected: first.vector.count)
+            }
+        }
+        self.init(prints.flatMap(\.vector), dimension: first.vector.count)
     }
 }
 

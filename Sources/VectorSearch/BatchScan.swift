@@ -10,6 +10,8 @@ import Compute
 struct BatchScan: Sendable {
     let matrix: PrintMatrix
     let kernels: SIMDTarget
+    /// What multiplies; the kernels without one.
+    let library: BLAS?
     let queries: [[Float]]
     let k: Int
     let cancellation: Cancellation
@@ -21,7 +23,7 @@ struct BatchScan: Sendable {
     /// The nearest rows of each query; nil if the candidates do not prove them.
     func run(workers: Int) -> [[Neighbor]?] {
         let norms = queries.map { query in query.withUnsafeBufferPointer(PrintMatrix.squaredNorm) }
-        let products = QueryProducts(queries, dimension: matrix.dimension, kernels: kernels)
+        let products = QueryProducts(queries, dimension: matrix.dimension, kernels: kernels, library: library)
         let parts = concurrentMap(workers, threads: workers) { worker in
             candidates(products, norms: norms, rows: (0..<matrix.rowCount).part(worker, of: workers))
         }
@@ -52,9 +54,9 @@ struct BatchScan: Sendable {
             for index in 0..<count { largest = max(largest, rowNorms[index]) }
             for group in 0..<products.groupCount {
                 let first = group * lanes
-                let lines = values.pointer + group * count * lanes
+                let (lines, step) = products.lines(of: group, in: values.pointer, rowCount: count)
                 let within = limits.withUnsafeBufferPointer { limits in
-                    lk_select_rows(lines, rowNorms, count, limits.baseAddress.map { $0 + first }, &found)
+                    lk_select_rows(lines, step, rowNorms, count, limits.baseAddress.map { $0 + first }, &found)
                 }
                 guard within > 0 else { continue }
                 for query in first..<min(first + lanes, queries.count) {
@@ -62,7 +64,7 @@ struct BatchScan: Sendable {
                         best[query].offer(
                             row: row + index,
                             squaredDistance: max(
-                                0, norms[query] + rowNorms[index] + lines[index * lanes + query - first]))
+                                0, norms[query] + rowNorms[index] + lines[index * step + query - first]))
                     }
                     // Compared with a sum in another order; what that may miss is within the error of `proven`.
                     limits[query] = best[query].bound - norms[query]
@@ -96,7 +98,7 @@ struct BatchScan: Sendable {
 }
 
 /// Memory for products, on a cache line.
-private final class AlignedProducts {
+final class AlignedProducts {
     let pointer: UnsafeMutablePointer<Float>
 
     init(count: Int) {
@@ -111,34 +113,47 @@ private final class AlignedProducts {
 ///
 /// A 1×1 convolution is a matrix product, with rows for pixels and queries for output channels, so this is the
 /// network's register-tiled kernel. It needs no library, no threads of its own, and no state that a process shares.
-private struct QueryProducts: Sendable {
+/// Where a BLAS library is faster (``BLAS``), that multiplies.
+struct QueryProducts: Sendable {
     /// Queries that a group holds.
     static let lanes = Int(LK_CHANNEL_BLOCK)
 
     let groupCount: Int
     private let dimension: Int
     private let kernels: SIMDTarget
-    /// [group][component][16 queries]
+    /// [group][component][16 queries]; for a library [query][component].
     private let weights: [Float]
     private let zeros: [Float]
+    private let library: BLAS?
 
-    init(_ queries: [[Float]], dimension: Int, kernels: SIMDTarget) {
+    init(_ queries: [[Float]], dimension: Int, kernels: SIMDTarget, library: BLAS?) {
         let lanes = Self.lanes
         groupCount = (queries.count + lanes - 1) / lanes
         self.dimension = dimension
         self.kernels = kernels
+        zeros = [Float](repeating: 0, count: groupCount * lanes)
         var weights = [Float](repeating: 0, count: groupCount * dimension * lanes)
+        self.library = library
         for (index, query) in queries.enumerated() {
+            if library != nil {
+                weights.replaceSubrange(index * dimension..<(index + 1) * dimension, with: query)
+                continue
+            }
             let first = index / lanes * dimension * lanes + index % lanes
             for (component, value) in query.enumerated() { weights[first + component * lanes] = -2 * value }
         }
         self.weights = weights
-        zeros = [Float](repeating: 0, count: groupCount * lanes)
     }
 
-    /// Writes [group][row][16 queries].
+    /// Writes [group][row][16 queries]; a library writes [row][query].
     func compute(rows: UnsafePointer<Float>, count: Int, into output: UnsafeMutablePointer<Float>) {
         weights.withUnsafeBufferPointer { weights in
+            if let library, let queries = weights.baseAddress {
+                library.multiply(
+                    rows: rows, rowCount: count, queries: queries, queryCount: groupCount * Self.lanes,
+                    dimension: dimension, into: output)
+                return
+            }
             zeros.withUnsafeBufferPointer { zeros in
                 var product = lk_convolution()
                 product.input = rows
@@ -155,5 +170,11 @@ private struct QueryProducts: Sendable {
                 kernels.table.convolve(&product, 0, Int32(groupCount), 0, 1)
             }
         }
+    }
+
+    /// The products of a group's 16 queries with the first row, and the step to those with the next.
+    func lines(of group: Int, in products: UnsafeMutablePointer<Float>, rowCount: Int) -> (UnsafePointer<Float>, Int) {
+        if library != nil { return (UnsafePointer(products + group * Self.lanes), groupCount * Self.lanes) }
+        return (UnsafePointer(products + group * rowCount * Self.lanes), Self.lanes)
     }
 }

@@ -18,6 +18,8 @@ public struct ExactSearch: Sendable {
     private let quantized: QuantizedRows?
     /// The same for a batch of queries.
     private let quantizedForBatches: QuantizedRows?
+    /// Whether a BLAS library multiplies batches; nil where it does if it is faster.
+    private let usesBLAS: Bool?
 
     /// Whether a lower bound from int8 rows rejects rows before their distance is computed.
     package var usesInt8: Bool { quantized != nil }
@@ -25,8 +27,11 @@ public struct ExactSearch: Sendable {
     /// A search of all rows of a matrix, on the fastest SIMD target of the CPU. O(1).
     public init(_ matrix: PrintMatrix) { self.init(matrix, simd: .selected) }
 
-    /// - Parameter int8: whether a lower bound from the int8 rows rejects rows first; by default where that is faster.
-    package init(_ matrix: PrintMatrix, simd: SIMDTarget, int8: Bool? = nil) {
+    /// - Parameters:
+    ///   - int8: whether a lower bound from the int8 rows rejects rows first; by default where that is faster.
+    ///   - blas: whether a BLAS library multiplies batches, if the machine has one; by default where that is faster.
+    package init(_ matrix: PrintMatrix, simd: SIMDTarget, int8: Bool? = nil, blas: Bool? = nil) {
+        usesBLAS = blas
         self.matrix = matrix
         self.kernels = simd
         quantized = int8 ?? simd.hasFastInt8Scan ? matrix.quantized : nil
@@ -70,9 +75,13 @@ public struct ExactSearch: Sendable {
                 )
                 .run(workers: workers)
             }
-            return BatchScan(matrix: matrix, kernels: kernels, queries: group, k: k, cancellation: cancellation)
-                .run(workers: workers)
-                .enumerated().map { index, found in found ?? alone(group[index]) }
+            return BatchScan(
+                matrix: matrix, kernels: kernels,
+                library: BLAS.forBatch(of: group.count, kernels: kernels, wanted: usesBLAS), queries: group, k: k,
+                cancellation: cancellation
+            )
+            .run(workers: workers)
+            .enumerated().map { index, found in found ?? alone(group[index]) }
         }
     }
 

@@ -85,9 +85,12 @@ struct ExactSearchTests {
             ExactSearch(matrix, simd: SIMDTarget.available[0], int8: false).nearest(to: $0, k: 12, threads: 1)
         }
         for simd in SIMDTarget.available {
-            for (threads, int8) in [(1, false), (2, false), (3, false), (1, true), (3, true)] {
-                let search = ExactSearch(matrix, simd: simd, int8: int8)
-                let name = "\(simd.name)\(int8 ? ", int8" : ""), \(threads) threads"
+            for (threads, int8, blas) in [
+                (1, false, false), (2, false, false), (3, false, false), (1, true, false), (3, true, false),
+                (1, false, true), (3, false, true),
+            ] {
+                let search = ExactSearch(matrix, simd: simd, int8: int8, blas: blas)
+                let name = "\(simd.name)\(int8 ? ", int8" : "")\(blas ? ", BLAS" : ""), \(threads) threads"
                 #expect(search.nearest(toEach: queries, k: 12, threads: threads) == reference, "\(name)")
                 #expect(
                     queries.prefix(20).map { search.nearest(to: $0, k: 12, threads: threads) }

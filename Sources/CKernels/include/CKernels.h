@@ -512,9 +512,10 @@ bool lk_are_finite(const void *numbers, lk_number_format format, size_t count);
 void lk_pack_quantized_weights(const void *weights, lk_number_format format, size_t outputs, size_t inputs, size_t taps,
                                float *steps, int64_t *sums, int8_t *packed);
 
-// The rows that are near any of sixteen queries: `products` has sixteen numbers per row, and a row counts if one of
-// them plus the row's squared norm is at most the query's limit, or not a number. Returns how many were found.
-size_t lk_select_rows(const float *products, const float *squared_norms, size_t count, const float *limits,
+// The rows that are near any of sixteen queries: `products` has sixteen numbers every `step` numbers, for a row each,
+// and a row counts if one of them plus the row's squared norm is at most the query's limit, or not a number. Returns
+// how many were found.
+size_t lk_select_rows(const float *products, size_t step, const float *squared_norms, size_t count, const float *limits,
                       uint32_t *found);
 
 // The number of linear values, from black to white, whose encoding `lk_convert_colors` looks up.
