@@ -1,4 +1,5 @@
 import Foundation
+import Lookalike
 import LookalikeService
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let document = try await server.send("GET", "/openapi.json").json
             let paths = try #require(document["paths"] as? [String: [String: Any]])
-            #expect(paths.count == 15)
+            #expect(paths.count == 16)
             for (path, operations) in paths {
                 let concrete = path.replacing("{catalog}", with: "none").replacing("{id}", with: "none")
                     .replacing("{name}", with: "none")
@@ -74,6 +75,24 @@ import Testing
                 }
                 #expect(try await server.send("GET", path, ["If-None-Match": "\"x\""]).status == 200)
             }
+        }
+    }
+
+    /// Formats that browsers cannot show, with transparency and more than eight bits, and one that is turned.
+    @Test(arguments: [
+        ("Formats/alpha.heic", 200), ("Formats/16-bits.tiff", 200), ("orientation6.jpg", 200), ("expected.json", 415),
+    ])
+    func previewsAreJPEG(file: String, status: Int) async throws {
+        let fixtures = DemoCovers.folder.appendingPathComponent("../../Tests/ImagingTests/Fixtures").standardizedFileURL
+        let data = try Data(contentsOf: fixtures.appendingPathComponent(file))
+        try await TestServer.run(covers: false) { server in
+            let reply = try await server.send(
+                "POST", "/v1/previews", ["Content-Type": "application/octet-stream"], body: data)
+            #expect(reply.status == status, "\(reply.text)")
+            guard status == 200 else { return }
+            #expect(reply.headers["content-type"] == "image/jpeg")
+            let (preview, image) = (try PixelBuffer(decoding: reply.body), try PixelBuffer(decoding: data))
+            #expect((preview.width, preview.height) == (image.width, image.height))
         }
     }
 

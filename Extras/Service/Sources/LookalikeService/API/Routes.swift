@@ -25,6 +25,7 @@ struct Routes: Sendable {
         let search = SearchHandler(service: service)
         let batch = BatchHandler(service: service)
         let prints = PrintHandler(service: service)
+        let previews = PreviewHandler(service: service)
         let samples = SampleHandler(folder: service.configuration.samples, logger: service.logger)
         let catalog = "/v1/catalogs/:catalog"
         var routes: [(path: String, handlers: [(HTTPRequest.Method, Handler)])] = [
@@ -42,6 +43,7 @@ struct Routes: Sendable {
             ("/v1/samples", [(.get, samples.list)]),
             ("/v1/samples/:name", [(.get, samples.get)]),
             ("/v1/prints", [(.post, prints.callAsFunction)]),
+            ("/v1/previews", [(.post, previews.callAsFunction)]),
             ("/health/live", [(.get, system.live)]),
             ("/health/ready", [(.get, system.ready)]),
             ("/metrics", [(.get, system.metrics)]),
