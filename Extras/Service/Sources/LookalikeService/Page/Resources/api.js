@@ -10,14 +10,28 @@ export function setKey(value) {
 
 export const hasKey = () => key !== "";
 
+/** What errors mean to a person who searches; for others, what the service says. */
+const WORDS = {
+  "unsupported-image": "This file is not a photo that can be searched. JPEG, PNG, HEIC, WebP, GIF and TIFF can.",
+  "unusable-image": "This photo is damaged, or was not sent completely. Choose it again, or take another one.",
+  "image-too-large": "This photo is too large. A screenshot of it will do.",
+  "body-too-large": "This file is too large. A screenshot of it will do.",
+  "decode-time": "This photo takes too long to open. A screenshot of it will do.",
+  overloaded: "Many people are searching just now. Try again in a moment.",
+};
+
 /** An error that the service answered, or that there was no answer. */
 export class ServiceError extends Error {
   constructor(problem) {
-    super(problem.detail || problem.title || "The service did not answer.");
+    super(WORDS[problem.code] || problem.detail || problem.title || "The service did not answer.");
     this.code = problem.code ?? "no-answer";
     this.status = problem.status ?? 0;
   }
 }
+
+const unreachable = () => new ServiceError({
+  detail: `${navigator.onLine ? "" : "This device is offline. "}The service cannot be reached.`,
+});
 
 async function failure(response) {
   try {
@@ -28,8 +42,8 @@ async function failure(response) {
 }
 
 /**
- * The URL of a path of the service, which may lie below a path of its host: a proxy may serve it there. The page's files
- * lie at its root.
+ * The URL of a path of the service, which may lie below a path of its host: a proxy may serve it there. The page's
+ * files lie at its root.
  */
 export const address = (path) => new URL(path.replace(/^\/+/, ""), import.meta.url).href;
 
@@ -58,40 +72,82 @@ function busyTime(response) {
   return seconds > 0 && seconds <= LONGEST_PAUSE ? seconds : 0;
 }
 
-/** Sends a request that changes nothing; again, where the service has no place for it now. */
+/** Sends a request; again, where the service has no place for it now. */
 async function send(path, options = {}) {
   const headers = { ...options.headers };
   if (key) headers["X-API-Key"] = key;
   for (let tries = 1; ; tries += 1) {
     let response;
     try {
-      response = await fetch(address(path), { ...options, headers });
+      response = await (options.onProgress ? upload : fetch)(address(path), { ...options, headers });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new ServiceError({ detail: "The service cannot be reached. Is it running?" });
+      throw unreachable();
     }
     if (response.ok) return response;
     const seconds = busyTime(response);
-    if (!seconds || tries === MOST_TRIES) throw await failure(response);
+    if (!seconds || options.isExtra || tries === MOST_TRIES) throw await failure(response);
     onBusy(seconds);
     // Not all at once: those who were refused together would be refused together again.
     await pause(seconds * (1 + Math.random() / 2), options.signal);
   }
 }
 
+/** As fetch, which cannot tell how much of a body has been sent: `onProgress` gets the part, from 0 to 1. */
+function upload(url, { method, body, headers, signal, onProgress }) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(method, url);
+    request.responseType = "blob";
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.addEventListener("progress", (event) => onProgress(event.total ? event.loaded / event.total : 1));
+    request.addEventListener("error", () => reject(new TypeError("no answer")));
+    request.addEventListener("abort", () => reject(new DOMException("The request was replaced.", "AbortError")));
+    request.addEventListener("load", () => {
+      const answer = new Headers();
+      for (const name of ["Content-Type", "Retry-After"]) {
+        const value = request.getResponseHeader(name);
+        if (value) answer.set(name, value);
+      }
+      const content = request.status === 204 ? null : request.response;
+      resolve(new Response(content, { status: request.status, headers: answer }));
+    });
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", () => request.abort(), { once: true });
+    request.send(body);
+  });
+}
+
 export const getJSON = async (path) => (await send(path)).json();
 
-export async function searchImage(catalog, image, options, signal) {
+const typeOf = (image) => image.type || "application/octet-stream";
+const json = (value) => ({ body: JSON.stringify(value), headers: { "Content-Type": "application/json" } });
+
+function entityPath(catalog, id) {
+  // Browsers resolve both in a path, so that it would be that of the catalog.
+  if (id === "." || id === "..") throw new ServiceError({ status: 404, detail: "No id is “.” or “..”." });
+  return `v1/catalogs/${catalog}/entities/${encodeURIComponent(id)}`;
+}
+
+export async function searchImage(catalog, image, options, signal, onProgress) {
   const query = new URLSearchParams(options);
   const response = await send(`v1/catalogs/${catalog}/search?${query}`, {
-    method: "POST", body: image, headers: { "Content-Type": image.type || "application/octet-stream" }, signal,
+    method: "POST", body: image, headers: { "Content-Type": typeOf(image) }, signal, onProgress,
   });
   return response.json();
 }
 
-export async function searchJSON(catalog, search, signal) {
+/** A photo that this browser cannot show, as a JPEG file. */
+export async function previewOf(image) {
+  // A browser names formats that it does not know in its own ways.
+  const headers = { "Content-Type": "application/octet-stream" };
+  return (await send("v1/previews", { method: "POST", body: image, headers })).blob();
+}
+
+/** @param isExtra what can be left out if the service is busy */
+export async function searchJSON(catalog, search, signal, isExtra = false) {
   const response = await send(`v1/catalogs/${catalog}/search`, {
-    method: "POST", body: JSON.stringify(search), headers: { "Content-Type": "application/json" }, signal,
+    method: "POST", ...json(search), signal, isExtra,
   });
   return response.json();
 }
@@ -111,22 +167,21 @@ export async function showImage(element, path) {
   }
 }
 
-/** Puts an entity, and says how much of the image has been sent. fetch cannot tell. */
-export function putEntity(catalog, id, image, fields, onProgress) {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== ""));
-    request.open("PUT", address(`v1/catalogs/${catalog}/entities/${encodeURIComponent(id)}?${query}`));
-    request.setRequestHeader("Content-Type", image.type || "application/octet-stream");
-    if (key) request.setRequestHeader("X-API-Key", key);
-    request.upload.addEventListener("progress", (event) => onProgress(event.loaded / event.total));
-    request.addEventListener("error", () => reject(new ServiceError({ detail: "The service cannot be reached." })));
-    request.addEventListener("load", () => {
-      let answer = {};
-      try { answer = JSON.parse(request.responseText); } catch { /* The status says enough. */ }
-      if (request.status < 300) resolve(answer);
-      else reject(new ServiceError({ status: request.status, ...answer }));
-    });
-    request.send(image);
+export const getEntity = async (catalog, id) => getJSON(entityPath(catalog, id));
+
+/** Puts an entity; true if there was none of its id. */
+export async function putEntity(catalog, id, image, fields, onProgress) {
+  const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== ""));
+  const response = await send(`${entityPath(catalog, id)}?${query}`, {
+    method: "PUT", body: image, headers: { "Content-Type": typeOf(image) }, onProgress,
   });
+  return response.status === 201;
 }
+
+/** Changes an entity by a JSON merge patch. */
+export const patchEntity = async (catalog, id, patch) => (
+  (await send(entityPath(catalog, id), { method: "PATCH", ...json(patch) })).json());
+
+export const deleteEntity = async (catalog, id) => send(entityPath(catalog, id), { method: "DELETE" });
+export const putCatalog = (catalog) => send(`v1/catalogs/${encodeURIComponent(catalog)}`, { method: "PUT" });
+export const deleteCatalog = (catalog) => send(`v1/catalogs/${encodeURIComponent(catalog)}`, { method: "DELETE" });

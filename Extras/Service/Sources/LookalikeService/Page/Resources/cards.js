@@ -3,12 +3,29 @@
 import { showImage } from "./api.js";
 import { colorOf } from "./stage.js";
 
-function element(name, className, text) {
+/** An element; texts of catalogs may be of any script and direction, and do not disturb what is around them. */
+export function element(name, className, text) {
   const made = document.createElement(name);
   if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
+  if (text !== undefined) {
+    made.textContent = text;
+    made.dir = "auto";
+  }
   return made;
 }
+
+/** A button that does something. */
+export function button(text, className, action) {
+  const made = element("button", className, text);
+  made.type = "button";
+  made.addEventListener("click", action);
+  return made;
+}
+
+/** A text of a catalog within a sentence: isolated, so that its direction ends with it. */
+export const isolated = (text) => `\u2068${text}\u2069`;
+
+export const nameOf = (entity) => entity.title || entity.id;
 
 const percent = (value) => {
   const rounded = Math.round(value * 100);
@@ -16,52 +33,107 @@ const percent = (value) => {
   return rounded === 100 ? "more than 99 %" : `${rounded} %`;
 };
 
-/** A card of a result. `actions.light(index)` lights its outline; `actions.similar(entity)` searches for more. */
-function card(result, index, actions) {
+/** How sure a match is, in words. */
+function words(confidence) {
+  if (confidence >= 0.95) return ["certain", "This is it"];
+  if (confidence >= 0.75) return ["likely", "Very likely this one"];
+  if (confidence >= 0.4) return ["maybe", "Maybe this one"];
+  return ["unlikely", "Probably another one"];
+}
+
+/** The page of a product that an entity names; null for anything that is no web address. */
+function link(entity) {
+  const name = Object.keys(entity.attributes).find((key) => key.toLowerCase() === "url");
+  let url;
+  try {
+    url = new URL(entity.attributes[name]);
+  } catch {
+    return null;
+  }
+  if (!["http:", "https:"].includes(url.protocol)) return null;
+  const made = element("a", "out", `See it at ${url.hostname.replace(/^www\./, "")}`);
+  made.href = url.href;
+  made.target = "_blank";
+  made.rel = "noopener noreferrer";
+  return made;
+}
+
+/** The numbers behind a match, for those who ask. */
+function numbers(result) {
+  const { entity } = result;
+  const lines = [["Id", entity.id]];
+  if (result.confidence !== undefined) lines.push(["Sure", percent(result.confidence)]);
+  if (result.distance !== undefined) lines.push(["Distance", result.distance.toFixed(2)]);
+  if (result.inliers !== undefined) lines.push(["Points that agree", String(result.inliers)]);
+  if (entity.imageCount) lines.push(["Photos", String(entity.imageCount)]);
+  for (const [name, value] of Object.entries(entity.attributes)) lines.push([name, value]);
+  const made = element("details", "numbers");
+  const list = element("dl");
+  for (const [term, value] of lines) list.append(element("dt", "", term), element("dd", "", value));
+  made.append(element("summary", "", "Details"), list);
+  made.querySelector("summary").setAttribute("aria-label", `Details of ${nameOf(entity)}`);
+  return made;
+}
+
+/**
+ * A card of a result.
+ *
+ * `actions.light(index)` lights its outline; `actions.similar(entity)` searches for more. Only a result with an index
+ * has an outline.
+ */
+function card(result, index, isNumbered, actions) {
   const { entity } = result;
   const item = element("li", "card");
-  item.dataset.index = index;
   item.dataset.id = entity.id;
-  if (result.outline) item.style.borderLeftColor = colorOf(index);
   const image = element("img", "thumb");
   image.alt = "";
   image.loading = "lazy";
   // Of several images, the one that matches.
   showImage(image, result.image ? `${entity.thumbnail}?image=${result.image}` : entity.thumbnail);
-  const body = element("div");
-  body.append(element("h3", "", entity.title || entity.id));
+  const body = element("div", "body");
+  const title = element("h3", "", nameOf(entity));
+  body.append(title);
   if (entity.subtitle) body.append(element("p", "sub", entity.subtitle));
-  if (result.confidence !== undefined) {
-    const sure = element("p", "sure");
-    const bar = element("span", "bar");
-    bar.setAttribute("aria-hidden", "true");
-    const fill = element("i");
-    fill.style.width = `${Math.max(2, result.confidence * 100)}%`;
-    bar.append(fill);
-    const words =
-      `${percent(result.confidence)} sure, distance ${result.distance.toFixed(2)}` +
-      (result.mirrored ? ", mirrored" : "");
-    sure.append(bar, element("span", "", words));
+  if (index !== null && result.confidence !== undefined) {
+    const [level, text] = words(result.confidence);
+    const sure = element("p", `sure ${level}`, result.mirrored ? `${text}, mirrored` : text);
     body.append(sure);
   }
   const tags = element("p", "tags");
-  for (const text of [entity.type, ...Object.values(entity.attributes), ...entity.labels]) {
+  const values = Object.entries(entity.attributes).filter(([name]) => name.toLowerCase() !== "url");
+  for (const text of [entity.type, ...values.map(([, value]) => value), ...entity.labels]) {
     if (text) tags.append(element("span", "", text));
   }
   if (tags.childElementCount) body.append(tags);
-  const more = element("button", "quiet more-like", "More like this");
-  more.type = "button";
-  more.setAttribute("aria-label", `More like ${entity.title || entity.id}`);
-  more.addEventListener("click", () => actions.similar(entity));
-  body.append(more);
+  const row = element("p", "links");
+  const out = link(entity);
+  if (out) row.append(out);
+  const more = button("More like this", "quiet", () => actions.similar(entity));
+  more.setAttribute("aria-label", `More like ${nameOf(entity)}`);
+  row.append(more);
+  body.append(row, numbers(result));
   item.append(image, body);
+  if (index === null) return item;
+  item.dataset.index = index;
+  if (result.outline) item.style.borderInlineStartColor = colorOf(index);
+  if (isNumbered) {
+    const number = element("span", "number", String(index + 1));
+    if (result.outline) number.style.backgroundColor = colorOf(index);
+    item.prepend(number);
+  }
   for (const name of ["pointerenter", "focusin"]) item.addEventListener(name, () => actions.light(index));
   for (const name of ["pointerleave", "focusout"]) item.addEventListener(name, () => actions.light(null));
   return item;
 }
 
-export function addCards(list, results, start, actions) {
-  results.forEach((result, offset) => list.append(card(result, start + offset, actions)));
+/** Shows matches, in place of those before. */
+export function showCards(list, results, isNumbered, actions) {
+  list.replaceChildren(...results.map((result, index) => card(result, index, isNumbered, actions)));
+}
+
+/** Adds what is no match: it has no outline. */
+export function addSmallCards(list, results, actions) {
+  list.append(...results.map((result) => card(result, null, false, actions)));
 }
 
 /** Lights the card of a result; none for null. */
@@ -72,14 +144,9 @@ export function lightCard(list, index) {
 }
 
 /** What stands where the cards would be if nothing was found. */
-export function emptyCard(title, text, label, action) {
+export function emptyCard(text, label, action) {
   const item = element("li", "empty");
-  item.append(element("h3", "", title), element("p", "", text));
-  if (action) {
-    const button = element("button", "", label);
-    button.type = "button";
-    button.addEventListener("click", action);
-    item.append(button);
-  }
+  item.append(element("p", "", text));
+  if (action) item.append(button(label, "", action));
   return item;
 }

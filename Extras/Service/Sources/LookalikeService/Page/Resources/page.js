@@ -1,27 +1,42 @@
 // The page: what was asked last, and what is shown of it.
 
-import { address, getJSON, hasKey, searchImage, searchJSON, setKey, showImage, whenBusy } from "./api.js";
+import {
+  address, getJSON, hasKey, searchImage, searchJSON, setKey, showImage, whenBusy,
+} from "./api.js";
 import { setUpAdding } from "./adding.js";
 import { setUpCamera } from "./camera.js";
-import { addCards, emptyCard, lightCard } from "./cards.js";
+import { addSmallCards, button, element, emptyCard, isolated, lightCard, nameOf, showCards } from "./cards.js";
 import { Filters } from "./filters.js";
-import { acceptDrops, images, prepared } from "./photo.js";
-import { Stage } from "./stage.js";
+import { setUpManaging } from "./managing.js";
+import { entitiesNamed } from "./names.js";
+import { acceptDrops, files, prepared } from "./photo.js";
+import { areNumbered, Stage } from "./stage.js";
 
 const PAGE_SIZE = 12;
+/** Photos that the browser's history can go back to. */
+const KEPT_PHOTOS = 12;
 const field = (id) => document.getElementById(id);
-const [cards, status, error, more] = [field("cards"), field("status"), field("error"), field("more")];
+const [cards, smallCards, status, error, more] = ["cards", "small-cards", "status", "error", "more"].map(field);
 const chooser = field("catalog");
 
 let catalog = null;
+let firstCatalog = null;
 /** What is asked before this is fulfilled waits for it: people are faster than a slow network. */
 let opening = null;
 let photo = null;
-/** The search that is shown: a query that the service keeps, or a text, or an entity. */
+/** The file that was chosen last: one that takes long to open does not come after it. */
+let newest = null;
+/** The photos of the browser's history, by a number. */
+const photos = new Map();
+let photoNumber = 0;
+/** What is shown: `kind` is “photo”, “name” or “like”. The service keeps the `query` of a photo for a while. */
 let shown = null;
+/** The matches that are shown; what is less likely is not among them. */
 let results = [];
 let cursor = null;
 let inFlight = null;
+/** Does again what was done last. */
+let again = null;
 
 const stage = new Stage(() => photo && searchPhoto());
 const filters = new Filters(field("filters"), () => shown && refine());
@@ -30,17 +45,17 @@ const actions = {
     stage.light(index);
     lightCard(cards, index);
   },
-  similar: (entity) => run(`More like ${entity.title || entity.id}`, { entity: entity.id, limit: PAGE_SIZE }),
+  similar: (entity) => searchLike({ id: entity.id, name: nameOf(entity) }),
 };
 stage.onPoint = actions.light;
 whenBusy((seconds) => {
   status.textContent = `Many people are searching. The next try is in ${seconds} s …`;
 });
 
-// MARK: Searches
+// MARK: Asking
 
-/** Does a search and shows it; a later one replaces it. */
-async function show(words, search, isNextPage = false) {
+/** Asks the service; a later question replaces it, and the answer is then null, as it is when there was none. */
+async function ask(words, question) {
   inFlight?.abort();
   const controller = new AbortController();
   inFlight = controller;
@@ -52,132 +67,363 @@ async function show(words, search, isNextPage = false) {
     await opening;
     if (!catalog) await start();
     if (!catalog || controller.signal.aborted) return null;
-    const began = performance.now();
-    const answer = await search(controller.signal);
-    if (controller.signal.aborted) return null;
-    if (!isNextPage) {
-      results = [];
-      cards.replaceChildren();
-    }
-    addCards(cards, answer.results, results.length, actions);
-    results = results.concat(answer.results);
-    cursor = answer.next ?? null;
-    more.hidden = !cursor;
-    more.textContent = "More results";
-    stage.drawOutlines(shown?.isPhoto ? results : []);
-    answer.seconds = (performance.now() - began) / 1000;
-    return answer;
+    const answer = await question(controller.signal);
+    return controller.signal.aborted ? null : answer;
   } catch (failure) {
-    if (failure.name === "AbortError" || controller.signal.aborted) return null;
-    tell(failure);
+    if (failure.name !== "AbortError" && !controller.signal.aborted) tell(failure);
     return null;
   } finally {
-    if (inFlight === controller) document.body.classList.remove("busy");
+    if (inFlight === controller) {
+      document.body.classList.remove("busy");
+      field("sending").hidden = true;
+    }
   }
 }
 
+/** Says what failed, and lets a person try it again where that may help. */
 function tell(failure) {
   status.textContent = "";
-  error.textContent = failure.message;
+  error.replaceChildren(element("p", "", failure.message));
+  if (again && (failure.code === "no-answer" || failure.status >= 500)) {
+    error.append(button("Try again", "", () => again()));
+  }
   error.hidden = false;
+  error.scrollIntoView({ block: "nearest" });
   if (failure.status === 401) askForKey();
 }
 
-const count = (number) => (number === 1 ? "1 match" : `${number} matches`);
+window.addEventListener("online", () => {
+  if (!error.hidden) again?.();
+});
 
-async function searchPhoto() {
-  shown = { isPhoto: true, minConfidence: null };
-  filters.clear();
+function progress(part) {
+  field("sending").hidden = part === 1;
+  field("sending").value = part;
+  if (part === 1) status.textContent = "Looking at your photo…";
+}
+
+/** Sends the photo, or the part of it that is marked. */
+async function sendPhoto(signal) {
   const options = { limit: PAGE_SIZE };
   if (stage.region) options.region = stage.regionText();
-  const answer = await show("Looking at your photo…", (signal) => searchImage(catalog.name, photo, options, signal));
-  if (!answer) return;
+  const answer = await searchImage(catalog.name, photo, options, signal, progress);
   shown.query = answer.query;
-  report(answer);
+  return answer;
+}
+
+/** Searches again by what the service keeps of the photo; sends the photo again if that is gone, as after a restart. */
+async function searchKept(search, signal) {
+  if (shown.kind === "like") return searchJSON(catalog.name, { ...search, entity: shown.id }, signal);
+  try {
+    return await searchJSON(catalog.name, { ...search, query: shown.query }, signal);
+  } catch (failure) {
+    if (failure.code !== "query-expired") throw failure;
+    if (!photo) throw new Error("The photo of this link is no longer kept. Choose it again.");
+    await sendPhoto(signal);
+    return searchJSON(catalog.name, { ...search, query: shown.query }, signal);
+  }
+}
+
+// MARK: Searches
+
+/** Empties the answer, before another question. */
+function clearAnswer() {
+  results = [];
+  cursor = null;
+  cards.replaceChildren();
+  smallCards.replaceChildren();
+  field("small-title").hidden = true;
+  more.hidden = true;
+  error.hidden = true;
+  stage.drawOutlines([]);
+}
+
+function headed(text) {
+  field("results-title").textContent = text;
+  document.title = `${text} – Lookalike`;
+}
+
+/** @param way how the address remembers it: “push”, “replace”, or “none” if it came from there */
+async function searchPhoto(way = "push") {
+  shown = { kind: "photo", query: null, sample: shown?.sample };
+  again = () => searchPhoto(way);
+  filters.clear();
+  const answer = await ask("Sending your photo…", sendPhoto);
+  if (!answer) return;
+  showMatches(answer);
+  remember(way);
   offerFilters();
 }
 
-/** The same photo with other filters, from what the service keeps of it. */
+/** The same with other filters. */
 async function refine() {
-  const answer = await show("Filtering…", (signal) => searchJSON(catalog.name, request(), signal));
-  if (answer) report(answer);
-}
-
-function request() {
-  const search = { limit: PAGE_SIZE, ...filters.search() };
-  if (shown.query) search.query = shown.query;
-  if (shown.search) Object.assign(search, shown.search);
-  if (shown.minConfidence !== null && shown.minConfidence !== undefined) search.minConfidence = shown.minConfidence;
-  return search;
-}
-
-async function run(words, search) {
-  shown = { isPhoto: false, search };
-  filters.clear();
-  const answer = await show(`${words}…`, (signal) => searchJSON(catalog.name, search, signal));
+  again = refine;
+  const isLike = shown.kind === "like";
+  const answer = await ask("Filtering…", (signal) => searchKept({ ...filters.search(), limit: PAGE_SIZE }, signal));
   if (!answer) return;
-  status.textContent = `${words}: ${count(answer.results.length)}.`;
-  if (!answer.results.length) {
-    cards.append(emptyCard("Nothing has this name", "Try another word of the title, or a photo."));
-  }
+  if (isLike) showSimilar(answer);
+  else showMatches(answer);
+  if (shown.isLess && !isLike) await showLess();
+  remember("replace");
+  offerFilters();
 }
 
-function report(answer) {
+async function searchName(name, way = "push") {
+  newest = null;
+  leavePhoto();
+  document.body.classList.add("named");
+  clearAnswer();
+  filters.clear();
+  shown = { kind: "name", name };
+  again = () => searchName(name, way);
+  headed(`Named “${isolated(name)}”`);
+  const answer = await ask(`Looking for “${isolated(name)}”…`, (signal) => (
+    entitiesNamed(catalog.name, name, signal)));
+  if (!answer) return;
+  results = answer.results;
+  showCards(cards, results, false, actions);
+  remember(way);
+  if (!results.length) {
+    status.textContent = "Nothing has this name.";
+    cards.append(emptyCard("Try another word of the title, or a photo."));
+  } else if (answer.isNear) {
+    status.textContent = `Nothing has just this name. Did you mean ${listed(results)}?`;
+  } else {
+    status.textContent = `${count(results.length, "result")}: ${listed(results)}.`;
+  }
+  arrive();
+}
+
+async function searchLike({ id, name }, way = "push") {
+  shown = { kind: "like", id, name };
+  again = () => searchLike({ id, name }, way);
+  filters.clear();
+  const answer = await ask(`Looking for more like ${isolated(name)}…`, (signal) => (
+    searchKept({ limit: PAGE_SIZE }, signal)));
+  if (!answer) return;
+  showSimilar(answer);
+  remember(way);
+  offerFilters();
+  field("results-title").focus({ preventScroll: true });
+  field("results-title").scrollIntoView({ block: "nearest" });
+}
+
+// MARK: Answers
+
+const count = (number, word) => (
+  number === 1 ? `1 ${word}` : `${number} ${word === "match" ? "matches" : `${word}s`}`);
+
+/** The first names of results, for those who listen. */
+function listed(found) {
+  const names = found.slice(0, 3).map(({ entity }) => isolated(nameOf(entity)));
+  if (found.length > 3) names.push(`${found.length - 3} more`);
+  return names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
+}
+
+function showMatches(answer) {
+  clearAnswer();
+  results = answer.results;
+  cursor = answer.next ?? null;
+  redraw();
   if (results.length) {
-    const kind = shown.minConfidence === 0 ? "The likeliest first, however unlikely" : count(results.length);
-    status.textContent = `${kind}, in ${answer.seconds.toFixed(2)}\u00a0s.`;
-    if (!cursor && shown.minConfidence !== 0) offerLessSure();
-    return;
+    headed(results.length === 1 ? "The match" : "Matches");
+    status.textContent = `${count(results.length, "match")}: ${listed(results)}.`;
+    more.hidden = false;
+    more.textContent = cursor ? "More matches" : "Show less likely ones";
+  } else {
+    headed("No match");
+    status.textContent = "The catalog does not seem to have this.";
+    const hint = filters.isActive
+      ? "With these filters nothing is left. Try fewer of them."
+      : "If it should, a sharper photo can help, or a search for a part of this one.";
+    cards.append(emptyCard(hint, "Show the nearest all the same", openLess));
   }
-  status.textContent = "No match.";
-  const hint = filters.isActive
-    ? "With these filters nothing is left. Try fewer of them."
-    : "The photo may show something that this catalog does not have. A sharper photo, or a rectangle around the thing "
-      + "itself, can help.";
-  cards.append(emptyCard("Not in the catalog", hint, "Show the nearest all the same", () => {
-    shown.minConfidence = 0;
-    refine();
-  }));
+  arrive();
 }
 
-function offerLessSure() {
-  more.hidden = false;
-  more.textContent = "Show less likely ones";
+function redraw() {
+  showCards(cards, results, areNumbered(results), actions);
+  stage.drawOutlines(photo ? results : []);
+  hint();
+}
+
+function hint() {
+  const outlines = results.filter((result) => result.outline).length;
+  const isTouched = matchMedia("(pointer: coarse)").matches;
+  if (stage.region) {
+    field("hint").textContent = isTouched
+      ? "Move the frame or its corners. Two fingers zoom." : "Move the frame or its corners, or draw another one.";
+  } else if (outlines > 1) {
+    field("hint").textContent = isTouched
+      ? "Tap an outline to search that alone." : "Click an outline to search that alone, or draw a frame.";
+  } else {
+    field("hint").textContent = isTouched ? "" : "Draw a frame around what you mean.";
+  }
+}
+
+/** Brings the answer into view, and the focus to it if what had it is gone. */
+function arrive() {
+  const title = field("results-title");
+  if (document.activeElement === document.body) title.focus({ preventScroll: true });
+  if (stage.region || document.body.classList.contains("camera")) return;
+  const { top } = title.getBoundingClientRect();
+  if (top > innerHeight * 0.6 || top < 0) (photo ? field("query") : title).scrollIntoView({ block: "start" });
+}
+
+/** What resembles an entity is no match: it has a heading of its own, and no outlines. */
+function showSimilar(answer) {
+  clearAnswer();
+  headed(`Similar to “${isolated(shown.name)}”`);
+  addSmallCards(smallCards, answer.results, actions);
+  cursor = answer.next ?? null;
+  more.hidden = !cursor;
+  more.textContent = "More";
+  status.textContent = answer.results.length ? "The most similar first." : "Nothing is left with these filters.";
+}
+
+/** Shows what is less likely, below the matches. */
+async function openLess() {
+  again = openLess;
+  shown.isLess = true;
+  if (!await showLess()) return;
+  remember("replace");
+  offerFilters();
+  field("small-title").focus({ preventScroll: true });
+  field("small-title").scrollIntoView({ block: "nearest" });
+}
+
+async function showLess() {
+  const known = new Set(results.map(({ entity }) => entity.id));
+  const answer = await ask("Looking for less likely ones…", (signal) => searchKept(
+    { ...filters.search(), minConfidence: 0, limit: PAGE_SIZE + known.size }, signal));
+  if (!answer) return false;
+  const others = answer.results.filter(({ entity }) => !known.has(entity.id));
+  smallCards.replaceChildren();
+  addSmallCards(smallCards, others, actions);
+  cards.querySelector(".empty button")?.remove();
+  field("small-title").textContent = results.length ? "Less likely" : "The nearest, but probably not the same";
+  field("small-title").hidden = !others.length;
+  cursor = answer.next ?? null;
+  more.hidden = !cursor;
+  more.textContent = "More";
+  const what = results.length ? `${count(results.length, "match")}: ${listed(results)}` : "No match";
+  status.textContent = others.length
+    ? `${what}. Below is what is less likely.` : `${what}. The catalog has nothing else.`;
+  return true;
 }
 
 more.addEventListener("click", async () => {
   if (!cursor) {
-    shown.minConfidence = 0;
-    await refine();
+    await openLess();
     return;
   }
-  const start = results.length;
-  const next = cursor;
-  const answer = await show("Looking for more…", (signal) => (
-    searchJSON(catalog.name, { ...request(), cursor: next }, signal)), true);
+  const isOfMatches = shown.kind === "photo" && !shown.isLess;
+  const search = { ...filters.search(), limit: PAGE_SIZE, cursor };
+  if (shown.isLess) search.minConfidence = 0;
+  again = () => more.click();
+  const answer = await ask("Looking for more…", (signal) => searchKept(search, signal));
   if (!answer) return;
-  status.textContent = `${results.length} results.`;
-  cards.children[start]?.querySelector("button")?.focus();
+  cursor = answer.next ?? null;
+  const list = isOfMatches ? cards : smallCards;
+  const start = list.childElementCount;
+  if (isOfMatches) {
+    results = results.concat(answer.results);
+    redraw();
+  } else {
+    const known = new Set(results.map(({ entity }) => entity.id));
+    addSmallCards(smallCards, answer.results.filter(({ entity }) => !known.has(entity.id)), actions);
+  }
+  more.hidden = !cursor && !isOfMatches;
+  more.textContent = !isOfMatches ? "More" : cursor ? "More matches" : "Show less likely ones";
+  status.textContent = `${list.childElementCount} are shown.`;
+  list.children[start]?.querySelector("button")?.focus();
 });
 
-/** Which values the whole ranking has. */
+/** Offers the values that what is shown has. A chosen value does not hide the others of its filter. */
 async function offerFilters() {
   const keys = Filters.keys(catalog);
-  if (!keys.length || !shown?.query) return;
-  const { query } = shown;
+  const current = shown;
+  if (!keys.length || shown.kind === "name") return;
+  const base = { limit: 1 };
+  if (shown.kind === "photo") base.query = shown.query;
+  else base.entity = shown.id;
+  if (shown.isLess) base.minConfidence = 0;
+  const counted = async (facets, except) => {
+    if (!facets.length) return [];
+    const search = { ...base, ...filters.search(except), facets };
+    return (await searchJSON(catalog.name, search, null, true)).facets;
+  };
   try {
-    const answer = await searchJSON(catalog.name, { query, limit: 1, minConfidence: 0, facets: keys });
-    if (shown.query === query) filters.show(answer.facets);
+    const chosen = keys.filter((key) => filters.chosen.has(key));
+    const answers = await Promise.all([
+      counted(keys.filter((key) => !filters.chosen.has(key))), ...chosen.map((key) => counted([key], key)),
+    ]);
+    if (shown !== current) return;
+    filters.show(answers.flat().sort((a, b) => keys.indexOf(a.key) - keys.indexOf(b.key)));
   } catch { /* Without filters the page is still of use. */ }
 }
 
 // MARK: Photos
 
-async function take(file) {
-  photo = await prepared(file);
+/** Takes a photo and searches it. */
+async function take(file, { sample, region, way = "push" } = {}) {
+  newest = file;
+  inFlight?.abort();
+  again = () => take(file, { sample, region, way });
+  clearAnswer();
+  filters.clear();
+  field("welcome").hidden = true;
+  status.textContent = "Opening your photo…";
+  document.body.classList.add("busy");
+  try {
+    const ready = await prepared(file);
+    if (newest !== file) return;
+    await stage.show(ready);
+    if (newest !== file) return;
+    photo = ready;
+  } catch (failure) {
+    if (newest !== file) return;
+    leavePhoto();
+    headed("That did not work");
+    tell(failure);
+    return;
+  }
+  stage.setRegion(region ?? null);
   field("drop").hidden = true;
-  stage.show(photo);
-  await searchPhoto();
+  document.body.classList.remove("named");
+  document.body.classList.add("photo");
+  photoNumber += 1;
+  photos.set(photoNumber, photo);
+  for (const number of [...photos.keys()].slice(0, -KEPT_PHOTOS)) photos.delete(number);
+  shown = { kind: "photo", sample };
+  headed("Your photo");
+  hint();
+  await searchPhoto(way);
+}
+
+/** Goes back to where a photo is chosen. */
+function leavePhoto() {
+  photo = null;
+  stage.hide();
+  document.body.classList.remove("busy", "photo", "named");
+  field("drop").hidden = false;
+}
+
+/** Clears the page, as it starts. */
+function clear(way = "push") {
+  newest = null;
+  inFlight?.abort();
+  leavePhoto();
+  clearAnswer();
+  filters.clear();
+  shown = null;
+  again = null;
+  status.textContent = "";
+  field("text").value = "";
+  field("results-title").textContent = "How it works";
+  document.title = "Lookalike: visual search";
+  field("welcome").hidden = false;
+  remember(way);
 }
 
 field("choose").addEventListener("click", () => field("file").click());
@@ -191,37 +437,171 @@ for (const name of ["dragover", "drop"]) {
   document.addEventListener(name, (event) => event.preventDefault());
 }
 document.addEventListener("paste", (event) => {
-  const [file] = images(event.clipboardData);
-  if (file) take(file);
+  const [file] = files(event.clipboardData);
+  if (file && field("manage").hidden) take(file);
 });
-setUpCamera(field("photograph"), take);
+const camera = setUpCamera(field("photograph"), take, () => hint());
 field("another").addEventListener("click", () => {
-  stage.hide();
-  field("drop").hidden = false;
+  clear();
   field("choose").focus();
-});
-field("text-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  const text = field("text").value.trim();
-  if (text) run(`“${text}”`, { text, limit: 50 });
 });
 
 async function offerSamples() {
   const { samples } = await getJSON("v1/samples");
   const list = field("samples").querySelector("ul");
-  list.replaceChildren();
-  for (const [index, path] of samples.slice(0, 10).entries()) {
-    const [item, button, image] = ["li", "button", "img"].map((name) => document.createElement(name));
-    button.type = "button";
+  list.replaceChildren(...samples.slice(0, 10).map((path, index) => {
+    const item = element("li");
+    const image = element("img");
+    const chooseIt = button("", "", () => takeSample(path));
     image.alt = `Sample ${index + 1}`;
     showImage(image, path);
-    button.append(image);
-    button.addEventListener("click", async () => take(await (await fetch(address(path))).blob()));
-    item.append(button);
-    list.append(item);
-  }
+    chooseIt.append(image);
+    item.append(chooseIt);
+    return item;
+  }));
   field("samples").hidden = !samples.length;
 }
+
+async function takeSample(path, options = {}) {
+  const mine = {};
+  newest = mine;
+  again = () => takeSample(path, options);
+  try {
+    const answer = await fetch(address(path));
+    if (!answer.ok) throw new Error("There is no such sample.");
+    const file = await answer.blob();
+    if (newest !== mine) return;
+    await take(file, { ...options, sample: decodeURIComponent(path.split("/").pop()) });
+  } catch (failure) {
+    tell(failure instanceof TypeError ? new Error("The service cannot be reached.") : failure);
+  }
+}
+
+// MARK: Names
+
+let typing;
+field("text-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  clearTimeout(typing);
+  const text = field("text").value.trim();
+  if (text) searchName(text);
+});
+
+field("text").addEventListener("input", (event) => {
+  clearTimeout(typing);
+  const text = field("text").value.trim();
+  // A title that was chosen, and not typed.
+  const isChosen = !event.inputType || event.inputType === "insertReplacementText";
+  if (isChosen && [...field("titles").children].some(({ value }) => value === text)) {
+    searchName(text);
+    return;
+  }
+  typing = setTimeout(async () => {
+    if (!catalog || text.length < 2) return;
+    try {
+      const { results: found } = await searchJSON(catalog.name, { text, limit: 8 }, null, true);
+      const titles = [...new Set(found.map(({ entity }) => entity.title).filter(Boolean))];
+      field("titles").replaceChildren(...titles.map((title) => new Option(title, title)));
+    } catch { /* What was typed can be searched all the same. */ }
+  }, 150);
+});
+
+// MARK: The address
+
+/** Writes what is shown into the address, so that it can be shared, and that “back” leads there. */
+function remember(way) {
+  if (way === "none") return;
+  const values = new URLSearchParams();
+  const isManaged = !field("manage").hidden;
+  if (catalog && (shown || isManaged || catalog.name !== firstCatalog)) values.set("catalog", catalog.name);
+  if (isManaged) values.set("view", "manage");
+  else if (shown?.kind === "name") values.set("name", shown.name);
+  else if (shown?.kind === "like") values.set("like", shown.id);
+  else if (shown?.sample && !stage.region) values.set("sample", shown.sample);
+  else if (shown?.query) values.set("query", shown.query);
+  if (!isManaged) {
+    for (const [key, value] of filters.chosen) values.set(`where.${key}`, value);
+    if (shown?.isLess) values.set("less", "1");
+  }
+  const url = `${values}` ? `?${values}` : location.pathname;
+  const state = { photo: photo ? photoNumber : null, region: stage.region, name: shown?.name };
+  if (way === "push") history.pushState(state, "", url);
+  else history.replaceState(state, "", url);
+}
+
+let restored = 0;
+
+/**
+ * Shows what the address says; a later address replaces it.
+ *
+ * @param isFirst whether the page was just loaded: what a person did meanwhile stays
+ */
+async function restore(isFirst = false) {
+  restored += 1;
+  const number = restored;
+  const values = new URLSearchParams(location.search);
+  const state = history.state ?? {};
+  camera.close();
+  await opening;
+  const name = values.get("catalog");
+  const isKnown = [...chooser.options].some((option) => option.value === name);
+  if (isKnown && name !== catalog?.name && !await chooseCatalog(name)) return;
+  if (number !== restored) return;
+  if (values.get("view") === "manage") {
+    openManaging("none");
+    return;
+  }
+  closeManaging();
+  const like = values.get("like");
+  if (values.has("name")) {
+    field("text").value = values.get("name");
+    await searchName(values.get("name"), "none");
+  } else if (like) {
+    await restorePhoto(state);
+    if (number !== restored) return;
+    await searchLike({ id: like, name: state.name ?? like }, "none");
+    if (number === restored) await refineAs(values);
+  } else if (values.has("query")) {
+    await restorePhoto(state);
+    if (number !== restored) return;
+    clearAnswer();
+    filters.clear();
+    shown = { kind: "photo", query: values.get("query") };
+    await refineAs(values, true);
+  } else if (values.has("sample")) {
+    await takeSample(`v1/samples/${encodeURIComponent(values.get("sample"))}`, { way: "none" });
+    if (number === restored) await refineAs(values);
+  } else if (!isFirst) {
+    clear("none");
+  }
+}
+
+/** Sets the filters that an address has, and searches with them, or in any case. */
+async function refineAs(values, isNeeded = false) {
+  if (!shown) return;
+  for (const [key, value] of values) {
+    if (key.startsWith("where.")) filters.chosen.set(key.slice("where.".length), value);
+  }
+  shown.isLess = values.has("less");
+  if (isNeeded || filters.isActive || shown.isLess) await refine();
+}
+
+async function restorePhoto({ photo: number, region }) {
+  const kept = photos.get(number);
+  leavePhoto();
+  if (!kept) return;
+  newest = kept;
+  await stage.show(kept);
+  if (newest !== kept) return;
+  photo = kept;
+  photoNumber = Math.max(photoNumber, number);
+  stage.setRegion(region ?? null);
+  field("drop").hidden = true;
+  document.body.classList.remove("named");
+  document.body.classList.add("photo");
+}
+
+window.addEventListener("popstate", () => restore());
 
 // MARK: The catalog
 
@@ -236,11 +616,10 @@ async function openCatalog(name) {
     ["On disk", size(bytes.database + bytes.matrix + bytes.invertedLists)],
     ["Model", `${catalog.model.name}, ${catalog.model.dimension} dimensions`],
   ];
-  field("facts").replaceChildren(...facts.flatMap(([term, value]) => {
-    const [dt, dd] = [document.createElement("dt"), document.createElement("dd")];
-    [dt.textContent, dd.textContent] = [term, value];
-    return [dt, dd];
-  }));
+  field("facts").replaceChildren(...facts.flatMap(([term, value]) => [
+    element("dt", "", term), element("dd", "", value),
+  ]));
+  field("manage-title").textContent = `Manage “${catalog.name}”`;
 }
 
 /** Opens the catalog that is shown, or the first one; says why if there is none. */
@@ -253,38 +632,91 @@ async function loadCatalogs() {
   error.hidden = true;
   try {
     const { catalogs } = await getJSON("v1/catalogs");
-    chooser.replaceChildren(...catalogs.map(({ name, entities }) => {
-      const option = document.createElement("option");
-      option.value = name;
-      option.textContent = `${name} (${entities.toLocaleString("en")})`;
-      return option;
-    }));
-    chooser.parentElement.hidden = !catalogs.length;
+    chooser.replaceChildren(...catalogs.map(({ name }) => (
+      new Option(name, name))));
+    chooser.parentElement.hidden = catalogs.length < 2;
+    firstCatalog = catalogs[0]?.name ?? null;
     if (!catalogs.length) {
-      status.textContent = "There is no catalog yet. “lookalike index” makes one, and so does the API.";
+      catalog = null;
+      status.textContent = "There is no catalog yet. Create one below, under “Manage the catalog”.";
       return;
     }
-    await openCatalog(catalog?.name ?? catalogs[0].name);
+    const asked = catalog?.name ?? new URLSearchParams(location.search).get("catalog");
+    await openCatalog(catalogs.some(({ name }) => name === asked) ? asked : firstCatalog);
     chooser.value = catalog.name;
     await offerSamples();
   } catch (failure) {
+    again ??= () => start();
     tell(failure);
   }
 }
 
-chooser.addEventListener("change", async () => {
+/** @returns whether the catalog is open */
+async function chooseCatalog(name) {
   error.hidden = true;
   try {
-    await openCatalog(chooser.value);
+    await openCatalog(name);
+    chooser.value = name;
+    return true;
   } catch (failure) {
     tell(failure);
     // Searches go on in the catalog that is open.
     if (catalog) chooser.value = catalog.name;
-    return;
+    return false;
   }
-  if (photo && !stage.element.hidden) searchPhoto();
+}
+
+chooser.addEventListener("change", async () => {
+  if (!await chooseCatalog(chooser.value)) return;
+  if (!field("manage").hidden) openManaging("replace");
+  else if (photo) await searchPhoto();
+  else if (shown?.kind === "name") await searchName(shown.name);
+  else clear();
 });
-setUpAdding(() => catalog.name, start, askForKey);
+
+// MARK: Managing
+
+const managed = {
+  catalog: () => catalog?.name,
+  onNoKey: askForKey,
+  async onChanged() {
+    await start();
+    browse();
+  },
+  async onCatalogs(name) {
+    await start();
+    if (name && name !== catalog?.name) await chooseCatalog(name);
+    openManaging("replace");
+  },
+};
+const browse = setUpManaging({ ...managed, onChanged: start });
+setUpAdding(managed);
+
+async function openManaging(way = "push") {
+  field("query").hidden = true;
+  field("results").hidden = true;
+  field("manage").hidden = false;
+  document.title = "Manage the catalog – Lookalike";
+  remember(way);
+  field("manage-title").focus();
+  await opening;
+  if (catalog) await browse(true);
+}
+
+function closeManaging() {
+  field("query").hidden = false;
+  field("results").hidden = false;
+  field("manage").hidden = true;
+}
+
+field("manage-open").addEventListener("click", () => openManaging());
+field("manage-close").addEventListener("click", () => {
+  closeManaging();
+  headed(field("results-title").textContent);
+  remember("push");
+  field("results-title").focus({ preventScroll: true });
+  scrollTo(0, 0);
+});
 
 // MARK: The key
 
@@ -294,12 +726,16 @@ function askForKey() {
 
 field("key-button").addEventListener("click", askForKey);
 field("key-close").addEventListener("click", () => field("key-dialog").close());
-field("key-form").addEventListener("submit", (event) => {
+field("key-form").addEventListener("submit", async (event) => {
   event.preventDefault();
   setKey(field("key").value);
   field("key-dialog").close();
   field("key-button").textContent = hasKey() ? "API key ✓" : "API key";
-  start();
+  await start();
+  if (!field("manage").hidden) browse();
 });
 
+field("key-button").textContent = hasKey() ? "API key ✓" : "API key";
+field("loading").remove();
 start();
+if (location.search) restore(true);

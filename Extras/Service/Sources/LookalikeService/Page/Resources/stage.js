@@ -2,47 +2,71 @@
 
 const COLORS = ["#ffd166", "#4cc9f0", "#ff7aa8", "#7ee081", "#c79bff", "#ff9f5a"];
 const SVG = "http://www.w3.org/2000/svg";
+const LEAST_SIDE = 0.04;
+const MOST_ZOOM = 8;
+/** How far a finger or a mouse moves before it draws, in pixels. */
+const LEAST_MOVE = 6;
 
 export const colorOf = (index) => COLORS[index % COLORS.length];
+
+/** Whether results need numbers, because colors repeat. */
+export const areNumbered = (results) => results.filter((result) => result.outline).length > COLORS.length;
+
+const limited = (value, least, most) => Math.min(most, Math.max(least, value));
 
 export class Stage {
   /** @param onRegion called when another part, or the whole photo, is to be searched */
   constructor(onRegion) {
-    this.element = document.getElementById("stage");
-    this.canvas = document.getElementById("canvas");
-    this.photo = document.getElementById("photo");
-    this.outlines = document.getElementById("outlines");
-    this.box = document.getElementById("region");
-    this.partButton = document.getElementById("part");
+    for (const id of ["stage", "canvas", "plane", "photo", "outlines", "numbers", "region", "part"]) {
+      this[`${id}Element`] = document.getElementById(id);
+    }
     this.region = null;
     this.onRegion = onRegion;
+    this.zoom = { scale: 1, x: 0, y: 0 };
     this.setUpPointer();
     this.setUpKeys();
-    this.partButton.addEventListener("click", () => this.togglePart());
+    this.partElement.addEventListener("click", () => this.togglePart());
   }
 
-  show(blob) {
-    if (this.photo.src) URL.revokeObjectURL(this.photo.src);
-    this.photo.src = URL.createObjectURL(blob);
-    this.element.hidden = false;
+  get isShown() {
+    return !this.stageElement.hidden;
+  }
+
+  /** Shows a photo; throws for one that this browser cannot show, which leaves the stage as it was. */
+  async show(blob) {
+    const image = new Image();
+    image.src = URL.createObjectURL(blob);
+    try {
+      await image.decode();
+    } catch {
+      URL.revokeObjectURL(image.src);
+      throw new Error("This photo is damaged, or was not sent completely. Choose it again, or take another one.");
+    }
+    if (this.photoElement.src) URL.revokeObjectURL(this.photoElement.src);
+    this.photoElement.src = image.src;
+    this.stageElement.hidden = false;
     this.setRegion(null);
     this.drawOutlines([]);
   }
 
   hide() {
-    this.element.hidden = true;
+    this.stageElement.hidden = true;
+    this.setRegion(null);
   }
 
   /** @param region fractions of the photo's sides; null for all of it */
   setRegion(region) {
     this.region = region;
-    this.box.hidden = !region;
-    this.partButton.textContent = region ? "Search all of the photo" : "Search a part";
-    if (!region) return;
-    this.box.style.left = `${region.x * 100}%`;
-    this.box.style.top = `${region.y * 100}%`;
-    this.box.style.width = `${region.width * 100}%`;
-    this.box.style.height = `${region.height * 100}%`;
+    this.regionElement.hidden = !region;
+    this.stageElement.classList.toggle("cropping", region !== null);
+    this.partElement.textContent = region ? "Whole photo" : "Search a part";
+    if (!region) {
+      this.setZoom(1, 0, 0);
+      return;
+    }
+    for (const [name, value] of Object.entries({
+      left: region.x, top: region.y, width: region.width, height: region.height,
+    })) this.regionElement.style[name] = `${value * 100}%`;
   }
 
   /** The region as a value of a query string. */
@@ -52,9 +76,10 @@ export class Stage {
   }
 
   drawOutlines(results) {
-    this.outlines.replaceChildren();
-    this.outlines.setAttribute("viewBox", "0 0 1000 1000");
-    this.outlines.setAttribute("preserveAspectRatio", "none");
+    this.results = results;
+    this.outlinesElement.replaceChildren();
+    this.numbersElement.replaceChildren();
+    const isNumbered = areNumbered(results);
     results.forEach((result, index) => {
       if (!result.outline) return;
       const points = result.outline.map(([x, y]) => `${x * 1000},${y * 1000}`).join(" ");
@@ -64,103 +89,223 @@ export class Stage {
         if (isHalo) polygon.setAttribute("class", "halo");
         else polygon.setAttribute("stroke", colorOf(index));
         polygon.dataset.index = index;
-        this.outlines.append(polygon);
+        this.outlinesElement.append(polygon);
       }
+      if (!isNumbered) return;
+      const number = document.createElement("span");
+      number.textContent = index + 1;
+      const center = [0, 1].map((axis) => result.outline.reduce((sum, corner) => sum + corner[axis], 0) / 4);
+      [number.style.left, number.style.top] = center.map((value) => `${limited(value, 0.02, 0.98) * 100}%`);
+      number.style.backgroundColor = colorOf(index);
+      this.numbersElement.append(number);
     });
   }
 
   /** Lights the outline of a result; none for null. */
   light(index) {
-    for (const polygon of this.outlines.children) {
+    for (const polygon of this.outlinesElement.children) {
       const isLit = index !== null && Number(polygon.dataset.index) === index && !polygon.classList.contains("halo");
       polygon.classList.toggle("lit", isLit);
     }
   }
 
-  /** The result whose outline holds a point of the page; null if none does. */
+  /** The place of a pointer, in fractions of the photo's sides. */
+  place({ clientX, clientY }) {
+    const box = this.planeElement.getBoundingClientRect();
+    return {
+      x: limited((clientX - box.left) / box.width, 0, 1), y: limited((clientY - box.top) / box.height, 0, 1),
+    };
+  }
+
+  /** The smallest result whose outline holds a point; null if none does. */
   resultAt(event) {
-    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.outlines.getScreenCTM().inverse());
-    for (const polygon of this.outlines.querySelectorAll("polygon:not(.halo)")) {
-      if (polygon.isPointInFill(point)) return Number(polygon.dataset.index);
-    }
-    return null;
+    const { x, y } = this.place(event);
+    const point = new DOMPoint(x * 1000, y * 1000);
+    const found = [...this.outlinesElement.querySelectorAll("polygon:not(.halo)")]
+      .filter((polygon) => polygon.isPointInFill(point)).map((polygon) => Number(polygon.dataset.index));
+    const area = (index) => {
+      const { width, height } = this.bounds(index);
+      return width * height;
+    };
+    return found.sort((a, b) => area(a) - area(b))[0] ?? null;
+  }
+
+  /** The part of the photo that holds an outline. */
+  bounds(index) {
+    const [xs, ys] = [0, 1].map((axis) => this.results[index].outline.map((corner) => corner[axis]));
+    const [left, top] = [xs, ys].map((values) => limited(Math.min(...values), 0, 1 - LEAST_SIDE));
+    const [right, bottom] = [xs, ys].map((values) => limited(Math.max(...values), 0, 1));
+    return { x: left, y: top, width: Math.max(right - left, LEAST_SIDE), height: Math.max(bottom - top, LEAST_SIDE) };
   }
 
   togglePart() {
-    if (this.region) {
-      this.setRegion(null);
-      this.onRegion();
-      return;
-    }
-    this.setRegion({ x: 0.25, y: 0.25, width: 0.5, height: 0.5 });
-    this.box.focus();
+    this.setRegion(this.region ? null : { x: 0.25, y: 0.25, width: 0.5, height: 0.5 });
+    if (this.region) this.regionElement.focus({ preventScroll: true });
     this.onRegion();
   }
 
+  // MARK: Zoom
+
+  /** Shows the photo larger; x and y are where its corner lies, in pixels of the canvas. */
+  setZoom(scale, x, y) {
+    const [width, height] = [this.canvasElement.clientWidth, this.canvasElement.clientHeight];
+    this.zoom = { scale, x: limited(x, width * (1 - scale), 0), y: limited(y, height * (1 - scale), 0) };
+    this.planeElement.style.transform =
+      scale === 1 ? "" : `translate(${this.zoom.x}px, ${this.zoom.y}px) scale(${scale})`;
+    // What lies on the photo keeps its size.
+    this.planeElement.style.setProperty("--zoom", scale);
+  }
+
+  /** Zooms by a factor, so that what was at `before` is at `after`; both in the window. */
+  zoomBy(factor, before, after) {
+    const box = this.canvasElement.getBoundingClientRect();
+    const { scale, x, y } = this.zoom;
+    const next = limited(scale * factor, 1, MOST_ZOOM);
+    const kept = next / scale;
+    this.setZoom(
+      next, after.x - box.left - (before.x - box.left - x) * kept, after.y - box.top - (before.y - box.top - y) * kept);
+  }
+
+  // MARK: Pointers
+
   setUpPointer() {
-    let start = null;
-    const place = (event) => {
-      const box = this.canvas.getBoundingClientRect();
-      const clamp = (value) => Math.min(1, Math.max(0, value));
-      return { x: clamp((event.clientX - box.left) / box.width), y: clamp((event.clientY - box.top) / box.height) };
+    const canvas = this.canvasElement;
+    const pointers = new Map();
+    let drag = null;
+    let isPinching = false;
+
+    const pinch = () => {
+      const [a, b] = [...pointers.values()];
+      return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, distance: Math.max(1, Math.hypot(a.x - b.x, a.y - b.y)) };
     };
-    this.canvas.addEventListener("pointerdown", (event) => {
+    const cancel = () => {
+      if (drag?.isMoved) this.setRegion(drag.before);
+      drag = null;
+    };
+    canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
-      start = { ...place(event), before: this.region };
+      pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+      if (pointers.size === 2 && this.region) {
+        cancel();
+        isPinching = true;
+        return;
+      }
+      if (pointers.size > 1) return;
+      // It ends here, wherever the button is let go.
+      canvas.setPointerCapture(event.pointerId);
+      const at = this.place(event);
+      const { region } = this;
+      const isInside = region && at.x >= region.x && at.x <= region.x + region.width
+        && at.y >= region.y && at.y <= region.y + region.height;
+      drag = {
+        at, x: event.clientX, y: event.clientY, before: region,
+        kind: event.target.dataset.grip ?? (isInside ? "move" : "draw"),
+        // A finger scrolls the page, unless it was said that a part is meant.
+        canDraw: region !== null || event.pointerType === "mouse",
+      };
     });
-    this.canvas.addEventListener("pointermove", (event) => {
-      if (!start) {
+    canvas.addEventListener("pointermove", (event) => {
+      if (!pointers.has(event.pointerId)) {
         if (event.pointerType === "mouse") this.onPoint?.(this.resultAt(event));
         return;
       }
-      const end = place(event);
-      const region = {
-        x: Math.min(start.x, end.x), y: Math.min(start.y, end.y),
-        width: Math.abs(end.x - start.x), height: Math.abs(end.y - start.y),
-      };
-      // A click is no rectangle.
-      if (region.width < 0.02 || region.height < 0.02) return;
-      if (!this.canvas.hasPointerCapture(event.pointerId)) this.canvas.setPointerCapture(event.pointerId);
-      this.canvas.classList.add("drawing");
-      start.isDrawn = true;
-      this.setRegion(region);
+      const before = pointers.size === 2 ? pinch() : null;
+      pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+      if (isPinching) {
+        if (!before) return;
+        const after = pinch();
+        this.zoomBy(after.distance / before.distance, before, after);
+        return;
+      }
+      if (!drag?.canDraw) return;
+      // A click moves nothing.
+      if (!drag.isMoved && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < LEAST_MOVE) return;
+      drag.isMoved = true;
+      this.setRegion(moved(drag, this.place(event)));
     });
-    const end = (isKept) => {
-      if (!start) return;
-      const { isDrawn, before } = start;
-      start = null;
-      this.canvas.classList.remove("drawing");
-      if (!isDrawn) return;
-      if (isKept) this.onRegion();
-      else this.setRegion(before);
+    const end = (event, isKept) => {
+      pointers.delete(event.pointerId);
+      if (isPinching) {
+        if (!pointers.size) isPinching = false;
+        return;
+      }
+      const ended = drag;
+      drag = null;
+      if (!ended) return;
+      if (!ended.isMoved) {
+        if (isKept && ended.kind === "draw") this.tap(event);
+      } else if (!isKept || this.region.width < LEAST_SIDE || this.region.height < LEAST_SIDE) {
+        this.setRegion(ended.before);
+      } else {
+        this.onRegion();
+      }
     };
-    this.canvas.addEventListener("pointerup", () => end(true));
-    this.canvas.addEventListener("pointercancel", () => end(false));
-    this.canvas.addEventListener("pointerleave", () => this.onPoint?.(null));
-    this.photo.addEventListener("dragstart", (event) => event.preventDefault());
+    canvas.addEventListener("pointerup", (event) => end(event, true));
+    canvas.addEventListener("pointercancel", (event) => end(event, false));
+    canvas.addEventListener("pointerleave", () => this.onPoint?.(null));
+    // What a pinch on a touchpad is to a page.
+    canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey || !this.region) return;
+      event.preventDefault();
+      const at = { x: event.clientX, y: event.clientY };
+      this.zoomBy(Math.exp(-event.deltaY / 100), at, at);
+    }, { passive: false });
+    this.photoElement.addEventListener("dragstart", (event) => event.preventDefault());
   }
+
+  /** Searches what an outline holds alone. */
+  tap(event) {
+    const index = this.resultAt(event);
+    if (index === null) return;
+    const region = this.bounds(index);
+    // What fills the photo is alone already.
+    if (region.width * region.height > 0.9) return;
+    this.setRegion(region);
+    this.onRegion();
+  }
+
+  // MARK: Keys
 
   setUpKeys() {
     const step = 0.02;
     const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    this.box.addEventListener("keydown", (event) => {
+    this.regionElement.addEventListener("keydown", (event) => {
       if (event.key === "Enter") {
         this.onRegion();
       } else if (event.key === "Escape") {
-        this.partButton.focus();
+        this.partElement.focus();
         this.togglePart();
       } else if (event.key in moves) {
         const [dx, dy] = moves[event.key].map((value) => value * step);
         const { x, y, width, height } = this.region;
-        const limit = (value, least, most) => Math.min(most, Math.max(least, value));
         this.setRegion(
           event.shiftKey
-            ? { x, y, width: limit(width + dx, 0.05, 1 - x), height: limit(height + dy, 0.05, 1 - y) }
-            : { x: limit(x + dx, 0, 1 - width), y: limit(y + dy, 0, 1 - height), width, height });
+            ? { x, y, width: limited(width + dx, 0.05, 1 - x), height: limited(height + dy, 0.05, 1 - y) }
+            : { x: limited(x + dx, 0, 1 - width), y: limited(y + dy, 0, 1 - height), width, height });
       } else {
         return;
       }
       event.preventDefault();
     });
   }
+}
+
+/** The region that a drag makes: of a new one, of the whole, or of the sides that a grip names, such as “nw”. */
+function moved({ kind, at, before }, to) {
+  if (kind === "draw") {
+    return {
+      x: Math.min(at.x, to.x), y: Math.min(at.y, to.y), width: Math.abs(to.x - at.x), height: Math.abs(to.y - at.y),
+    };
+  }
+  const { x, y, width, height } = before;
+  const [dx, dy] = [to.x - at.x, to.y - at.y];
+  if (kind === "move") {
+    return { x: limited(x + dx, 0, 1 - width), y: limited(y + dy, 0, 1 - height), width, height };
+  }
+  let [left, top, right, bottom] = [x, y, x + width, y + height];
+  if (kind.includes("w")) left = limited(left + dx, 0, right - LEAST_SIDE);
+  if (kind.includes("e")) right = limited(right + dx, left + LEAST_SIDE, 1);
+  if (kind.includes("n")) top = limited(top + dy, 0, bottom - LEAST_SIDE);
+  if (kind.includes("s")) bottom = limited(bottom + dy, top + LEAST_SIDE, 1);
+  return { x: left, y: top, width: right - left, height: bottom - top };
 }
