@@ -53,7 +53,7 @@ enum Manifest {
     static func jsonLines(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         var items: [IndexItem] = []
         var problems: [IndexProblem] = []
-        // Of bytes: the two of a Windows line end are a single Character.
+        // Lines are split by bytes, since the two of a Windows line end are a single Character.
         let lines = try text(of: url).utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() where !line.allSatisfy(Self.isWhitespace) {
             let origin = "\(url.path):\(index + 1)"

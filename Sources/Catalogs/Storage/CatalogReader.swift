@@ -26,7 +26,7 @@ package final class CatalogReader: Sendable {
     }
 
     private let source: Source
-    /// Of a folder's connection. That of a writer is never replaced.
+    /// The connection to a folder. A writer's own is never replaced, and not kept here.
     private let state = Mutex(State())
 
     /// Reads through a writer.

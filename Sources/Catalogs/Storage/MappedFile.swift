@@ -10,7 +10,7 @@ package final class MappedFile: @unchecked Sendable {
     package let bytes: UnsafeRawBufferPointer
     /// Open as long as the file is mapped; nil for private memory.
     private let descriptor: Int32?
-    /// By which the handler of ``Catalog/handleTruncatedFiles()`` knows the mapping; -1 for private memory.
+    /// The mapping's number in the handler of ``Catalog/handleTruncatedFiles()``; -1 for private memory.
     private let mapping: Int32
     private let stamp: FileStamp
     /// Which file it is; nil for private memory.

@@ -7,7 +7,7 @@ import Lookalike
 final class GraphImporter {
     var builder = GraphBuilder()
     var values: [String: ImportedValue] = [:]
-    /// Of the default domain.
+    /// The operator set of the default domain.
     let opset: Int
     /// What a padded tensor was before, by the name of the result: a convolution pads by itself.
     var paddings: [String: (source: ImportedTensor, padding: NetworkGraph.Padding)] = [:]
