@@ -23,6 +23,10 @@ import Testing
             #expect(try await outcome("PUT", "/v1/catalogs/new", ["X-API-Key": reader]) == "403 forbidden")
             #expect(try await outcome("DELETE", "/v1/catalogs/covers", ["X-API-Key": reader]) == "403 forbidden")
             #expect(try await outcome("PUT", "/v1/catalogs/new", ["X-API-Key": writer]) == "201 ")
+            for (key, scope) in [(nil, nil), (reader, "read"), (writer, "write")] as [(String?, String?)] {
+                let reply = try await server.send("GET", "/v1/access", key.map { ["X-API-Key": $0] } ?? [:])
+                #expect(try reply.json["scope"] as? String == scope)
+            }
             #expect(try await outcome("GET", "/health/ready") == "200 ")
             #expect(try await outcome("GET", "/") == "200 ")
         }

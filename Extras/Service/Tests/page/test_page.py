@@ -688,9 +688,18 @@ def managing(browser, server, keys):
         page.fill("#key", keys["read"])
         page.click("text=Use this key")
         expect(page.locator("#catalog option")).to_have_count(1)
+        expect(page.locator("#manage-open")).to_be_hidden()
+        page.click("#key-button")
+        page.fill("#key", keys["write"])
+        page.keyboard.press("Enter")
         page.click("#manage-open")
         expect(page.locator("#manage-title")).to_be_focused()
         expect(page.locator("#entities li")).to_have_count(18)
+        # The key is taken back, and given again.
+        page.click("#key-button")
+        page.fill("#key", keys["read"])
+        page.keyboard.press("Enter")
+        expect(page.locator("#manage-open")).to_be_hidden()
         # Nothing is sent before the person says so.
         sent = []
         page.on("request", lambda request: sent.append(request.url) if request.method == "PUT" else None)
@@ -762,17 +771,24 @@ def managing(browser, server, keys):
         expect(page.locator("#facts")).to_contain_text("19")
         # Catalogs.
         page.fill("#create-name", "second")
-        page.click("text=Create")
+        page.click("#create-form button")
         expect(page.locator("#manage-title")).to_have_text("Manage “second”")
         expect(page.locator("#entities")).to_contain_text("Nothing yet")
         page.fill("#remove-name", "covers")
-        page.click("text=Delete the catalog")
+        page.click("#remove-form button")
         expect(page.locator("#manage-error")).to_contain_text("nothing was deleted")
         page.fill("#remove-name", "second")
-        page.click("text=Delete the catalog")
+        page.click("#remove-form button")
         expect(page.locator("#manage-title")).to_have_text("Manage “covers”")
         page.check("managing")
-        page.go_back()
+        page.fill("#remove-name", "covers")
+        page.click("#remove-form button")
+        expect(page.locator("#manage-title")).to_have_text("There is no catalog yet")
+        expect(page.locator("#add-form")).to_be_hidden()
+        page.fill("#create-name", "first")
+        page.click("#create-form button")
+        expect(page.locator("#manage-title")).to_have_text("Manage “first”")
+        expect(page.locator("#add-form")).to_be_visible()
 
 
 def wall(page, columns, rows):

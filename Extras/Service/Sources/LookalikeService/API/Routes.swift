@@ -40,6 +40,7 @@ struct Routes: Sendable {
                 [(.get, entities.get), (.put, entities.put), (.patch, entities.patch), (.delete, entities.delete)]
             ),
             (catalog + "/entities/:id/thumbnail", [(.get, entities.thumbnail)]),
+            ("/v1/access", [(.get, AccessHandler().callAsFunction)]),
             ("/v1/samples", [(.get, samples.list)]),
             ("/v1/samples/:name", [(.get, samples.get)]),
             ("/v1/prints", [(.post, prints.callAsFunction)]),

@@ -21,6 +21,8 @@ const chooser = field("catalog");
 
 let catalog = null;
 let firstCatalog = null;
+/** Whether the key, or the service without keys, lets catalogs be changed. */
+let mayManage = false;
 /** What is asked before this is fulfilled waits for it: people are faster than a slow network. */
 let opening = null;
 let photo = null;
@@ -631,6 +633,11 @@ function start() {
 async function loadCatalogs() {
   error.hidden = true;
   try {
+    const { scope } = await getJSON("v1/access");
+    mayManage = scope === "write";
+    field("manage-open").hidden = !mayManage;
+    // Without keys there is none to give.
+    field("key-button").hidden = mayManage && !hasKey();
     const { catalogs } = await getJSON("v1/catalogs");
     chooser.replaceChildren(...catalogs.map(({ name }) => (
       new Option(name, name))));
@@ -638,7 +645,7 @@ async function loadCatalogs() {
     firstCatalog = catalogs[0]?.name ?? null;
     if (!catalogs.length) {
       catalog = null;
-      status.textContent = "There is no catalog yet. Create one below, under “Manage the catalog”.";
+      status.textContent = `There is no catalog yet.${mayManage ? " Create one under “Manage the catalog”." : ""}`;
       return;
     }
     const asked = catalog?.name ?? new URLSearchParams(location.search).get("catalog");
@@ -693,14 +700,21 @@ const browse = setUpManaging({ ...managed, onChanged: start });
 setUpAdding(managed);
 
 async function openManaging(way = "push") {
+  await opening;
+  if (!mayManage) {
+    tell(new Error("Managing a catalog needs a key with write scope."));
+    askForKey();
+    return;
+  }
   field("query").hidden = true;
   field("results").hidden = true;
   field("manage").hidden = false;
   document.title = "Manage the catalog – Lookalike";
   remember(way);
   field("manage-title").focus();
-  await opening;
+  for (const id of ["add-form", "contents", "remove-form"]) field(id).hidden = !catalog;
   if (catalog) await browse(true);
+  else field("manage-title").textContent = "There is no catalog yet";
 }
 
 function closeManaging() {
@@ -733,6 +747,7 @@ field("key-form").addEventListener("submit", async (event) => {
   field("key-button").textContent = hasKey() ? "API key ✓" : "API key";
   await start();
   if (!field("manage").hidden) browse();
+  else if (new URLSearchParams(location.search).get("view") === "manage") await openManaging("none");
 });
 
 field("key-button").textContent = hasKey() ? "API key ✓" : "API key";
