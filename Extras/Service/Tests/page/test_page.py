@@ -221,6 +221,27 @@ def mirrored_matches(browser, server):
         page.unroute_all(behavior="wait")
 
 
+def many_matches(browser, server):
+    """Matches come in pages; what is less likely comes after the last of them, also when its address is opened."""
+    with Page(browser, server.url, PHONE) as page:
+        search_bytes(page, wall(page, 6, 3))
+        expect(page.locator("#cards .card")).to_have_count(12)
+        page.click("text=More matches")
+        expect(page.locator("#more")).to_have_text("Show less likely ones")
+        page.settle()
+        count = page.locator("#cards .card").count()
+        assert count > 12
+        expect(page.locator("#cards .card").nth(12).locator("button")).to_be_focused()
+        # Each number is in a line of its own.
+        heights = page.evaluate("[...document.querySelectorAll('#numbers span')].map(item => item.clientHeight)")
+        assert len(heights) == count and set(heights) == {24}, heights
+        page.click("#more")
+        expect(page.locator("#small-cards .card")).to_have_count(18 - count)
+        page.reload()
+        expect(page.locator("#small-cards .card")).to_have_count(18 - count)
+        expect(page.locator("#cards .card")).to_have_count(count)
+
+
 def dropping_and_pasting(browser, server):
     with Page(browser, server.url) as page:
         dropped = transfer(page, DEMO / "queries/screenshot-2.png", "image/png")
@@ -431,6 +452,22 @@ def addresses(browser, server):
         page.go_back()
         page.shows(["Night Bus to Porto"])
         page.go_forward()
+        page.shows(["Seventh Weather"])
+        # A part of a photo that was gone back to is one of that photo.
+        page.search("screenshot-1.png")
+        page.shows(["Copper Horizon"])
+        page.go_back()
+        page.shows(["Seventh Weather"])
+        width = page.evaluate("document.getElementById('photo').naturalWidth")
+        page.click("#part")
+        page.settle()
+        page.go_back()
+        expect(page.locator("#region")).to_be_hidden()
+        page.go_forward()
+        expect(page.locator("#region")).to_be_visible()
+        page.shows(["Seventh Weather"])
+        assert page.evaluate("document.getElementById('photo').naturalWidth") == width
+        page.go_back()
         page.shows(["Seventh Weather"])
         page.fill("#text", "slow")
         page.keyboard.press("Enter")
@@ -910,7 +947,15 @@ def main():
         server = Server(arguments.program, folder)
         server.add_covers()
         looks(browser, server, arguments.screenshots, arguments.all)
-        tests = [choosing_and_outlines, an_outline_alone, mirrored_matches, dropping_and_pasting, regions, fingers]
+        tests = [
+            choosing_and_outlines,
+            an_outline_alone,
+            many_matches,
+            mirrored_matches,
+            dropping_and_pasting,
+            regions,
+            fingers,
+        ]
         tests += [filters_and_pages, by_name, addresses, a_query_that_is_gone, strange_texts, formats]
         tests += [a_slow_network]
         tests += [without_programs, asked_before_the_catalog_is_known, a_catalog_that_cannot_be_opened]

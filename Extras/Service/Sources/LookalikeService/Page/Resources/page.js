@@ -13,6 +13,7 @@ import { acceptDrops, files, prepared } from "./photo.js";
 import { areNumbered, Stage } from "./stage.js";
 
 const PAGE_SIZE = 12;
+const MOST_MATCHES = 200;
 /** Photos that the browser's history can go back to. */
 const KEPT_PHOTOS = 12;
 const field = (id) => document.getElementById(id);
@@ -28,9 +29,10 @@ let opening = null;
 let photo = null;
 /** The file that was chosen last: one that takes long to open does not come after it. */
 let newest = null;
-/** The photos of the browser's history, by a number. */
+/** The photos of the browser's history. Their keys are those of this load of the page: a later one has other photos. */
 const photos = new Map();
-let photoNumber = 0;
+let photoCount = 0;
+let photoKey = null;
 /** What is shown: `kind` is “photo”, “name” or “like”. The service keeps the `query` of a photo for a while. */
 let shown = null;
 /** The matches that are shown; what is less likely is not among them. */
@@ -85,6 +87,9 @@ async function ask(words, question) {
 /** Says what failed, and lets a person try it again where that may help. */
 function tell(failure) {
   status.textContent = "";
+  // Nothing is shown of what was asked.
+  const isAlone = field("welcome").hidden && !cards.childElementCount && !smallCards.childElementCount;
+  if (isAlone) headed("That did not work");
   error.replaceChildren(element("p", "", failure.message));
   if (again && (failure.code === "no-answer" || failure.status >= 500)) {
     error.append(button("Try again", "", () => again()));
@@ -161,7 +166,9 @@ async function searchPhoto(way = "push") {
 async function refine() {
   again = refine;
   const isLike = shown.kind === "like";
-  const answer = await ask("Filtering…", (signal) => searchKept({ ...filters.search(), limit: PAGE_SIZE }, signal));
+  // No match may be left over for what is less likely.
+  const limit = shown.isLess ? MOST_MATCHES : PAGE_SIZE;
+  const answer = await ask("Filtering…", (signal) => searchKept({ ...filters.search(), limit }, signal));
   if (!answer) return;
   if (isLike) showSimilar(answer);
   else showMatches(answer);
@@ -386,7 +393,6 @@ async function take(file, { sample, region, way = "push" } = {}) {
   } catch (failure) {
     if (newest !== file) return;
     leavePhoto();
-    headed("That did not work");
     tell(failure);
     return;
   }
@@ -394,9 +400,10 @@ async function take(file, { sample, region, way = "push" } = {}) {
   field("drop").hidden = true;
   document.body.classList.remove("named");
   document.body.classList.add("photo");
-  photoNumber += 1;
-  photos.set(photoNumber, photo);
-  for (const number of [...photos.keys()].slice(0, -KEPT_PHOTOS)) photos.delete(number);
+  photoCount += 1;
+  photoKey = `${performance.timeOrigin}-${photoCount}`;
+  photos.set(photoKey, photo);
+  for (const key of [...photos.keys()].slice(0, -KEPT_PHOTOS)) photos.delete(key);
   shown = { kind: "photo", sample };
   headed("Your photo");
   hint();
@@ -526,7 +533,7 @@ function remember(way) {
     if (shown?.isLess) values.set("less", "1");
   }
   const url = `${values}` ? `?${values}` : location.pathname;
-  const state = { photo: photo ? photoNumber : null, region: stage.region, name: shown?.name };
+  const state = { photo: photo ? photoKey : null, region: stage.region, name: shown?.name };
   if (way === "push") history.pushState(state, "", url);
   else history.replaceState(state, "", url);
 }
@@ -588,15 +595,15 @@ async function refineAs(values, isNeeded = false) {
   if (isNeeded || filters.isActive || shown.isLess) await refine();
 }
 
-async function restorePhoto({ photo: number, region }) {
-  const kept = photos.get(number);
+async function restorePhoto({ photo: key, region }) {
+  const kept = photos.get(key);
   leavePhoto();
   if (!kept) return;
   newest = kept;
   await stage.show(kept);
   if (newest !== kept) return;
   photo = kept;
-  photoNumber = Math.max(photoNumber, number);
+  photoKey = key;
   stage.setRegion(region ?? null);
   field("drop").hidden = true;
   document.body.classList.remove("named");
