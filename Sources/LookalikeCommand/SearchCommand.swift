@@ -3,6 +3,10 @@ import CommandProcess
 import Foundation
 import Lookalike
 
+#if Barcodes
+    import Barcodes
+#endif
+
 struct SearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
@@ -48,6 +52,18 @@ struct SearchCommand: AsyncParsableCommand {
     @OptionGroup var effort: EffortOption
     @OptionGroup var crops: CropOption
 
+    @Option(
+        name: .customLong("code"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A barcode’s text: entities with the attribute gtin, ean, upc, isbn or barcode of it are matches.",
+            valueName: "text"))
+    var codes: [String] = []
+
+    #if Barcodes
+        @Flag(help: "Read the barcodes of the images.")
+        var barcodes = false
+    #endif
+
     @Option(help: "Also print this many entities that resemble the image most, below the matches.")
     var similar = 0
 
@@ -81,16 +97,23 @@ struct SearchCommand: AsyncParsableCommand {
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         try await selection.noteUnknownAttributes(in: catalog)
         let timings = timing.makeTimings()
-        let searchOptions = SearchOptions(
+        var searchOptions = SearchOptions(
             limit: limit ?? max(10, maxObjects ?? 0), bounds: bounds.bounds, condition: selection.condition,
             effort: effort.effort, crops: crops.crops, maxObjects: maxObjects ?? SearchOptions.defaultMaxObjects,
-            recall: effort.recall, timings: timings)
+            recall: effort.recall, codes: codes, timings: timings)
         var page = ContactSheet()
         var failures = 0
         for argument in images {
-            let options = catalog.decodingOptions(for: effort.effort)
+            var options = catalog.decodingOptions(for: effort.effort)
+            #if Barcodes
+                // Narrow lines do not outlast a reduction.
+                if barcodes { (options.neededSize, options.largeImages) = (nil, nil) }
+            #endif
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
+            #if Barcodes
+                if barcodes { searchOptions.codes = codes + BarcodeReader().barcodes(in: image).map(\.text) }
+            #endif
             let found = try await QueryImage.resultOrReport(argument, failures: &failures) {
                 let query = try await catalog.query(for: image, options: searchOptions)
                 let matches = try await catalog.search(query, options: searchOptions)
@@ -143,7 +166,8 @@ struct SearchCommand: AsyncParsableCommand {
             let figures = String(format: "%4d  ", index + 1) + confidence + String(format: "  %.3f  ", match.distance)
             print(
                 figures + match.entity.id.escaped + (words.isEmpty ? "" : "  " + words.escaped)
-                    + (match.imageName.map { "  [\($0.escaped)]" } ?? "") + (match.isMirrored ? "  (mirrored)" : ""))
+                    + (match.imageName.map { "  [\($0.escaped)]" } ?? "") + (match.isMirrored ? "  (mirrored)" : "")
+                    + (match.isNamedByCode ? "  (code)" : ""))
             let others = duplicates[match.id] ?? []
             if !others.isEmpty {
                 let ids = others.map(\.escaped).joined(separator: ", ")

@@ -116,6 +116,23 @@ struct CandidateSearch {
         return judged
     }
 
+    /// The entities that codes of the query name, by their nearest image.
+    func entities(withCodes codes: [String], where condition: Condition) async throws -> [VerifiedEntity] {
+        if codes.isEmpty { return [] }
+        let named = try await state.selection(where: condition && ProductCode.condition(codes), among: nil)
+        let nearest = try await state.nearest(
+            Self.mostNamed, to: prints, in: named, after: nil, recall: 1, cancellation: cancellation)
+        return nearest.filter { !excluded.contains($0.entity) }.firstOfEachEntity(\.key).map { image in
+            VerifiedEntity(
+                key: image.key, revision: state.revision.number, inlierCount: 0, outline: nil, isMirrored: false,
+                evidence: MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 0),
+                squaredDistance: image.squaredDistance, isNamedByCode: true)
+        }
+    }
+
+    /// The sizes and colors of a product may have one number.
+    private static let mostNamed = 100
+
     /// Votes, joins both kinds of candidates in turn, and verifies them.
     ///
     /// - Parameter isMirrored: whether the features are those of the mirrored image; few inliers are no evidence then,

@@ -231,10 +231,11 @@ extension Catalog {
         let scan = try await search.scanPrints()
         timings?.add(ContinuousClock.now - start, to: .search)
         let threshold = model.matchThreshold(for: prints, beside: search.distances(of: scan))
+        let named = try await search.entities(withCodes: options.codes, where: options.condition)
         guard let features = analyzed.features, let extractor else {
             return CatalogQuery(
-                prints: prints, matchThreshold: threshold, coefficients: model.confidence, excluded: excluded,
-                scan: scan)
+                prints: prints, matchThreshold: threshold, coefficients: model.confidence, verified: named,
+                excluded: excluded, scan: scan)
         }
         let printCandidates = search.candidates(of: scan)
         let first = try await search.verify(features, with: printCandidates, timings: timings)
@@ -286,8 +287,9 @@ extension Catalog {
         let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
         try state.check()
         return CatalogQuery(
-            prints: prints, matchThreshold: threshold, coefficients: model.confidence, verified: rectified,
-            isVerified: true, candidates: candidates, excluded: excluded.union(surplus), scan: scan)
+            prints: prints, matchThreshold: threshold, coefficients: model.confidence,
+            verified: VerifiedEntity.joined(rectified, named: named), isVerified: true, candidates: candidates,
+            excluded: excluded.union(surplus), scan: scan)
     }
 }
 

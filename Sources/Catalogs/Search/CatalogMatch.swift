@@ -17,6 +17,8 @@ public struct CatalogMatch: Sendable, Hashable {
     public let outline: Quadrilateral?
     /// Whether the query shows the image as in a mirror.
     public let isMirrored: Bool
+    /// Whether a code of ``SearchOptions/codes`` names the entity.
+    public let isNamedByCode: Bool
     /// The number of local features that agree on ``outline``; 0 without one.
     public let inlierCount: Int
     /// The minimum distance between the query's prints and the image's, 0...2.
@@ -34,6 +36,7 @@ public struct CatalogMatch: Sendable, Hashable {
         confidence = place.confidence
         outline = place.verified?.outline
         isMirrored = place.verified?.isMirrored ?? false
+        isNamedByCode = place.verified?.isNamedByCode ?? false
         inlierCount = place.verified?.inlierCount ?? 0
         squaredDistance = place.squaredDistance
         sortKey = place.sortKey
@@ -47,11 +50,11 @@ extension CatalogMatch: Identifiable {
 }
 
 /// Coded as `entity`, `image` and `imageIndex` (of an entity with several images), `confidence`, `distance`,
-/// `inlierCount`, `outline` (the corners; absent for a match that was not verified), `isMirrored` and `cursor` (what
-/// ``SearchCursor`` is after this match).
+/// `inlierCount`, `outline` (the corners; absent for a match that was not verified), `isMirrored`, `isNamedByCode` and
+/// `cursor` (what ``SearchCursor`` is after this match).
 extension CatalogMatch: Encodable {
     private enum CodingKeys: CodingKey {
-        case entity, image, imageIndex, confidence, distance, inlierCount, outline, isMirrored, cursor
+        case entity, image, imageIndex, confidence, distance, inlierCount, outline, isMirrored, isNamedByCode, cursor
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -66,6 +69,7 @@ extension CatalogMatch: Encodable {
         try values.encode(inlierCount, forKey: .inlierCount)
         try values.encodeIfPresent(outline, forKey: .outline)
         try values.encode(isMirrored, forKey: .isMirrored)
+        try values.encode(isNamedByCode, forKey: .isNamedByCode)
         try values.encode(SearchCursor(after: self), forKey: .cursor)
     }
 }
@@ -147,4 +151,15 @@ package struct VerifiedEntity: Sendable, Hashable, Codable {
     /// The minimum over the query's crops and, if it was embedded, the crop that the outline rectifies.
     package var squaredDistance: Float
     package var distance: Double { Double(squaredDistance.squareRoot()) }
+    /// Whether a code that was read from the query names the entity, whatever its image looks like.
+    package var isNamedByCode = false
+
+    /// Entities that were compared, and those that codes name.
+    static func joined(_ compared: [VerifiedEntity], named: [VerifiedEntity]) -> [VerifiedEntity] {
+        let entities = Set(named.map(\.entity))
+        var joined = compared
+        for index in joined.indices where entities.contains(joined[index].entity) { joined[index].isNamedByCode = true }
+        let known = Set(compared.map(\.entity))
+        return joined + named.filter { !known.contains($0.entity) }
+    }
 }

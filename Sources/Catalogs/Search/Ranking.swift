@@ -144,7 +144,8 @@ extension MatchConfidence {
 
     /// The place of an entity by an image whose local features were compared.
     func place(_ entity: VerifiedEntity) -> RankedEntity {
-        let odds = coefficients.logOdds(entity.evidence, distance: entity.distance, threshold: threshold)
+        var odds = coefficients.logOdds(entity.evidence, distance: entity.distance, threshold: threshold)
+        if entity.isNamedByCode { odds = max(odds, Self.logOddsOfCode) }
         let asPrint = self.distance(logOdds: odds)
         // As a float, like the squared distances that it is sorted among, so that cursors are exact.
         let sortKey = Double(Float(asPrint * abs(asPrint)))
@@ -182,6 +183,10 @@ struct MatchConfidence: Sendable {
         margin = max(
             isVerified ? coefficients.unverifiedMargin : 0, explained.map { threshold - $0 } ?? -.infinity)
     }
+
+    /// The log odds of an entity that a code names, those of 0.99: the digits have a check digit, but a photograph may
+    /// show the code of something else, too.
+    private static let logOddsOfCode = 4.6
 
     /// The log odds of an entity by its print alone.
     func logOdds(distance: Double) -> Double { perDistance * (threshold - distance - margin) }

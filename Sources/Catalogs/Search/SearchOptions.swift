@@ -30,6 +30,10 @@ public struct SearchOptions: Sendable {
     /// The share of the nearest prints to find in a catalog with an inverted file (``PrintIndexKind``); 1 for all,
     /// which compares every print.
     public var recall: Double
+    /// What was read from the image: the numbers of barcodes, the texts of QR codes. Entities that have one of them as
+    /// an attribute `gtin`, `ean`, `upc`, `isbn` or `barcode` are matches with a confidence of 0.99 at least. Numbers
+    /// are digits without hyphens there; those of 8, 12, 13 and 14 digits and old ISBNs are compared as what they name.
+    public var codes: [String]
     /// Receives the time of each stage.
     public var timings: StageTimings?
 
@@ -44,7 +48,7 @@ public struct SearchOptions: Sendable {
         limit: Int = 10, bounds: MatchBounds = .accepted, condition: Condition = .everything,
         after cursor: SearchCursor? = nil, effort: SearchEffort = .standard, crops: QueryCrops? = nil,
         maxObjects: Int = SearchOptions.defaultMaxObjects, recall: Double = SearchOptions.defaultRecall,
-        timings: StageTimings? = nil
+        codes: [String] = [], timings: StageTimings? = nil
     ) {
         self.limit = limit
         self.bounds = bounds
@@ -54,6 +58,7 @@ public struct SearchOptions: Sendable {
         self.crops = crops
         self.maxObjects = maxObjects
         self.recall = recall
+        self.codes = codes
         self.timings = timings
     }
 }
