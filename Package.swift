@@ -15,6 +15,7 @@ let package = Package(
         .library(name: "Lookalike", targets: ["Lookalike"]),
         .library(name: "DefaultModel", targets: ["DefaultModel"]),
         .library(name: "VisualSearch", targets: ["VisualSearch"]),
+        .library(name: "Barcodes", targets: ["Barcodes"]),
         // For the programs in Extras.
         .library(name: "CommandProcess", targets: ["CommandProcess"]),
         .library(name: "Digests", targets: ["Digests"]),
@@ -34,6 +35,7 @@ let package = Package(
         .trait(
             name: "BLAS",
             description: "Multiplies batches by a BLAS library that the machine has, where it is faster."),
+        .trait(name: "Barcodes", description: "Reads barcodes of queries with zxing-cpp."),
         .default(enabledTraits: ["BLAS", "DefaultModel", "WebP", "HEIF", "GIF", "TIFF", "ColorManagement"]),
     ],
     dependencies: [
@@ -115,6 +117,12 @@ let package = Package(
                 "Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures",
                 "VectorSearch",
             ]),
+        .target(
+            name: "CBarcodes", path: "Extras/Barcodes/Sources/CBarcodes",
+            cxxSettings: [.define("LK_BARCODES", .when(traits: ["Barcodes"]))],
+            linkerSettings: [.linkedLibrary("ZXing", .when(traits: ["Barcodes"]))]),
+        .target(
+            name: "Barcodes", dependencies: ["CBarcodes", "Imaging"], path: "Extras/Barcodes/Sources/Barcodes"),
         .target(name: "CommandProcess", dependencies: ["Compute"]),
         .executableTarget(
             name: "LookalikeCommand",
@@ -124,6 +132,7 @@ let package = Package(
                 "Catalogs", "CommandProcess", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference",
                 "LocalFeatures", "Lookalike", "VectorSearch",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .target(name: "Barcodes", condition: .when(traits: ["Barcodes"])),
             ]),
 
         .target(name: "TestSupport", dependencies: ["Imaging"], path: "Tests/TestSupport"),
@@ -160,7 +169,8 @@ let package = Package(
                 "TestSupport",
             ]),
     ],
-    swiftLanguageModes: [.v6]
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
 )
 
 for target in package.targets where target.type != .system {
