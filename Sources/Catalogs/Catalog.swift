@@ -10,7 +10,8 @@ import Synchronization
     import DefaultModel
 #endif
 
-/// A folder of entities with precomputed prints, open for searching.
+/// A folder of entities with precomputed prints, open for searching; or a catalog that a database elsewhere keeps
+/// (``RemoteCatalog``).
 ///
 /// Any number of processes may have a catalog open while one writes to it (``CatalogIndexer``). The prints are mapped
 /// into memory, so opening is as fast for a million entities as for a thousand.
@@ -23,9 +24,12 @@ public final class Catalog: Sendable {
     /// The model of the catalog's prints. Queries are embedded with it.
     public let model: FeaturePrintModel
 
-    let folder: CatalogFolder
-    let store: EntityStore
-    let files: LocalFiles
+    private enum Source {
+        case folder(LocalFiles)
+        case remote(any RemoteCatalog, RemoteCounts)
+    }
+
+    private let source: Source
     /// Extracts the local features of queries; nil in a catalog without local features.
     let extractor: LocalFeatureExtractor?
     /// Where the catalog computes and reads.
@@ -50,8 +54,8 @@ public final class Catalog: Sendable {
         at url: URL, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
         executor: (any TaskExecutor)? = nil
     ) throws {
-        folder = CatalogFolder(url: url)
-        store = try EntityStore.reading(folder)
+        let folder = CatalogFolder(url: url)
+        let store = try EntityStore.reading(folder)
         guard let identity = try store.model() else { throw folder.error(.missing) }
         self.model = try Self.model(of: folder, identity: identity, given: model, precision: precision)
         let localFeatureModel = try Self.localFeatureModel(of: store)
@@ -59,8 +63,44 @@ public final class Catalog: Sendable {
         let chosen = executor ?? ComputeExecutor.shared
         self.executor = chosen
         scans = JoinedScans(executor: chosen)
-        files = try LocalFiles(
-            store: store, model: self.model, localFeatureModel: localFeatureModel, scans: scans)
+        source = .folder(
+            try LocalFiles(store: store, model: self.model, localFeatureModel: localFeatureModel, scans: scans))
+    }
+
+    /// Opens a catalog that a database elsewhere keeps.
+    ///
+    /// It answers searches with images, with queries of them, and with prints, and pages of these. What else a catalog
+    /// does reads the database of a folder, and throws ``CatalogError/Reason/remote``. The counts of entities and images
+    /// are those of this moment: open the catalog again when others have been added.
+    ///
+    /// - Parameters:
+    ///   - model: the model of the catalog's prints; the default model without it.
+    ///   - precision: the number format of the default model; the fastest that the CPU supports, by default.
+    ///   - executor: where searches compute, `ComputeExecutor.shared` by default.
+    /// - Throws: ``CatalogError`` if the prints or the local features were made with another model; and what the
+    ///   database throws.
+    public init(
+        _ remote: any RemoteCatalog, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
+        executor: (any TaskExecutor)? = nil
+    ) async throws {
+        func error(_ reason: CatalogError.Reason) -> CatalogError { CatalogError(subject: remote.name, reason: reason) }
+        let models = remote.models
+        guard let chosen = try model ?? Self.defaultModel(precision: precision) else {
+            throw error(.modelUnavailable(models.prints))
+        }
+        guard chosen.identity == models.prints else {
+            throw error(.otherModel(catalog: models.prints, given: chosen.identity))
+        }
+        self.model = chosen
+        extractor = try models.localFeatures.map { digest in
+            guard let own = try Self.defaultLocalFeatureModel(), own.digest == digest else {
+                throw error(.otherLocalFeatures)
+            }
+            return LocalFeatureExtractor(own)
+        }
+        self.executor = executor ?? ComputeExecutor.shared
+        scans = JoinedScans(executor: self.executor)
+        source = .remote(remote, try await remote.counts())
     }
 
     /// Opens the catalog in a folder without keeping the calling task's thread, which matters if a derived file has to
@@ -110,10 +150,35 @@ public final class Catalog: Sendable {
     }
 
     /// The number of entities.
-    public var count: Int { (try? files.matrix.current().entityCount) ?? files.matrix.header.shape.total }
+    public var count: Int {
+        switch source {
+        case .folder(let files): (try? files.matrix.current().entityCount) ?? files.matrix.header.shape.total
+        case .remote(_, let counts): counts.entities
+        }
+    }
 
     /// What searches read: the newest state that there are files of.
-    func state() throws -> any CatalogState { try files.state() }
+    func state() throws -> any CatalogState {
+        switch source {
+        case .folder(let files): try files.state()
+        case .remote(let remote, let counts): RemoteState(remote, counts: counts, model: model)
+        }
+    }
+
+    /// The files of a catalog in a folder.
+    var files: LocalFiles {
+        get throws(CatalogError) {
+            switch source {
+            case .folder(let files): return files
+            case .remote(let remote, _): throw CatalogError(subject: remote.name, reason: .remote)
+            }
+        }
+    }
+
+    /// The database of a catalog in a folder.
+    var store: EntityStore { get throws(CatalogError) { try files.store } }
+
+    var folder: CatalogFolder { get throws(CatalogError) { try files.store.folder } }
 
     /// Lets a search throw if another program truncates a derived file of the catalog meanwhile.
     ///

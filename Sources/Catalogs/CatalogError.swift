@@ -34,9 +34,11 @@ public struct CatalogError: DescribedError, Equatable {
         case allImagesMissing(count: Int)
         /// No entity has an attribute of this name.
         case unknownAttribute(String)
+        /// It is no catalog in a folder, whose database is needed: it answers image searches alone.
+        case remote
     }
 
-    /// The catalog's folder.
+    /// The catalog's folder, or the name of one that is kept elsewhere.
     public var subject: String
     /// What is wrong.
     public var reason: Reason
@@ -82,6 +84,7 @@ public struct CatalogError: DescribedError, Equatable {
             "none of the images of \(count) entities exists; nothing was removed. "
                 + "Is their disk mounted? Use “--force” to remove them all"
         case .unknownAttribute(let name): "none of its entities has an attribute “\(name)”"
+        case .remote: "answers image searches alone; copy it into a folder for anything else"
         }
     }
 }

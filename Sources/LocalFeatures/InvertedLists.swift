@@ -123,6 +123,36 @@ public struct InvertedLists: @unchecked Sendable {
     }
 }
 
+/// A visual word of a feature, and the signature of the feature under it.
+///
+/// Features with the same word show similar things if few bits of their signatures differ: see ``InvertedLists``.
+public struct VisualWord: Sendable, Hashable {
+    /// The place of the feature among those of its image.
+    public let feature: Int
+    /// The word's place in the vocabulary.
+    public let word: UInt16
+    /// 64 bits.
+    public let signature: UInt64
+}
+
+extension LocalFeatures {
+    /// The word of each feature. O(features).
+    ///
+    /// - Parameter model: the model that the features were extracted with.
+    /// - Precondition: the model has their words.
+    public func visualWords(_ model: LocalFeatureModel) -> [VisualWord] {
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: LocalFeatureModel.dimension) { descriptor in
+            words.enumerated().map { index, word in
+                let start = index * DescriptorQuantizer.byteCount
+                model.quantizer.restore(codes[start..<(start + DescriptorQuantizer.byteCount)], into: descriptor)
+                let source = model.vocabulary.signatureSource(UnsafeBufferPointer(descriptor))
+                return VisualWord(
+                    feature: index, word: word, signature: model.vocabulary.signature(of: source, word: word))
+            }
+        }
+    }
+}
+
 /// The visual words of a query's features, with the signature of each feature under each of its words.
 public struct QueryWords: Sendable {
     struct Entry: Sendable {
@@ -137,6 +167,11 @@ public struct QueryWords: Sendable {
 
     let entries: [Entry]
     let kernels: SIMDTarget
+
+    /// Several words per feature.
+    public var visualWords: [VisualWord] {
+        entries.map { VisualWord(feature: Int($0.feature), word: $0.word, signature: $0.signature) }
+    }
 
     init(_ query: QueryFeatures, model: LocalFeatureModel, kernels: SIMDTarget) {
         self.kernels = kernels

@@ -64,7 +64,12 @@ extension CatalogIndexer {
             replacedCounts[page.catalog] += page.replacedCount
             let localFeatureModel = models[page.catalog]
             // One page after the other is compared with the database and committed, as other chunks are.
-            try turn.withLock { _ in try merge(page, localFeatureModel: localFeatureModel, into: &report) }
+            try turn.withLock { _ in
+                try merge(page.entities, localFeatureModel: localFeatureModel?.digest, into: &report) {
+                    try page.images(
+                        of: $0, dimension: model.dimension, wordCount: localFeatureModel?.wordCount)
+                }
+            }
             progress(report)
         }
         for (source, count) in zip(sources, replacedCounts) where count > 0 {
@@ -78,16 +83,22 @@ extension CatalogIndexer {
     /// What is in memory of a page at once, besides one entity.
     private static let mostBytes = 32 << 20
 
-    private func merge(
-        _ page: MergedPage, localFeatureModel: LocalFeatureModel?, into report: inout IndexReport
+    /// Stores entities that are not stored yet as they are.
+    ///
+    /// - Parameters:
+    ///   - localFeatureModel: the digest of the model of their local features.
+    ///   - images: the images of an entity; throws an ``IndexProblem`` for one that is damaged.
+    func merge(
+        _ entities: [DigestedEntity], localFeatureModel: String?, into report: inout IndexReport,
+        images read: (DigestedEntity) throws -> [PreparedImage]
     ) throws {
-        let known = try store.digestedEntities(forIDs: page.entities.map(\.record.id))
+        let known = try store.digestedEntities(forIDs: entities.map(\.record.id))
         var (chunk, byteCount) = (PreparedChunk(), 0)
         func commit() throws {
-            report.add(try store(chunk, localFeatureModel: localFeatureModel?.digest))
+            report.add(try store(chunk, localFeatureModel: localFeatureModel))
             (chunk, byteCount) = (PreparedChunk(), 0)
         }
-        for entity in page.entities {
+        for entity in entities {
             let stored = known[ExactText(entity.record.id)]
             let images: [PreparedImage]
             if let stored, stored.isWhole, stored.images == entity.images {
@@ -100,8 +111,7 @@ extension CatalogIndexer {
                 }
             } else {
                 do {
-                    images = try page.images(
-                        of: entity, dimension: model.dimension, wordCount: localFeatureModel?.wordCount)
+                    images = try read(entity)
                 } catch let problem as IndexProblem {
                     chunk.failed += 1
                     chunk.problems.append(problem)

@@ -221,6 +221,6 @@ extension Catalog {
 
     /// Throws for a name that no entity has as an attribute: it was mistyped. A catalog without entities has no names.
     func checkAttributes(_ names: [String]) throws {
-        if let name = try store.unknownAttribute(among: names) { throw folder.error(.unknownAttribute(name)) }
+        if let name = try store.unknownAttribute(among: names) { throw try folder.error(.unknownAttribute(name)) }
     }
 }

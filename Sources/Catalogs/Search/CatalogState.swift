@@ -4,7 +4,8 @@ import LocalFeatures
 
 /// What a search needs of a catalog, in one state of it: nearest prints, votes, local features, records and filters.
 ///
-/// A catalog in a folder answers from its database and its mapped files (``LocalState``). Keys are the images' rows in
+/// A catalog in a folder answers from its database and its mapped files (``LocalState``), one that is kept elsewhere by
+/// asking there (``RemoteState``). Keys are the images' rows in
 /// the database (``ImageRow``); they ascend in the catalog's order, which breaks ties. Entities are named by their own
 /// rows.
 protocol CatalogState: Sendable {
@@ -20,8 +21,8 @@ protocol CatalogState: Sendable {
     /// - Parameter keys: the entities, of those that satisfy the condition; nil for all of them.
     func selection(where condition: Condition, among keys: KeySelection?) async throws -> EntitySelection?
 
-    /// Whether the state has the image and its entity is selected.
-    func contains(_ key: Int64, in selection: EntitySelection?) -> Bool
+    /// Those of the images that the state has and whose entities are selected.
+    func selected(_ keys: [Int64], in selection: EntitySelection?) async throws -> Set<Int64>
 
     /// The images nearest to any of the prints, nearest first.
     ///
@@ -35,7 +36,7 @@ protocol CatalogState: Sendable {
     ) async throws -> [NearImage]
 
     /// All images of those of the entities that have several.
-    func siblings(of entities: [Int64]) -> [Int64]
+    func siblings(of entities: [Int64]) async throws -> [Int64]
 
     /// The squared distance of each image's print to the nearest of the prints; none for an image without a print.
     func squaredDistances(of keys: [Int64], to prints: [FeaturePrint]) async throws -> [Int64: Float]

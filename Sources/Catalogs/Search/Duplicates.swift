@@ -69,7 +69,7 @@ extension Catalog {
     ) async throws -> [DuplicateGroup] {
         try await executor.compute { cancellation in
             let state = try files.state()
-            if condition.isEverything, let kept = keptDuplicates.groups(at: state.revision) {
+            if condition.isEverything, let kept = try keptDuplicates.groups(at: state.revision) {
                 return try duplicateGroups(kept, in: state)
             }
             let selection = try state.selection(where: condition, among: nil)
@@ -87,13 +87,13 @@ extension Catalog {
     }
 
     /// The file of the groups that were found.
-    var keptDuplicates: DerivedFileStore<MappedDuplicates> { keptDuplicates([], of: nil) }
+    var keptDuplicates: DerivedFileStore<MappedDuplicates> { get throws { try keptDuplicates([], of: nil) } }
 
     private func keptDuplicates(
         _ groups: [StoredDuplicates], of state: LocalState?
-    ) -> DerivedFileStore<MappedDuplicates> {
+    ) throws -> DerivedFileStore<MappedDuplicates> {
         DerivedFileStore(
-            entities: store,
+            entities: try store,
             source: MappedDuplicates.Source(
                 models: [model.identity.digest, extractor?.model.digest ?? ""], dimension: model.dimension,
                 groups: groups, revision: state?.revision))
@@ -144,7 +144,7 @@ extension Catalog {
         try await executor.compute { cancellation in
             let state = try files.state()
             let groups: [[Int]]
-            if let kept = keptDuplicates.groups(at: state.revision) {
+            if let kept = try keptDuplicates.groups(at: state.revision) {
                 groups = Self.fold(matches, by: kept)
             } else {
                 let search = DuplicateSearch(state: state, model: extractor?.model, cancellation: cancellation)

@@ -100,7 +100,7 @@ extension Catalog {
         in entities: Set<Int64>, of found: [NearImage], to prints: [FeaturePrint], in state: any CatalogState
     ) async throws -> [NearImage] {
         let known = Set(found.map(\.key))
-        let others = state.siblings(of: Array(entities)).filter { !known.contains($0) }
+        let others = try await state.siblings(of: Array(entities)).filter { !known.contains($0) }
         if others.isEmpty { return [] }
         return try await state.squaredDistances(of: others, to: prints).map { NearImage(key: $0, squaredDistance: $1) }
     }
@@ -112,7 +112,9 @@ extension Catalog {
         let earlier = Dictionary(
             query.verified.map { ($0.key, $0.revision) }.filter { $0.1 < state.revision.number }, uniquingKeysWith: min)
         let changed = earlier.isEmpty ? [] : try await state.keys(changedSince: earlier)
-        return query.verified.filter { !changed.contains($0.key) && state.contains($0.key, in: selection) }
+        let present = query.verified.map(\.key).filter { !changed.contains($0) }
+        let selected = present.isEmpty ? [] : try await state.selected(present, in: selection)
+        return query.verified.filter { selected.contains($0.key) }
     }
 }
 

@@ -123,6 +123,19 @@ extension EntityStore {
         }
     }
 
+    /// Calls `body` with the entities after a row, in the catalog's order.
+    func page<Result>(after row: Int64, limit: Int, _ body: (MergedPage) throws -> Result) throws -> Result {
+        try read { db in
+            let ids = try String.fetchAll(
+                db, sql: "SELECT id FROM entity WHERE row > ? ORDER BY row LIMIT ?", arguments: [row, limit])
+            let entities = try Self.digestedEntities(forIDs: ids, db)
+            return try body(
+                MergedPage(
+                    catalog: 0, entities: ids.compactMap { entities[ExactText($0)] }, replacedCount: 0, folder: folder,
+                    db: db))
+        }
+    }
+
     /// Reads one state of each store.
     private static func withDatabases(
         of stores: ArraySlice<EntityStore>, _ databases: [Database], _ body: ([Database]) throws -> Void

@@ -86,7 +86,11 @@ struct LocalState: CatalogState {
         return EntitySelection(condition: condition, keys: keys, rows: rows)
     }
 
-    func contains(_ key: Int64, in selection: EntitySelection?) -> Bool {
+    func selected(_ keys: [Int64], in selection: EntitySelection?) -> Set<Int64> {
+        Set(keys.filter { contains($0, in: selection) })
+    }
+
+    private func contains(_ key: Int64, in selection: EntitySelection?) -> Bool {
         guard let row = matrix.row(withKey: key) else { return false }
         return selection?.rows.contains { $0.contains(row) } ?? true
     }

@@ -1,0 +1,167 @@
+import Catalogs
+import FeaturePrints
+import Foundation
+import GRDB
+import LocalFeatures
+import TestSupport
+import Testing
+
+/// Catalogs that something else keeps, record by record.
+struct RemoteCatalogTests {
+    @Test func aRemoteCatalogAnswersAsTheOneThatItsRecordsAreOf() async throws {
+        let fixture = try CoverFixture()
+        let local = try Catalog(at: fixture.catalog)
+        let remote = try await Catalog(KeptRecords(of: local))
+        #expect(remote.count == 6 && remote.hasLocalFeatures)
+        for index in [1, 4, 30] {
+            let (image, _) = CoverFixture.photograph(of: index)
+            for options in [
+                SearchOptions(), SearchOptions(bounds: .none, effort: .thorough),
+                SearchOptions(bounds: .none, effort: .prints),
+                SearchOptions(bounds: .none, condition: EntityField.type.isAnyOf(["even"])),
+            ] {
+                let expected = try await local.search(matching: image, options: options)
+                #expect(try await remote.search(matching: image, options: options) == expected)
+            }
+            let (query, local) = (try await remote.query(for: image), try await local.query(for: image))
+            let options = SearchOptions(limit: 2, bounds: .none)
+            var (pages, expected) = ([CatalogMatch](), [CatalogMatch]())
+            for try await page in remote.pages(of: query, options: options) { pages += page }
+            for try await page in try Catalog(at: fixture.catalog).pages(of: local, options: options) {
+                expected += page
+            }
+            #expect(pages.count == 6 && pages == expected)
+        }
+    }
+
+    @Test func whatReadsADatabaseIsRefused() async throws {
+        let fixture = try CoverFixture(count: 1)
+        let remote = try await Catalog(KeptRecords(of: Catalog(at: fixture.catalog)))
+        func isRemote(_ error: any Error) -> Bool { (error as? CatalogError)?.reason == .remote }
+        await #expect(throws: CatalogError(subject: "kept", reason: .remote)) { try await remote.entities(for: ["c0"]) }
+        await #expect(performing: { try await remote.info }, throws: isRemote)
+        await #expect(performing: { try await remote.duplicates() }, throws: isRemote)
+        await #expect(performing: { try await remote.thumbnail(for: "c0") }, throws: isRemote)
+        await #expect(performing: { try await remote.records(limit: 1) }, throws: isRemote)
+    }
+
+    @Test func anotherModelIsRefused() async throws {
+        let fixture = try CoverFixture(count: 1)
+        var kept = try await KeptRecords(of: Catalog(at: fixture.catalog))
+        let model = try Catalog(at: fixture.catalog).model.identity
+        kept.models = RemoteModels(prints: model, localFeatures: "other")
+        await #expect(throws: CatalogError(subject: "kept", reason: .otherLocalFeatures)) { try await Catalog(kept) }
+        let other = ModelIdentity(name: "other", digest: "00")
+        kept.models = RemoteModels(prints: other, localFeatures: nil)
+        await #expect(throws: CatalogError(subject: "kept", reason: .otherModel(catalog: other, given: model))) {
+            try await Catalog(kept)
+        }
+    }
+
+    // MARK: Records
+
+    @Test func recordsMakeTheSameCatalogAgain() async throws {
+        let fixture = try CoverFixture()
+        let local = try Catalog(at: fixture.catalog)
+        let digest = local.localFeatureModelDigest
+        let indexer = try CatalogIndexer(at: fixture.folder.file("again"))
+        var row: Int64?
+        repeat {
+            let page = try await local.records(after: row, limit: 4)
+            #expect(page.problems.isEmpty)
+            #expect(try indexer.store(page.records, localFeatureModel: digest).added == page.records.count)
+            row = page.next
+        } while row != nil
+        try indexer.finishRecords()
+        let again = try Catalog(at: fixture.folder.file("again"))
+        #expect(try await again.verify().isEmpty && again.count == 6)
+        let (image, _) = CoverFixture.photograph(of: 3)
+        #expect(try await again.search(matching: image) == local.search(matching: image))
+        #expect(try await again.thumbnail(for: "c2") == local.thumbnail(for: "c2"))
+        // The files are known: they are not read again.
+        let (items, _) = try ImageSource.items(at: fixture.folder.file("manifest.jsonl"))
+        #expect(try indexer.index(items).unchanged == 6)
+        #expect(try indexer.store(await local.records(limit: 9).records, localFeatureModel: digest).unchanged == 6)
+    }
+
+    @Test func damagedRecordsAreReportedAndTheOthersStored() async throws {
+        let fixture = try CoverFixture(count: 4)
+        let local = try Catalog(at: fixture.catalog)
+        var records = try await local.records(limit: 4).records
+        records[0].images[0].print[0] += 1
+        records[1].images[0].features = Data([1, 2, 3])
+        records[2].images = []
+        let indexer = try CatalogIndexer(at: fixture.folder.file("again"))
+        let report = try indexer.store(records, localFeatureModel: local.localFeatureModelDigest)
+        #expect((report.added, report.failed) == (1, 3))
+        #expect(report.problems.map(\.subject) == ["entity “c0”", "entity “c1”", "entity “c2”"])
+        #expect(throws: CatalogError.self) { try indexer.store(records, localFeatureModel: "other") }
+        // What is damaged in the database is no record.
+        try await DatabaseQueue(path: fixture.catalog.appendingPathComponent("catalog.sqlite").path).write {
+            try $0.execute(
+                sql: "UPDATE print SET vector = zeroblob(length(vector)) WHERE row = (SELECT MIN(row) FROM print)")
+        }
+        let page = try await local.records(limit: 4)
+        #expect(page.records.count == 3 && page.problems.count == 1)
+    }
+}
+
+/// The records of a catalog in memory; every image is voted for.
+private struct KeptRecords: RemoteCatalog {
+    let name = "kept"
+    var models: RemoteModels
+    private let records: [CatalogRecord]
+
+    init(of catalog: Catalog) async throws {
+        records = try await catalog.records(limit: 1000).records
+        models = RemoteModels(prints: catalog.model.identity, localFeatures: catalog.localFeatureModelDigest)
+    }
+
+    private func images(in selection: RemoteSelection = RemoteSelection()) -> [CatalogRecord.Image] {
+        records.filter { record in
+            let isSelected =
+                switch selection.condition {
+                case .isAnyOf(.type, let values): record.entity.type.map(values.contains) ?? false
+                default: selection.condition.isEverything
+                }
+            return isSelected && !selection.excluded.contains(record.row)
+                && selection.only?.contains(record.row) ?? true
+        }.flatMap(\.images)
+    }
+
+    func counts() -> RemoteCounts { RemoteCounts(entities: records.count, images: images().count) }
+
+    func nearest(_ count: Int, to prints: [FeaturePrint], in selection: RemoteSelection) -> [Int64: [Float]] {
+        func distance(_ image: CatalogRecord.Image) -> Float {
+            prints.map { zip($0.vector, image.print).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) } }.min() ?? 0
+        }
+        let nearest = images(in: selection).sorted { distance($0) < distance($1) }.prefix(count)
+        return Dictionary(uniqueKeysWithValues: nearest.map { ($0.key, $0.print) })
+    }
+
+    func prints(of keys: [Int64]) -> [Int64: [Float]] {
+        Dictionary(uniqueKeysWithValues: images().filter { keys.contains($0.key) }.map { ($0.key, $0.print) })
+    }
+
+    func mostVoted(_ count: Int, by words: [VisualWord], in selection: RemoteSelection) -> [Int64] {
+        let asked = Set(words.map(\.word))
+        func votes(_ image: CatalogRecord.Image) -> Int { image.words.count { asked.contains($0.word) } }
+        return images(in: selection).sorted { votes($0) > votes($1) }.prefix(count).map(\.key)
+    }
+
+    func localFeatures(of keys: [Int64]) -> [Int64: Data] {
+        images().filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.features }
+    }
+
+    func selected(_ keys: [Int64], in selection: RemoteSelection) -> Set<Int64> {
+        Set(images(in: selection).map(\.key)).intersection(keys)
+    }
+
+    func images(ofEntities rows: [Int64]) -> [Int64] {
+        records.filter { rows.contains($0.row) }.flatMap(\.images).map(\.key)
+    }
+
+    func entities(for rows: [Int64]) -> [Int64: CatalogEntity] {
+        records.filter { rows.contains($0.row) }.reduce(into: [:]) { $0[$1.row] = $1.entity }
+    }
+}
