@@ -1,0 +1,152 @@
+import Foundation
+import Lookalike
+
+/// Conditions as expressions of Milvus's filter language, and the JSON that they ask for.
+///
+/// An entity's fields are in the JSON field `fields` of each of its images: the texts under their stored names, labels
+/// as an array, and numbers and dates a second time in objects of their own. Texts are compared by their bytes, as in a
+/// catalog. A field that is missing has no value, and what Milvus makes of a comparison with it depends on its version;
+/// so each comparison comes with the condition that the field exists.
+struct MilvusFilter {
+    let error: (MilvusError.Reason) -> MilvusError
+
+    private static let (numbers, dates) = ("number", "date")
+
+    /// The value of the field `fields` for an entity.
+    static func json(of entity: CatalogEntity) throws -> Data {
+        var texts: [String: Any] = [:]
+        var (numbers, dates) = ([String: Double](), [String: String]())
+        func add(_ field: EntityField, _ text: String?) {
+            guard let text else { return }
+            let name = name(of: field)
+            texts[name] = text
+            if field == .id { return }
+            if let number = number(text) { numbers[name] = number }
+            if isDate(text) { dates[name] = text }
+        }
+        add(.id, entity.id)
+        add(.type, entity.type)
+        add(.title, entity.title)
+        add(.subtitle, entity.subtitle)
+        for (name, value) in entity.attributes { add(.attribute(name), value) }
+        if !entity.labels.isEmpty { texts[name(of: .label)] = entity.labels }
+        if !numbers.isEmpty { texts[Self.numbers] = numbers }
+        if !dates.isEmpty { texts[Self.dates] = dates }
+        return try JSONSerialization.data(withJSONObject: texts, options: [.sortedKeys, .withoutEscapingSlashes])
+    }
+
+    /// The expression for a selection; empty for all entities.
+    func expression(_ selection: RemoteSelection) throws(MilvusError) -> String {
+        var parts: [String] = []
+        if !selection.condition.isEverything { parts.append(try expression(selection.condition)) }
+        if let only = selection.only { parts.append("(\(Field.entity.rawValue) in \(only))") }
+        if !selection.excluded.isEmpty { parts.append("(not (\(Field.entity.rawValue) in \(selection.excluded)))") }
+        return parts.joined(separator: " and ")
+    }
+
+    private static let (always, never) = ("(key >= 0)", "(key < 0)")
+
+    func expression(_ condition: Condition) throws(MilvusError) -> String {
+        switch condition {
+        case .isAnyOf(let field, let values):
+            guard !values.isEmpty else { return Self.never }
+            if field == .label {
+                let list = values.map(literal).joined(separator: ", ")
+                return guarded(path(field), "json_contains_any(\(path(field)), [\(list)])")
+            }
+            return guarded(path(field), values.map { "\(path(field)) == \(literal($0))" }.joined(separator: " or "))
+        case .number(.id, _), .date(.id, _): return Self.never
+        case .number(let field, let range):
+            let path = try path(field, in: Self.numbers)
+            func bound(_ sign: String, _ end: ValueRange<Double>.End?) -> String? {
+                guard let end, end.value.isFinite else { return nil }
+                return "\(path) \(sign)\(end.isIncluded ? "=" : "") \(end.value)"
+            }
+            let isEmpty = range.lower?.value == .infinity || range.upper?.value == -.infinity
+            return isEmpty ? Self.never : guarded(path, [bound(">", range.lower), bound("<", range.upper)])
+        case .date(let field, let range):
+            // A day comes before all times of it, and the largest scalar after them.
+            let path = try path(field, in: Self.dates)
+            let lower = range.lower.map {
+                $0.isIncluded ? "\(path) >= \(literal($0.value))" : "\(path) > \(literal($0.value + "\u{10FFFF}"))"
+            }
+            let upper = range.upper.map {
+                $0.isIncluded ? "\(path) <= \(literal($0.value + "\u{10FFFF}"))" : "\(path) < \(literal($0.value))"
+            }
+            return guarded(path, [lower, upper])
+        case .hasPrefix(let field, let prefix):
+            let path = try path(field, in: nil)
+            return guarded(path, ["\(path) >= \(literal(prefix))", "\(path) <= \(literal(prefix + "\u{10FFFF}"))"])
+        case .exists(let field): return "(exists \(path(field)))"
+        case .not(let part): return "(not \(try expression(part)))"
+        case .all(let parts): return try joined(parts, "and") ?? Self.always
+        case .any(let parts): return try joined(parts, "or") ?? Self.never
+        }
+    }
+
+    private func joined(_ parts: [Condition], _ word: String) throws(MilvusError) -> String? {
+        var expressions: [String] = []
+        for part in parts { expressions.append(try expression(part)) }
+        return expressions.isEmpty ? nil : "(\(expressions.joined(separator: " \(word) ")))"
+    }
+
+    private func guarded(_ path: String, _ comparison: String) -> String {
+        "((exists \(path)) and (\(comparison)))"
+    }
+
+    private func guarded(_ path: String, _ comparisons: [String?]) -> String {
+        let comparisons = comparisons.compactMap(\.self)
+        return comparisons.isEmpty ? "(exists \(path))" : guarded(path, comparisons.joined(separator: " and "))
+    }
+
+    private func path(_ field: EntityField) -> String { "\(Field.fields.rawValue)[\"\(Self.name(of: field))\"]" }
+
+    /// - Parameter object: numbers or dates; nil for the texts.
+    private func path(_ field: EntityField, in object: String?) throws(MilvusError) -> String {
+        guard field != .label else {
+            throw error(.unsupportedCondition("a range or a prefix of labels; give whole labels"))
+        }
+        return Field.fields.rawValue + (object.map { "[\"\($0)\"]" } ?? "") + "[\"\(Self.name(of: field))\"]"
+    }
+
+    /// The key of a field: its stored name. What is no letter or digit of ASCII is written as its bytes, since paths in
+    /// expressions have no escapes that all versions know.
+    private static func name(of field: EntityField) -> String {
+        guard case .attribute(let name) = field else { return field.description }
+        return "attribute."
+            + name.utf8.map { byte in
+                let isPlain =
+                    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                return isPlain || byte == 0x5F ? String(UnicodeScalar(byte)) : "%" + String(format: "%02X", byte)
+            }.joined()
+    }
+
+    private func literal(_ text: String) -> String {
+        var literal = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": literal += "\\\""
+            case "\\": literal += "\\\\"
+            case "\n": literal += "\\n"
+            case "\r": literal += "\\r"
+            case "\t": literal += "\\t"
+            default: literal.unicodeScalars.append(scalar)
+            }
+        }
+        return literal + "\""
+    }
+
+    /// The number that a text is, in decimal notation, as a catalog reads it.
+    private static func number(_ text: String) -> Double? {
+        let isDecimal =
+            text.utf8.contains { (0x30...0x39).contains($0) }
+            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
+        guard isDecimal, let value = Double(text), value.isFinite else { return nil }
+        return value
+    }
+
+    /// Whether a catalog compares a text as a date.
+    private static func isDate(_ text: String) -> Bool {
+        text.wholeMatch(of: /[0-9]{4}(-.*)?/.dotMatchesNewlines()) != nil
+    }
+}
