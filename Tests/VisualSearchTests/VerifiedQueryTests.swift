@@ -48,6 +48,32 @@ struct VerifiedQueryTests {
         }
     }
 
+    @Test func resultsSayHowSureTheyAreAndWhere() async throws {
+        let fixture = try EntityFixture(Self.rows(hasSeveralImages: false), localFeatures: true)
+        let image = SampleImage.blocks(seed: 4)
+        let canvas = SampleImage.shapes(seed: 950, width: 300, height: 260, count: 20)
+        let photograph = canvas.drawing(
+            image, at: Placement(of: image, scale: 1.6, degrees: 12, center: SIMD2(150, 130)))
+        for (effort, pixels) in [
+            (SearchEffort.standard, photograph), (.thorough, photograph), (.standard, try image.mirrored()),
+            (.prints, image),
+        ] {
+            let expected = try await fixture.catalog.search(
+                matching: pixels, options: SearchOptions(limit: 50, effort: effort))
+            for labels in [[], ["nothing"]] {
+                let found = try await fixture.albums.results(
+                    matching: SemanticContentDescriptor(labels: labels, pixelBuffer: pixels), limit: 50, effort: effort)
+                #expect(found.first?.entity.id == "a4" && found.map(\.entity.id) == expected.map(\.id))
+                #expect(found.map(\.confidence) == expected.map(\.confidence))
+                #expect(found.map(\.outline) == expected.map(\.outline))
+                #expect(found.map(\.isMirrored) == expected.map(\.isMirrored))
+                #expect((found.first?.outline == nil) == (effort == .prints))
+            }
+        }
+        let words = try await fixture.albums.results(matching: SemanticContentDescriptor(labels: ["moon"]))
+        #expect(!words.isEmpty && words.allSatisfy { $0.confidence == nil && $0.outline == nil })
+    }
+
     /// Checks both ways to merge labels and pixels from any cursor; some verified entities have a label, others none.
     @Test(arguments: [false, true])
     func theRankingDoesNotDependOnHowManyMatchesAreFew(hasSeveralImages: Bool) async throws {

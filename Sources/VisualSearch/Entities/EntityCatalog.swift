@@ -48,35 +48,65 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// - Parameters:
     ///   - pixelBuffer: of any size and layout; it is not copied.
     ///   - limit: the maximum number of entities.
-    ///   - maxDistance: the maximum distance; the match threshold of the query by default.
+    ///   - maxDistance: the maximum distance of the prints; the match threshold of the query by default.
+    ///   - effort: time for recall.
     public func search(
-        matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10, maxDistance: DistanceLimit = .recommended
+        matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10, maxDistance: DistanceLimit = .recommended,
+        effort: SearchEffort = .standard
     ) async throws -> [Entity] {
         try await search(
-            matching: SemanticContentDescriptor(pixelBuffer: pixelBuffer), limit: limit, maxDistance: maxDistance)
+            matching: SemanticContentDescriptor(pixelBuffer: pixelBuffer), limit: limit, maxDistance: maxDistance,
+            effort: effort)
     }
 
     /// The entities that match the captured content, best first; none for a descriptor with neither pixels nor labels.
-    /// ``SearchQuery`` says how both are weighted.
+    ///
+    /// ``SearchQuery`` says how both are weighted; ``results(matching:limit:maxDistance:condition:effort:)`` has the
+    /// confidences and outlines, too.
     public func search(
         matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: DistanceLimit = .recommended,
-        condition: Condition = .everything
+        condition: Condition = .everything, effort: SearchEffort = .standard
     ) async throws -> [Entity] {
-        let query = try await query(for: content, maxDistance: maxDistance)
-        return try await page(of: query, count: limit, condition: condition).entities
+        try await results(
+            matching: content, limit: limit, maxDistance: maxDistance, condition: condition, effort: effort
+        ).map(\.entity)
+    }
+
+    /// The entities that match the captured content, best first, each with its confidence, and where the pixels show
+    /// it.
+    ///
+    /// ```swift
+    /// for result in try await albums.results(matching: content) {
+    ///     show(result.entity, result.confidence, result.outline)
+    /// }
+    /// ```
+    public func results(
+        matching content: SemanticContentDescriptor, limit: Int = 10, maxDistance: DistanceLimit = .recommended,
+        condition: Condition = .everything, effort: SearchEffort = .standard
+    ) async throws -> [SearchPage<Entity>.Result] {
+        let query = try await query(for: content, maxDistance: maxDistance, effort: effort)
+        return try await page(of: query, count: limit, condition: condition).results
     }
 
     /// Embeds the captured content, for several searches: the first page for the system's sheet, and further pages in
     /// the app. One forward pass per crop.
+    ///
+    /// - Parameters:
+    ///   - content: pixels, labels or both.
+    ///   - maxDistance: the maximum distance of the prints; the match threshold of the query by default.
+    ///   - effort: time for recall.
+    ///   - crops: the crops to embed; those of the effort if nil.
+    ///   - timings: receives the time of each stage.
     public func query(
-        for content: SemanticContentDescriptor, maxDistance: DistanceLimit = .recommended, crops: QueryCrops? = nil,
-        timings: StageTimings? = nil
+        for content: SemanticContentDescriptor, maxDistance: DistanceLimit = .recommended,
+        effort: SearchEffort = .standard, crops: QueryCrops? = nil, timings: StageTimings? = nil
     ) async throws -> SearchQuery {
         try Task.checkCancellation()
         var query: CatalogQuery?
         if let pixelBuffer = content.pixelBuffer {
             query = try await catalog.query(
-                for: pixelBuffer, options: SearchOptions(condition: ownCondition, crops: crops, timings: timings))
+                for: pixelBuffer,
+                options: SearchOptions(condition: ownCondition, effort: effort, crops: crops, timings: timings))
         }
         return query.map { SearchQuery($0, labels: content.labels, maxDistance: maxDistance) }
             ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance)
@@ -86,7 +116,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// dimension).
     ///
     /// - Parameters:
-    ///   - query: from ``query(for:maxDistance:crops:timings:)``.
+    ///   - query: from ``query(for:maxDistance:effort:crops:timings:)``.
     ///   - count: the maximum number of entities.
     ///   - condition: applied before the page is selected, so that it is full as long as enough entities satisfy it.
     /// - Throws: `FeaturePrintError` for a query that was embedded with another model, `CatalogError`, and

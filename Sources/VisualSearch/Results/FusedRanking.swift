@@ -42,8 +42,7 @@ struct FusedRanking {
     private func ranked(_ key: Int64, _ place: RankedEntity?, labelCount: Int) -> RankedKey {
         let score = query.score(distance: place?.effectiveDistance, labelCount: labelCount)
         return RankedKey(
-            score: score, distance: place.map { Double($0.squaredDistance.squareRoot()) },
-            cursor: SearchCursor(sortKey: 1 - score, key: key))
+            score: score, match: place.map(RankedKey.Match.init), cursor: SearchCursor(sortKey: 1 - score, key: key))
     }
 
     // MARK: Few pixel matches

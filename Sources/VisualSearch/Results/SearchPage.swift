@@ -1,4 +1,5 @@
 import Catalogs
+public import Imaging
 
 /// A page of a ranking.
 public struct SearchPage<Entity: Sendable>: Sendable {
@@ -10,11 +11,22 @@ public struct SearchPage<Entity: Sendable>: Sendable {
         public let score: Double
         /// The minimum distance between the query's prints and the entity's; nil if only labels found it.
         public let distance: Double?
+        /// The probability that the pixels show the entity, 0...1, as `CatalogMatch.confidence` has it; nil if only
+        /// labels found it.
+        public let confidence: Double?
+        /// Where the pixels show the entity's image, as fractions of the sides, clockwise from the image's own top
+        /// left; counterclockwise if they show it mirrored. Nil if local features did not verify the match.
+        public let outline: Quadrilateral?
+        /// Whether the pixels show the image as in a mirror.
+        public let isMirrored: Bool
 
         init(entity: Entity, place: RankedKey) {
             self.entity = entity
             score = place.score
             distance = place.distance
+            confidence = place.match?.confidence
+            outline = place.match?.outline
+            isMirrored = place.match?.isMirrored ?? false
         }
     }
 

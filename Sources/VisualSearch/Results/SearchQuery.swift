@@ -1,5 +1,6 @@
 import Catalogs
 import FeaturePrints
+import Imaging
 
 /// Captured content, embedded: the prints of the pixels, and the labels.
 ///
@@ -113,8 +114,7 @@ public struct SearchQuery: Sendable, Hashable {
             catalog.ranking(of: pixels, limit: count, bounds: .none, condition: condition, after: cursor)
         ).map { place in
             RankedKey(
-                score: query.score(distance: place.effectiveDistance, labelCount: 0),
-                distance: Double(place.squaredDistance.squareRoot()),
+                score: query.score(distance: place.effectiveDistance, labelCount: 0), match: RankedKey.Match(place),
                 cursor: SearchCursor(sortKey: place.sortKey, key: place.key))
         }
     }
@@ -136,9 +136,26 @@ public struct SearchQuery: Sendable, Hashable {
 package struct RankedKey: Sendable, Equatable {
     /// The score of the match, 0...1, larger is better.
     package let score: Double
-    package let distance: Double?
+    /// What the pixels say; nil if only labels found the entity.
+    package let match: Match?
     package let cursor: SearchCursor
     var key: Int64 { cursor.key }
+    var distance: Double? { match?.distance }
+
+    /// The match of an entity with the pixels.
+    package struct Match: Sendable, Equatable {
+        let distance: Double
+        let confidence: Double?
+        let outline: Quadrilateral?
+        let isMirrored: Bool
+
+        init(_ place: RankedEntity) {
+            distance = Double(place.squaredDistance.squareRoot())
+            confidence = place.confidence
+            outline = place.verified?.outline
+            isMirrored = place.verified?.isMirrored ?? false
+        }
+    }
 
     func isBefore(_ other: RankedKey) -> Bool { (cursor.sortKey, key) < (other.cursor.sortKey, other.key) }
 }
