@@ -1,8 +1,10 @@
 import CMappedFiles
 import Compute
+import Digests
 public import FeaturePrints
 public import Foundation
 public import Imaging
+import Inference
 import LocalFeatures
 import Synchronization
 
@@ -59,7 +61,7 @@ public final class Catalog: Sendable {
         guard let identity = try store.model() else { throw folder.error(.missing) }
         self.model = try Self.model(of: folder, identity: identity, given: model, precision: precision)
         let localFeatureModel = try Self.localFeatureModel(of: store)
-        extractor = localFeatureModel.map { LocalFeatureExtractor($0) }
+        extractor = localFeatureModel.map { SharedModels.extractor(for: $0) }
         let chosen = executor ?? ComputeExecutor.shared
         self.executor = chosen
         scans = JoinedScans(executor: chosen)
@@ -212,7 +214,7 @@ extension Catalog {
             return given
         }
         if !FileStamp.isMissing(folder.model.path) {
-            let kept = try FeaturePrintModel(contentsOf: folder.model, precision: precision)
+            let kept = try SharedModels.model(contentsOf: folder.model, precision: precision)
             guard kept.identity == identity else {
                 throw folder.error(.otherModel(catalog: identity, given: kept.identity))
             }
@@ -264,5 +266,48 @@ extension Catalog {
         #else
             nil
         #endif
+    }
+}
+
+/// What the catalogs and indexers of a process share: a model is the same for all of them, and keeps the memory of its
+/// passes.
+enum SharedModels {
+    private struct Key: Hashable {
+        let digest: Data
+        let precision: FeaturePrintModel.Precision?
+    }
+
+    private struct Entry {
+        weak var model: FeaturePrintModel?
+    }
+
+    private static let models = Mutex<[Key: Entry]>([:])
+    private static let extractor = Mutex<LocalFeatureExtractor?>(nil)
+
+    /// The model of a file: the one that is in use already, if another file with the same bytes was read before. O(file)
+    static func model(
+        contentsOf url: URL, precision: FeaturePrintModel.Precision?
+    ) throws(ModelError) -> FeaturePrintModel {
+        let data = try contents(ofModelFile: url)
+        let key = Key(digest: SHA256.hash(data), precision: precision)
+        if let known = models.withLock({ $0[key]?.model }) { return known }
+        let model = try FeaturePrintModel(data, named: url.path, precision: precision)
+        return models.withLock { models in
+            // Another thread may have read it meanwhile.
+            if let known = models[key]?.model { return known }
+            models = models.filter { $0.value.model != nil }
+            models[key] = Entry(model: model)
+            return model
+        }
+    }
+
+    /// The extractor for a model. It keeps the memory of each thread that extracts, 60 MB for large images.
+    static func extractor(for model: LocalFeatureModel) -> LocalFeatureExtractor {
+        extractor.withLock { extractor in
+            if let extractor, extractor.model === model { return extractor }
+            let new = LocalFeatureExtractor(model)
+            extractor = new
+            return new
+        }
     }
 }

@@ -348,6 +348,18 @@ struct CatalogIndexerTests {
         #expect(error?.reason == .modelUnavailable(other.identity))
     }
 
+    /// Each kept a network, and memory for its passes.
+    @Test func catalogsWithTheSameModelShareIt() throws {
+        let (first, second) = (try CatalogFixture(count: 1), try CatalogFixture(count: 1))
+        let other = try CatalogFixture.otherModel()
+        try first.index(model: other)
+        try second.index(model: other)
+        let catalog = try Catalog(at: first.catalog)
+        #expect(try Catalog(at: second.catalog).model === catalog.model)
+        #expect(try CatalogIndexer(at: second.catalog).model === catalog.model)
+        #expect(try Catalog(at: second.catalog, precision: .float32).model.precision == .float32)
+    }
+
     /// As where a process was killed between writing the model and the database.
     @Test func aModelFileWithoutItsDatabase() async throws {
         let fixture = try CatalogFixture(count: 2)

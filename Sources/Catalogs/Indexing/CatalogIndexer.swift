@@ -71,7 +71,7 @@ public final class CatalogIndexer: Sendable {
         let extractor =
             try wantsLocalFeatures
             ? (Catalog.localFeatureModel(of: store) ?? Catalog.defaultLocalFeatureModel())
-                .map { LocalFeatureExtractor($0) } : nil
+                .map { SharedModels.extractor(for: $0) } : nil
         if let extractor {
             // A catalog with entities gets it with its first features: until then its matches are by prints alone.
             try store.noteLocalFeaturesIfEmpty(model: extractor.model.digest)

@@ -15,7 +15,7 @@ package struct ImageComputer: Sendable {
     /// - Parameter limits: the largest images that are decoded.
     package init(model: FeaturePrintModel, limits: DecodingOptions = DecodingOptions()) throws {
         (self.model, self.limits) = (model, limits)
-        extractor = try Catalog.defaultLocalFeatureModel().map { LocalFeatureExtractor($0) }
+        extractor = try Catalog.defaultLocalFeatureModel().map { SharedModels.extractor(for: $0) }
     }
 
     /// SHA-256 of the model of the local features; nil if the package has none.
