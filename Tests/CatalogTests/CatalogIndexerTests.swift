@@ -348,6 +348,21 @@ struct CatalogIndexerTests {
         #expect(error?.reason == .modelUnavailable(other.identity))
     }
 
+    @Test func severalEntitiesAreChangedTogetherOrNotAtAll() async throws {
+        let fixture = try CatalogFixture(count: 3)
+        try fixture.index()
+        let indexer = try CatalogIndexer(at: fixture.catalog)
+        let catalog = try Catalog(at: fixture.catalog)
+        try await indexer.update([fixture.id(0), fixture.id(2)]) { $0.labels.append("sold") }
+        let sold = try await catalog.entities(where: EntityField.label.isAnyOf(["sold"])).entities
+        #expect(Set(sold.map(\.id)) == [fixture.id(0), fixture.id(2)])
+        let error = await #expect(throws: CatalogError.self) {
+            try await indexer.update([fixture.id(1), "unknown"]) { $0.type = "changed" }
+        }
+        #expect(error?.reason == .unknownEntities(["unknown"]))
+        #expect(try await catalog.entities(where: EntityField.type.exists).entities.isEmpty)
+    }
+
     /// Each kept a network, and memory for its passes.
     @Test func catalogsWithTheSameModelShareIt() throws {
         let (first, second) = (try CatalogFixture(count: 1), try CatalogFixture(count: 1))

@@ -206,7 +206,16 @@ extension CatalogIndexer {
     ///   then.
     /// - Complexity: O(log entities).
     public func update(_ id: String, by change: @Sendable (inout CatalogEntity) throws -> Void) async throws {
-        try await executor.compute { _ in try turn.withLock { _ in try store.update(id, by: change) } }
+        try await update([id], by: change)
+    }
+
+    /// Changes the metadata of several entities in one commit.
+    ///
+    /// - Parameter change: receives each entity as it is stored. Its id and images stay as they are.
+    /// - Throws: as ``update(_:by:)-(String,_)``; all entities are as before then.
+    /// - Complexity: O(ids · log entities).
+    public func update(_ ids: [String], by change: @Sendable (inout CatalogEntity) throws -> Void) async throws {
+        try await executor.compute { _ in try turn.withLock { _ in try store.update(ids, by: change) } }
     }
 
     /// Removes an entity. It is found no longer when this returns, in catalogs that are open too.

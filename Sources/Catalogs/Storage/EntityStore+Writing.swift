@@ -54,26 +54,33 @@ extension EntityStore {
         }
     }
 
-    /// Changes the metadata of an entity; its id and images stay as they are.
+    /// Changes the metadata of entities; their ids and images stay as they are.
     ///
-    /// - Throws: what `change` throws; the entity is as before then.
-    func update(_ id: String, by change: (inout CatalogEntity) throws -> Void) throws {
+    /// - Throws: what `change` throws; all entities are as before then.
+    func update(_ ids: [String], by change: (inout CatalogEntity) throws -> Void) throws {
         try write { db in
-            let request: SQLRequest<EntityRecord> = "SELECT * FROM entity WHERE id = \(id)"
-            guard let known = try request.fetchOne(db) else { throw folder.error(.unknownEntities([id])) }
-            var entity = known.entity
-            try change(&entity)
-            (entity.id, entity.images) = (known.id, known.images)
-            guard !entity.hasNUL else {
-                throw IndexProblem(subject: "entity “\(id)”", reason: "contains a NUL character")
-            }
-            guard !known.entity.isStored(as: entity) else { return }
-            var record = EntityRecord(entity)
-            record.row = known.row
-            try record.update(db)
-            try Self.indexFields(of: record, db)
-            try Setting.metadataRevision.raise(db)
+            var isChanged = false
+            for id in ids where try update(id, by: change, db) { isChanged = true }
+            if isChanged { try Setting.metadataRevision.raise(db) }
         }
+    }
+
+    /// Returns whether the entity is another one now.
+    private func update(_ id: String, by change: (inout CatalogEntity) throws -> Void, _ db: Database) throws -> Bool {
+        let request: SQLRequest<EntityRecord> = "SELECT * FROM entity WHERE id = \(id)"
+        guard let known = try request.fetchOne(db) else { throw folder.error(.unknownEntities([id])) }
+        var entity = known.entity
+        try change(&entity)
+        (entity.id, entity.images) = (known.id, known.images)
+        guard !entity.hasNUL else {
+            throw IndexProblem(subject: "entity “\(id)”", reason: "contains a NUL character")
+        }
+        guard !known.entity.isStored(as: entity) else { return false }
+        var record = EntityRecord(entity)
+        record.row = known.row
+        try record.update(db)
+        try Self.indexFields(of: record, db)
+        return true
     }
 
     /// Removes entities; unknown ids are ignored.
