@@ -39,7 +39,7 @@ help:
 	@echo "make deb             build a Debian package of all programs, $(OUTPUT)/lookalike_*.deb"
 	@echo "make test-deb        install it into a bare Debian 12, and use it there"
 	@echo "make wheel           build a Python wheel of the command and the module, $(OUTPUT)/wheel/"
-	@echo "make test-integrations  test the wheel in a bare environment, and the Spark job"
+	@echo "make test-integrations  test the wheel in a bare environment, Milvus, and the Spark job"
 	@echo "make test-container  build a container image of it with podman, and use it"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"

@@ -41,7 +41,7 @@ public struct MilvusSettings: Sendable, Hashable {
 }
 
 extension MilvusCatalog {
-    private static let entitiesPerBatch = 100
+    private static let entitiesPerBatch = 500
     /// What a request has of rows, besides one.
     private static let bytesPerRequest = 4 << 20
     /// Entities whose rows are compared at once.

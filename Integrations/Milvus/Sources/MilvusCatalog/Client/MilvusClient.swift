@@ -18,6 +18,9 @@ final class MilvusClient: Sendable {
 
     /// An answer has features of some hundred images; Milvus's own limit.
     private static let mostBytes = 256 << 20
+    /// What gRPC says before the reason.
+    private static let transientFailure =
+        "Channel is in a transient failure state and 'wait for ready' isn't enabled. "
 
     init(_ address: MilvusAddress, options: MilvusOptions) throws(MilvusError) {
         (self.address, self.options) = (address, options)
@@ -54,10 +57,10 @@ final class MilvusClient: Sendable {
         var pause = Duration.milliseconds(50)
         while true {
             do {
-                return try await call(method, request, within: end - .now)
+                return try await call(method, request, until: end, deadline: options.readDeadline)
             } catch let failure as MilvusError where failure.isPassing && ContinuousClock.now + pause < end {
                 if failure.isOfUnloadedCollection {
-                    _ = try? await call(.loadCollection, loadRequest, within: end - .now)
+                    _ = try? await call(.loadCollection, loadRequest, until: end, deadline: options.readDeadline)
                 }
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, .seconds(1))
@@ -72,7 +75,7 @@ final class MilvusClient: Sendable {
         var pause = Duration.milliseconds(100)
         while true {
             do {
-                return try await call(method, request, within: end - .now)
+                return try await call(method, request, until: end, deadline: options.writeDeadline)
             } catch let failure as MilvusError where failure.isOfRateLimit && ContinuousClock.now + pause < end {
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, .seconds(5))
@@ -100,10 +103,10 @@ final class MilvusClient: Sendable {
     }
 
     private func call<Request: Message & Answered>(
-        _ method: Method, _ request: Request, within timeout: Duration
+        _ method: Method, _ request: Request, until end: ContinuousClock.Instant, deadline: Duration
     ) async throws -> Request.Answer {
         var call = CallOptions.defaults
-        call.timeout = max(timeout, .milliseconds(1))
+        call.timeout = max(end - .now, .milliseconds(1))
         call.waitForReady = false
         call.maxRequestMessageBytes = Self.mostBytes
         call.maxResponseMessageBytes = Self.mostBytes
@@ -118,8 +121,8 @@ final class MilvusClient: Sendable {
         } catch let failure as RPCError {
             try Task.checkCancellation()
             throw switch failure.code {
-            case .deadlineExceeded: error(.deadlineExceeded(seconds: timeout / .seconds(1)))
-            case .unavailable: error(.unreachable(failure.message))
+            case .deadlineExceeded: error(.deadlineExceeded(seconds: deadline / .seconds(1)))
+            case .unavailable: error(.unreachable(failure.message.replacing(Self.transientFailure, with: "")))
             default: error(.refused(code: failure.code.rawValue, "\(failure.code), \(failure.message)"))
             }
         }

@@ -1,0 +1,274 @@
+import Foundation
+import Lookalike
+import MilvusCatalog
+import Testing
+
+@Suite("A catalog in Milvus", .enabled(if: MilvusServer.program != nil), .serialized)
+struct MilvusTests {
+    @Test("answers as the catalog that was pushed, and so does the one that is pulled")
+    func answers() async throws {
+        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+        let local = try Demo.index(into: folder("catalog"))
+        let pushed = try await MilvusCatalog.push(local, to: server.address("demo"))
+        #expect(pushed == report(written: local.count))
+        let milvus = try await MilvusCatalog(server.address("demo"))
+        let remote = try await Catalog(milvus)
+        #expect(remote.count == local.count)
+        #expect(try await milvus.pull(into: folder("pulled")) == report(written: local.count))
+        let pulled = try Catalog(at: folder("pulled"))
+        for image in try Demo.queries() {
+            for options in [
+                SearchOptions(), SearchOptions(bounds: .none, effort: .thorough),
+                SearchOptions(limit: 3, bounds: .none, condition: EntityField.attribute("year") >= 2005),
+                SearchOptions(limit: 30, bounds: .none, effort: .prints),
+            ] {
+                let expected = try await local.search(matching: image, options: options)
+                #expect(try await remote.search(matching: image, options: options) == expected)
+                #expect(try await pulled.search(matching: image, options: options) == expected)
+            }
+        }
+        // Nothing is left to do.
+        #expect(try await MilvusCatalog.push(local, to: server.address("demo")) == report(unchanged: local.count))
+        #expect(try await MilvusCatalog.push(pulled, to: server.address("demo")) == report(unchanged: local.count))
+        #expect(try await milvus.pull(into: folder("pulled")) == report(unchanged: local.count))
+    }
+
+    @Test("returns the pages of a ranking, without gaps")
+    func pages() async throws {
+        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+        let local = try Drawn.index(300, into: folder("catalog"))
+        _ = try await MilvusCatalog.push(local, to: server.address("pages"))
+        let remote = try await Catalog(MilvusCatalog(server.address("pages")))
+        let prints = [Drawn.print(7, of: local.model), Drawn.print(1000, of: local.model)]
+        let options = SearchOptions(limit: 37, bounds: .none)
+        var (expected, found) = ([CatalogMatch](), [CatalogMatch]())
+        for try await page in try local.pages(of: local.query(for: prints), options: options) { expected += page }
+        for try await page in try remote.pages(of: remote.query(for: prints), options: options) { found += page }
+        #expect(expected.count == 300 && found == expected)
+    }
+
+    @Test("ranks entities with several images by the nearest")
+    func severalImages() async throws {
+        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+        let indexer = try CatalogIndexer(at: folder("catalog"))
+        let items = (0..<40).map { number in
+            IndexItem(
+                CatalogEntity(id: "\(number)"),
+                images: (0...(number % 4)).map { .print(Drawn.print(10 * number + $0, of: indexer.model)) })
+        }
+        #expect(try indexer.index(items).added == 40)
+        let local = try Catalog(at: folder("catalog"))
+        #expect(try await MilvusCatalog.push(local, to: server.address("several")).written == 100)
+        let remote = try await Catalog(MilvusCatalog(server.address("several")))
+        for number in [0, 13, 32, 393, 5000] {
+            let prints = [Drawn.print(number, of: local.model)]
+            let options = SearchOptions(limit: 15, bounds: .none)
+            var (expected, found) = ([CatalogMatch](), [CatalogMatch]())
+            for try await page in try local.pages(of: local.query(for: prints), options: options) { expected += page }
+            for try await page in try remote.pages(of: remote.query(for: prints), options: options) { found += page }
+            #expect(expected.count == 40 && found == expected)
+        }
+    }
+
+    @Test("filters as a catalog does")
+    func conditions() async throws {
+        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+        let local = try Drawn.index(60, into: folder("catalog"), entity: Self.entity)
+        _ = try await MilvusCatalog.push(local, to: server.address("conditions"))
+        let remote = try await Catalog(MilvusCatalog(server.address("conditions")))
+        func ids(_ catalog: Catalog, _ condition: Condition) async throws -> [String] {
+            let query = try catalog.query(for: [Drawn.print(3, of: local.model)])
+            return try await catalog.search(
+                query, options: SearchOptions(limit: 100, bounds: .none, condition: condition)
+            ).map(\.id)
+        }
+        for condition in try Self.conditions {
+            for condition in [condition, !condition, condition && EntityField.type.isAnyOf(["a"])] {
+                #expect(try await ids(remote, condition) == ids(local, condition), "\(condition)")
+            }
+        }
+        for condition in [EntityField.label.hasPrefix("x"), EntityField.label > 3] {
+            await #expect(throws: MilvusError.self) { try await ids(remote, condition) }
+        }
+    }
+
+    private static let texts = [
+        "plain", "with \"quotes\" and \\backslash", "tab\tand\nnewline", "é composed", "e\u{301} decomposed", "100%_x",
+        "日本語", "[0]", "' or 1 == 1", "",
+    ]
+
+    private static func entity(_ number: Int) -> CatalogEntity {
+        var attributes: [String: String] = [:]
+        if number % 2 == 0 { attributes["price"] = ["9.90", "12", "-3", "1e2", "free", "0.1"][number / 2 % 6] }
+        if number % 3 == 0 {
+            attributes["date"] = ["1969-07-20", "1969-07-20T20:17Z", "1970", "later", "1969"][number / 3 % 5]
+        }
+        if number % 5 == 0 { attributes["na\"me.with [odd] 名%"] = texts[number / 5 % texts.count] }
+        return CatalogEntity(
+            id: "id \(number)", type: ["a", "b", nil][number % 3], title: texts[number % texts.count],
+            labels: number % 4 == 0 ? [] : [texts[number % 7], "\(number % 6)"], attributes: attributes)
+    }
+
+    private static var conditions: [Condition] {
+        get throws {
+            let (price, date) = (EntityField.attribute("price"), EntityField.attribute("date"))
+            let odd = EntityField.attribute("na\"me.with [odd] 名%")
+            return [
+                .everything, .any([]), EntityField.id.isAnyOf(["id 7", "id 8", "id"]), EntityField.type.exists,
+                EntityField.type.isAnyOf(["a", "c"]), EntityField.label.isAnyOf(["3", texts[1]]),
+                EntityField.label.exists, price.exists, price < 12, price <= 12, price > -3, price.isIn(0...50),
+                date.exists, odd.exists, odd.isAnyOf(texts), EntityField.id > 3,
+                .number(price, ValueRange(from: .init(-.infinity, isIncluded: true))),
+                try Condition(parsing: "date >= 1969-07-20"), try Condition(parsing: "date <= 1969-07-20"),
+                try Condition(parsing: "date > 1969-07-20"), try Condition(parsing: "date < 1970"),
+                EntityField.title.hasPrefix("1"), EntityField.title.hasPrefix("with \""),
+                EntityField.title.hasPrefix(""), EntityField.id.hasPrefix("id 1"),
+                price < 12 || EntityField.label.isAnyOf(["2"]), !(price < 12) && !date.exists,
+            ] + texts.map { EntityField.title.isAnyOf([$0]) } + texts.map { EntityField.label.isAnyOf([$0]) }
+        }
+    }
+
+    // MARK: Pushes
+
+    @Test("is complete after a push that was interrupted was done again")
+    func interruption() async throws {
+        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+        let local = try Drawn.index(1_200, into: folder("catalog"))
+        let push = Task {
+            try await MilvusCatalog.push(local, to: server.address("half")) { report in
+                if report.written >= 500 { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+        }
+        await #expect(throws: CancellationError.self) { try await push.value }
+        await #expect { _ = try await MilvusCatalog(server.address("half")) } throws: {
+            ($0 as? MilvusError)?.reason == .incomplete
+        }
+        let done = try await MilvusCatalog.push(local, to: server.address("half"))
+        #expect(done == report(written: 700, unchanged: 500))
+        #expect(
+            try await MilvusCatalog(server.address("half")).counts() == RemoteCounts(entities: 1_200, images: 1_200))
+    }
+
+    @Test("follows the changes of its catalog")
+    func changes() async throws {
+        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+        _ = try Drawn.index(150, into: folder("catalog"))
+        _ = try await MilvusCatalog.push(Catalog(at: folder("catalog")), to: server.address("changes"))
+        let indexer = try CatalogIndexer(at: folder("catalog"))
+        _ = try indexer.remove(["entity-3", "entity-149"])
+        try await indexer.update("entity-5") { $0.title = "changed" }
+        try await indexer.upsert(
+            IndexItem(CatalogEntity(id: "new"), image: .print(Drawn.print(900, of: indexer.model))))
+        let local = try Catalog(at: folder("catalog"))
+        let pushed = try await MilvusCatalog.push(local, to: server.address("changes"))
+        #expect(pushed == report(written: 2, unchanged: 147, removed: 2))
+        let remote = try await Catalog(MilvusCatalog(server.address("changes")))
+        let options = SearchOptions(limit: 200, bounds: .none)
+        let prints = [Drawn.print(5, of: local.model)]
+        let expected = try await local.search(local.query(for: prints), options: options)
+        #expect(try await remote.search(remote.query(for: prints), options: options) == expected)
+        #expect(expected.count == 149)
+    }
+
+    @Test("is not mixed with entries of other models")
+    func otherModels() async throws {
+        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+        let without = try Demo.index(into: folder("without"), localFeatures: false)
+        _ = try await MilvusCatalog.push(without, to: server.address("models"))
+        let with = try Demo.index(into: folder("with"))
+        await #expect { try await MilvusCatalog.push(with, to: server.address("models")) } throws: {
+            guard case .otherModels? = ($0 as? MilvusError)?.reason else { return false }
+            return true
+        }
+        #expect(try await Catalog(MilvusCatalog(server.address("models"))).hasLocalFeatures == false)
+    }
+
+    @Test("answers image searches alone")
+    func searchesAlone() async throws {
+        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+        _ = try await MilvusCatalog.push(Drawn.index(3, into: folder("catalog")), to: server.address("alone"))
+        let remote = try await Catalog(MilvusCatalog(server.address("alone")))
+        await #expect { try await remote.entities(for: ["entity-1"]) } throws: {
+            ($0 as? CatalogError)?.reason == .remote
+        }
+    }
+
+    // MARK: Failures
+
+    @Test("finishes a search during which the server restarts")
+    func restart() async throws {
+        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+        let local = try Demo.index(into: folder("catalog"))
+        _ = try await MilvusCatalog.push(local, to: server.address("restart"))
+        let options = MilvusOptions(readDeadline: .seconds(60))
+        let remote = try await Catalog(MilvusCatalog(server.address("restart"), options: options))
+        let image = try #require(try Demo.queries().first)
+        let expected = try await local.search(matching: image)
+        #expect(try await remote.search(matching: image) == expected)
+        server.stop()
+        async let found = remote.search(matching: image)
+        server.launch()
+        #expect(try await found == expected)
+    }
+
+    @Test("says that the server is down")
+    func down() async throws {
+        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+        _ = try await MilvusCatalog.push(Drawn.index(3, into: folder("catalog")), to: server.address("down"))
+        let options = MilvusOptions(readDeadline: .seconds(1))
+        let remote = try await Catalog(MilvusCatalog(server.address("down"), options: options))
+        server.stop()
+        await #expect {
+            try await remote.search(remote.query(for: [Drawn.print(1, of: remote.model)]))
+        } throws: {
+            guard case .unreachable? = ($0 as? MilvusError)?.reason else { return false }
+            return true
+        }
+    }
+
+    private func report(written: Int = 0, unchanged: Int = 0, removed: Int = 0) -> CopyReport {
+        var report = CopyReport()
+        (report.written, report.unchanged, report.removed) = (written, unchanged, removed)
+        return report
+    }
+}
+
+@Suite("Milvus without a server")
+struct MilvusClientTests {
+    @Test("a server that does not answer is not waited for longer than the deadline")
+    func slow() async throws {
+        let port = try FreePort()
+        await #expect {
+            _ = try await MilvusCatalog(
+                MilvusAddress("milvus://127.0.0.1:\(port.number)/slow"),
+                options: MilvusOptions(readDeadline: .milliseconds(300)))
+        } throws: {
+            switch ($0 as? MilvusError)?.reason {
+            // Before or after the connection was made.
+            case .deadlineExceeded(seconds: 0.3)?, .unreachable?: true
+            default: false
+            }
+        }
+    }
+
+    @Test(
+        "addresses are read",
+        arguments: [
+            ("milvus://localhost/albums", "milvus://localhost:19530/albums"),
+            ("milvus://10.0.0.1:1/_a9", "milvus://10.0.0.1:1/_a9"),
+            ("milvus+tls://[::1]:443/a/", "milvus+tls://[::1]:443/a"),
+        ])
+    func address(text: String, description: String) throws {
+        #expect("\(try MilvusAddress(text))" == description)
+    }
+
+    @Test(
+        "other texts are no addresses",
+        arguments: [
+            "", "milvus://", "milvus://host", "milvus://host/", "milvus://host/9", "milvus://host/a b", "http://host/a",
+            "milvus://host:0/a", "milvus://host:99999/a", "milvus://user@host/a", "milvus://host/a/b", "milvus:///a",
+        ])
+    func invalidAddress(text: String) {
+        #expect(throws: MilvusError(subject: text, reason: .invalidAddress)) { try MilvusAddress(text) }
+    }
+}
