@@ -9,7 +9,7 @@ import LocalFeatures
 import Synchronization
 
 #if DefaultModel
-    import DefaultModel
+import DefaultModel
 #endif
 
 /// A folder of entities with precomputed prints, open for searching; or a catalog that a database elsewhere keeps
@@ -240,9 +240,9 @@ extension Catalog {
     /// The default local features; nil if the package is built without the trait `DefaultModel`.
     static func defaultLocalFeatureModel() throws -> LocalFeatureModel? {
         #if DefaultModel
-            try .default()
+        try .default()
         #else
-            nil
+        nil
         #endif
     }
 
@@ -250,21 +250,21 @@ extension Catalog {
     /// loaded.
     static func isDefault(_ model: FeaturePrintModel) -> Bool {
         #if DefaultModel
-            guard let url = try? DefaultModelFile.prints.find(),
-                FileStamp(path: url.path)?.size == Int64(model.fileData.count)
-            else { return false }
-            return (try? Data(contentsOf: url, options: .mappedIfSafe)) == model.fileData
+        guard let url = try? DefaultModelFile.prints.find(),
+            FileStamp(path: url.path)?.size == Int64(model.fileData.count)
+        else { return false }
+        return (try? Data(contentsOf: url, options: .mappedIfSafe)) == model.fileData
         #else
-            false
+        false
         #endif
     }
 
     /// The default model; nil if the package is built without the trait `DefaultModel`.
     static func defaultModel(precision: FeaturePrintModel.Precision?) throws -> FeaturePrintModel? {
         #if DefaultModel
-            try .default(precision: precision)
+        try .default(precision: precision)
         #else
-            nil
+        nil
         #endif
     }
 }

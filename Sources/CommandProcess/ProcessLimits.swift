@@ -15,9 +15,9 @@ enum AddressSpace {
     static func check(threads: Int? = nil) {
         var limit = rlimit()
         #if canImport(Glibc)
-            let resource = __rlimit_resource_t(RLIMIT_AS.rawValue)
+        let resource = __rlimit_resource_t(RLIMIT_AS.rawValue)
         #else
-            let resource = RLIMIT_AS
+        let resource = RLIMIT_AS
         #endif
         guard getrlimit(resource, &limit) == 0 else { return }
         let threads = threads ?? ProcessInfo.processInfo.activeProcessorCount
@@ -52,9 +52,9 @@ enum ThreadLimit {
         var failure: CInt = 0
         while threads.count < needed, failure == 0 {
             #if canImport(Darwin)
-                var thread: pthread_t?
+            var thread: pthread_t?
             #else
-                var thread = pthread_t()
+            var thread = pthread_t()
             #endif
             failure = pthread_create(
                 &thread, &attributes,

@@ -2,9 +2,9 @@ public import Compute
 
 // The C library declares `stdout` as a variable, which Swift 6 refuses without this attribute.
 #if canImport(Glibc)
-    @preconcurrency import Glibc
+@preconcurrency import Glibc
 #else
-    @preconcurrency import Foundation
+@preconcurrency import Foundation
 #endif
 
 /// Results of a command.

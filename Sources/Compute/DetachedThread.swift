@@ -33,9 +33,9 @@ package enum DetachedThread {
     private static func create(_ attributes: inout pthread_attr_t, _ start: Start) -> Bool {
         let argument = Unmanaged.passRetained(start).toOpaque()
         #if canImport(Darwin)
-            var thread: pthread_t?
+        var thread: pthread_t?
         #else
-            var thread = pthread_t()
+        var thread = pthread_t()
         #endif
         let failure = pthread_create(
             &thread, &attributes,

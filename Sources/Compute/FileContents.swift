@@ -68,13 +68,13 @@ private func check(_ status: stat, limit: Int) throws(FileReadError) {
 /// goes into page faults.
 private func allocate(_ size: Int) -> UnsafeMutableRawPointer? {
     #if os(Linux)
-        let hugePage = 2 << 20
-        guard size >= hugePage else { return malloc(size) }
-        let memory = aligned_alloc(hugePage, (size + hugePage - 1) / hugePage * hugePage)
-        // Failing to get them is harmless.
-        if let memory { madvise(memory, size, Int32(MADV_HUGEPAGE)) }
-        return memory
+    let hugePage = 2 << 20
+    guard size >= hugePage else { return malloc(size) }
+    let memory = aligned_alloc(hugePage, (size + hugePage - 1) / hugePage * hugePage)
+    // Failing to get them is harmless.
+    if let memory { madvise(memory, size, Int32(MADV_HUGEPAGE)) }
+    return memory
     #else
-        malloc(size)
+    malloc(size)
     #endif
 }

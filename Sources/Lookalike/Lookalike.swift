@@ -8,5 +8,5 @@
 @_exported import VectorSearch
 
 #if DefaultModel
-    @_exported import DefaultModel
+@_exported import DefaultModel
 #endif

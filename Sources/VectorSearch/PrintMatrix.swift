@@ -138,8 +138,8 @@ private final class OwnedRows: @unchecked Sendable {
         let isLarge = byteCount >= hugePage
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: isLarge ? hugePage : 64)
         #if os(Linux)
-            // Huge pages make a scan 10 % faster; failing to get them is harmless.
-            if isLarge { madvise(memory.baseAddress, byteCount, Int32(MADV_HUGEPAGE)) }
+        // Huge pages make a scan 10 % faster; failing to get them is harmless.
+        if isLarge { madvise(memory.baseAddress, byteCount, Int32(MADV_HUGEPAGE)) }
         #endif
         let elements = UnsafeMutableBufferPointer(rebasing: memory.bindMemory(to: Element.self)[..<count])
         elements.initialize(repeating: 0)

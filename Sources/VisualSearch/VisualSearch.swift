@@ -6,5 +6,5 @@
 @_exported import Imaging
 
 #if DefaultModel
-    @_exported import DefaultModel
+@_exported import DefaultModel
 #endif

@@ -25,17 +25,17 @@ struct FormatTests {
     static func missing(_ name: String) -> ImageError.Reason? {
         let kind = (name as NSString).pathExtension
         #if !WebP
-            if kind == "webp" { return .decoderMissing(format: "a WebP", library: "libwebp", trait: "WebP") }
+        if kind == "webp" { return .decoderMissing(format: "a WebP", library: "libwebp", trait: "WebP") }
         #endif
         #if !HEIF
-            if kind == "heic" { return .decoderMissing(format: "a HEIC", library: "libheif", trait: "HEIF") }
-            if kind == "avif" { return .decoderMissing(format: "an AVIF", library: "libheif", trait: "HEIF") }
+        if kind == "heic" { return .decoderMissing(format: "a HEIC", library: "libheif", trait: "HEIF") }
+        if kind == "avif" { return .decoderMissing(format: "an AVIF", library: "libheif", trait: "HEIF") }
         #endif
         #if !GIF
-            if kind == "gif" { return .decoderMissing(format: "a GIF", library: "giflib", trait: "GIF") }
+        if kind == "gif" { return .decoderMissing(format: "a GIF", library: "giflib", trait: "GIF") }
         #endif
         #if !TIFF
-            if kind == "tiff" { return .decoderMissing(format: "a TIFF", library: "libtiff", trait: "TIFF") }
+        if kind == "tiff" { return .decoderMissing(format: "a TIFF", library: "libtiff", trait: "TIFF") }
         #endif
         return nil
     }
@@ -81,11 +81,11 @@ struct FormatTests {
         let (colors, reference) = (Self.colors(image), Self.colors(expected.rgb))
         try #require(colors.count == reference.count)
         #if !ColorManagement
-            // Profiles with tables.
-            if ["table.jpg", "cmyk.jpg", "cmyk.tiff"].contains(name) {
-                #expect(image.decodingNotes.count == 1)
-                return
-            }
+        // Profiles with tables.
+        if ["table.jpg", "cmyk.jpg", "cmyk.tiff"].contains(name) {
+            #expect(image.decodingNotes.count == 1)
+            return
+        }
         #endif
         if let tolerance = expected.tolerance { #expect(Self.largestStep(colors, reference) <= tolerance) }
         if let deltaE = expected.deltaE {
@@ -254,72 +254,72 @@ struct FormatTests {
     }
 
     #if GIF
-        /// A canvas of 65,535 × 65,535 pixels in a hundred bytes.
-        @Test func hugeCanvasesOfGIFFilesAreRefused() throws {
-            var data = try Self.data("frame-on-canvas.gif")
-            data.replaceSubrange(6..<10, with: [0xFF, 0xFF, 0xFF, 0xFF])
-            #expect(Self.reason(data) == .tooManyPixels(width: 65_535, height: 65_535, limit: 1 << 28))
-        }
+    /// A canvas of 65,535 × 65,535 pixels in a hundred bytes.
+    @Test func hugeCanvasesOfGIFFilesAreRefused() throws {
+        var data = try Self.data("frame-on-canvas.gif")
+        data.replaceSubrange(6..<10, with: [0xFF, 0xFF, 0xFF, 0xFF])
+        #expect(Self.reason(data) == .tooManyPixels(width: 65_535, height: 65_535, limit: 1 << 28))
+    }
     #endif
 
     #if WebP
-        @Test func largeWebPFilesAreDecodedAtAReducedScale() throws {
-            let data = try Self.data("large.webp")
-            let whole = try PixelBuffer(decoding: data)
-            #expect((whole.width, whole.height) == (384, 256))
-            for (needed, width, height) in [(80, 192, 128), (40, 96, 64), (100, 384, 256)] {
-                let image = try PixelBuffer(decoding: data, options: DecodingOptions(neededSize: (needed, needed)))
-                #expect((image.width, image.height) == (width, height), "needed \(needed)")
-                #expect(image.sourceSize == (384, 256))
-                let small = Resizer(width: 24, height: 16)
-                let step = zip(small.resize(image), small.resize(whole)).map { abs($0 - $1) }.max() ?? 1
-                #expect(step < 4.0 / 255)
-            }
+    @Test func largeWebPFilesAreDecodedAtAReducedScale() throws {
+        let data = try Self.data("large.webp")
+        let whole = try PixelBuffer(decoding: data)
+        #expect((whole.width, whole.height) == (384, 256))
+        for (needed, width, height) in [(80, 192, 128), (40, 96, 64), (100, 384, 256)] {
+            let image = try PixelBuffer(decoding: data, options: DecodingOptions(neededSize: (needed, needed)))
+            #expect((image.width, image.height) == (width, height), "needed \(needed)")
+            #expect(image.sourceSize == (384, 256))
+            let small = Resizer(width: 24, height: 16)
+            let step = zip(small.resize(image), small.resize(whole)).map { abs($0 - $1) }.max() ?? 1
+            #expect(step < 4.0 / 255)
         }
+    }
 
-        @Test func reducedScalesOfWebPFilesAreThoseOfTheUprightImage() throws {
-            let exif = TIFFFile.exif(orientation: 6)
-            var data = try Self.data("large.webp") + Data("EXIF".utf8) + Data([UInt8(exif.count), 0, 0, 0]) + exif
-            let size = data.count - 8
-            data.replaceSubrange(4..<6, with: [UInt8(size & 0xFF), UInt8(size >> 8)])
-            for (across, down, width, height) in [(100, 40, 256, 384), (40, 100, 128, 192)] {
-                let options = DecodingOptions(neededSize: (across, down))
-                let image = try PixelBuffer(decoding: data, options: options)
-                #expect((image.width, image.height) == (width, height), "needed \(across) × \(down)")
-                #expect(image.sourceSize == (256, 384))
-            }
+    @Test func reducedScalesOfWebPFilesAreThoseOfTheUprightImage() throws {
+        let exif = TIFFFile.exif(orientation: 6)
+        var data = try Self.data("large.webp") + Data("EXIF".utf8) + Data([UInt8(exif.count), 0, 0, 0]) + exif
+        let size = data.count - 8
+        data.replaceSubrange(4..<6, with: [UInt8(size & 0xFF), UInt8(size >> 8)])
+        for (across, down, width, height) in [(100, 40, 256, 384), (40, 100, 128, 192)] {
+            let options = DecodingOptions(neededSize: (across, down))
+            let image = try PixelBuffer(decoding: data, options: options)
+            #expect((image.width, image.height) == (width, height), "needed \(across) × \(down)")
+            #expect(image.sourceSize == (256, 384))
         }
+    }
     #endif
 
     #if HEIF
-        @Test func thumbnailsOfHEIFFilesAreReadWhereTheyAreLargeEnough() throws {
-            let data = try Self.data("thumbnail.heic")
-            for (needed, width, height) in [(20, 128, 64), (42, 128, 64), (43, 256, 128), (100, 256, 128)] {
-                let image = try PixelBuffer(decoding: data, options: DecodingOptions(neededSize: (needed, needed)))
-                #expect((image.width, image.height) == (width, height), "needed \(needed)")
-                #expect(image.sourceSize == (256, 128))
-            }
-            #expect(try PixelBuffer(decoding: data).width == 256)
-        }
-
-        /// Thumbnails as some cameras write them.
-        @Test func thumbnailsOfAnotherSizeThanTheirHeaderSaysAreNotRead() throws {
-            var data = try Self.data("thumbnail.heic")
-            let size = try #require(data.firstRange(of: Data([0, 0, 0, 128, 0, 0, 0, 64])))
-            data.replaceSubrange(size, with: [0, 0, 0, 130, 0, 0, 0, 65])
-            let image = try PixelBuffer(decoding: data, options: DecodingOptions(neededSize: (20, 20)))
-            #expect((image.width, image.height) == (256, 128))
+    @Test func thumbnailsOfHEIFFilesAreReadWhereTheyAreLargeEnough() throws {
+        let data = try Self.data("thumbnail.heic")
+        for (needed, width, height) in [(20, 128, 64), (42, 128, 64), (43, 256, 128), (100, 256, 128)] {
+            let image = try PixelBuffer(decoding: data, options: DecodingOptions(neededSize: (needed, needed)))
+            #expect((image.width, image.height) == (width, height), "needed \(needed)")
             #expect(image.sourceSize == (256, 128))
         }
+        #expect(try PixelBuffer(decoding: data).width == 256)
+    }
+
+    /// Thumbnails as some cameras write them.
+    @Test func thumbnailsOfAnotherSizeThanTheirHeaderSaysAreNotRead() throws {
+        var data = try Self.data("thumbnail.heic")
+        let size = try #require(data.firstRange(of: Data([0, 0, 0, 128, 0, 0, 0, 64])))
+        data.replaceSubrange(size, with: [0, 0, 0, 130, 0, 0, 0, 65])
+        let image = try PixelBuffer(decoding: data, options: DecodingOptions(neededSize: (20, 20)))
+        #expect((image.width, image.height) == (256, 128))
+        #expect(image.sourceSize == (256, 128))
+    }
     #endif
 
     #if TIFF
-        @Test func samplesThatAreNoBytesAreRefused() throws {
-            guard case .unsupported(let words) = Self.reason(try Self.data("float.tiff")) else {
-                Issue.record("\(String(describing: Self.reason(try Self.data("float.tiff"))))")
-                return
-            }
-            #expect(words.hasPrefix("a TIFF that libtiff does not convert"))
+    @Test func samplesThatAreNoBytesAreRefused() throws {
+        guard case .unsupported(let words) = Self.reason(try Self.data("float.tiff")) else {
+            Issue.record("\(String(describing: Self.reason(try Self.data("float.tiff"))))")
+            return
         }
+        #expect(words.hasPrefix("a TIFF that libtiff does not convert"))
+    }
     #endif
 }

@@ -42,16 +42,16 @@ struct ImageFormatTests {
     @Test func traitsDecideWhatABuildDecodes() {
         var traits: Set<String> = []
         #if WebP
-            traits.insert("WebP")
+        traits.insert("WebP")
         #endif
         #if HEIF
-            traits.insert("HEIF")
+        traits.insert("HEIF")
         #endif
         #if GIF
-            traits.insert("GIF")
+        traits.insert("GIF")
         #endif
         #if TIFF
-            traits.insert("TIFF")
+        traits.insert("TIFF")
         #endif
         for format in ImageFormat.all {
             #expect((format.decoder != nil) == format.library.map { traits.contains($0.trait) } ?? true)

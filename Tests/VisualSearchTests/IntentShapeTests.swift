@@ -145,34 +145,34 @@ struct IntentShapeTests {
     }
 
     #if compiler(>=6.2)
-        /// The message has to exist in release builds as well.
-        @Test func whatIsMissingIsNamedWhenItIsRead() async {
-            let dependency = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-                struct Reader: EntityQuery {
-                    @Dependency(key: "shelf") var shelf: [String]
-                    func entities(for identifiers: [String]) async throws -> [Record] {
-                        shelf.map { Record(id: $0, name: $0) }
-                    }
+    /// The message has to exist in release builds as well.
+    @Test func whatIsMissingIsNamedWhenItIsRead() async {
+        let dependency = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            struct Reader: EntityQuery {
+                @Dependency(key: "shelf") var shelf: [String]
+                func entities(for identifiers: [String]) async throws -> [Record] {
+                    shelf.map { Record(id: $0, name: $0) }
                 }
-                _ = try? await Reader().entities(for: [])
             }
-            func expect(_ words: String, in content: [UInt8]?) {
-                let found = String(decoding: content ?? [], as: UTF8.self)
-                #expect(found.contains(words), "\(found)")
-            }
-            expect("no Array<String> with the key “shelf” was registered", in: dependency?.standardErrorContent)
-            let parameter = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-                print(FindRecordsIntent().artist)
-            }
-            expect("the parameter “Artist” was read before it was set", in: parameter?.standardErrorContent)
-            let property = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-                struct Unset {
-                    @EntityProperty(title: "Name") var name: String
-                }
-                print(Unset().name)
-            }
-            expect("the property “Name” of type String was read before", in: property?.standardErrorContent)
+            _ = try? await Reader().entities(for: [])
         }
+        func expect(_ words: String, in content: [UInt8]?) {
+            let found = String(decoding: content ?? [], as: UTF8.self)
+            #expect(found.contains(words), "\(found)")
+        }
+        expect("no Array<String> with the key “shelf” was registered", in: dependency?.standardErrorContent)
+        let parameter = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            print(FindRecordsIntent().artist)
+        }
+        expect("the parameter “Artist” was read before it was set", in: parameter?.standardErrorContent)
+        let property = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            struct Unset {
+                @EntityProperty(title: "Name") var name: String
+            }
+            print(Unset().name)
+        }
+        expect("the property “Name” of type String was read before", in: property?.standardErrorContent)
+    }
     #endif
 
     @Test func anOpenIntentNeedsNoPerform() async throws {

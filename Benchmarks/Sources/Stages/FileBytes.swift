@@ -9,7 +9,7 @@ final class FileBytes: @unchecked Sendable {
         let data = try Data(contentsOf: url, options: .alwaysMapped)
         bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, data.count), alignment: 2 << 20)
         #if os(Linux)
-            if largePages { madvise(bytes.baseAddress, data.count, Int32(MADV_HUGEPAGE)) }
+        if largePages { madvise(bytes.baseAddress, data.count, Int32(MADV_HUGEPAGE)) }
         #endif
         data.copyBytes(to: bytes)
     }

@@ -65,13 +65,13 @@ public struct IndexItem: Sendable {
     /// Asks the system to read the files into its cache, so that they are there when their turn comes.
     func readAhead() {
         #if canImport(Glibc)
-            for (image, path) in zip(images, entity.images) {
-                guard case .file = image else { continue }
-                let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-                guard file >= 0 else { continue }
-                posix_fadvise(file, 0, 0, Int32(POSIX_FADV_WILLNEED))
-                close(file)
-            }
+        for (image, path) in zip(images, entity.images) {
+            guard case .file = image else { continue }
+            let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            guard file >= 0 else { continue }
+            posix_fadvise(file, 0, 0, Int32(POSIX_FADV_WILLNEED))
+            close(file)
+        }
         #endif
     }
 }

@@ -170,9 +170,9 @@ extension ImageStamp {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         #if canImport(Darwin)
-            let time = status.st_ctimespec
+        let time = status.st_ctimespec
         #else
-            let time = status.st_ctim
+        let time = status.st_ctim
         #endif
         self.init(
             file: FileStamp(status), changed: FileStamp.nanoseconds(time),
@@ -191,9 +191,9 @@ extension FileStamp {
     init(_ status: stat) {
         size = Int64(status.st_size)
         #if canImport(Darwin)
-            let time = status.st_mtimespec
+        let time = status.st_mtimespec
         #else
-            let time = status.st_mtim
+        let time = status.st_mtim
         #endif
         modified = Self.nanoseconds(time)
     }
@@ -202,9 +202,9 @@ extension FileStamp {
     /// clock that stands still between two ticks, which are 1 to 10 ms apart.
     package var isOlderThanLaterChanges: Bool {
         #if os(Linux)
-            let clock = CLOCK_REALTIME_COARSE
+        let clock = CLOCK_REALTIME_COARSE
         #else
-            let clock = CLOCK_REALTIME
+        let clock = CLOCK_REALTIME
         #endif
         var now = timespec()
         return clock_gettime(clock, &now) == 0 && modified < Self.nanoseconds(now)

@@ -1,68 +1,68 @@
 import CImageCodecs
 
 #if HEIF
-    extension ImageDecoder {
-        static func heif(
-            _ bytes: UnsafeRawBufferPointer, options: DecodingOptions
-        ) throws(ImageError.Reason) -> PixelBuffer {
-            let tiles = HEIFTiles(bytes)
-            guard !tiles.areAmbiguous else { throw .damaged("it has several meta boxes") }
-            guard !tiles.haveAlpha else { throw .damaged("its tiles have alpha channels") }
-            guard tiles.count(upTo: options.maximumTileCount) <= options.maximumTileCount else {
-                throw .tooManyTiles(limit: options.maximumTileCount)
-            }
-            let long = options.neededLongSide ?? 0
-            let (width, height) = (
-                max(options.neededSize?.width ?? 0, long), max(options.neededSize?.height ?? 0, long)
-            )
-            do throws(ImageError.Reason) {
-                let image = try heif(bytes, canvas: tiles.largestCanvas, needed: (width, height), options: options)
-                let source = image.sourceSize
-                let isEnough = options.keepsEnough(
-                    max(image.width, image.height), of: max(source.width, source.height))
-                if isEnough || width == 0 { return image }
-                return try heif(bytes, canvas: tiles.largestCanvas, needed: (0, 0), options: options)
-            } catch {
-                // The thumbnail may be damaged or have another size than it says, as those of some cameras.
-                guard width > 0, case .damaged = error else { throw error }
-                return try heif(bytes, canvas: tiles.largestCanvas, needed: (0, 0), options: options)
-            }
+extension ImageDecoder {
+    static func heif(
+        _ bytes: UnsafeRawBufferPointer, options: DecodingOptions
+    ) throws(ImageError.Reason) -> PixelBuffer {
+        let tiles = HEIFTiles(bytes)
+        guard !tiles.areAmbiguous else { throw .damaged("it has several meta boxes") }
+        guard !tiles.haveAlpha else { throw .damaged("its tiles have alpha channels") }
+        guard tiles.count(upTo: options.maximumTileCount) <= options.maximumTileCount else {
+            throw .tooManyTiles(limit: options.maximumTileCount)
         }
-
-        /// - Parameter needed: 0 for the whole image; else a thumbnail that is large enough may be read.
-        private static func heif(
-            _ bytes: UnsafeRawBufferPointer, canvas: (width: Int, height: Int), needed: (width: Int, height: Int),
-            options: DecodingOptions
-        ) throws(ImageError.Reason) -> PixelBuffer {
-            let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            var header = lk_image_header()
-            var full: (width: UInt32, height: UInt32) = (0, 0)
-            var reader: OpaquePointer?
-            try check {
-                reader = lk_heif_open(
-                    base, bytes.count, UInt32(clamping: needed.width), UInt32(clamping: needed.height), &header,
-                    &full.width, &full.height, $0)
-                return reader != nil
-            }
-            defer { lk_heif_close(reader) }
-            // A thumbnail needs no canvas of the file's other images.
-            if header.width == full.width, header.height == full.height {
-                let count = canvas.width * canvas.height
-                guard count <= options.maximumPixelCount else {
-                    throw .tooManyPixels(width: canvas.width, height: canvas.height, limit: options.maximumPixelCount)
-                }
-                // Three colors, and a copy that is turned or cropped.
-                header.working_bytes = max(header.working_bytes, UInt64(count) * 6)
-            }
-            return try image(
-                of: header, colors: header.colors, size: (Int(full.width), Int(full.height)), options: options
-            ) { pixels, _, message in
-                lk_heif_decode(reader, pixels, message)
-            } decoded: {
-                lk_heif_decoded_size(reader, &$0.width, &$0.height)
-            }
+        let long = options.neededLongSide ?? 0
+        let (width, height) = (
+            max(options.neededSize?.width ?? 0, long), max(options.neededSize?.height ?? 0, long)
+        )
+        do throws(ImageError.Reason) {
+            let image = try heif(bytes, canvas: tiles.largestCanvas, needed: (width, height), options: options)
+            let source = image.sourceSize
+            let isEnough = options.keepsEnough(
+                max(image.width, image.height), of: max(source.width, source.height))
+            if isEnough || width == 0 { return image }
+            return try heif(bytes, canvas: tiles.largestCanvas, needed: (0, 0), options: options)
+        } catch {
+            // The thumbnail may be damaged or have another size than it says, as those of some cameras.
+            guard width > 0, case .damaged = error else { throw error }
+            return try heif(bytes, canvas: tiles.largestCanvas, needed: (0, 0), options: options)
         }
     }
+
+    /// - Parameter needed: 0 for the whole image; else a thumbnail that is large enough may be read.
+    private static func heif(
+        _ bytes: UnsafeRawBufferPointer, canvas: (width: Int, height: Int), needed: (width: Int, height: Int),
+        options: DecodingOptions
+    ) throws(ImageError.Reason) -> PixelBuffer {
+        let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        var header = lk_image_header()
+        var full: (width: UInt32, height: UInt32) = (0, 0)
+        var reader: OpaquePointer?
+        try check {
+            reader = lk_heif_open(
+                base, bytes.count, UInt32(clamping: needed.width), UInt32(clamping: needed.height), &header,
+                &full.width, &full.height, $0)
+            return reader != nil
+        }
+        defer { lk_heif_close(reader) }
+        // A thumbnail needs no canvas of the file's other images.
+        if header.width == full.width, header.height == full.height {
+            let count = canvas.width * canvas.height
+            guard count <= options.maximumPixelCount else {
+                throw .tooManyPixels(width: canvas.width, height: canvas.height, limit: options.maximumPixelCount)
+            }
+            // Three colors, and a copy that is turned or cropped.
+            header.working_bytes = max(header.working_bytes, UInt64(count) * 6)
+        }
+        return try image(
+            of: header, colors: header.colors, size: (Int(full.width), Int(full.height)), options: options
+        ) { pixels, _, message in
+            lk_heif_decode(reader, pixels, message)
+        } decoded: {
+            lk_heif_decoded_size(reader, &$0.width, &$0.height)
+        }
+    }
+}
 #endif
 
 /// The tiles of which the images of a HEIF file are made, and the canvases on which they are put together.

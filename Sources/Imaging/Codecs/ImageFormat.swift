@@ -67,36 +67,36 @@ public struct ImageFormat: Sendable {
     // Decoders of the optional libraries. A format that needs no Swift code of its own has only its C functions here.
 
     #if WebP
-        private static let webp: Decoder? = ImageDecoder.webp
+    private static let webp: Decoder? = ImageDecoder.webp
     #else
-        private static let webp: Decoder? = nil
+    private static let webp: Decoder? = nil
     #endif
 
     #if HEIF
-        private static let heif: Decoder? = ImageDecoder.heif
+    private static let heif: Decoder? = ImageDecoder.heif
     #else
-        private static let heif: Decoder? = nil
+    private static let heif: Decoder? = nil
     #endif
 
     #if GIF
-        private static let gif: Decoder? = { bytes, options throws(ImageError.Reason) in
-            try ImageDecoder.image(
-                in: bytes, options: options, open: lk_gif_open, decode: lk_gif_decode, close: lk_gif_close)
-        }
+    private static let gif: Decoder? = { bytes, options throws(ImageError.Reason) in
+        try ImageDecoder.image(
+            in: bytes, options: options, open: lk_gif_open, decode: lk_gif_decode, close: lk_gif_close)
+    }
     #else
-        private static let gif: Decoder? = nil
+    private static let gif: Decoder? = nil
     #endif
 
     #if TIFF
-        private static let tiff: Decoder? = { bytes, options throws(ImageError.Reason) in
-            // libtiff's own tables take a little, whatever the limit.
-            let memory = max(1 << 20, options.maximumMemory)
-            return try ImageDecoder.image(
-                in: bytes, options: options, unsupported: "a TIFF that libtiff does not convert",
-                open: { lk_tiff_open($0, $1, memory, $2, $3) }, decode: lk_tiff_decode, close: lk_tiff_close)
-        }
+    private static let tiff: Decoder? = { bytes, options throws(ImageError.Reason) in
+        // libtiff's own tables take a little, whatever the limit.
+        let memory = max(1 << 20, options.maximumMemory)
+        return try ImageDecoder.image(
+            in: bytes, options: options, unsupported: "a TIFF that libtiff does not convert",
+            open: { lk_tiff_open($0, $1, memory, $2, $3) }, decode: lk_tiff_decode, close: lk_tiff_close)
+    }
     #else
-        private static let tiff: Decoder? = nil
+    private static let tiff: Decoder? = nil
     #endif
 }
 

@@ -73,10 +73,10 @@ enum ColorConversion {
                     return MatrixConversion(curves: curves, toXYZ: toXYZ).map { .matrix($0) } ?? .none
                 default:
                     #if ColorManagement
-                        return .profile(bytes)
+                    return .profile(bytes)
                     #else
-                        throw ICCProfile.Problem(
-                            words: "it has a table, and this build lacks lcms2 (package trait “ColorManagement”)")
+                    throw ICCProfile.Problem(
+                        words: "it has a table, and this build lacks lcms2 (package trait “ColorManagement”)")
                     #endif
                 }
             }
@@ -111,17 +111,17 @@ enum ColorConversion {
             }
         case .profile(let bytes):
             #if ColorManagement
-                do throws(ImageError.Reason) {
-                    try ImageDecoder.check {
-                        lk_convert_profile(
-                            bytes, bytes.count, pixels, header.width, header.height, header.channels, header.is_cmyk,
-                            header.is_inverted, $0)
-                    }
-                } catch {
-                    guard case .damaged(let words) = error else { return false }
-                    throw Ignored(note: "its color profile is ignored: \(words)")
+            do throws(ImageError.Reason) {
+                try ImageDecoder.check {
+                    lk_convert_profile(
+                        bytes, bytes.count, pixels, header.width, header.height, header.channels, header.is_cmyk,
+                        header.is_inverted, $0)
                 }
-                return header.is_cmyk
+            } catch {
+                guard case .damaged(let words) = error else { return false }
+                throw Ignored(note: "its color profile is ignored: \(words)")
+            }
+            return header.is_cmyk
             #endif
         }
         return false

@@ -3,7 +3,7 @@ import FeaturePrints
 import Imaging
 
 #if DefaultModel
-    import DefaultModel
+import DefaultModel
 #endif
 
 /// Vision's name for a `FeaturePrint`. `distance(to:)` means the same, on the scale of Lookalike's model.
@@ -17,8 +17,8 @@ public struct GenerateImageFeaturePrintRequest: Sendable {
     public init(model: FeaturePrintModel) { self.model = { model } }
 
     #if DefaultModel
-        /// A request with the default model, which is loaded when the request is first performed.
-        public init() { model = { try .default() } }
+    /// A request with the default model, which is loaded when the request is first performed.
+    public init() { model = { try .default() } }
     #endif
 
     /// The feature print of an image.

@@ -1,9 +1,9 @@
 import Foundation
 
 #if canImport(AppIntents)
-    import AppIntents
+import AppIntents
 #else
-    import VisualSearchMacros
+import VisualSearchMacros
 #endif
 
 /// An album, as people see it in results.

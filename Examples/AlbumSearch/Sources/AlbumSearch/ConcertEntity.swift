@@ -1,9 +1,9 @@
 import Foundation
 
 #if canImport(AppIntents)
-    import AppIntents
+import AppIntents
 #else
-    import VisualSearchMacros
+import VisualSearchMacros
 #endif
 
 /// A concert of one of the albums' artists.

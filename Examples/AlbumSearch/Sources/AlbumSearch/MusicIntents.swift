@@ -1,8 +1,8 @@
 #if canImport(AppIntents)
-    import AppIntents
-    import VisualIntelligence
+import AppIntents
+import VisualIntelligence
 #else
-    import VisualSearchMacros
+import VisualSearchMacros
 #endif
 
 struct OpenAlbumIntent: OpenIntent {

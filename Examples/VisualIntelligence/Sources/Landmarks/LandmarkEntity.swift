@@ -1,7 +1,7 @@
 #if canImport(AppIntents)
-    import AppIntents
+import AppIntents
 #else
-    import VisualSearchMacros
+import VisualSearchMacros
 #endif
 
 /// A landmark, as the system shows it.

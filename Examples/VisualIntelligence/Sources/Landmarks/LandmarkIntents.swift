@@ -1,7 +1,7 @@
 #if canImport(AppIntents)
-    import AppIntents
+import AppIntents
 #else
-    import VisualSearchMacros
+import VisualSearchMacros
 #endif
 
 /// Opens a landmark. The app's scene shows it after the intent was performed, so there is no `perform()`.

@@ -1,10 +1,10 @@
 import Pictures
 
 #if canImport(AppIntents)
-    import AppIntents
-    import VisualIntelligence
+import AppIntents
+import VisualIntelligence
 #else
-    import VisualSearchMacros
+import VisualSearchMacros
 #endif
 
 /// A landmark, as the app stores it.

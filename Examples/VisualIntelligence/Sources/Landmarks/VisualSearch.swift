@@ -1,8 +1,8 @@
 #if canImport(AppIntents)
-    import AppIntents
-    import VisualIntelligence
+import AppIntents
+import VisualIntelligence
 #else
-    import VisualSearchMacros
+import VisualSearchMacros
 #endif
 
 /// A result of a visual search: landmarks come first, then collections.

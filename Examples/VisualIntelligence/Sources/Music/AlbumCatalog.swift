@@ -2,10 +2,10 @@ import Observation
 import Pictures
 
 #if canImport(AppIntents)
-    import AppIntents
-    import VisualIntelligence
+import AppIntents
+import VisualIntelligence
 #else
-    import VisualSearchMacros
+import VisualSearchMacros
 #endif
 
 /// The albums with the prints of their covers, which are made when the catalog is.

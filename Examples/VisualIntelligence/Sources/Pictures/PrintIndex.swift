@@ -1,7 +1,7 @@
 #if canImport(AppIntents)
-    import Vision
+import Vision
 #else
-    import VisualSearchMacros
+import VisualSearchMacros
 #endif
 
 /// Prints of some hundred pictures, made once, that the print of another picture is compared with.

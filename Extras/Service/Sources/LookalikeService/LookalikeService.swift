@@ -8,8 +8,8 @@ public import PrometheusMetrics
 public import ServiceLifecycle
 
 #if TLS
-    import HummingbirdTLS
-    import NIOSSL
+import HummingbirdTLS
+import NIOSSL
 #endif
 
 /// Visual search over HTTP: the catalogs below a folder, and a page to try them.
@@ -147,20 +147,20 @@ public struct LookalikeService: Service {
                 httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 64 << 10)))
         guard let files = state.configuration.tls else { return plain }
         #if TLS
-            do {
-                let certificates = try NIOSSLCertificate.fromPEMFile(files.certificateChain.path)
-                let key = try NIOSSLPrivateKey(file: files.privateKey.path, format: .pem)
-                var tls = TLSConfiguration.makeServerConfiguration(
-                    certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
-                tls.minimumTLSVersion = .tlsv12
-                return try .tls(plain, tlsConfiguration: tls)
-            } catch {
-                throw ServiceError(subject: "the TLS files", reason: "cannot be used: \(error)")
-            }
+        do {
+            let certificates = try NIOSSLCertificate.fromPEMFile(files.certificateChain.path)
+            let key = try NIOSSLPrivateKey(file: files.privateKey.path, format: .pem)
+            var tls = TLSConfiguration.makeServerConfiguration(
+                certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
+            tls.minimumTLSVersion = .tlsv12
+            return try .tls(plain, tlsConfiguration: tls)
+        } catch {
+            throw ServiceError(subject: "the TLS files", reason: "cannot be used: \(error)")
+        }
         #else
-            throw ServiceError(
-                subject: files.certificateChain.path,
-                reason: "this program was built without the package's trait TLS")
+        throw ServiceError(
+            subject: files.certificateChain.path,
+            reason: "this program was built without the package's trait TLS")
         #endif
     }
 }
