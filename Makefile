@@ -3,7 +3,8 @@ OUTPUT = demo-output
 # In release, like the build: the tests run networks and resize large images. Testable imports would compile
 # everything a second time with other flags, and no test needs them.
 TEST_FLAGS = -c release --disable-testable-imports
-# Shared by the packages in Extras and an example, so that the core is built once.
+# Shared by the packages in Extras, whose products are behind traits of the package in the root. They all ask for the
+# same traits, so that the core is built once for them.
 EXTRAS_BUILD = .build-extras
 # The plan of one package must not be taken for that of the next, whose tests would not be run.
 EXTRAS_FLAGS = --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
@@ -22,7 +23,7 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations importer test check-networks demo example \
+.PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations importer test check-networks demo example test-by-url \
 	smoke-training bench bench-quick bench-concurrency fuzz sanitize faults service-faults test-emulated lint man docs \
 	dependencies extra-dependencies clean
 
@@ -30,6 +31,7 @@ help:
 	@echo "make demo            index the sample images, search for the sample photos, write a contact sheet"
 	@echo "make serve           serve the sample catalog, and print the URL of a page to search it"
 	@echo "make example         test the example programs, and run the example app on a sample screenshot"
+	@echo "make test-by-url     depend on the products from outside, by the URL of a clone"
 	@echo "make test            run the tests"
 	@echo "make check-networks  compare imported networks with onnxruntime"
 	@echo "make build           build the command, .build/release/lookalike"
@@ -58,9 +60,9 @@ help:
 dependencies:
 	@Scripts/install-dependencies
 
-# The libraries that Extras/SystemStores needs, calendars and XML, and a BLAS library for the tests of batches.
+# The libraries of the products in Extras, calendars, XML and barcodes, and a BLAS library for the tests of batches.
 extra-dependencies:
-	@Scripts/install-dependencies libical-dev libxml2-dev libblis4-serial
+	@Scripts/install-dependencies libical-dev libxml2-dev libblis4-serial libzxing-dev
 
 build: dependencies
 	swift build -c release --product lookalike
@@ -68,6 +70,7 @@ build: dependencies
 test: extra-dependencies
 	swift test $(TEST_FLAGS)
 	swift test $(TEST_FLAGS) --package-path Extras/SystemStores $(EXTRAS_FLAGS)
+	swift test $(TEST_FLAGS) --package-path Extras/Barcodes $(EXTRAS_FLAGS)
 	swift test $(MACRO_FLAGS) --package-path Extras/VisualSearchMacros
 	swift test $(TEST_FLAGS) $(IMPORT_FLAGS)
 
@@ -80,16 +83,22 @@ importer: build
 check-networks: dependencies
 	Scripts/check-networks $(NETWORKS)
 
-# The example app: a visual search from a screenshot to the app's screens. Before it, a catalog that a server keeps, and
-# the programs that compile against Apple's modules, too.
+# The example app: a visual search from a screenshot to the app's screens. Before it, a catalog that a server keeps,
+# which has the core of the command's build, and the programs that compile against Apple's modules, too.
 example: extra-dependencies
 	@rm -rf $(OUTPUT)/album-search
 	@rm -rf $(OUTPUT)/live-catalog
-	swift run -c release --package-path Examples/LiveCatalog $(EXTRAS_FLAGS) LiveCatalog \
-		$(DEMO)/covers $(OUTPUT)/live-catalog
+	swift run -c release --package-path Examples/LiveCatalog --scratch-path .build --disable-build-manifest-caching \
+		LiveCatalog $(DEMO)/covers $(OUTPUT)/live-catalog
+	@rm -f .build/release.yaml # The plan is that of the example.
 	swift test $(MACRO_FLAGS) --package-path Examples/VisualIntelligence
 	swift run $(MACRO_FLAGS) --package-path Examples/AlbumSearch AlbumSearch \
 		$(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
+	$(MAKE) test-by-url
+
+# A package outside of the repository depends on each product by the URL of a clone with a tag.
+test-by-url: extra-dependencies
+	Scripts/test-by-url
 
 demo: build
 	@mkdir -p $(OUTPUT)
@@ -197,4 +206,4 @@ docs: dependencies
 
 clean:
 	rm -rf .build .build-fuzz .build-emulated .build-macros .build-address .build-thread .build-undefined \
-		$(EXTRAS_BUILD) .build-wheel .venv-page .venv-wheel Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)
+		$(EXTRAS_BUILD) .build-outside .build-wheel .venv-page .venv-wheel Extras/*/.build Benchmarks/.build Benchmarks/.build-inputs $(OUTPUT)

@@ -1,4 +1,5 @@
 // swift-tools-version: 6.1
+import CompilerPluginSupport
 import PackageDescription
 
 /// An optional library of the C decoders; without its trait nothing names its headers or its binary.
@@ -9,13 +10,25 @@ func library(_ name: String, _ trait: String) -> Target.Dependency {
 /// The default model for the targets that use it if they are given none; without its trait they do not link it.
 let defaultModel = Target.Dependency.target(name: "DefaultModel", condition: .when(traits: ["DefaultModel"]))
 
+/// A product of another package, which is fetched with the trait alone.
+func product(_ name: String, _ package: String, _ trait: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: [trait]))
+}
+
 let package = Package(
     name: "lookalike",
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "Lookalike", targets: ["Lookalike"]),
         .library(name: "DefaultModel", targets: ["DefaultModel"]),
         .library(name: "VisualSearch", targets: ["VisualSearch"]),
+        // Each needs the trait of its name; ContactPhotos needs SystemStores, and LookalikeService needs Service.
         .library(name: "Barcodes", targets: ["Barcodes"]),
+        .library(name: "ContactPhotos", targets: ["ContactPhotos"]),
+        .library(name: "LookalikeService", targets: ["LookalikeService", "Multipart", "PrometheusMetrics"]),
+        .library(name: "ONNXImport", targets: ["ONNXImport"]),
+        .library(name: "SystemStores", targets: ["SystemStores"]),
+        .library(name: "VisualSearchMacros", targets: ["VisualSearchMacros"]),
         // For the programs in Extras.
         .library(name: "CommandProcess", targets: ["CommandProcess"]),
         .library(name: "Digests", targets: ["Digests"]),
@@ -36,36 +49,61 @@ let package = Package(
             name: "BLAS",
             description: "Multiplies batches by a BLAS library that the machine has, where it is faster."),
         .trait(name: "Barcodes", description: "Reads barcodes of queries with zxing-cpp."),
+        .trait(name: "ONNXImport", description: "The import of networks in ONNX format, with protocol buffers."),
+        .trait(name: "Service", description: "The service over HTTP, with Hummingbird."),
+        .trait(
+            name: "SystemStores",
+            description: "Calendars, contacts and health readings from files, with libical and libxml2."),
+        .trait(
+            name: "TLS", description: "HTTPS by the service itself. It builds BoringSSL, which takes minutes.",
+            enabledTraits: ["Service"]),
+        .trait(
+            name: "VisualSearchMacros",
+            description: "@UnionValue and @AppIntent(schema:), with swift-syntax."),
         .default(enabledTraits: ["BLAS", "DefaultModel", "WebP", "HEIF", "GIF", "TIFF", "ColorManagement"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        // Each is fetched with the traits of the products that need it.
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        .package(
+            url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: ["FullFoundation"]),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.1"..<"604.0.0"),
     ],
     targets: [
         // Lowest layer first: a target depends only on targets above it in this list.
         .systemLibrary(
-            name: "CPNG", path: "Sources/SystemLibraries/CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+            name: "CPNG", path: "Sources/SystemLibraries/CPNG", pkgConfig: "libpng",
+            providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
         .systemLibrary(
             name: "CJPEG", path: "Sources/SystemLibraries/CJPEG", pkgConfig: "libjpeg",
-            providers: [.apt(["libjpeg62-turbo-dev"])]),
+            providers: [.apt(["libjpeg62-turbo-dev"]), .brew(["jpeg-turbo"])]),
         .systemLibrary(
             name: "COpenSSL", path: "Sources/SystemLibraries/COpenSSL", pkgConfig: "libcrypto",
-            providers: [.apt(["libssl-dev"])]),
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         .systemLibrary(
             name: "CWebP", path: "Sources/SystemLibraries/CWebP", pkgConfig: "libwebp",
-            providers: [.apt(["libwebp-dev"])]),
+            providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
         .systemLibrary(
             name: "CHEIF", path: "Sources/SystemLibraries/CHEIF", pkgConfig: "libheif",
-            providers: [.apt(["libheif-dev", "libde265-dev", "libdav1d-dev"])]),
+            providers: [
+                .apt(["libheif-dev", "libde265-dev", "libdav1d-dev"]), .brew(["libheif", "libde265", "dav1d"]),
+            ]),
         // giflib comes without a file for pkg-config.
-        .systemLibrary(name: "CGIF", path: "Sources/SystemLibraries/CGIF", providers: [.apt(["libgif-dev"])]),
+        .systemLibrary(
+            name: "CGIF", path: "Sources/SystemLibraries/CGIF", providers: [.apt(["libgif-dev"]), .brew(["giflib"])]),
         .systemLibrary(
             name: "CTIFF", path: "Sources/SystemLibraries/CTIFF", pkgConfig: "libtiff-4",
-            providers: [.apt(["libtiff-dev"])]),
+            providers: [.apt(["libtiff-dev"]), .brew(["libtiff"])]),
         .systemLibrary(
             name: "CLCMS", path: "Sources/SystemLibraries/CLCMS", pkgConfig: "lcms2",
-            providers: [.apt(["liblcms2-dev"])]),
+            providers: [.apt(["liblcms2-dev"]), .brew(["little-cms2"])]),
         .target(
             name: "CImageCodecs",
             dependencies: [
@@ -117,12 +155,6 @@ let package = Package(
                 "Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures",
                 "VectorSearch",
             ]),
-        .target(
-            name: "CBarcodes", path: "Extras/Barcodes/Sources/CBarcodes",
-            cxxSettings: [.define("LK_BARCODES", .when(traits: ["Barcodes"]))],
-            linkerSettings: [.linkedLibrary("ZXing", .when(traits: ["Barcodes"]))]),
-        .target(
-            name: "Barcodes", dependencies: ["CBarcodes", "Imaging"], path: "Extras/Barcodes/Sources/Barcodes"),
         .target(name: "CommandProcess", dependencies: ["Compute"]),
         .executableTarget(
             name: "LookalikeCommand",
@@ -134,6 +166,61 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .target(name: "Barcodes", condition: .when(traits: ["Barcodes"])),
             ]),
+
+        // Products behind traits. Their sources are inside #if of the trait, so that a build of all targets has none.
+        .target(
+            name: "CBarcodes", path: "Extras/Barcodes/Sources/CBarcodes",
+            cxxSettings: [.define("LK_BARCODES", .when(traits: ["Barcodes"]))],
+            linkerSettings: [.linkedLibrary("ZXing", .when(traits: ["Barcodes"]))]),
+        .target(
+            name: "Barcodes", dependencies: ["CBarcodes", "Imaging"], path: "Extras/Barcodes/Sources/Barcodes"),
+        .systemLibrary(
+            name: "CLibical", path: "Extras/SystemStores/Sources/CLibical", pkgConfig: "libical",
+            providers: [.apt(["libical-dev"]), .brew(["libical"])]),
+        .systemLibrary(
+            name: "CLibXML2", path: "Extras/SystemStores/Sources/CLibXML2", pkgConfig: "libxml-2.0",
+            providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
+        .target(
+            name: "CXMLReader", dependencies: [library("CLibXML2", "SystemStores")],
+            path: "Extras/SystemStores/Sources/CXMLReader",
+            cSettings: [.define("LK_SYSTEM_STORES", .when(traits: ["SystemStores"]))],
+            linkerSettings: [.linkedLibrary("xml2", .when(traits: ["SystemStores"]))]),
+        .target(
+            name: "SystemStores", dependencies: [library("CLibical", "SystemStores"), "CXMLReader"],
+            path: "Extras/SystemStores/Sources/SystemStores"),
+        .target(
+            name: "ContactPhotos", dependencies: ["Lookalike", "SystemStores"],
+            path: "Extras/SystemStores/Sources/ContactPhotos"),
+        .target(
+            name: "ONNXImport",
+            dependencies: ["Lookalike", product("SwiftProtobuf", "swift-protobuf", "ONNXImport")],
+            path: "Extras/ONNXImport/Sources/ONNXImport", exclude: ["Format/onnx.proto"]),
+        .target(name: "Multipart", path: "Extras/Service/Sources/Multipart"),
+        .target(
+            name: "PrometheusMetrics", dependencies: [product("Metrics", "swift-metrics", "Service")],
+            path: "Extras/Service/Sources/PrometheusMetrics"),
+        .target(
+            name: "LookalikeService",
+            dependencies: [
+                "Digests", "Lookalike", "Multipart", "PrometheusMetrics",
+                product("Hummingbird", "hummingbird", "Service"), product("HummingbirdCore", "hummingbird", "Service"),
+                product("HummingbirdTLS", "hummingbird", "TLS"), product("Logging", "swift-log", "Service"),
+                product("Metrics", "swift-metrics", "Service"), product("NIOCore", "swift-nio", "Service"),
+                product("NIOHTTP1", "swift-nio", "Service"), product("NIOSSL", "swift-nio-ssl", "TLS"),
+                product("ServiceLifecycle", "swift-service-lifecycle", "Service"),
+            ],
+            path: "Extras/Service/Sources/LookalikeService",
+            resources: [.copy("Page/Resources"), .copy("openapi.json")]),
+        .macro(
+            name: "VisualSearchMacroPlugin",
+            dependencies: [
+                product("SwiftCompilerPlugin", "swift-syntax", "VisualSearchMacros"),
+                product("SwiftSyntaxMacros", "swift-syntax", "VisualSearchMacros"),
+            ],
+            path: "Extras/VisualSearchMacros/Sources/VisualSearchMacroPlugin"),
+        .target(
+            name: "VisualSearchMacros", dependencies: ["VisualSearch", "VisualSearchMacroPlugin"],
+            path: "Extras/VisualSearchMacros/Sources/VisualSearchMacros"),
 
         .target(name: "TestSupport", dependencies: ["Imaging"], path: "Tests/TestSupport"),
         .testTarget(name: "KernelTests", dependencies: ["CKernels", "Compute", "TestSupport"]),

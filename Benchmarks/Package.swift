@@ -3,6 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "lookalike-benchmarks",
+    platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "lookalike", path: ".."),
         // Without its traits: they count allocations with a library that not every toolchain has.

@@ -12,12 +12,10 @@ let digests = Target.Dependency.product(name: "Digests", package: "lookalike")
 
 let package = Package(
     name: "lookalike-fuzz",
+    platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "lookalike", path: ".."),
-        .package(name: "lookalike-onnx-import", path: "../Extras/ONNXImport"),
-        // Without HTTPS of its own, which would build BoringSSL for minutes.
-        .package(name: "lookalike-service", path: "../Extras/Service", traits: []),
-        .package(name: "lookalike-system-stores", path: "../Extras/SystemStores"),
+        // Without the trait TLS, which would build BoringSSL for minutes.
+        .package(name: "lookalike", path: "..", traits: [.defaults, "ONNXImport", "Service", "SystemStores"]),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
@@ -26,7 +24,7 @@ let package = Package(
         .target(name: "CatalogEdits", dependencies: [.product(name: "GRDB", package: "GRDB.swift")]),
         harness("ImageFuzz", [lookalike]),
         harness("ModelFuzz", [lookalike]),
-        harness("ImportFuzz", [lookalike, .product(name: "ONNXImport", package: "lookalike-onnx-import")]),
+        harness("ImportFuzz", [lookalike, .product(name: "ONNXImport", package: "lookalike")]),
         harness("ManifestFuzz", [lookalike]),
         harness("CodingFuzz", [lookalike, .product(name: "VisualSearch", package: "lookalike")]),
         harness("CatalogFuzz", ["CatalogEdits", digests, lookalike, .product(name: "GRDB", package: "GRDB.swift")]),
@@ -34,13 +32,13 @@ let package = Package(
             "ServiceFuzz",
             [
                 "CatalogEdits", digests, lookalike, .product(name: "Logging", package: "swift-log"),
-                .product(name: "LookalikeService", package: "lookalike-service"),
+                .product(name: "LookalikeService", package: "lookalike"),
             ]),
         harness(
             "StoreFuzz",
             [
-                lookalike, .product(name: "ContactPhotos", package: "lookalike-system-stores"),
-                .product(name: "SystemStores", package: "lookalike-system-stores"),
+                lookalike, .product(name: "ContactPhotos", package: "lookalike"),
+                .product(name: "SystemStores", package: "lookalike"),
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -3,10 +3,9 @@ import PackageDescription
 
 let package = Package(
     name: "album-search",
+    platforms: [.macOS(.v15), .iOS(.v18)],
     dependencies: [
-        .package(name: "lookalike", path: "../.."),
-        .package(name: "lookalike-system-stores", path: "../../Extras/SystemStores"),
-        .package(name: "lookalike-visual-search-macros", path: "../../Extras/VisualSearchMacros"),
+        .package(name: "lookalike", path: "../..", traits: [.defaults, "SystemStores", "VisualSearchMacros"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
@@ -15,9 +14,9 @@ let package = Package(
             dependencies: [
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Lookalike", package: "lookalike"),
-                .product(name: "SystemStores", package: "lookalike-system-stores"),
+                .product(name: "SystemStores", package: "lookalike"),
                 .product(name: "VisualSearch", package: "lookalike"),
-                .product(name: "VisualSearchMacros", package: "lookalike-visual-search-macros"),
+                .product(name: "VisualSearchMacros", package: "lookalike"),
             ])
     ],
     swiftLanguageModes: [.v6]

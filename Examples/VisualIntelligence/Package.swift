@@ -8,30 +8,29 @@ let package = Package(
     name: "visual-intelligence",
     platforms: [.macOS("26.0"), .iOS("26.0")],
     dependencies: [
-        .package(name: "lookalike-system-stores", path: "../../Extras/SystemStores"),
-        .package(name: "lookalike-visual-search-macros", path: "../../Extras/VisualSearchMacros"),
+        .package(name: "lookalike", path: "../..", traits: [.defaults, "SystemStores", "VisualSearchMacros"])
     ],
     targets: [
         .target(
             name: "Pictures",
             dependencies: [
                 .product(
-                    name: "VisualSearchMacros", package: "lookalike-visual-search-macros", condition: onLinux)
+                    name: "VisualSearchMacros", package: "lookalike", condition: onLinux)
             ]),
         .target(
             name: "Landmarks",
             dependencies: [
                 "Pictures",
                 .product(
-                    name: "VisualSearchMacros", package: "lookalike-visual-search-macros", condition: onLinux),
+                    name: "VisualSearchMacros", package: "lookalike", condition: onLinux),
             ]),
         .target(
             name: "Music",
             dependencies: [
                 "Pictures",
-                .product(name: "SystemStores", package: "lookalike-system-stores", condition: onLinux),
+                .product(name: "SystemStores", package: "lookalike", condition: onLinux),
                 .product(
-                    name: "VisualSearchMacros", package: "lookalike-visual-search-macros", condition: onLinux),
+                    name: "VisualSearchMacros", package: "lookalike", condition: onLinux),
             ]),
         .testTarget(name: "ProgramTests", dependencies: ["Landmarks", "Music", "Pictures"]),
     ],

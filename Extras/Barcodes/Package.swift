@@ -4,7 +4,13 @@ import PackageDescription
 // The tests of the product Barcodes, which the package in the root has.
 let package = Package(
     name: "lookalike-barcodes",
-    dependencies: [.package(name: "lookalike", path: "../..", traits: [.defaults, "Barcodes"])],
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    dependencies: [
+        // The traits of all packages in Extras, so that these compile the core once for all of them.
+        .package(
+            name: "lookalike", path: "../..",
+            traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores"])
+    ],
     targets: [
         .testTarget(
             name: "BarcodeTests",

@@ -1,32 +1,23 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-let swiftSettings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-]
-
+// The tests of the products SystemStores and ContactPhotos, which the package in the root has.
 let package = Package(
     name: "lookalike-system-stores",
-    products: [
-        .library(name: "SystemStores", targets: ["SystemStores"]),
-        .library(name: "ContactPhotos", targets: ["ContactPhotos"]),
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    dependencies: [
+        // The traits of all packages in Extras, so that these compile the core once for all of them.
+        .package(
+            name: "lookalike", path: "../..", traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores"])
     ],
-    dependencies: [.package(name: "lookalike", path: "../..")],
     targets: [
-        .systemLibrary(name: "CLibical", pkgConfig: "libical", providers: [.apt(["libical-dev"])]),
-        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
-        .target(
-            name: "CXMLReader", dependencies: ["CLibXML2"],
-            // Without pkg-config nothing else names the library to the linker: module maps do so for Swift alone.
-            linkerSettings: [.linkedLibrary("xml2")]),
-        .target(name: "SystemStores", dependencies: ["CLibical", "CXMLReader"], swiftSettings: swiftSettings),
-        .target(
-            name: "ContactPhotos", dependencies: ["SystemStores", .product(name: "Lookalike", package: "lookalike")],
-            swiftSettings: swiftSettings),
         .testTarget(
             name: "SystemStoresTests",
-            dependencies: ["ContactPhotos", "SystemStores", .product(name: "Lookalike", package: "lookalike")]),
+            dependencies: [
+                .product(name: "ContactPhotos", package: "lookalike"),
+                .product(name: "Lookalike", package: "lookalike"),
+                .product(name: "SystemStores", package: "lookalike"),
+            ])
     ],
     swiftLanguageModes: [.v6]
 )

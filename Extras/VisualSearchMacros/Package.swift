@@ -1,25 +1,18 @@
 // swift-tools-version: 6.1
-import CompilerPluginSupport
 import PackageDescription
 
+// The tests of the product VisualSearchMacros, which the package in the root has.
 let package = Package(
     name: "lookalike-visual-search-macros",
-    products: [.library(name: "VisualSearchMacros", targets: ["VisualSearchMacros"])],
+    platforms: [.macOS(.v15), .iOS(.v18)],
     dependencies: [
-        .package(name: "lookalike", path: "../.."),
-        .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.1"..<"604.0.0"),
+        // The traits of all packages that use the macros, so that these compile the core once for all of them.
+        .package(name: "lookalike", path: "../..", traits: [.defaults, "SystemStores", "VisualSearchMacros"])
     ],
     targets: [
-        .macro(
-            name: "VisualSearchMacroPlugin",
-            dependencies: [
-                .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
-                .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
-            ]),
-        .target(
-            name: "VisualSearchMacros",
-            dependencies: ["VisualSearchMacroPlugin", .product(name: "VisualSearch", package: "lookalike")]),
-        .testTarget(name: "VisualSearchMacroTests", dependencies: ["VisualSearchMacros"]),
+        .testTarget(
+            name: "VisualSearchMacroTests",
+            dependencies: [.product(name: "VisualSearchMacros", package: "lookalike")])
     ],
     swiftLanguageModes: [.v6]
 )

@@ -4,7 +4,7 @@ import Foundation
 import Lookalike
 
 #if Barcodes
-    import Barcodes
+import Barcodes
 #endif
 
 struct SearchCommand: AsyncParsableCommand {
@@ -60,8 +60,8 @@ struct SearchCommand: AsyncParsableCommand {
     var codes: [String] = []
 
     #if Barcodes
-        @Flag(help: "Read the barcodes of the images.")
-        var barcodes = false
+    @Flag(help: "Read the barcodes of the images.")
+    var barcodes = false
     #endif
 
     @Option(help: "Also print this many entities that resemble the image most, below the matches.")
@@ -106,13 +106,13 @@ struct SearchCommand: AsyncParsableCommand {
         for argument in images {
             var options = catalog.decodingOptions(for: effort.effort)
             #if Barcodes
-                // Narrow lines do not outlast a reduction.
-                if barcodes { (options.neededSize, options.largeImages) = (nil, nil) }
+            // Narrow lines do not outlast a reduction.
+            if barcodes { (options.neededSize, options.largeImages) = (nil, nil) }
             #endif
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
             #if Barcodes
-                if barcodes { searchOptions.codes = codes + BarcodeReader().barcodes(in: image).map(\.text) }
+            if barcodes { searchOptions.codes = codes + BarcodeReader().barcodes(in: image).map(\.text) }
             #endif
             let found = try await QueryImage.resultOrReport(argument, failures: &failures) {
                 let query = try await catalog.query(for: image, options: searchOptions)

@@ -23,14 +23,14 @@ struct BLAS: @unchecked Sendable {
     /// The first library that the machine has and that can be used; nil without one, or without the trait `BLAS`.
     static let installed: BLAS? = {
         #if !BLAS
-            return nil
+        return nil
         #elseif canImport(Darwin)
-            return BLAS("/System/Library/Frameworks/Accelerate.framework/Accelerate")
+        return BLAS("/System/Library/Frameworks/Accelerate.framework/Accelerate")
         #else
-            // OpenBLAS starts its threads when it is opened. Its build without threads gives wrong sums to two
-            // callers at once (0.3.21).
-            let isSingle = environment("OPENBLAS_NUM_THREADS") == "1"
-            return BLAS("libblis.so.4") ?? (isSingle ? BLAS("libopenblas.so.0") : nil)
+        // OpenBLAS starts its threads when it is opened. Its build without threads gives wrong sums to two
+        // callers at once (0.3.21).
+        let isSingle = environment("OPENBLAS_NUM_THREADS") == "1"
+        return BLAS("libblis.so.4") ?? (isSingle ? BLAS("libopenblas.so.0") : nil)
         #endif
     }()
 

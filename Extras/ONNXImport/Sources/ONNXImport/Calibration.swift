@@ -1,5 +1,6 @@
-import Foundation
-import Lookalike
+#if ONNXImport
+public import Foundation
+public import Lookalike
 
 /// A model file with activation ranges, and how near its int8 prints are to those in float32.
 public struct Calibration: Sendable {
@@ -68,3 +69,4 @@ public struct Calibration: Sendable {
         modelFile = try network.modelFile(matchThreshold: matchThreshold, activationRanges: ranges)
     }
 }
+#endif

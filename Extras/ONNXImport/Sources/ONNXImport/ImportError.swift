@@ -1,3 +1,4 @@
+#if ONNXImport
 public import Lookalike
 
 /// Why an ONNX file cannot be imported.
@@ -36,3 +37,4 @@ public struct ImportError: DescribedError, Equatable {
         }
     }
 }
+#endif

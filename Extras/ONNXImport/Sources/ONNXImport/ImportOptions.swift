@@ -1,3 +1,4 @@
+#if ONNXImport
 /// What an ONNX file does not say about a network.
 public struct ImportOptions: Sendable {
     /// The name of the model, for display.
@@ -33,3 +34,4 @@ public struct ImportOptions: Sendable {
         self.tensor = tensor
     }
 }
+#endif

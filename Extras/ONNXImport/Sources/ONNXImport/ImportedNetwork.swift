@@ -1,5 +1,6 @@
-import Foundation
-import Lookalike
+#if ONNXImport
+public import Foundation
+public import Lookalike
 import SwiftProtobuf
 
 /// A network from an ONNX file, as a graph of this package with its weights.
@@ -158,3 +159,4 @@ public struct ImportedNetwork: Sendable {
         }
     }
 }
+#endif

@@ -48,4 +48,4 @@ struct MakeKey: ParsableCommand {
     }
 }
 
-extension APIKeyScope: ExpressibleByArgument {}
+extension APIKeyScope: @retroactive ExpressibleByArgument {}

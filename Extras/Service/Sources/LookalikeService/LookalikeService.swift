@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -164,3 +165,4 @@ public struct LookalikeService: Service {
         #endif
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 public import Foundation
 public import Lookalike
 
@@ -136,3 +137,4 @@ public struct ServiceError: DescribedError, Equatable {
 
     public var description: String { "\(subject): \(reason)" }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -183,3 +184,4 @@ private final class ResponseEnd: Sendable {
 
     deinit { reach() }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import Logging
 import Lookalike
@@ -72,15 +73,16 @@ final class ServiceState: Sendable {
 }
 
 /// Whether requests should be sent to this process.
-package final class Readiness: Sendable {
-    package enum State: String, Sendable { case starting, ready, stopping }
+@_spi(Service) public final class Readiness: Sendable {
+    @_spi(Service) public enum State: String, Sendable { case starting, ready, stopping }
 
     private let state = Mutex(State.starting)
 
-    package init() {}
+    @_spi(Service) public init() {}
 
-    package var current: State { state.withLock { $0 } }
+    @_spi(Service) public var current: State { state.withLock { $0 } }
 
     /// Sets the state. A service that is stopped while it starts does not get ready.
-    package func set(_ new: State) { state.withLock { if new != .ready || $0 == .starting { $0 = new } } }
+    @_spi(Service) public func set(_ new: State) { state.withLock { if new != .ready || $0 == .starting { $0 = new } } }
 }
+#endif

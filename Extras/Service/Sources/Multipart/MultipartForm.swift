@@ -1,3 +1,4 @@
+#if Service
 public import Foundation
 
 /// The parts of a `multipart/form-data` body.
@@ -191,3 +192,4 @@ public struct HeaderValue: Sendable, Hashable {
         return value
     }
 }
+#endif

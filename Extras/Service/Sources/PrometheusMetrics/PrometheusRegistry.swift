@@ -1,3 +1,4 @@
+#if Service
 public import CoreMetrics
 import Synchronization
 
@@ -208,3 +209,4 @@ enum MetricName {
         text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef LK_SYSTEM_STORES
 #include "CXMLReader.h"
 
 #include <libxml/SAX2.h>
@@ -129,3 +130,7 @@ const char *lk_xml_reader_message(const lk_xml_reader *reader) {
     const xmlError *error = xmlCtxtGetLastError(reader->parser);
     return error == NULL ? NULL : error->message;
 }
+#else
+// Nothing is left without the trait, and C wants a declaration.
+typedef int lk_xml_reader_is_not_built;
+#endif

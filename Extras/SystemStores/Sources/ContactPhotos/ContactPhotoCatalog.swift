@@ -1,3 +1,4 @@
+#if SystemStores
 public import Foundation
 public import Lookalike
 public import SystemStores
@@ -90,3 +91,4 @@ public struct ContactPhotoCatalog: Sendable {
         return safe.prefix(150) + "-" + String(digest, radix: 16)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if SystemStores
 /// Days since the first of January 1970 in the Gregorian calendar.
 enum DayNumber {
     /// - Parameters:
@@ -13,3 +14,4 @@ enum DayNumber {
         return era * 146_097 + dayOfEra - 719_468
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if SystemStores
 import Foundation
 
 /// Finds names in text: without regard to case and diacritics, and as whole words, so that an artist
@@ -29,3 +30,4 @@ public struct NameMatcher: Sendable {
         text.split { !$0.isLetter && !$0.isNumber && $0 != "'" && $0 != "’" }
     }
 }
+#endif

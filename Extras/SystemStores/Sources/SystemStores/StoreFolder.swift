@@ -1,3 +1,4 @@
+#if SystemStores
 import Dispatch
 import Foundation
 
@@ -161,3 +162,4 @@ private final class FolderWatch: @unchecked Sendable {
         return (changed, rootIsGone)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if SystemStores
 public import Foundation
 
 /// Data of the user outside the app, shared with the system and other apps: a calendar, contacts, health readings.
@@ -71,3 +72,4 @@ struct FileProblems {
         others == 0 ? first : first + [StoreProblem(subject: path, reason: "has \(others) further problems")]
     }
 }
+#endif

@@ -1,6 +1,7 @@
-import SwiftSyntax
+#if VisualSearchMacros
+public import SwiftSyntax
 import SwiftSyntaxBuilder
-import SwiftSyntaxMacros
+public import SwiftSyntaxMacros
 
 /// `@AppIntent(schema:)` makes the intent's content its parameter, and the intent conform to the schema's protocol.
 public struct AppIntentSchemaMacro: MemberAttributeMacro, ExtensionMacro {
@@ -46,3 +47,4 @@ public struct AppIntentSchemaMacro: MemberAttributeMacro, ExtensionMacro {
         return [made.cast(ExtensionDeclSyntax.self)]
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if VisualSearchMacros
 import SwiftCompilerPlugin
 import SwiftDiagnostics
 import SwiftSyntax
@@ -23,3 +24,10 @@ extension MacroExpansionContext {
         return []
     }
 }
+#else
+/// A build of everything links the plugin, which expands nothing without its trait.
+@main
+enum VisualSearchMacroPlugin {
+    static func main() {}
+}
+#endif

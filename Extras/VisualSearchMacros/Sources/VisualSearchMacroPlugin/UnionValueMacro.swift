@@ -1,6 +1,7 @@
-import SwiftSyntax
+#if VisualSearchMacros
+public import SwiftSyntax
 import SwiftSyntaxBuilder
-import SwiftSyntaxMacros
+public import SwiftSyntaxMacros
 
 /// `@UnionValue` makes an enumeration give the entity of whichever case it has.
 public struct UnionValueMacro: ExtensionMacro {
@@ -46,3 +47,4 @@ public struct UnionValueMacro: ExtensionMacro {
         return [made.cast(ExtensionDeclSyntax.self)]
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if VisualSearchMacros
 @_exported import VisualSearch
 
 /// Makes an enumeration of entities the result of a query that finds several types of them.
@@ -22,3 +23,4 @@ public macro UnionValue() = #externalMacro(module: "VisualSearchMacroPlugin", ty
 @attached(extension, conformances: SemanticContentSearchIntent)
 public macro AppIntent(schema: AssistantSchema) =
     #externalMacro(module: "VisualSearchMacroPlugin", type: "AppIntentSchemaMacro")
+#endif

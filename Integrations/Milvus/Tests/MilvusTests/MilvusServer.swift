@@ -4,7 +4,7 @@ import MilvusCatalog
 import Testing
 
 #if canImport(Glibc)
-    import Glibc
+import Glibc
 #endif
 
 /// A Milvus Lite server of its own for a test, on a free port of the loopback interface.
@@ -75,9 +75,9 @@ final class FreePort {
 
     init() throws {
         #if canImport(Glibc)
-            descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         #else
-            descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #endif
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

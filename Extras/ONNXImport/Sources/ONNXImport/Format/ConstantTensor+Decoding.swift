@@ -1,3 +1,4 @@
+#if ONNXImport
 import Foundation
 
 extension ConstantTensor {
@@ -119,3 +120,4 @@ extension ConstantTensor {
         return Float(bitPattern: finite.bitPattern | sign)
     }
 }
+#endif

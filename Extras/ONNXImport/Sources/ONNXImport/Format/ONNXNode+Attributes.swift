@@ -1,3 +1,4 @@
+#if ONNXImport
 import Foundation
 
 extension ONNXNode {
@@ -33,3 +34,4 @@ extension ONNXNode {
         return axis < 0 ? axis + rank : axis
     }
 }
+#endif

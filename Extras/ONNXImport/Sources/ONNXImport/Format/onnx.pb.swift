@@ -13,6 +13,7 @@
 //
 // Make the Swift code again with: protoc --swift_out=. onnx.proto
 
+#if ONNXImport
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -911,3 +912,4 @@ nonisolated extension ONNXDimension: SwiftProtobuf.Message, SwiftProtobuf._Messa
     return true
   }
 }
+#endif

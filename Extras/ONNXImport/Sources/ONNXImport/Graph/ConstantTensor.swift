@@ -1,3 +1,4 @@
+#if ONNXImport
 /// A tensor that is known when a network is imported: weights, shapes and indices.
 struct ConstantTensor {
     enum Values {
@@ -54,3 +55,4 @@ struct ConstantTensor {
 
     func reshaped(_ extents: [Int]) -> ConstantTensor { ConstantTensor(extents: extents, values) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 /// A network that is put together node by node, with its weights.
@@ -47,3 +48,4 @@ struct GraphBuilder {
         return candidate
     }
 }
+#endif

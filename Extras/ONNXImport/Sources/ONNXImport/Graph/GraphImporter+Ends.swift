@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 extension GraphImporter {
@@ -116,3 +117,4 @@ extension GraphImporter {
         return builder.add("print", input: source.node, NetworkGraph.L2Normalization())
     }
 }
+#endif

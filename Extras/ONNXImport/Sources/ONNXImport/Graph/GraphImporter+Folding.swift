@@ -1,3 +1,4 @@
+#if ONNXImport
 import Foundation
 import Lookalike
 
@@ -341,3 +342,4 @@ extension GraphImporter {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 /// Turns the nodes of an ONNX graph into layers, one after another.
@@ -252,3 +253,4 @@ final class GraphImporter {
         set(node, .tensor(ImportedTensor(node: layer, extents: extents, layout: layout)), output: output)
     }
 }
+#endif

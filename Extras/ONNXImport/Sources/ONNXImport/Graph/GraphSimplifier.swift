@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 /// Makes fewer layers of a network: factors and activations move into the convolutions before them.
@@ -164,3 +165,4 @@ struct GraphSimplifier {
         nodes = nodes.enumerated().filter { !merged.contains($0.offset) }.map(\.element)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ONNXImport
 /// What a name of an ONNX graph stands for while the graph is imported.
 enum ImportedValue {
     case constant(ConstantTensor)
@@ -25,3 +26,4 @@ struct ImportedTensor {
     var extents: [Int]
     var layout: Layout
 }
+#endif

@@ -1,3 +1,4 @@
+#if ONNXImport
 import Foundation
 import Lookalike
 
@@ -133,3 +134,4 @@ struct InputNormalization {
         return steps
     }
 }
+#endif

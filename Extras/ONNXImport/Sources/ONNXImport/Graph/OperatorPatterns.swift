@@ -1,3 +1,4 @@
+#if ONNXImport
 /// Operators that exporters write as several nodes, put together again: x · sigmoid(x), hard swish, GELU and Mish.
 ///
 /// The nodes that are not needed anymore stay; what nobody reads is left out later.
@@ -109,3 +110,4 @@ struct OperatorPatterns {
             || partner(scaled, "Mul", of: Float(0.5.squareRoot())) == x
     }
 }
+#endif

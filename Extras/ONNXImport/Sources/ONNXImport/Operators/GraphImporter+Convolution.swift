@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 extension GraphImporter {
@@ -119,3 +120,4 @@ extension GraphImporter {
             width: try count(input[3], padding.left, padding.right, kernel.width, stride.width, dilation.width))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 extension GraphImporter {
@@ -194,3 +195,4 @@ extension NetworkGraph.Activation {
     /// For 0 this is ReLU: no finite number exceeds the upper limit.
     static func clamp(atLeast low: Float) -> Self { .init(.clamp, alpha: low, beta: .greatestFiniteMagnitude) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 extension GraphImporter {
@@ -104,3 +105,4 @@ extension GraphImporter {
         set(node, .tensor(ImportedTensor(node: sum, extents: extents, layout: .array)))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 extension GraphImporter {
@@ -130,3 +131,4 @@ extension GraphImporter {
             node, input: input, NetworkGraph.Combination(.divide, other: norm), extents: input.extents, layout: .array)
     }
 }
+#endif

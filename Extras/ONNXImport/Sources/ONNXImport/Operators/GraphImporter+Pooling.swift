@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 extension GraphImporter {
@@ -106,3 +107,4 @@ extension GraphImporter {
             extents: [1, extents[1], size.height, size.width], layout: .map)
     }
 }
+#endif

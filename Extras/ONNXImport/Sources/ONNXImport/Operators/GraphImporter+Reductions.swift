@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 extension GraphImporter {
@@ -77,3 +78,4 @@ extension GraphImporter {
         return builder.add(name, input: below, NetworkGraph.Combination(.subtract, other: log))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ONNXImport
 import Lookalike
 
 extension GraphImporter {
@@ -371,3 +372,4 @@ extension GraphImporter {
         }
     }
 }
+#endif

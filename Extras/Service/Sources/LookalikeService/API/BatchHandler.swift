@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -209,3 +210,4 @@ struct LineReader {
         return isTooLong ? .failure(Problem(.bodyTooLarge, "The line has more than \(limit) bytes.")) : .success(line)
     }
 }
+#endif

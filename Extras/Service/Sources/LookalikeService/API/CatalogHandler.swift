@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -112,3 +113,4 @@ struct CatalogHandler: Sendable {
         init() {}
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import Lookalike
 import Multipart
@@ -224,3 +225,4 @@ extension ServiceContext {
     /// The entity in the path.
     func entityID() throws(Problem) -> String { try EntityID.checked(try pathComponent("id")) }
 }
+#endif

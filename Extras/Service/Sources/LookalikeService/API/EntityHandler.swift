@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -127,3 +128,4 @@ extension ServiceState {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import Lookalike
 
 /// A rectangle of an image, as fractions of its sides.
@@ -60,3 +61,4 @@ extension ImageRegion: Decodable {
             width: values.decode(Double.self, forKey: .width), height: values.decode(Double.self, forKey: .height))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 
 /// The bytes of an image in JSON: base64, alone or as a data URL (RFC 2397), as browsers make them of a canvas.
@@ -73,3 +74,4 @@ struct IDText: Decodable, Sendable {
         }
     }
 }
+#endif

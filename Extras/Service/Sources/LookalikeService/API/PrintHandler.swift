@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -80,3 +81,4 @@ struct PrintHandler: Sendable {
         let images: [ImageText]
     }
 }
+#endif

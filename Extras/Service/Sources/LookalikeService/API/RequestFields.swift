@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import Hummingbird
 import Multipart
@@ -139,3 +140,4 @@ extension HeaderValue {
         name.hasPrefix("image/") || name == "application/octet-stream" || name == "application/x-www-form-urlencoded"
     }
 }
+#endif

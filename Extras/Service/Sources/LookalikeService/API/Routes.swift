@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -137,3 +138,4 @@ struct ProcessUsage {
         openFiles = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"))?.count
     }
 }
+#endif

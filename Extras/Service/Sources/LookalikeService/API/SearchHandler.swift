@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -183,3 +184,4 @@ extension Duration {
     /// With a microsecond's precision.
     var milliseconds: Double { (self / .microseconds(1)).rounded() / 1000 }
 }
+#endif

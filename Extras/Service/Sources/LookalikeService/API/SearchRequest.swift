@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import Lookalike
 
@@ -211,3 +212,4 @@ extension SearchRequest {
         }
     }
 }
+#endif

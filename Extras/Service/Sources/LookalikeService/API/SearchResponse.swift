@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import Lookalike
 
@@ -71,3 +72,4 @@ extension SearchResponse {
         }
     }
 }
+#endif

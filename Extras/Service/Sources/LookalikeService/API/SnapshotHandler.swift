@@ -1,3 +1,4 @@
+#if Service
 import Digests
 import Foundation
 import HTTPTypes
@@ -245,3 +246,4 @@ enum SnapshotArchive {
         return (String(decoding: bytes[0..<100].prefix { $0 != 0 }, as: UTF8.self), size)
     }
 }
+#endif

@@ -1,10 +1,11 @@
-package import Foundation
-package import Logging
+#if Service
+public import Foundation
+public import Logging
 import Lookalike
 import Synchronization
 
 /// The catalogs below a folder, opened when they are first asked for.
-package final class CatalogStore: Sendable {
+@_spi(Service) public final class CatalogStore: Sendable {
     let root: URL
     private let logger: Logger
     private let writerIdleTime: Duration
@@ -12,7 +13,7 @@ package final class CatalogStore: Sendable {
     /// Catalogs are opened, made, replaced and removed one at a time.
     private let turn = WorkPool(places: 1)
 
-    package init(root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5)) {
+    @_spi(Service) public init(root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5)) {
         self.root = root
         self.logger = logger
         self.writerIdleTime = writerIdleTime
@@ -74,7 +75,7 @@ package final class CatalogStore: Sendable {
     /// Makes an empty catalog, unless there is one of that name.
     ///
     /// - Returns: the catalog, and whether it is new.
-    package func create(
+    @_spi(Service) public func create(
         _ name: CatalogName, localFeatures: Bool
     ) async throws -> (catalog: ServedCatalog, isNew: Bool) {
         if let known = try? await catalog(name) { return (known, false) }
@@ -245,3 +246,4 @@ func opening<Opened: Sendable>(
         throw CatalogError(subject: url.path, reason: .damaged("\(error)"))
     }
 }
+#endif

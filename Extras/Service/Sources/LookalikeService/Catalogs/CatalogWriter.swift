@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import Lookalike
 
@@ -189,3 +190,4 @@ actor CatalogWriter {
         return opened
     }
 }
+#endif

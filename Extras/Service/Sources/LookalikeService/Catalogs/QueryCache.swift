@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import Lookalike
 import Synchronization
@@ -64,3 +65,4 @@ final class QueryCache: Sendable {
         return found
     }
 }
+#endif

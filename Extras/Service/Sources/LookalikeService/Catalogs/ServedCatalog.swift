@@ -1,9 +1,10 @@
+#if Service
 import Foundation
 import Lookalike
 import Synchronization
 
 /// A catalog that is open for searches and changes.
-package final class ServedCatalog: Sendable {
+@_spi(Service) public final class ServedCatalog: Sendable {
     let id = UUID()
     let name: CatalogName
     let catalog: Catalog
@@ -77,13 +78,13 @@ extension [String: Int] {
 /// The name of a catalog in paths, and of its folder.
 ///
 /// A name starts with a letter or a digit, so it is neither hidden nor `..`, and has no separator of paths.
-package struct CatalogName: Hashable, Sendable, LosslessStringConvertible {
-    package let description: String
+@_spi(Service) public struct CatalogName: Hashable, Sendable, LosslessStringConvertible {
+    @_spi(Service) public let description: String
 
     static let rule =
         "A catalog's name has 1 to 64 letters of a to z, digits, “-”, “_” and “.”, and starts with a letter or a digit."
 
-    package init?(_ text: String) {
+    @_spi(Service) public init?(_ text: String) {
         func isAlphanumeric(_ byte: UInt8) -> Bool {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
                 || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
@@ -109,3 +110,4 @@ private struct FolderIdentity: Equatable, Sendable {
         (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
     }
 }
+#endif

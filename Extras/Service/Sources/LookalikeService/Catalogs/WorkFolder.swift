@@ -1,9 +1,10 @@
-package import Foundation
+#if Service
+public import Foundation
 import Lookalike
 
 /// A folder that is removed with the object.
-package final class WorkFolder: Sendable {
-    package let url: URL
+@_spi(Service) public final class WorkFolder: Sendable {
+    @_spi(Service) public let url: URL
     private let lock: FolderLock?
 
     /// - Parameter lock: tells other services that the folder is in use.
@@ -37,7 +38,7 @@ extension CatalogStore {
     /// Makes a folder for work on the disk of the catalogs, under a name that no catalog has.
     ///
     /// - Throws: an error of the file system.
-    package func makeWorkFolder() throws -> WorkFolder {
+    @_spi(Service) public func makeWorkFolder() throws -> WorkFolder {
         for _ in 0..<10 {
             let url = workURL()
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -60,7 +61,7 @@ extension CatalogStore {
     }
 
     /// Puts back what processes that were killed had set aside, and removes what else they left.
-    package func removeLeftovers() {
+    @_spi(Service) public func removeLeftovers() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: root.path)) ?? []
         where name.hasPrefix(Self.workPrefix) || name.hasPrefix(Self.asidePrefix) {
             let parts = name.split(separator: "-", maxSplits: 2)
@@ -88,3 +89,4 @@ extension CatalogStore {
         }
     }
 }
+#endif

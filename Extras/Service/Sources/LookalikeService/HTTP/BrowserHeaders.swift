@@ -1,3 +1,4 @@
+#if Service
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -57,3 +58,4 @@ struct AllowedOrigins: RouterMiddleware {
         return try await answers.handle(request, context: context, next: next)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -132,19 +133,20 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
 /// Whether an answer is read fast enough to be kept meanwhile.
 ///
 /// A client that reads a little now and then would keep its answer and its connection for as long as it likes.
-package struct AnswerPace: Sendable {
+@_spi(Service) public struct AnswerPace: Sendable {
     /// How long a client may take for as many bytes as ``BodyPace`` asks for in that time.
-    package let idleTime: Duration
+    @_spi(Service) public let idleTime: Duration
 
-    package init(idleTime: Duration) { self.idleTime = idleTime }
+    @_spi(Service) public init(idleTime: Duration) { self.idleTime = idleTime }
 
     /// Whether a client has read enough in an idle time.
     ///
     /// - Parameters:
     ///   - before: the bytes that waited to be sent an idle time ago.
     ///   - left: the bytes that wait now.
-    package func allows(waiting before: Int, then left: Int) -> Bool {
+    @_spi(Service) public func allows(waiting before: Int, then left: Int) -> Bool {
         let seconds: Double = idleTime / .seconds(1)
         return left == 0 || Double(before - left) >= seconds * Double(BodyPace.slowestBytesPerSecond)
     }
 }
+#endif

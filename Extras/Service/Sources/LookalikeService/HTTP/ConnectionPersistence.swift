@@ -1,3 +1,4 @@
+#if Service
 import NIOCore
 import NIOHTTP1
 
@@ -38,3 +39,4 @@ final class ConnectionPersistence: ChannelDuplexHandler, RemovableChannelHandler
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 }
+#endif

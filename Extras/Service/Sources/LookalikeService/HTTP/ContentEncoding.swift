@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -21,3 +22,4 @@ struct ContentEncodingMiddleware: RouterMiddleware {
         return try await next(request, context)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import Digests
 import Foundation
 import HTTPTypes
@@ -71,3 +72,4 @@ extension Response {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import Hummingbird
 
@@ -31,3 +32,4 @@ struct ServiceContext: RequestContext {
         return name
     }
 }
+#endif

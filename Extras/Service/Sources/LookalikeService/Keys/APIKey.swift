@@ -1,3 +1,4 @@
+#if Service
 import Digests
 import Foundation
 public import Lookalike
@@ -128,3 +129,4 @@ extension Data {
     /// Two lowercase digits for each byte.
     var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -75,3 +76,4 @@ extension ServiceContext {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -124,3 +125,4 @@ final class ByteBudget: Sendable {
         }
     }
 }
+#endif

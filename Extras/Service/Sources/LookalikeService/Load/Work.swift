@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import Lookalike
 
@@ -49,3 +50,4 @@ func parsing<Result: Sendable>(
 ) async throws -> Result {
     body.count <= 64 << 10 ? try parse(body) : try await computing { try parse(body) }
 }
+#endif

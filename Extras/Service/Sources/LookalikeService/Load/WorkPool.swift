@@ -1,3 +1,4 @@
+#if Service
 import HTTPTypes
 import Lookalike
 import Synchronization
@@ -130,3 +131,4 @@ final class WorkPool: Sendable {
         metrics.set(running: running, waiting: waiting)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -98,3 +99,4 @@ struct SampleHandler: Sendable {
             body: ResponseBody(byteBuffer: sample.data))
     }
 }
+#endif

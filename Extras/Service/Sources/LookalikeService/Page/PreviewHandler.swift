@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -44,3 +45,4 @@ struct PreviewHandler: Sendable {
         }
     }
 }
+#endif

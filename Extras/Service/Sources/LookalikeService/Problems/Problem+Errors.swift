@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -109,3 +110,4 @@ struct ProblemMiddleware: RouterMiddleware {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -139,3 +140,4 @@ extension Problem.Code {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if SystemStores
 public import Foundation
 
 /// A calendar as a folder of iCalendar files, as vdirsyncer and the exports of calendar servers keep it: `.ics` files,
@@ -97,3 +98,4 @@ public struct CalendarEvent: Sendable, Hashable, Codable {
         self.file = file
     }
 }
+#endif

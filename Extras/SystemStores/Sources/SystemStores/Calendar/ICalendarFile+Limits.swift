@@ -1,3 +1,4 @@
+#if SystemStores
 import CLibical
 import Foundation
 
@@ -272,3 +273,4 @@ enum ICalendarNesting {
         return false
     }
 }
+#endif

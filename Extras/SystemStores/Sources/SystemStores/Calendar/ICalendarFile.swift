@@ -1,3 +1,4 @@
+#if SystemStores
 import CLibical
 import Foundation
 import Synchronization
@@ -329,3 +330,4 @@ extension String {
         } ?? ""
     }
 }
+#endif

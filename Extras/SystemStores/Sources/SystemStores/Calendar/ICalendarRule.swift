@@ -1,3 +1,4 @@
+#if SystemStores
 import CLibical
 
 /// A rule of repetition, and what it takes libical 3.0 to follow it (its `icalrecur.c`).
@@ -174,3 +175,4 @@ struct ICalendarRule {
         return Double(1 + perPeriod + yearDays + weeks + positions)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if SystemStores
 public import Foundation
 
 /// A person or an organization out of an address book.
@@ -81,3 +82,4 @@ public struct Contact: Sendable, Hashable, Codable, Identifiable {
         self.file = file
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if SystemStores
 public import Foundation
 
 /// Contacts as a folder of vCards, as vdirsyncer and the exports of address books keep them: `.vcf` files, in the
@@ -115,3 +116,4 @@ public struct ContactIndex: Sendable {
         NameMatcher.words(NameMatcher.folded(text)).map(String.init)
     }
 }
+#endif

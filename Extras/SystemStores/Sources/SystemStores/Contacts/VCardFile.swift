@@ -1,3 +1,4 @@
+#if SystemStores
 import Foundation
 
 /// One file of cards.
@@ -283,3 +284,4 @@ struct VCardReader {
         return Date(timeIntervalSince1970: Double(days * 86_400 + seconds))
     }
 }
+#endif

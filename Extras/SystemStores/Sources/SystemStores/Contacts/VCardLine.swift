@@ -1,3 +1,4 @@
+#if SystemStores
 import Foundation
 
 /// A property of a card: one line of its file, unfolded (RFC 6350 section 3.3).
@@ -338,3 +339,4 @@ extension Contact.PartialDate {
         return day <= days[month - 1]
     }
 }
+#endif

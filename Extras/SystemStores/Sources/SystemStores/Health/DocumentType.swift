@@ -1,3 +1,4 @@
+#if SystemStores
 /// The document type at the beginning of an XML file, which is not read: those of Health's exports have been invalid in
 /// some versions of the system, and an export needs no entities of its own.
 enum DocumentType {
@@ -85,3 +86,4 @@ enum DocumentType {
         return nil
     }
 }
+#endif

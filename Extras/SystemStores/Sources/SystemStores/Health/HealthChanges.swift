@@ -1,3 +1,4 @@
+#if SystemStores
 import Foundation
 
 /// What an export had when it was read: where ``HealthExport/changes(since:)`` goes on. Codable, to keep it between
@@ -135,3 +136,4 @@ extension [UInt64] {
         reduce(into: []) { if $0.last != $1 { $0.append($1) } }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if SystemStores
 import Foundation
 
 /// The times of a Health export: `2026-03-01 07:05:09 +0100`.
@@ -40,3 +41,4 @@ enum HealthDate {
         return number
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if SystemStores
 public import Foundation
 
 /// The readings of Apple's Health app out of its export: `export.xml`, or the folder that has it.
@@ -177,3 +178,4 @@ final class HealthSampleReader {
         }
     }
 }
+#endif

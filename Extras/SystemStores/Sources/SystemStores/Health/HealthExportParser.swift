@@ -1,3 +1,4 @@
+#if SystemStores
 import CXMLReader
 import Foundation
 
@@ -332,3 +333,4 @@ private struct SampleDigest {
         return value ^ (value >> 33)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if SystemStores
 public import Foundation
 
 /// The type of readings, under Health's identifier, such as `HKQuantityTypeIdentifierHeartRate`.
@@ -47,3 +48,4 @@ public struct HealthSample: Sendable, Hashable, Codable, Identifiable {
         return number
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if SystemStores
 public import Foundation
 
 /// The statistics of one type's readings in an interval.
@@ -193,3 +194,4 @@ extension HealthExport {
         return low
     }
 }
+#endif

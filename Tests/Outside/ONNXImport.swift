@@ -1,0 +1,7 @@
+import Foundation
+import Lookalike
+import ONNXImport
+
+func assumptions(of file: URL) throws -> [String] {
+    try ImportedNetwork(contentsOf: file, options: ImportOptions()).assumptions
+}

@@ -1,0 +1,6 @@
+import VisualSearchMacros
+
+@UnionValue
+enum Found {
+    case cover(Cover)
+}
