@@ -69,6 +69,7 @@ build: dependencies
 
 test: extra-dependencies
 	swift test $(TEST_FLAGS)
+	Scripts/check-apple-sources
 	swift test $(TEST_FLAGS) --package-path Extras/SystemStores $(EXTRAS_FLAGS)
 	swift test $(TEST_FLAGS) --package-path Extras/Barcodes $(EXTRAS_FLAGS)
 	swift test $(MACRO_FLAGS) --package-path Extras/VisualSearchMacros
