@@ -30,7 +30,7 @@ public final class ComputeExecutor: TaskExecutor {
     /// - Parameter threads: the maximum number of threads.
     /// - Precondition: at least one thread.
     public init(threads: Int) {
-        precondition(threads > 0, "an executor with \(threads) threads runs nothing")
+        require(threads > 0, "an executor with \(threads) threads runs nothing")
         self.threads = ComputeThreads(count: threads) { DetachedThread.start(named: $0, $1) }
     }
 

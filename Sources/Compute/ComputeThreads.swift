@@ -76,7 +76,7 @@ final class ComputeThreads: @unchecked Sendable {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let failure = pthread_key_create(&key, nil)
-        precondition(failure == 0, "a process has room for one more thread-specific key")
+        require(failure == 0, "a process has room for one more thread-specific key")
         return key
     }()
 

@@ -16,7 +16,7 @@ public struct FeaturePrint: Sendable, Hashable {
     ///
     /// - Precondition: the components are finite.
     public init(vector: [Float], model: ModelIdentity) {
-        precondition(vector.allSatisfy(\.isFinite), "a component of the print is not finite")
+        require(vector.allSatisfy(\.isFinite), "a component of the print is not finite")
         (self.vector, self.model) = (vector, model)
     }
 

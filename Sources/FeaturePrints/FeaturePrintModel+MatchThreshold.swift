@@ -16,7 +16,7 @@ extension FeaturePrintModel {
     /// - Precondition: the prints were made with this model; see ``check(_:)``.
     /// - Complexity: O(prints · background set · dimension); 0.1 ms for four prints and the default model's 2,048.
     public func matchThreshold(for prints: [FeaturePrint], beside neighbors: [Double] = []) -> Double? {
-        precondition(prints.allSatisfy { $0.model == identity }, "the prints were made with another model")
+        require(prints.allSatisfy { $0.model == identity }, "the prints were made with another model")
         guard let matchThreshold, let scoreNormalization, !prints.isEmpty else { return matchThreshold }
         return min(max(matchThreshold + scoreNormalization.offset(for: prints.map(\.vector), beside: neighbors), 0), 2)
     }

@@ -1,3 +1,5 @@
+import Compute
+
 /// Which crops of a query image are embedded. An entity's distance is its minimum distance over them.
 ///
 /// A photograph often shows more than the object, and shows it at an angle. The model localizes the object in the
@@ -14,10 +16,10 @@ public struct QueryCrops: Sendable, Hashable {
     /// - Precondition: `centerFractions` is not empty, each fraction is above 0 and at most 1, and `localizedCrops` is
     ///   not negative.
     public init(centerFractions: [Double], localizedCrops: Int = 0) {
-        precondition(
+        require(
             !centerFractions.isEmpty && centerFractions.allSatisfy { $0 > 0 && $0 <= 1 },
             "center fractions lie in 0…1: \(centerFractions)")
-        precondition(localizedCrops >= 0, "a negative number of localized crops: \(localizedCrops)")
+        require(localizedCrops >= 0, "a negative number of localized crops: \(localizedCrops)")
         (self.centerFractions, self.localizedCrops) = (centerFractions, localizedCrops)
     }
 

@@ -40,14 +40,14 @@ public struct ExactSearch: Sendable {
 
     /// The `k` nearest rows, nearest first; ties in the matrix's order. O(rowCount · dimension).
     ///
-    /// - Precondition: the query has the matrix's dimension.
+    /// - Precondition: the query has the matrix's dimension, and is finite.
     public func nearest(to query: [Float], k: Int, threads: Int? = nil) -> [Neighbor] {
         nearest(toAnyOf: [query], k: k, threads: threads)
     }
 
     /// The `k` nearest rows of each query. The matrix is read once for all queries.
     ///
-    /// - Precondition: the queries have the matrix's dimension.
+    /// - Precondition: the queries are finite and have the matrix's dimension.
     public func nearest(toEach queries: [[Float]], k: Int, threads: Int? = nil) -> [[Neighbor]] {
         nearest(toEach: queries, k: k, threads: threads, cancellation: .none)
     }
@@ -56,7 +56,7 @@ public struct ExactSearch: Sendable {
     package func nearest(
         toEach queries: [[Float]], k: Int, threads: Int? = nil, cancellation: Cancellation
     ) -> [[Neighbor]] {
-        check(queries)
+        matrix.check(queries)
         func alone(_ query: [Float]) -> [Neighbor] {
             nearest(toAnyOf: [query], k: k, threads: threads, cancellation: cancellation)
         }
@@ -94,13 +94,6 @@ public struct ExactSearch: Sendable {
     /// The multiply-adds that make another thread worthwhile.
     private static let workPerThread = 1 << 18
 
-    /// The kernels read as many components of a query as the rows have.
-    private func check(_ queries: [[Float]]) {
-        precondition(
-            queries.allSatisfy { $0.count == matrix.dimension },
-            "a query needs the dimension of the rows, \(matrix.dimension)")
-    }
-
     private func workerCount(_ threads: Int?, work: Int) -> Int {
         let wanted = max(1, threads ?? availableThreadCount)
         return max(1, min(wanted, work / Self.workPerThread))
@@ -121,7 +114,7 @@ extension ExactSearch {
     /// - Parameters:
     ///   - rows: the rows to search, as ascending disjoint ranges; all of them by default.
     ///   - last: returns only what follows this neighbor in the ranking, so that a long ranking can be read in pages.
-    /// - Precondition: the queries have the matrix's dimension, and `rows` lie in the matrix.
+    /// - Precondition: the queries are finite and have the matrix's dimension, and `rows` lie in the matrix.
     /// - Complexity: O(queries · rows · dimension), however deep `last` is in the ranking.
     public func nearest(
         toAnyOf queries: [[Float]], k: Int, among rows: [Range<Int>]? = nil, after last: Neighbor? = nil,
@@ -135,10 +128,10 @@ extension ExactSearch {
         toAnyOf queries: [[Float]], k: Int, among rows: [Range<Int>]? = nil, after last: Neighbor? = nil,
         threads: Int? = nil, cancellation: Cancellation
     ) -> [Neighbor] {
-        check(queries)
+        matrix.check(queries)
         guard !queries.isEmpty, k > 0 else { return [] }
         let rows = rows ?? [0..<matrix.rowCount]
-        precondition(
+        require(
             rows.allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= matrix.rowCount }, "rows lie in the matrix")
         let blocks = rows.flatMap { range in
             stride(from: range.lowerBound, to: range.upperBound, by: Self.rowsPerBlock).map {

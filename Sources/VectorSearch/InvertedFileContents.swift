@@ -227,7 +227,7 @@ struct InvertedFileBuilder {
 
     /// The contents for rows most of which are in `earlier`: `origins` has their rows there.
     func contents(updating earlier: InvertedFileContents, origins: [UInt32?]) -> InvertedFileContents {
-        precondition(origins.count == matrix.rowCount, "an origin per row, or nil")
+        require(origins.count == matrix.rowCount, "an origin per row, or nil")
         let rotation = earlier.rotation
         let memory = OwnedContents(rotation: rotation.rows, centroids: earlier.centroids)
         let places = earlier.places

@@ -79,7 +79,7 @@ extension InvertedFileIndex {
     /// The `k` nearest rows, nearest first, of which some may be missing.
     ///
     /// - Parameter recall: the share of the true neighbors to find, 0..<1; for 1, use ``ExactSearch``.
-    /// - Precondition: the query has the matrix's dimension.
+    /// - Precondition: the query has the matrix's dimension, and is finite.
     public func nearest(to query: [Float], k: Int, recall: Double = defaultRecall) -> [Neighbor] {
         nearest(toAnyOf: [query], k: k, recall: recall)
     }
@@ -89,7 +89,7 @@ extension InvertedFileIndex {
 
     /// The `k` nearest rows of each query.
     ///
-    /// - Precondition: the queries have the matrix's dimension.
+    /// - Precondition: the queries are finite and have the matrix's dimension.
     public func nearest(
         toEach queries: [[Float]], k: Int, recall: Double = defaultRecall, threads: Int? = nil
     ) -> [[Neighbor]] {
@@ -102,7 +102,7 @@ extension InvertedFileIndex {
     ///
     /// - Parameter rows: the rows to search, as ascending disjoint ranges; all of them by default. If they are few,
     ///   all of them are compared; otherwise more lists are searched, as if `k` were larger.
-    /// - Precondition: the queries have the matrix's dimension, and `rows` lie in the matrix.
+    /// - Precondition: the queries are finite and have the matrix's dimension, and `rows` lie in the matrix.
     public func nearest(
         toAnyOf queries: [[Float]], k: Int, recall: Double = defaultRecall, among rows: [Range<Int>]? = nil
     ) -> [Neighbor] {
@@ -113,9 +113,7 @@ extension InvertedFileIndex {
     package func nearest(
         toAnyOf queries: [[Float]], k: Int, recall: Double, among rows: [Range<Int>]? = nil, cancellation: Cancellation
     ) -> [Neighbor] {
-        precondition(
-            queries.allSatisfy { $0.count == matrix.dimension },
-            "a query needs the dimension of the rows, \(matrix.dimension)")
+        matrix.check(queries)
         guard !queries.isEmpty, k > 0, matrix.rowCount > 0 else { return [] }
         let allowed = rows.map { $0.reduce(0) { $0 + $1.count } } ?? matrix.rowCount
         let probes = allowed == 0 ? 0 : probeCount(recall: recall, k: k * matrix.rowCount / allowed)

@@ -28,8 +28,8 @@ public struct PrintMatrix: @unchecked Sendable {
         rows: UnsafeBufferPointer<Float>, squaredNorms: UnsafeBufferPointer<Float>, quantized: QuantizedRows? = nil,
         dimension: Int, owner: any AnyObject & Sendable
     ) {
-        precondition(dimension > 0, "rows have at least one component")
-        precondition(rows.count == squaredNorms.count * dimension, "one squared norm per row")
+        require(dimension > 0, "rows have at least one component")
+        require(rows.count == squaredNorms.count * dimension, "one squared norm per row")
         self.rowCount = squaredNorms.count
         self.dimension = dimension
         self.quantized = quantized
@@ -45,10 +45,14 @@ public struct PrintMatrix: @unchecked Sendable {
 
     /// Copies rows, and quantizes them to int8.
     ///
-    /// - Precondition: the count of `values` is a multiple of `dimension`.
+    /// - Precondition: the count of `values` is a multiple of `dimension`, and the rows have finite squared norms.
     public init(_ values: [Float], dimension: Int) {
-        precondition(dimension > 0 && values.count % dimension == 0, "the values fill whole rows")
+        require(dimension > 0, "rows have at least one component, not \(dimension)")
+        require(values.count % dimension == 0, "\(values.count) values do not fill rows of \(dimension)")
         let memory = OwnedRows(values, dimension: dimension)
+        if let row = memory.squaredNorms.firstIndex(where: { !$0.isFinite }) {
+            fatalError("row \(row), counted from 0, has a component that is not finite or too large")
+        }
         self.init(
             rows: memory.rows, squaredNorms: memory.squaredNorms, quantized: memory.quantized, dimension: dimension,
             owner: memory)
@@ -71,8 +75,18 @@ public struct PrintMatrix: @unchecked Sendable {
     ///
     /// - Precondition: `index` is a row of the matrix.
     public func row(_ index: Int) -> UnsafeBufferPointer<Float> {
-        precondition((0..<rowCount).contains(index), "row \(index) of \(rowCount)")
+        require((0..<rowCount).contains(index), "row \(index) of \(rowCount)")
         return UnsafeBufferPointer(start: rows + index * dimension, count: dimension)
+    }
+
+    /// The kernels read as many components of a query as the rows have, and what is no number is nearer to nothing.
+    func check(_ queries: [[Float]]) {
+        for query in queries {
+            require(
+                query.count == dimension,
+                "a query of \(query.count) components was compared with rows of \(dimension)")
+            require(query.allSatisfy(\.isFinite), "a component of the query is not finite")
+        }
     }
 
     /// The squared norm of a row, summed in double precision. O(1).

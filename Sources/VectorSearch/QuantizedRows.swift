@@ -1,3 +1,5 @@
+import Compute
+
 /// The rows of a matrix quantized to int8. A lower bound on the distance from them rejects most rows, for a quarter of
 /// the memory traffic.
 ///
@@ -41,7 +43,7 @@ public struct QuantizedRows: @unchecked Sendable {
     public static func quantize(
         _ row: UnsafeBufferPointer<Float>, into codes: UnsafeMutableBufferPointer<UInt8>
     ) -> (scale: Float, residualNorm: Float) {
-        precondition(codes.count == row.count, "one code per component")
+        require(codes.count == row.count, "one code per component")
         // Sixteen at a time. Zero times a component is NaN for one that is not finite.
         var (largest, zeros) = (SIMD16<Float>.zero, SIMD16<Float>.zero)
         for start in stride(from: 0, to: row.count, by: 16) {

@@ -158,3 +158,28 @@ struct CancelledScanTests {
         }
     }
 }
+
+#if compiler(>=6.2)
+/// Mistakes of a program end it with the reason, in release builds as well.
+struct RequirementTests {
+    @Test func theReasonIsPrinted() async throws {
+        func expect(_ words: String, in content: [UInt8]?) {
+            let found = String(decoding: content ?? [], as: UTF8.self)
+            #expect(found.contains(words), "\(found)")
+        }
+        let dimension = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let matrix = PrintMatrix([1, 0, 0, 1], dimension: 2)
+            _ = ExactSearch(matrix).nearest(to: [1, 0, 0], k: 1)
+        }
+        expect("a query of 3 components was compared with rows of 2", in: dimension?.standardErrorContent)
+        let query = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = ExactSearch(PrintMatrix([1, 0, 0, 1], dimension: 2)).nearest(to: [1, .nan], k: 1)
+        }
+        expect("a component of the query is not finite", in: query?.standardErrorContent)
+        let rows = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = PrintMatrix([1, 0, .nan, 1], dimension: 2)
+        }
+        expect("row 1, counted from 0, has a component that is not finite", in: rows?.standardErrorContent)
+    }
+}
+#endif

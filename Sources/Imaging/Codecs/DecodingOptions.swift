@@ -1,3 +1,5 @@
+import Compute
+
 /// Limits and shortcuts of decoding.
 ///
 /// An image beyond a limit is refused with an ``ImageError`` that names the limit, after its header and before memory
@@ -70,7 +72,7 @@ public struct DecodingOptions: Sendable {
     ///
     /// - Parameter maximumMegapixels: millions of pixels, above 0 and up to 4,294, which are 65,535 × 65,535 pixels.
     public init(maximumMegapixels: Double) {
-        precondition(maximumMegapixels > 0 && maximumMegapixels <= 4294, "\(maximumMegapixels) is not in 0...4294")
+        require(maximumMegapixels > 0 && maximumMegapixels <= 4294, "\(maximumMegapixels) is not in 0...4294")
         self.init(maximumPixelCount: Int((maximumMegapixels * 1e6).rounded()))
         guard maximumPixelCount > DecodingOptions().maximumPixelCount else { return }
         // This is enough for the coefficients of a progressive JPEG file, or a TIFF file of a single strip.

@@ -1,4 +1,5 @@
 import CKernels
+import Compute
 
 /// The conversion to sRGB from a color space of three curves and a matrix. Colors outside sRGB are clipped.
 struct MatrixConversion: Sendable {
@@ -53,7 +54,7 @@ struct MatrixConversion: Sendable {
     ///
     /// O(count).
     func convert(_ pixels: UnsafeMutablePointer<UInt8>, count: Int, channels: Int) {
-        precondition(channels == 3 || channels == 4, "pixels of red, green and blue have no \(channels) bytes")
+        require(channels == 3 || channels == 4, "pixels of red, green and blue have no \(channels) bytes")
         lk_convert_colors(shares, Self.encoded, count, channels, pixels)
     }
 
@@ -61,7 +62,7 @@ struct MatrixConversion: Sendable {
     ///
     /// O(count).
     func convert(_ colors: UnsafeMutablePointer<Float>, count: Int, stride: Int) {
-        precondition(!curves.isEmpty, "the conversion was made for bytes alone")
+        require(!curves.isEmpty, "the conversion was made for bytes alone")
         Self.encodedFloats.withUnsafeBufferPointer { encoded in
             matrix.withUnsafeBufferPointer { m in
                 for index in 0..<count {

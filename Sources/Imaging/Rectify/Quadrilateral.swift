@@ -1,3 +1,5 @@
+import Compute
+
 /// Four corners in an image, as fractions of its width and height: (0, 0) is the image's top left corner and (1, 1) its
 /// bottom right one. Corners may lie outside the image.
 ///
@@ -81,7 +83,7 @@ package struct ProjectiveTransform {
         let (dx1, dy1, dx2, dy2) = (p1.x - p2.x, p1.y - p2.y, p3.x - p2.x, p3.y - p2.y)
         let (sx, sy) = (p0.x - p1.x + p2.x - p3.x, p0.y - p1.y + p2.y - p3.y)
         let determinant = dx1 * dy2 - dx2 * dy1
-        precondition(determinant != 0, "a convex quadrilateral has no straight corner")
+        require(determinant != 0, "a convex quadrilateral has no straight corner")
         g = (sx * dy2 - sy * dx2) / determinant
         h = (dx1 * sy - dy1 * sx) / determinant
         (a, b, c) = (p1.x - p0.x + g * p1.x, p3.x - p0.x + h * p3.x, p0.x)

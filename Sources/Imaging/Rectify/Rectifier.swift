@@ -23,7 +23,7 @@ public struct Rectifier: Sendable {
     public init(width: Int, height: Int) { self.init(width: width, height: height, simd: .selected) }
 
     package init(width: Int, height: Int, simd: SIMDTarget) {
-        precondition(width > 0 && height > 0, "an image of \(width)×\(height) has no pixels")
+        require(width > 0 && height > 0, "an image of \(width)×\(height) has no pixels")
         self.width = width
         self.height = height
         self.simd = simd
@@ -57,9 +57,9 @@ public struct Rectifier: Sendable {
         _ quadrilateral: Quadrilateral, of image: PixelBuffer,
         into output: UnsafeMutableBufferPointer<Float>, layout: FloatImageLayout
     ) {
-        precondition(canRectify(quadrilateral), "\(quadrilateral) cannot be rectified")
+        require(canRectify(quadrilateral), "\(quadrilateral) cannot be rectified")
         let last = layout.offset + (height - 1) * layout.rowStride + (width - 1) * layout.pixelStride + 2
-        precondition(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
+        require(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
 
         let surroundings = Self.surroundings(of: quadrilateral, in: image)
         guard let part = try? image.cropped(to: surroundings) else {

@@ -13,7 +13,7 @@ public struct BoxReducer: Sendable {
     public init(factor: Int) { self.init(factor: factor, simd: .selected) }
 
     package init(factor: Int, simd: SIMDTarget) {
-        precondition((1...16).contains(factor), "squares have sides of 1 to 16 pixels, not \(factor)")
+        require((1...16).contains(factor), "squares have sides of 1 to 16 pixels, not \(factor)")
         self.factor = factor
         kernels = simd
     }

@@ -14,7 +14,7 @@ package struct LumaResizer: Sendable {
 
     /// - Precondition: `width` and `height` are positive.
     package init(width: Int, height: Int, simd: SIMDTarget = .selected) {
-        precondition(width > 0 && height > 0, "an image of \(width)×\(height) has no pixels")
+        require(width > 0 && height > 0, "an image of \(width)×\(height) has no pixels")
         self.width = width
         self.height = height
         kernels = simd
@@ -24,7 +24,7 @@ package struct LumaResizer: Sendable {
     ///
     /// - Precondition: the rows stay inside `output`.
     package func resize(_ image: PixelBuffer, into output: UnsafeMutableBufferPointer<Float>, stride rowStride: Int) {
-        precondition(
+        require(
             rowStride >= width && (height - 1) * rowStride + width <= output.count, "the rows reach outside the output")
         guard let out = output.baseAddress else { return }
         let (horizontal, vertical) = TriangleFilter.pair(

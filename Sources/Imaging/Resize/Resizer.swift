@@ -21,7 +21,7 @@ public struct Resizer: Sendable {
     }
 
     package init(width: Int, height: Int, reduction: BoxReduction = .automatic, simd: SIMDTarget) {
-        precondition(width > 0 && height > 0, "an image of \(width)×\(height) has no pixels")
+        require(width > 0 && height > 0, "an image of \(width)×\(height) has no pixels")
         self.width = width
         self.height = height
         self.reduction = reduction
@@ -53,7 +53,7 @@ public struct Resizer: Sendable {
     /// - Precondition: `layout` stays inside `output`.
     public func resize(_ image: PixelBuffer, into output: UnsafeMutableBufferPointer<Float>, layout: FloatImageLayout) {
         let last = layout.offset + (height - 1) * layout.rowStride + (width - 1) * layout.pixelStride + 2
-        precondition(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
+        require(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
         let (horizontal, vertical) = TriangleFilter.pair(
             for: image, width: width, height: height, reduction: reduction)
         guard let out = output.baseAddress else { return }
