@@ -284,7 +284,8 @@ enum SharedModels {
     private static let models = Mutex<[Key: Entry]>([:])
     private static let extractor = Mutex<LocalFeatureExtractor?>(nil)
 
-    /// The model of a file: the one that is in use already, if another file with the same bytes was read before. O(file)
+    /// The model of a file: the one that is in use already, if another file with the same bytes was read before.
+    /// O(file).
     static func model(
         contentsOf url: URL, precision: FeaturePrintModel.Precision?
     ) throws(ModelError) -> FeaturePrintModel {
