@@ -1,3 +1,4 @@
+#if Service
 import Hummingbird
 
 /// `/v1/access`: what a request may do, so that a page offers nothing that would be refused.
@@ -11,3 +12,4 @@ struct AccessHandler: Sendable {
         Response(Answer(scope: context.scope?.rawValue))
     }
 }
+#endif
