@@ -20,6 +20,8 @@ public final class MilvusCatalog: RemoteCatalog {
 
     /// Milvus's largest number of results of a search.
     private static let mostResults = 16_384
+    /// What stands for a point in time in a read that may miss the changes of the last seconds.
+    private static let boundedStaleness: UInt64 = 2
     /// Keys per request.
     private static let keysPerRequest = 1_000
 
@@ -157,6 +159,8 @@ public final class MilvusCatalog: RemoteCatalog {
                     .of("params", JSON.text(parameters)), .of("round_decimal", "-1"),
                 ]
                 $0.consistencyLevel = .bounded
+                // Milvus 2.3 fetches prints in a second step, which waits 200 ms for the newest state without this.
+                $0.guaranteeTimestamp = Self.boundedStaleness
             })
         return answer.results
     }
