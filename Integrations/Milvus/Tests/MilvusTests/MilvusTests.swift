@@ -3,11 +3,14 @@ import Lookalike
 import MilvusCatalog
 import Testing
 
-@Suite("A catalog in Milvus", .enabled(if: MilvusServer.program != nil), .serialized)
-struct MilvusTests {
-    @Test("answers as the catalog that was pushed, and so does the one that is pulled")
-    func answers() async throws {
-        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+/// Catalogs in Milvus; each test has a server of its own.
+@Suite(.enabled(if: MilvusServer.program != nil), .serialized) struct MilvusTests {
+    private let server: MilvusServer
+    private let folder: TemporaryFolder
+
+    init() async throws { (server, folder) = (try await MilvusServer(), try TemporaryFolder()) }
+
+    @Test func aCatalogInMilvusAnswersAsTheOneThatWasPushed() async throws {
         let local = try Demo.index(into: folder("catalog"))
         let pushed = try await MilvusCatalog.push(local, to: server.address("demo"))
         #expect(pushed == report(written: local.count))
@@ -33,9 +36,7 @@ struct MilvusTests {
         #expect(try await milvus.pull(into: folder("pulled")) == report(unchanged: local.count))
     }
 
-    @Test("returns the pages of a ranking, without gaps")
-    func pages() async throws {
-        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+    @Test func pagesHaveNoGaps() async throws {
         let local = try Drawn.index(300, into: folder("catalog"))
         _ = try await MilvusCatalog.push(local, to: server.address("pages"))
         let remote = try await Catalog(MilvusCatalog(server.address("pages")))
@@ -47,9 +48,7 @@ struct MilvusTests {
         #expect(expected.count == 300 && found == expected)
     }
 
-    @Test("ranks entities with several images by the nearest")
-    func severalImages() async throws {
-        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+    @Test func entitiesWithSeveralImagesAreRankedByTheNearest() async throws {
         let indexer = try CatalogIndexer(at: folder("catalog"))
         let items = (0..<40).map { number in
             IndexItem(
@@ -70,9 +69,7 @@ struct MilvusTests {
         }
     }
 
-    @Test("filters as a catalog does")
-    func conditions() async throws {
-        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+    @Test func conditionsHoldAsInACatalog() async throws {
         let local = try Drawn.index(60, into: folder("catalog"), entity: Self.entity)
         _ = try await MilvusCatalog.push(local, to: server.address("conditions"))
         let remote = try await Catalog(MilvusCatalog(server.address("conditions")))
@@ -130,28 +127,25 @@ struct MilvusTests {
 
     // MARK: Pushes
 
-    @Test("is complete after a push that was interrupted was done again")
-    func interruption() async throws {
-        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+    @Test func anInterruptedPushGoesOnWhereItEnded() async throws {
         let local = try Drawn.index(1_200, into: folder("catalog"))
+        let address = try server.address("half")
         let push = Task {
-            try await MilvusCatalog.push(local, to: server.address("half")) { report in
+            try await MilvusCatalog.push(local, to: address) { report in
                 if report.written >= 500 { withUnsafeCurrentTask { $0?.cancel() } }
             }
         }
         await #expect(throws: CancellationError.self) { try await push.value }
-        await #expect { _ = try await MilvusCatalog(server.address("half")) } throws: {
+        await #expect { _ = try await MilvusCatalog(address) } throws: {
             ($0 as? MilvusError)?.reason == .incomplete
         }
-        let done = try await MilvusCatalog.push(local, to: server.address("half"))
+        let done = try await MilvusCatalog.push(local, to: address)
         #expect(done == report(written: 700, unchanged: 500))
         #expect(
-            try await MilvusCatalog(server.address("half")).counts() == RemoteCounts(entities: 1_200, images: 1_200))
+            try await MilvusCatalog(address).counts() == RemoteCounts(entities: 1_200, images: 1_200))
     }
 
-    @Test("follows the changes of its catalog")
-    func changes() async throws {
-        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+    @Test func aPushFollowsTheChangesOfItsCatalog() async throws {
         _ = try Drawn.index(150, into: folder("catalog"))
         _ = try await MilvusCatalog.push(Catalog(at: folder("catalog")), to: server.address("changes"))
         let indexer = try CatalogIndexer(at: folder("catalog"))
@@ -170,9 +164,7 @@ struct MilvusTests {
         #expect(expected.count == 149)
     }
 
-    @Test("is not mixed with entries of other models")
-    func otherModels() async throws {
-        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+    @Test func entriesOfOtherModelsAreRefused() async throws {
         let without = try Demo.index(into: folder("without"), localFeatures: false)
         _ = try await MilvusCatalog.push(without, to: server.address("models"))
         let with = try Demo.index(into: folder("with"))
@@ -183,9 +175,7 @@ struct MilvusTests {
         #expect(try await Catalog(MilvusCatalog(server.address("models"))).hasLocalFeatures == false)
     }
 
-    @Test("answers image searches alone")
-    func searchesAlone() async throws {
-        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+    @Test func whatReadsADatabaseIsRefused() async throws {
         _ = try await MilvusCatalog.push(Drawn.index(3, into: folder("catalog")), to: server.address("alone"))
         let remote = try await Catalog(MilvusCatalog(server.address("alone")))
         await #expect { try await remote.entities(for: ["entity-1"]) } throws: {
@@ -195,9 +185,7 @@ struct MilvusTests {
 
     // MARK: Failures
 
-    @Test("finishes a search during which the server restarts")
-    func restart() async throws {
-        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+    @Test func aSearchOutlastsARestartOfTheServer() async throws {
         let local = try Demo.index(into: folder("catalog"))
         _ = try await MilvusCatalog.push(local, to: server.address("restart"))
         let options = MilvusOptions(readDeadline: .seconds(60))
@@ -211,9 +199,7 @@ struct MilvusTests {
         #expect(try await found == expected)
     }
 
-    @Test("says that the server is down")
-    func down() async throws {
-        let (server, folder) = (try await MilvusServer(), try TemporaryFolder())
+    @Test func aServerThatIsDownIsNamed() async throws {
         _ = try await MilvusCatalog.push(Drawn.index(3, into: folder("catalog")), to: server.address("down"))
         let options = MilvusOptions(readDeadline: .seconds(1))
         let remote = try await Catalog(MilvusCatalog(server.address("down"), options: options))
@@ -233,10 +219,9 @@ struct MilvusTests {
     }
 }
 
-@Suite("Milvus without a server")
+/// What needs no server.
 struct MilvusClientTests {
-    @Test("a server that does not answer is not waited for longer than the deadline")
-    func slow() async throws {
+    @Test func aServerThatDoesNotAnswerIsNotWaitedForLongerThanTheDeadline() async throws {
         let port = try FreePort()
         await #expect {
             _ = try await MilvusCatalog(
@@ -251,24 +236,20 @@ struct MilvusClientTests {
         }
     }
 
-    @Test(
-        "addresses are read",
-        arguments: [
-            ("milvus://localhost/albums", "milvus://localhost:19530/albums"),
-            ("milvus://10.0.0.1:1/_a9", "milvus://10.0.0.1:1/_a9"),
-            ("milvus+tls://[::1]:443/a/", "milvus+tls://[::1]:443/a"),
-        ])
-    func address(text: String, description: String) throws {
+    @Test(arguments: [
+        ("milvus://localhost/albums", "milvus://localhost:19530/albums"),
+        ("milvus://10.0.0.1:1/_a9", "milvus://10.0.0.1:1/_a9"),
+        ("milvus+tls://[::1]:443/a/", "milvus+tls://[::1]:443/a"),
+    ])
+    func addressesAreRead(text: String, description: String) throws {
         #expect("\(try MilvusAddress(text))" == description)
     }
 
-    @Test(
-        "other texts are no addresses",
-        arguments: [
-            "", "milvus://", "milvus://host", "milvus://host/", "milvus://host/9", "milvus://host/a b", "http://host/a",
-            "milvus://host:0/a", "milvus://host:99999/a", "milvus://user@host/a", "milvus://host/a/b", "milvus:///a",
-        ])
-    func invalidAddress(text: String) {
+    @Test(arguments: [
+        "", "milvus://", "milvus://host", "milvus://host/", "milvus://host/9", "milvus://host/a b", "http://host/a",
+        "milvus://host:0/a", "milvus://host:99999/a", "milvus://user@host/a", "milvus://host/a/b", "milvus:///a",
+    ])
+    func otherTextsAreNoAddresses(text: String) {
         #expect(throws: MilvusError(subject: text, reason: .invalidAddress)) { try MilvusAddress(text) }
     }
 }
