@@ -3,5 +3,5 @@ import Lookalike
 import ONNXImport
 
 func assumptions(of file: URL) throws -> [String] {
-    try ImportedNetwork(contentsOf: file, options: ImportOptions()).assumptions
+    try ImportedNetwork(contentsOf: file, options: ImportOptions(name: "network")).assumptions
 }
