@@ -50,13 +50,36 @@ void KERNEL(luma_row)(const uint8_t *source, int32_t channels, const float *weig
     }
 }
 
+#if defined(LK_AVX512)
+// Of at most eight cells, the products with their weights.
+LK_INLINE __m256 weigh_cells(const float *cells, lk_filter_span span, const float *weights) {
+    const __mmask8 used = (__mmask8)((1u << span.count) - 1);
+    return _mm256_mul_ps(_mm256_maskz_loadu_ps(used, cells + span.first),
+                         _mm256_maskz_loadu_ps(used, weights + span.offset));
+}
+#endif
+
 void KERNEL(filter_row)(const float *cells, const lk_filter_span *spans, const float *weights, int32_t width,
                         float *out) {
-    for (int32_t x = 0; x < width; x++) {
+    int32_t x = 0;
+    while (x < width) {
+#if defined(LK_AVX512)
+        if (x + 4 <= width && spans[x].count <= 8 && spans[x + 1].count <= 8 && spans[x + 2].count <= 8 &&
+            spans[x + 3].count <= 8) {
+            const __m256 first =
+                _mm256_hadd_ps(weigh_cells(cells, spans[x], weights), weigh_cells(cells, spans[x + 1], weights));
+            const __m256 second =
+                _mm256_hadd_ps(weigh_cells(cells, spans[x + 2], weights), weigh_cells(cells, spans[x + 3], weights));
+            const __m256 sums = _mm256_hadd_ps(first, second);
+            _mm_storeu_ps(out + x, _mm_add_ps(_mm256_castps256_ps128(sums), _mm256_extractf128_ps(sums, 1)));
+            x += 4;
+            continue;
+        }
+#endif
         const lk_filter_span span = spans[x];
         const float *cell = cells + span.first, *weight = weights + span.offset;
         float sum = 0;
         for (int32_t i = 0; i < span.count; i++) sum += cell[i] * weight[i];
-        out[x] = sum;
+        out[x++] = sum;
     }
 }
