@@ -17,7 +17,6 @@ struct KeypointDescriber {
     private static let orientationSpacing: Float = 9 / 16
     /// Peaks of the histogram that are lower than this share of the highest are no orientations (Lowe, section 5).
     private static let lowestPeak: Float = 0.8
-    private static let mostOrientations = 2
     /// Components of the unit vector above this are cut, since light changes large gradients most (Lowe, section 6.1).
     private static let largestComponent: Float = 0.2
 
@@ -27,35 +26,60 @@ struct KeypointDescriber {
 
     init(kernels: SIMDTarget) { self.kernels = kernels }
 
-    /// The orientations of an extremum, in radians, strongest first; at most two.
-    func orientations(of extremum: KeypointDetector.Extremum, in octave: ScaleSpace.Octave) -> [Float] {
+    /// The orientations of an extremum, in radians, strongest first.
+    func orientations(of extremum: KeypointDetector.Extremum, in octave: ScaleSpace.Octave) -> Orientations {
         var patch = patch(around: extremum, in: octave, spacing: Self.orientationSpacing, angle: 0)
-        var histogram = [Float](repeating: 0, count: Self.bins)
-        kernels.table.orientation_histogram(&patch, orientationWindow.weights, &histogram)
-        let bins = Self.bins
-        // Smoothed twice, as in Lowe's own program.
-        for _ in 0..<2 {
-            let rough = histogram
-            for bin in 0..<bins {
-                histogram[bin] = (rough[(bin + bins - 1) % bins] + 2 * rough[bin] + rough[(bin + 1) % bins]) / 4
+        return withUnsafeTemporaryAllocation(of: Float.self, capacity: 2 * Self.bins) { memory in
+            guard let first = memory.baseAddress else { return Orientations() }
+            var (histogram, smooth) = (first, first + Self.bins)
+            kernels.table.orientation_histogram(&patch, orientationWindow.weights, histogram)
+            let last = Self.bins - 1
+            // Smoothed twice, as in Lowe's own program.
+            for _ in 0..<2 {
+                for bin in 1..<last {
+                    smooth[bin] = (histogram[bin - 1] + 2 * histogram[bin] + histogram[bin + 1]) / 4
+                }
+                smooth[0] = (histogram[last] + 2 * histogram[0] + histogram[1]) / 4
+                smooth[last] = (histogram[last - 1] + 2 * histogram[last] + histogram[0]) / 4
+                swap(&histogram, &smooth)
+            }
+            return Self.peaks(of: histogram)
+        }
+    }
+
+    /// At most two directions; the first of equally strong ones comes first.
+    struct Orientations {
+        var first: Float?
+        var second: Float?
+    }
+
+    private static func peaks(of histogram: UnsafePointer<Float>) -> Orientations {
+        var highest: Float = 0
+        for bin in 0..<bins { highest = max(highest, histogram[bin]) }
+        guard highest > 0 else { return Orientations() }
+        var (strongest, runnerUp) = (-1, -1)
+        for bin in 0..<bins where histogram[bin] >= lowestPeak * highest {
+            guard histogram[bin] > histogram[(bin + 1) % bins], histogram[bin] >= histogram[(bin + bins - 1) % bins]
+            else { continue }
+            if strongest < 0 || histogram[bin] > histogram[strongest] {
+                (strongest, runnerUp) = (bin, strongest)
+            } else if runnerUp < 0 || histogram[bin] > histogram[runnerUp] {
+                runnerUp = bin
             }
         }
-        guard let highest = histogram.max(), highest > 0 else { return [] }
-        let peaks = (0..<bins).filter { bin in
-            let value = histogram[bin]
-            return value >= Self.lowestPeak * highest && value > histogram[(bin + 1) % bins]
-                && value >= histogram[(bin + bins - 1) % bins]
-        }
-        let strongest = peaks.sorted { (histogram[$1], $0) < (histogram[$0], $1) }.prefix(Self.mostOrientations)
-        return strongest.map { bin in
+        func angle(_ bin: Int) -> Float? {
+            guard bin >= 0 else { return nil }
             let (before, after) = (histogram[(bin + bins - 1) % bins], histogram[(bin + 1) % bins])
             let offset = 0.5 * (before - after) / (before - 2 * histogram[bin] + after)
             let turn = (Float(bin) + offset) / Float(bins)
             return (turn - turn.rounded(.down)) * 2 * .pi
         }
+        return Orientations(first: angle(strongest), second: angle(runnerUp))
     }
 
     /// Writes the descriptor, a unit vector of ``length`` components.
+    ///
+    /// - Precondition: the memory is aligned to 64 bytes.
     func describe(
         _ extremum: KeypointDetector.Extremum, angle: Float, in octave: ScaleSpace.Octave,
         into descriptor: UnsafeMutableBufferPointer<Float>
@@ -63,16 +87,22 @@ struct KeypointDescriber {
         precondition(descriptor.count == Self.length, "a descriptor has \(Self.length) components")
         var patch = patch(around: extremum, in: octave, spacing: Self.descriptorSpacing, angle: angle)
         kernels.table.gradient_descriptor(&patch, descriptorWindow.weights, descriptor.baseAddress)
-        var squares: Float = 1e-20
-        for value in descriptor { squares += value * value }
-        let scale = 1 / squares.squareRoot()
-        var sum: Float = 1e-12
-        for index in descriptor.indices {
-            descriptor[index] = min(descriptor[index] * scale, Self.largestComponent)
-            sum += descriptor[index]
+        guard let components = descriptor.baseAddress else { return }
+        func total(_ term: (SIMD16<Float>) -> SIMD16<Float>) -> Float {
+            var sums = SIMD16<Float>.zero
+            let parts = UnsafeRawPointer(components)
+            for part in 0..<(Self.length / 16) { sums += term(parts.load(fromByteOffset: part * 64, as: SIMD16.self)) }
+            return sums.sum()
+        }
+        let scale = 1 / (total { $0 * $0 } + 1e-20).squareRoot()
+        // Loops without sums, which the compiler vectorizes.
+        for index in 0..<Self.length {
+            let value = components[index] * scale
+            components[index] = value < Self.largestComponent ? value : Self.largestComponent
         }
         // RootSIFT: the L1 norm, then square roots, so that dot products compare histograms as Hellinger does.
-        for index in descriptor.indices { descriptor[index] = (descriptor[index] / sum).squareRoot() }
+        let share = 1 / (total { $0 } + 1e-12)
+        for index in 0..<Self.length { components[index] = (components[index] * share).squareRoot() }
     }
 
     private func patch(

@@ -14,7 +14,6 @@ struct KeypointDetector {
     /// Pixels along the borders of an octave where no keypoints are looked for.
     private static let border = 5
     private static let mostSteps = 5
-    private static let mostExtremaPerScale = 20_000
 
     /// An extremum, placed within its octave.
     struct Extremum {
@@ -32,28 +31,59 @@ struct KeypointDetector {
 
     let kernels: SIMDTarget
 
-    /// The `limit` strongest extrema, strongest first.
+    /// A pixel whose difference of Gaussians is above or below those of its neighbors.
+    struct Candidate {
+        let octave: Int
+        let scale: Int
+        let pixel: lk_pixel
+    }
+
+    /// Adds the extreme pixels of rows of an octave, whose planes are complete down to the row below.
     ///
-    /// O(pixels + extrema · log extrema).
-    func extrema(of space: ScaleSpace, limit: Int) -> [Extremum] {
-        var all: [Extremum] = []
+    /// O(pixels).
+    func addCandidates(in rows: Range<Int>, ofOctave index: Int, of space: ScaleSpace, to candidates: inout [Candidate])
+    {
+        let octave = space.octaves[index]
+        let rows = rows.clamped(to: Self.border..<max(Self.border, octave.height - Self.border))
+        guard !rows.isEmpty else { return }
         let scales = ScaleSpace.scalesPerOctave
-        withUnsafeTemporaryAllocation(of: lk_pixel.self, capacity: Self.mostExtremaPerScale) { found in
-            for (index, octave) in space.octaves.enumerated() {
-                for scale in 1...scales {
-                    let planes = (scale - 1...scale + 1).map { Optional(UnsafePointer(octave.differences[$0])) }
-                    let count = kernels.table.scale_space_extrema(
-                        planes, octave.stride, Int32(octave.width), Int32(octave.height), Int32(Self.border),
-                        0.5 * Self.contrast / Float(scales), found.baseAddress, found.count)
-                    for pixel in found[..<count] {
-                        if let extremum = refine(pixel, scale: scale, of: octave, index: index) { all.append(extremum) }
+        withUnsafeTemporaryAllocation(of: lk_pixel.self, capacity: rows.count * octave.width) { found in
+            for scale in 1...scales {
+                let count = withUnsafePointer(
+                    to: (
+                        Optional(UnsafePointer(octave.differences[scale - 1])),
+                        Optional(UnsafePointer(octave.differences[scale])),
+                        Optional(UnsafePointer(octave.differences[scale + 1]))
+                    )
+                ) {
+                    $0.withMemoryRebound(to: UnsafePointer<Float>?.self, capacity: 3) { planes in
+                        kernels.table.scale_space_extrema(
+                            planes, octave.stride, Int32(octave.width), Int32(rows.lowerBound), Int32(rows.upperBound),
+                            Int32(Self.border), 0.5 * Self.contrast / Float(scales), found.baseAddress, found.count)
                     }
+                }
+                for pixel in found[..<count] {
+                    candidates.append(Candidate(octave: index, scale: scale, pixel: pixel))
                 }
             }
         }
-        // Equal responses keep the order of octaves and pixels, so that results are the same every time.
-        let order = all.indices.sorted { (all[$1].response, $0) < (all[$0].response, $1) }
-        return order.prefix(limit).map { all[$0] }
+    }
+
+    /// The `limit` strongest extrema near candidates, strongest first.
+    ///
+    /// O(candidates · log candidates).
+    func extrema(_ candidates: [Candidate], of space: ScaleSpace, limit: Int) -> [Extremum] {
+        let all = candidates.compactMap {
+            refine($0.pixel, scale: $0.scale, of: space.octaves[$0.octave], index: $0.octave)
+        }
+        return strongest(limit, of: all)
+    }
+
+    private func strongest(_ limit: Int, of all: [Extremum]) -> [Extremum] {
+        // Equal responses keep their order, so that results are the same every time. Numbers are sorted faster than
+        // extrema by a closure: the bits of a positive float, descending, and a place.
+        let order = all.indices.map { UInt64(~all[$0].response.bitPattern) << 32 | UInt64($0) }.sorted()
+        return order.prefix(limit).map { all[Int($0 & 0xFFFF_FFFF)] }
     }
 
     /// Fits a quadratic to the 26 neighbors and moves to its extremum (Brown and Lowe, "Invariant Features from

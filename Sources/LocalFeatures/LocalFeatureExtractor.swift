@@ -122,18 +122,23 @@ public final class LocalFeatureExtractor: Sendable {
         let workspace = free.withLock { $0.popLast() } ?? Workspace(space: ScaleSpace(kernels: simd))
         defer { free.withLock { $0.append(workspace) } }
         let space = workspace.space
+        var candidates: [KeypointDetector.Candidate] = []
         space.build(width: size.width, height: size.height, cancellation: cancellation) { plane, stride in
             LumaResizer(width: size.width, height: size.height, simd: simd).resize(
                 image, into: UnsafeMutableBufferPointer(start: plane, count: stride * size.height), stride: stride)
+        } whenBuilt: { octave, rows in
+            detector.addCandidates(in: rows, ofOctave: octave, of: space, to: &candidates)
         }
         var keypoints: [Keypoint] = []
-        withUnsafeTemporaryAllocation(of: Float.self, capacity: KeypointDescriber.length) { raw in
+        withUnsafeTemporaryAllocation(byteCount: KeypointDescriber.length * 4, alignment: 64) { memory in
+            let raw = memory.bindMemory(to: Float.self)
             if cancellation.isCancelled { return }
-            for extremum in detector.extrema(of: space, limit: detail.keypointCount) {
+            for extremum in detector.extrema(candidates, of: space, limit: detail.keypointCount) {
                 if cancellation.isCancelled { break }
                 let octave = space.octaves[extremum.octave]
                 let factor = Float(1 << extremum.octave)
-                for angle in describer.orientations(of: extremum, in: octave)
+                let orientations = describer.orientations(of: extremum, in: octave)
+                for angle in [orientations.first, orientations.second].lazy.compactMap(\.self)
                 where keypoints.count < detail.keypointCount {
                     describer.describe(extremum, angle: angle, in: octave, into: raw)
                     each(raw)

@@ -16,6 +16,9 @@ final class ScaleSpace {
     private static let mostOctaves = 5
     /// Octaves with a shorter side hold no keypoints that are worth having.
     private static let shortestSide = 16
+    private static let hugePage = 2 << 20
+    /// With these rows and those that kernels reach, eleven planes fit a second-level cache of 1 MB.
+    private static let pixelsPerBand = 8_192
 
     /// Planes of one size: half as wide and high as the planes of the octave before.
     struct Octave {
@@ -45,7 +48,7 @@ final class ScaleSpace {
         steps = (1..<(Self.scalesPerOctave + 3)).map { scale in
             let ratio = Float(1) / Float(Self.scalesPerOctave)
             let (before, after) = (base * exp2(Float(scale - 1) * ratio), base * exp2(Float(scale) * ratio))
-            return GaussianKernel(sigma: (after * after - before * before).squareRoot())
+            return GaussianKernel(sigma: (after * after - before * before).squareRoot(), blurred: before)
         }
     }
 
@@ -56,36 +59,55 @@ final class ScaleSpace {
 
     /// Builds the scale space of an image that `fill` writes: `height` rows, `stride` floats apart.
     ///
-    /// O(width · height). Once the cancellation is set, planes are left as they were.
+    /// An octave is built in bands of rows, each through all scales, so that what the next scale reads is in the cache.
+    ///
+    /// - Parameter whenBuilt: called with the number of an octave and its next rows, while they are in the cache. All
+    ///   planes are complete down to the row below them.
+    /// - Complexity: O(width · height). Once the cancellation is set, planes are left as they were.
     func build(
         width: Int, height: Int, cancellation: Cancellation = .none,
-        fill: (UnsafeMutablePointer<Float>, _ stride: Int) -> Void
+        fill: (UnsafeMutablePointer<Float>, _ stride: Int) -> Void,
+        whenBuilt: (_ octave: Int, _ rows: Range<Int>) -> Void
     ) {
         let (source, line) = layOut(width: width, height: height)
         fill(source, octaves[0].stride)
         for (index, octave) in octaves.enumerated() {
-            if index == 0 {
-                blur(
-                    lk_plane(pixels: source, stride: octave.stride, width: Int32(width), height: Int32(height)),
-                    by: first, line: line, into: octave.gaussians[0], difference: nil)
-            } else {
-                halve(octaves[index - 1], into: octave)
-            }
-            for (step, kernel) in steps.enumerated() {
+            let image = lk_plane(
+                pixels: source, stride: octave.stride, width: Int32(octave.width), height: Int32(octave.height))
+            if index > 0 { halve(octaves[index - 1], into: octave) }
+            let rowsPerBand = max(8, Self.pixelsPerBand / octave.stride)
+            // The rows of each Gaussian that are complete.
+            var complete = octave.gaussians.map { _ in 0 }
+            if index > 0 { complete[0] = octave.height }
+            var end = 0
+            while end < octave.height {
                 if cancellation.isCancelled { return }
-                blur(
-                    octave.plane(step), by: kernel, line: line, into: octave.gaussians[step + 1],
-                    difference: octave.differences[step])
+                let start = end
+                end = min(end + rowsPerBand, octave.height)
+                // Each Gaussian needs more rows of the one before.
+                var ends = [end]
+                for kernel in steps.reversed() { ends.append(min(ends[ends.count - 1] + kernel.reach, octave.height)) }
+                ends.reverse()
+                for scale in octave.gaussians.indices where complete[scale] < ends[scale] {
+                    blur(
+                        scale == 0 ? image : octave.plane(scale - 1), by: scale == 0 ? first : steps[scale - 1],
+                        rows: complete[scale]..<ends[scale], line: line, into: octave.gaussians[scale],
+                        difference: scale == 0 ? nil : octave.differences[scale - 1])
+                    complete[scale] = ends[scale]
+                }
+                whenBuilt(index, max(0, start - 1)..<(end < octave.height ? end - 1 : end))
             }
         }
     }
 
     private func blur(
-        _ plane: lk_plane, by kernel: GaussianKernel, line: UnsafeMutablePointer<Float>,
+        _ plane: lk_plane, by kernel: GaussianKernel, rows: Range<Int>, line: UnsafeMutablePointer<Float>,
         into result: UnsafeMutablePointer<Float>, difference: UnsafeMutablePointer<Float>?
     ) {
         var plane = plane
-        kernels.table.gaussian_blur(&plane, kernel.taps, Int32(kernel.radius), line, result, difference)
+        kernels.table.gaussian_blur(
+            &plane, kernel.taps, Int32(kernel.radius), Int32(kernel.spacing), Int32(rows.lowerBound),
+            Int32(rows.upperBound), line, result, difference)
     }
 
     /// Every second pixel of the Gaussian that is twice as wide as the octave's first.
@@ -93,7 +115,16 @@ final class ScaleSpace {
         let (source, target) = (octave.gaussians[Self.scalesPerOctave], half.gaussians[0])
         for y in 0..<half.height {
             let (from, to) = (source + 2 * y * octave.stride, target + y * half.stride)
-            for x in 0..<half.width { to[x] = from[2 * x] }
+            var x = 0
+            while x + 16 <= half.width {
+                let pixels = UnsafeRawPointer(from + 2 * x).loadUnaligned(as: SIMD32<Float>.self)
+                UnsafeMutableRawPointer(to + x).storeBytes(of: pixels.evenHalf, as: SIMD16<Float>.self)
+                x += 16
+            }
+            while x < half.width {
+                to[x] = from[2 * x]
+                x += 1
+            }
         }
     }
 
@@ -130,22 +161,39 @@ final class ScaleSpace {
         let count = count + 16 * 64
         guard memory.count < count else { return }
         memory.baseAddress.map { UnsafeMutableRawPointer($0).deallocate() }
-        let bytes = UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<Float>.stride, alignment: 64)
+        let byteCount = count * MemoryLayout<Float>.stride
+        let bytes = UnsafeMutableRawPointer.allocate(
+            byteCount: byteCount, alignment: byteCount >= Self.hugePage ? Self.hugePage : 64)
+        #if os(Linux)
+            // With pages of 4 KiB, a program's first image spends much of its time in page faults. Failing to get huge
+            // ones is harmless.
+            if byteCount >= Self.hugePage { madvise(bytes, byteCount, Int32(MADV_HUGEPAGE)) }
+        #endif
         memory = .init(start: bytes.bindMemory(to: Float.self, capacity: count), count: count)
         memory.initialize(repeating: 0)
     }
 }
 
-/// The weights of a Gaussian at whole pixels, from its center outwards; together with their mirror image they sum to 1.
+/// The weights of a Gaussian, from its center outwards; together with their mirror image they sum to 1.
 private struct GaussianKernel {
     let taps: [Float]
+    /// Pixels from a weight to the next.
+    let spacing: Int
 
     var radius: Int { taps.count - 1 }
+    /// The distance of the last weight, in pixels.
+    var reach: Int { radius * spacing }
 
     /// Cut off at 3.5 standard deviations, which leaves out 0.05 % of the weight.
-    init(sigma: Float) {
-        let radius = min(Int((3.5 * sigma).rounded(.up)), Int(LK_LARGEST_BLUR_RADIUS))
-        let weights = (0...radius).map { exp(-Float($0 * $0) / (2 * sigma * sigma)) }
+    ///
+    /// - Parameter blurred: the standard deviation that the image has been blurred with. Frequencies that a kernel with
+    ///   gaps would take for low ones are gone from it: at most 0.07 % of one is left where the gaps are no wider.
+    init(sigma: Float, blurred: Float = 1) {
+        let spacing = max(1, Int(blurred))
+        self.spacing = spacing
+        let radius = min(
+            Int((3.5 * sigma / Float(spacing)).rounded(.up)), Int(LK_LARGEST_BLUR_RADIUS) / spacing)
+        let weights = (0...radius).map { exp(-Float($0 * $0 * spacing * spacing) / (2 * sigma * sigma)) }
         let sum = 2 * weights.reduce(0, +) - weights[0]
         taps = weights.map { $0 / sum }
     }

@@ -1,24 +1,24 @@
 static int32_t clamped(int32_t index, int32_t count) { return index < 0 ? 0 : index >= count ? count - 1 : index; }
 
-void KERNEL(gaussian_blur)(const lk_plane *source, const float *taps, int32_t radius, float *line, float *out,
-                           float *difference) {
+void KERNEL(gaussian_blur)(const lk_plane *source, const float *taps, int32_t radius, int32_t spacing, int32_t first,
+                           int32_t end, float *line, float *out, float *difference) {
     const ptrdiff_t stride = source->stride;
     const int32_t width = source->width, height = source->height;
-    for (int32_t y = 0; y < height; y++)
+    for (int32_t y = first; y < end; y++)
         for (int32_t x = 0; x < width; x++) {
             float sum = taps[0] * source->pixels[y * stride + x];
             for (int32_t k = 1; k <= radius; k++)
-                sum += taps[k] * (source->pixels[clamped(y - k, height) * stride + x] +
-                                  source->pixels[clamped(y + k, height) * stride + x]);
+                sum += taps[k] * (source->pixels[clamped(y - k * spacing, height) * stride + x] +
+                                  source->pixels[clamped(y + k * spacing, height) * stride + x]);
             out[y * stride + x] = sum;
         }
-    for (int32_t y = 0; y < height; y++) {
+    for (int32_t y = first; y < end; y++) {
         float *row = out + y * stride;
         for (int32_t x = 0; x < width; x++) line[x] = row[x];
         for (int32_t x = 0; x < width; x++) {
             float sum = taps[0] * line[x];
             for (int32_t k = 1; k <= radius; k++)
-                sum += taps[k] * (line[clamped(x - k, width)] + line[clamped(x + k, width)]);
+                sum += taps[k] * (line[clamped(x - k * spacing, width)] + line[clamped(x + k * spacing, width)]);
             row[x] = sum;
             if (difference) difference[y * stride + x] = sum - source->pixels[y * stride + x];
         }
@@ -34,10 +34,10 @@ static bool is_extreme(const float *const planes[3], ptrdiff_t stride, ptrdiff_t
     return true;
 }
 
-size_t KERNEL(scale_space_extrema)(const float *const planes[3], ptrdiff_t stride, int32_t width, int32_t height,
-                                   int32_t border, float threshold, lk_pixel *found, size_t capacity) {
+size_t KERNEL(scale_space_extrema)(const float *const planes[3], ptrdiff_t stride, int32_t width, int32_t first,
+                                   int32_t end, int32_t border, float threshold, lk_pixel *found, size_t capacity) {
     size_t count = 0;
-    for (int32_t y = border; y < height - border; y++)
+    for (int32_t y = first; y < end; y++)
         for (int32_t x = border; x < width - border; x++) {
             const ptrdiff_t at = y * stride + x;
             const float value = planes[1][at];
