@@ -33,6 +33,7 @@ let package = Package(
         .library(name: "CommandProcess", targets: ["CommandProcess"]),
         .library(name: "Digests", targets: ["Digests"]),
         .executable(name: "lookalike", targets: ["LookalikeCommand"]),
+        .library(name: "VisualSearchHost", targets: ["VisualSearchHost"]),
     ],
     traits: [
         .trait(
@@ -255,6 +256,9 @@ let package = Package(
                 "Catalogs", "DefaultModel", "FeaturePrints", "Imaging", "LocalFeatures", "LookalikeCommand",
                 "TestSupport",
             ]),
+
+        .target(name: "VisualSearchHost", dependencies: ["Compute", "Imaging", "VisualSearch"]),
+        .testTarget(name: "VisualSearchHostTests", dependencies: ["Imaging", "TestSupport", "VisualSearchHost"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -47,6 +47,11 @@ public final class AppDependencyManager: Sendable {
 
     /// The registered value; nil if there is none.
     public func dependency<Value: Sendable>(of type: Value.Type = Value.self, key: String? = nil) -> Value? {
+        registered(type, key: key)
+    }
+
+    /// The registered value. Its type need not be known to be `Sendable` where it is read: it is where it was added.
+    fileprivate func registered<Value>(_ type: Value.Type, key: String?) -> Value? {
         let name = Name(type: ObjectIdentifier(type), key: key)
         // The value is made outside of this lock: it may itself read dependencies.
         return entries.withLock { $0[name] }?.value as? Value
@@ -57,7 +62,7 @@ public final class AppDependencyManager: Sendable {
 ///
 /// Reading a value that was not registered is a programming error.
 @propertyWrapper
-public struct AppDependency<Value: Sendable>: Sendable {
+public struct AppDependency<Value>: Sendable {
     private let key: String?
 
     /// The dependency of this type that was registered without a key.
@@ -70,7 +75,7 @@ public struct AppDependency<Value: Sendable>: Sendable {
     ///
     /// - Precondition: a value of this type and key was registered.
     public var wrappedValue: Value {
-        guard let value = AppDependencyManager.shared.dependency(of: Value.self, key: key) else {
+        guard let value = AppDependencyManager.shared.registered(Value.self, key: key) else {
             let name = key.map { " with the key “\($0)”" } ?? ""
             // A precondition's message would be missing in release builds.
             fatalError(

@@ -1,4 +1,5 @@
 public import Compute
+import Synchronization
 
 /// An action of an app.
 public protocol AppIntent: Sendable {
@@ -42,12 +43,17 @@ extension AppIntent {
 
     /// What keeps the intent from being performed: the first parameter without a value that it needs, or with a value
     /// outside of its range.
-    var parameterProblem: IntentParameterError? {
-        for child in Mirror(reflecting: self).children {
-            guard let parameter = child.value as? any CheckedParameter, let reason = parameter.problem else { continue }
-            return IntentParameterError(intent: "\(Self.self)", parameter: parameter.name, reason: reason)
+    var parameterProblem: (error: IntentParameterError, parameter: any CheckedParameter)? {
+        for parameter in parameters {
+            guard let reason = parameter.problem else { continue }
+            return (IntentParameterError(intent: "\(Self.self)", parameter: parameter.name, reason: reason), parameter)
         }
         return nil
+    }
+
+    /// The parameters in the order of their declarations.
+    var parameters: [any CheckedParameter] {
+        Mirror(reflecting: self).children.compactMap { $0.value as? any CheckedParameter }
     }
 }
 
@@ -95,6 +101,9 @@ public struct IntentParameter<Value: Sendable>: Sendable {
     public let requestValueDialog: IntentDialog?
     private let isInRange: @Sendable (Value) -> Bool
     private var value: Value?
+    /// What a person answered to the question for the value. Copies of the intent share it: the question is asked while
+    /// a copy is performed.
+    private let answer = ParameterAnswer<Value>()
 
     /// A parameter that its caller sets.
     ///
@@ -132,7 +141,7 @@ public struct IntentParameter<Value: Sendable>: Sendable {
     public init() { self.init(title: nil) }
 
     /// Whether the parameter has a value other than nil.
-    public var isSet: Bool { value.map { !isMissing($0) } ?? false }
+    public var isSet: Bool { (answer.value ?? value).map { !isMissing($0) } ?? false }
 
     /// The value; nil if it is not set and its type is optional.
     ///
@@ -142,7 +151,10 @@ public struct IntentParameter<Value: Sendable>: Sendable {
             guard let currentValue else { fatalError("the parameter “\(name)” was read before it was set") }
             return currentValue
         }
-        set { value = newValue }
+        set {
+            answer.value = nil
+            value = newValue
+        }
     }
 
     /// The parameter itself.
@@ -152,22 +164,135 @@ public struct IntentParameter<Value: Sendable>: Sendable {
     }
 
     /// The value; nil if there is none and the type is not optional.
-    var currentValue: Value? { value ?? missingValue() }
+    var currentValue: Value? { answer.value ?? value ?? missingValue() }
+}
+
+/// A value that a person gave.
+private final class ParameterAnswer<Value: Sendable>: Sendable {
+    private let stored = Mutex<Value?>(nil)
+
+    var value: Value? {
+        get { stored.withLock { $0 } }
+        set { stored.withLock { $0 = newValue } }
+    }
 }
 
 /// The parameters of all types, for the check before an intent is performed.
-private protocol CheckedParameter {
+protocol CheckedParameter: Sendable {
     var name: String { get }
     var problem: IntentParameterError.Reason? { get }
+    /// The value as people read it; nil without one.
+    func text(for languages: [String]) -> String?
+    /// The values that a person can choose from, as they are displayed; empty for values of other types than entities,
+    /// enumerations and Booleans.
+    func choices() async throws -> [DisplayRepresentation]
+    /// Takes one of the choices, which are made again.
+    ///
+    /// - Returns: false if there is no such choice.
+    func choose(_ index: Int) async throws -> Bool
+    /// Takes a typed text.
+    ///
+    /// - Returns: false if it means no value.
+    func take(_ text: String) async throws -> Bool
 }
 
 extension IntentParameter: CheckedParameter {
     /// The title of the parameter or, without one, its type.
     var name: String { title?.defaultValue ?? "\(Value.self)" }
 
-    fileprivate var problem: IntentParameterError.Reason? {
+    var problem: IntentParameterError.Reason? {
         guard let currentValue else { return .missing(question: requestValueDialog) }
         return isInRange(currentValue) ? nil : .outOfRange("\(currentValue)")
+    }
+
+    func text(for languages: [String]) -> String? {
+        guard let value = currentValue, !isMissing(value) else { return nil }
+        // A cast of an optional value looks into it.
+        if let shown = value as? any InstanceDisplayRepresentable {
+            return shown.displayRepresentation.title.localized(for: languages)
+        }
+        return (value as? any CustomStringConvertible)?.description ?? "\(value)"
+    }
+
+    private func values() async throws -> [Value] {
+        func suggested<Entity: AppEntity>(_: Entity.Type) async throws -> [any Sendable] {
+            try await Entity.defaultQuery.suggestedEntities()
+        }
+        func cases<Choice: AppEnum>(_: Choice.Type) -> [any Sendable] { Array(Choice.allCases) }
+        var values: [any Sendable] = []
+        if let type = Value.self as? any AppEntity.Type { values = try await suggested(type) }
+        if let type = Value.self as? any AppEnum.Type { values = cases(type) }
+        if Value.self == Bool.self { values = [true, false] }
+        return values.compactMap { $0 as? Value }
+    }
+
+    func choices() async throws -> [DisplayRepresentation] {
+        try await values().map { value in
+            (value as? any InstanceDisplayRepresentable)?.displayRepresentation
+                ?? DisplayRepresentation(title: value as? Bool == true ? "Yes" : "No")
+        }
+    }
+
+    func choose(_ index: Int) async throws -> Bool {
+        let values = try await values()
+        guard values.indices.contains(index) else { return false }
+        answer.value = values[index]
+        return true
+    }
+
+    func take(_ text: String) async throws -> Bool {
+        func named<Entity: AppEntity>(_: Entity.Type) async throws -> (any Sendable)? {
+            func found<Query: EntityStringQuery>(by query: Query) async throws -> (any Sendable)? {
+                try await query.entities(matching: text).first
+            }
+            if let query = Entity.defaultQuery as? any EntityStringQuery, let entity = try await found(by: query) {
+                return entity
+            }
+            guard let id = text as? Entity.ID else { return nil }
+            return try await Entity.defaultQuery.entities(for: [id]).first
+        }
+        func parsed<Scalar: LosslessStringConvertible>(_: Scalar.Type) -> Value? { Scalar(text) as? Value }
+        let values = try await values()
+        let titles = try await choices().map { $0.title.localized().foldedForMatching }
+        if let index = titles.firstIndex(of: text.foldedForMatching), values.indices.contains(index) {
+            answer.value = values[index]
+            return true
+        }
+        var value: Value?
+        if let type = Value.self as? any AppEntity.Type {
+            value = try await named(type) as? Value
+        } else if let type = Value.self as? any LosslessStringConvertible.Type {
+            value = parsed(type)
+        }
+        guard let value else { return false }
+        answer.value = value
+        return true
+    }
+}
+
+/// A value that an intent needs before it is performed, to ask a person for.
+public struct ParameterRequest: Sendable {
+    /// The name of the intent.
+    public let intent: LocalizedStringResource
+    /// The name of the parameter.
+    public let parameter: String
+    /// Why the value is asked for: it is missing, or out of range.
+    public let problem: IntentParameterError
+    /// The values to choose from, as they are displayed: suggested entities, or the cases of an enumeration.
+    public let choices: [DisplayRepresentation]
+
+    /// The question; one of the parameter's name if it has none.
+    public var question: LocalizedStringResource {
+        if case .missing(let question?) = problem.reason { return question.full }
+        return "\(parameter)?"
+    }
+
+    /// What a person answers.
+    public enum Answer: Sendable, Hashable {
+        /// One of the choices, from 0.
+        case choice(Int)
+        /// A typed text: the title of a choice, a number, or what the entity's query finds.
+        case text(String)
     }
 }
 

@@ -1,4 +1,5 @@
 public import Compute
+import Foundation
 import Synchronization
 
 /// An intent that shows an entity in the app.
@@ -35,14 +36,26 @@ public final class OpenIntents: Sendable {
         var actions: [ObjectIdentifier: @Sendable (any AppIntent) async throws -> Void] = [:]
     }
 
+    /// Somebody who still gives no value does not want to.
+    private static let mostQuestions = 20
+
     private let registry = Mutex(Registry())
     private let bringToFront: (@Sendable () async -> Void)?
+    private let requestValue: (@Sendable (ParameterRequest) async throws -> ParameterRequest.Answer?)?
 
     /// No open intents yet.
     ///
-    /// - Parameter bringToFront: called before an intent with `openAppWhenRun`, or with the mode `.foreground`, is
-    ///   performed.
-    public init(bringToFront: (@Sendable () async -> Void)? = nil) { self.bringToFront = bringToFront }
+    /// - Parameters:
+    ///   - bringToFront: called before an intent with `openAppWhenRun`, or with the mode `.foreground`, is performed.
+    ///   - requestValue: asks for the value of a parameter that is missing or out of its range; nil is no answer. An
+    ///     answer that is no value is asked for again. Without it ``perform(_:)`` throws.
+    public init(
+        bringToFront: (@Sendable () async -> Void)? = nil,
+        requestValue: (@Sendable (ParameterRequest) async throws -> ParameterRequest.Answer?)? = nil
+    ) {
+        self.bringToFront = bringToFront
+        self.requestValue = requestValue
+    }
 
     /// Registers the intent that opens its type of entity; replaces one that was registered before.
     ///
@@ -89,20 +102,34 @@ public final class OpenIntents: Sendable {
         registry.withLock { $0.openings[ObjectIdentifier(type)]?.title }
     }
 
+    /// The sentence of the intent that opens an entity, with the entity in it; its title if it has none. Nil if no
+    /// intent opens its type.
+    public func sentence(opening entity: any AppEntity, for languages: [String] = Locale.preferredLanguages) -> String?
+    {
+        guard let intent = try? opening(of: type(of: entity)).intentForEntity(entity) else { return nil }
+        return intent.sentence(for: languages)
+    }
+
     /// Looks an entity up by its id and performs the intent that opens its type.
     ///
+    /// - Returns: what the intent tells the person; nil for nothing.
     /// - Throws: ``OpenIntentError`` if the entity no longer exists or no intent opens its type, and what the entity's
     ///   query or the intent throws.
-    public func open<Entity: AppEntity>(_ type: Entity.Type, id: Entity.ID) async throws {
-        try await perform(opening(of: type).intentForID(id))
+    @discardableResult
+    public func open<Entity: AppEntity>(_ type: Entity.Type, id: Entity.ID) async throws -> IntentDialog? {
+        try await dialog(of: opening(of: type).intentForID(id))
     }
 
     /// Performs the intent that opens this entity's type. The entity is not looked up again.
     ///
+    /// - Returns: what the intent tells the person; nil for nothing.
     /// - Throws: ``OpenIntentError`` if no intent opens its type, and what the intent throws.
-    public func open(_ entity: any AppEntity) async throws {
-        try await perform(opening(of: type(of: entity)).intentForEntity(entity))
+    @discardableResult
+    public func open(_ entity: any AppEntity) async throws -> IntentDialog? {
+        try await dialog(of: opening(of: type(of: entity)).intentForEntity(entity))
     }
+
+    private func dialog(of intent: some AppIntent) async throws -> IntentDialog? { try await perform(intent).dialog }
 
     /// Performs an intent, and then the intents that its result opens.
     ///
@@ -119,7 +146,20 @@ public final class OpenIntents: Sendable {
 
     private func performOne<Intent: AppIntent>(_ intent: Intent) async throws -> Intent.PerformResult {
         try Task.checkCancellation()
-        if let problem = intent.parameterProblem { throw problem }
+        var questions = 0
+        while let (problem, parameter) = intent.parameterProblem {
+            questions += 1
+            guard questions <= Self.mostQuestions else { throw problem }
+            let request = ParameterRequest(
+                intent: Intent.title, parameter: parameter.name, problem: problem,
+                choices: try await parameter.choices())
+            switch try await requestValue?(request) {
+            case nil: throw problem
+            case .choice(let index): _ = try await parameter.choose(index)
+            case .text(let text): _ = try await parameter.take(text)
+            }
+            try Task.checkCancellation()
+        }
         if Intent.supportedModes.contains(.foreground) { await bringToFront?() }
         let result = try await intent.perform()
         let action = registry.withLock { $0.actions[ObjectIdentifier(Intent.self)] }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// An intent and its parameters as a sentence, to list an app's intents.
 public protocol ParameterSummary: Sendable {
     /// The sentence for an intent with the values that it has, where it depends on them; the sentence without values if
@@ -19,6 +21,17 @@ public struct ParameterSentence: Sendable, Hashable {
 }
 
 extension AppIntent {
+    /// The intent's summary with the values of its parameters, as people read it; its title if it has no summary. A
+    /// parameter without a value is named by its title.
+    public func sentence(for languages: [String] = Locale.preferredLanguages) -> String {
+        let summary = Self.parameterSummary.sentence(for: self).text
+        guard !summary.isEmpty else { return Self.title.localized(for: languages) }
+        let values = Dictionary(
+            parameters.map { ($0.name, $0.text(for: languages) ?? $0.name) }, uniquingKeysWith: { first, _ in first })
+        // One pass over the text: places in a value are not filled.
+        return summary.replacing(/\$\{([^}]*)\}/) { values[String($0.1)] ?? String($0.1) }
+    }
+
     /// How the intent and its parameters read as a sentence.
     public typealias Summary = IntentParameterSummary<Self>
     /// A choice between two sentences by a parameter's value.
