@@ -26,7 +26,12 @@ public struct CalendarFolder: DatedStore {
     /// of a file. In other calendars than the Gregorian one (RFC 7529), rules by months or years are read without
     /// further conditions only.
     /// - Throws: ``StoreProblem`` when the folder cannot be read, and `CancellationError`.
-    public func items(in span: DateInterval) async throws -> StoreContents<CalendarEvent> {
+    public func items(in span: DateInterval) async throws -> StoreContents<CalendarEvent> { try events(in: span) }
+
+    /// The occurrences of events that overlap a span of time, read on the thread of the caller; see ``items(in:)``.
+    ///
+    /// - Throws: ``StoreProblem`` when the folder cannot be read, and `CancellationError` in a cancelled task.
+    public func events(in span: DateInterval) throws -> StoreContents<CalendarEvent> {
         var contents = StoreContents<CalendarEvent>(items: [])
         for file in try folder.files() {
             try Task.checkCancellation()

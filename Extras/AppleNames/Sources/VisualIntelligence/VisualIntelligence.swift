@@ -1,0 +1,2 @@
+@_exported import AppleNames
+@_exported import VisualSearchMacros
