@@ -74,6 +74,43 @@ struct VerifiedQueryTests {
         #expect(!words.isEmpty && words.allSatisfy { $0.confidence == nil && $0.outline == nil })
     }
 
+    /// A list of observations accepts up to 1 what a catalog accepts: the record on the photograph, and none for one that
+    /// is in no catalog.
+    @Test func observationsAreVerifiedAsACatalogVerifies() async throws {
+        let demo = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Examples/Demo")
+        let request = GenerateImageFeaturePrintRequest()
+        let covers = try FileManager.default.contentsOfDirectory(
+            at: demo.appendingPathComponent("covers"), includingPropertiesForKeys: nil
+        ).filter { $0.pathExtension == "jpg" }
+        var observations: [(name: String, print: FeaturePrintObservation)] = []
+        for cover in covers {
+            observations.append((cover.lastPathComponent, try await request.perform(on: cover)))
+        }
+        // Stored and read again, an observation is the same.
+        let copies = try JSONDecoder().decode(
+            [FeaturePrintObservation].self, from: JSONEncoder().encode(observations.map(\.print)))
+        #expect(copies == observations.map(\.print))
+        for (photograph, expected) in [
+            ("photo-2.jpg", ["seventh-weather.jpg"]), ("photo-4.jpg", ["lowland-echo.jpg"]),
+            ("screenshot-1.png", ["copper-horizon.jpg"]), ("photo-of-another-record.jpg", []),
+            ("photo-of-a-mug.jpg", []),
+        ] {
+            let wanted = try await request.perform(on: demo.appendingPathComponent("queries/" + photograph))
+            func accepted(_ distance: (Int) throws -> Double) rethrows -> [String] {
+                try observations.indices.filter { try distance($0) <= 1 }.map { observations[$0].name }
+            }
+            #expect(try accepted { try wanted.distance(to: observations[$0].print) } == expected, "\(photograph)")
+            #expect(try accepted { try wanted.distance(to: copies[$0]) } == expected, "\(photograph)")
+        }
+        for (first, second) in zip(observations, observations.dropFirst()) {
+            #expect(try first.print.distance(to: first.print) == 0)
+            #expect(try first.print.distance(to: second.print) > 1, "\(first.name), \(second.name)")
+        }
+        let bytes = try await request.perform(on: Data(contentsOf: covers[0]))
+        #expect(bytes == observations[0].print && bytes.data.count == 4 * bytes.elementCount)
+    }
+
     /// Checks both ways to merge labels and pixels from any cursor; some verified entities have a label, others none.
     @Test(arguments: [false, true])
     func theRankingDoesNotDependOnHowManyMatchesAreFew(hasSeveralImages: Bool) async throws {

@@ -179,10 +179,11 @@ struct CandidateSearch {
     ) async throws -> [Int64: VerifiedEntity] {
         let distances = try await state.squaredDistances(of: compared.map(\.key), to: prints)
         let judged = compared.compactMap { image in
-            let isRich = min(image.features.count, query.features.count) >= Self.manyFeatures
-            let isNear = (distances[image.key] ?? 4) < Self.samePicture * Self.samePicture
-            let agrees = image.outline.map { $0.inlierCount >= Self.fewInliers || $0.share >= Self.smallShare } ?? false
-            if isRich, isNear, !agrees { return ComparedImage(key: image.key, features: image.features, outline: nil) }
+            if Self.disagrees(
+                image.outline, of: image.features, with: query, squaredDistance: distances[image.key] ?? 4)
+            {
+                return ComparedImage(key: image.key, features: image.features, outline: nil)
+            }
             return image.outline == nil ? nil : image
         }
         var verified: [Int64: VerifiedEntity] = [:]
@@ -200,6 +201,18 @@ struct CandidateSearch {
                 squaredDistance: distance)
         }
         return verified
+    }
+
+    /// Whether the features of an image speak against it although its print is near.
+    ///
+    /// - Parameter outline: what the comparison found; nil if too few features agree.
+    static func disagrees(
+        _ outline: VerifiedOutline?, of image: LocalFeatures, with query: LocalFeatureQuery, squaredDistance: Float
+    ) -> Bool {
+        let isRich = min(image.count, query.features.count) >= manyFeatures
+        let isNear = squaredDistance < samePicture * samePicture
+        let agrees = outline.map { $0.inlierCount >= fewInliers || $0.share >= smallShare } ?? false
+        return isRich && isNear && !agrees
     }
 
     /// Whether the best of some outlines is certain and they cover so much that little else can be seen.
