@@ -89,6 +89,9 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "Changes that wait to be written; 1024 by default.")
     var queuedWrites: Int?
 
+    @Option(help: "Catalogs that are open at once; 64 by default. The least recently used one is closed.")
+    var openCatalogs: Int?
+
     @Option(help: "Open connections; 4096 by default.")
     var connections: Int?
 
@@ -210,6 +213,7 @@ struct Serve: AsyncParsableCommand {
         limits.queuedSearches = try queuedSearches ?? settings.integer("queuedSearches") ?? limits.queuedSearches
         limits.printSearches = try printSearches ?? settings.integer("printSearches") ?? limits.printSearches
         limits.queuedWrites = try queuedWrites ?? settings.integer("queuedWrites") ?? limits.queuedWrites
+        limits.openCatalogs = try openCatalogs ?? settings.integer("openCatalogs") ?? limits.openCatalogs
         limits.connections = try connections ?? settings.integer("connections") ?? limits.connections
         limits.decodeTime = try time(decodeTime, "decodeTime", limits.decodeTime)
         limits.requestTime = try time(requestTime, "requestTime", limits.requestTime)
@@ -259,18 +263,21 @@ private struct OpenFileLimit {
     private static let perCatalog = 16
     private static let fewestConnections = 16
 
-    /// Accepts no more connections than there are descriptors for.
+    /// Opens no more catalogs, and accepts no more connections, than there are descriptors for.
     ///
     /// - Throws: ``ServiceError`` if that is too few.
     func check(_ configuration: inout ServiceConfiguration) throws {
-        let catalogs = (try? FileManager.default.contentsOfDirectory(atPath: configuration.catalogs.path))?.count ?? 0
-        let needed = Self.reserve + Self.perCatalog * catalogs
-        guard count - needed >= Self.fewestConnections else {
+        // Half of the rest is for connections, at least.
+        let forCatalogs = (count - Self.reserve) / 2
+        guard forCatalogs >= max(Self.perCatalog, Self.fewestConnections) else {
             throw ServiceError(
                 subject: "the limit of open files",
-                reason: "is \(count); \(catalogs) catalogs need \(needed + Self.fewestConnections). "
+                reason: "is \(count); the service needs \(Self.reserve + 2 * Self.perCatalog). "
                     + "Raise it with “ulimit -n” or LimitNOFILE.")
         }
-        configuration.limits.connections = min(configuration.limits.connections, count - needed)
+        let open = min(configuration.limits.openCatalogs, forCatalogs / Self.perCatalog)
+        configuration.limits.openCatalogs = open
+        configuration.limits.connections = min(
+            configuration.limits.connections, count - Self.reserve - open * Self.perCatalog)
     }
 }

@@ -88,6 +88,13 @@ public struct LookalikeService: Service {
                             state.readiness.set(.ready)
                         }
                     }
+                    group.addTask {
+                        let time = state.configuration.limits.catalogIdleTime
+                        while true {
+                            try await Task.sleep(for: time / 4)
+                            await state.store.closeUnused(since: .now - time)
+                        }
+                    }
                     try await application.run()
                     group.cancelAll()
                 }

@@ -83,6 +83,10 @@ public struct ServiceLimits: Sendable {
     public var queuedWrites = 1024
     /// How long after a change the right to write to a catalog is kept from other processes.
     public var writerIdleTime = Duration.seconds(5)
+    /// Catalogs that are open at once. The one that was used least lately is closed, and opened again in milliseconds.
+    public var openCatalogs = 64
+    /// How long a catalog stays open after its last request.
+    public var catalogIdleTime = Duration.seconds(300)
     /// Open connections.
     public var connections = 4096
     /// How long a connection may be idle. A client that reads its answer at less than 64 KiB a second for as long is
@@ -102,7 +106,8 @@ public struct ServiceLimits: Sendable {
     func check() throws(ServiceError) {
         let counts = [
             ("body-bytes", bodyBytes), ("body-bytes-in-flight", bodyBytesInFlight), ("pixels", pixels),
-            ("searches", searches), ("print-searches", printSearches), ("connections", connections),
+            ("searches", searches), ("print-searches", printSearches), ("open-catalogs", openCatalogs),
+            ("connections", connections),
         ]
         for (name, count) in counts where !(1...Self.maximumCount).contains(count) {
             throw ServiceError(

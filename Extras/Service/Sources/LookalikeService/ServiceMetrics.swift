@@ -25,6 +25,8 @@ final class ServiceMetrics: Sendable {
             ("lookalike_work_refused_total", "Work that was refused with 503."),
             ("lookalike_work_wait_seconds", "How long work waited that had to."),
             ("lookalike_catalog_entities", "Entities per catalog."),
+            ("lookalike_catalogs", "Catalogs that are there."),
+            ("lookalike_catalogs_open", "Catalogs that are open."),
             ("process_resident_memory_bytes", "Memory of the process."),
             ("process_open_fds", "Open files of the process."),
         ] {
@@ -56,10 +58,12 @@ final class ServiceMetrics: Sendable {
         Meter(label: "http_requests_in_flight", factory: registry).increment(by: change)
     }
 
-    /// Sets the numbers of entities.
+    /// Sets the numbers of catalogs and of their entities.
     ///
     /// - Parameter counts: the numbers of all catalogs. The series of other catalogs end.
-    func entities(_ counts: [CatalogName: Int]) {
+    func catalogs(_ counts: [CatalogName: Int], open: Int) {
+        Meter(label: "lookalike_catalogs", factory: registry).set(counts.count)
+        Meter(label: "lookalike_catalogs_open", factory: registry).set(open)
         entityMeters.withLock { meters in
             for (name, meter) in meters where counts[name] == nil {
                 meter.destroy()

@@ -28,7 +28,8 @@ final class ServiceState: Sendable {
         self.registry = registry
         self.logger = logger
         store = CatalogStore(
-            root: configuration.catalogs, logger: logger, writerIdleTime: limits.writerIdleTime)
+            root: configuration.catalogs, logger: logger, writerIdleTime: limits.writerIdleTime,
+            mostOpen: limits.openCatalogs)
         bodies = RequestBodyReader(
             limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight),
             idleTime: limits.idleTime)

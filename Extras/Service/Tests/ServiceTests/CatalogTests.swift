@@ -5,6 +5,56 @@ import Lookalike
 import Testing
 
 @Suite struct CatalogTests {
+    /// Each kept its files, its prints and its memory for good.
+    @Test func fewCatalogsAreOpenAtOnce() async throws {
+        try await TestServer.run(covers: false, configure: { $0.limits.openCatalogs = 2 }) {
+            (server: TestServer) async throws -> Void in
+            let names = ["a", "b", "c", "d", "e"]
+            let image = try DemoCovers.image("salt-signal")
+            var queries: [String: String] = [:]
+            for name in names {
+                #expect(try await server.send("PUT", "/v1/catalogs/\(name)").status == 201)
+                #expect(try await server.send("PUT", "/v1/catalogs/\(name)/entities/x", body: image).status == 201)
+                let reply = try await server.send("POST", "/v1/catalogs/\(name)/search", body: image)
+                queries[name] = try reply.json["query"] as? String
+            }
+            func open() async throws -> Bool {
+                try await server.send("GET", "/metrics").text.contains("lookalike_catalogs_open 2.0")
+            }
+            #expect(try await open())
+            // Lists and counts open none.
+            let listed = try await server.send("GET", "/v1/catalogs").json["catalogs"] as? [[String: Any]]
+            #expect(listed?.map { $0["entities"] as? Int } == names.map { _ in 1 })
+            // Changes and kept queries find them as they were.
+            for name in names {
+                let page = try await server.json(
+                    "POST", "/v1/catalogs/\(name)/search", ["query": try #require(queries[name])])
+                #expect(try page.ids == ["x"])
+                #expect(try await server.send("PUT", "/v1/catalogs/\(name)/entities/y", body: image).status == 201)
+                #expect(try await server.send("DELETE", "/v1/catalogs/\(name)/entities/x").status == 204)
+            }
+            #expect(try await open())
+            // What another process changes meanwhile is counted.
+            let other = try CatalogIndexer(at: server.folder.appendingPathComponent("a"))
+            _ = try other.index([IndexItem(CatalogEntity(id: "z"), image: .data(image))])
+            let counted = try await server.send("GET", "/v1/catalogs").json["catalogs"] as? [[String: Any]]
+            #expect(counted?.first?["entities"] as? Int == 2)
+        }
+    }
+
+    @Test func aCatalogThatNobodyUsesIsClosed() async throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: root) }
+        let store = CatalogStore(root: root, logger: Logger(label: "test"))
+        _ = try await store.create(try #require(CatalogName("a")), localFeatures: false)
+        await store.closeUnused(since: .now - .seconds(3600))
+        #expect(store.openCount == 1)
+        await store.closeUnused(since: .now)
+        #expect(store.openCount == 0)
+        // The right to write is free again.
+        _ = try CatalogIndexer(at: root.appendingPathComponent("a"))
+    }
+
     @Test func whatACatalogSaysOfItself() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let list = try await server.send("GET", "/v1/catalogs").json["catalogs"] as? [[String: Any]]

@@ -139,7 +139,7 @@ import Testing
     /// Numbers that overflowed when they were multiplied.
     @Test(arguments: [0, -1, Int.min, Int.max, 1 << 41]) func limitsThatNoMachineHas(count: Int) {
         for limit: WritableKeyPath<ServiceLimits, Int> in [
-            \.bodyBytes, \.bodyBytesInFlight, \.pixels, \.searches, \.printSearches, \.connections,
+            \.bodyBytes, \.bodyBytesInFlight, \.pixels, \.searches, \.printSearches, \.connections, \.openCatalogs,
         ] {
             var configuration = ServiceConfiguration(catalogs: URL(fileURLWithPath: "/nowhere"))
             configuration.limits[keyPath: limit] = count

@@ -48,8 +48,8 @@ struct CatalogHandler: Sendable {
         var catalogs: [Summary] = []
         for name in try service.store.names() {
             // A catalog that cannot be opened does not hide the others; a request for it says why.
-            guard let served = try? await service.store.catalog(name) else { continue }
-            catalogs.append(Summary(name: name.description, entities: served.catalog.count))
+            guard let count = try? await service.store.count(name) else { continue }
+            catalogs.append(Summary(name: name.description, entities: count))
         }
         return Response(Listing(catalogs: catalogs))
     }

@@ -110,8 +110,8 @@ struct SystemHandler: Sendable {
         try context.require(.read)
         if let names = try? service.store.names() {
             var counts: [CatalogName: Int] = [:]
-            for name in names { counts[name] = try? await service.store.catalog(name).catalog.count }
-            service.metrics.entities(counts)
+            for name in names { counts[name] = try? await service.store.count(name) }
+            service.metrics.catalogs(counts, open: service.store.openCount)
         }
         let usage = ProcessUsage()
         service.metrics.process(memory: usage.residentBytes, files: usage.openFiles)

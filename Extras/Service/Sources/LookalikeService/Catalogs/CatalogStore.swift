@@ -9,15 +9,34 @@ import Synchronization
     let root: URL
     private let logger: Logger
     private let writerIdleTime: Duration
-    private let served = Mutex<[CatalogName: ServedCatalog]>([:])
+    private let mostOpen: Int
+    private let state = Mutex(State())
     /// Catalogs are opened, made, replaced and removed one at a time.
     private let turn = WorkPool(places: 1)
 
-    @_spi(Service) public init(root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5)) {
+    private struct State {
+        var open: [CatalogName: ServedCatalog] = [:]
+        /// Catalogs that were closed since nobody used them.
+        var closed: [CatalogName: ClosedCatalog] = [:]
+        /// Catalogs whose last opening failed.
+        var failed: Set<CatalogName> = []
+    }
+
+    /// - Parameters:
+    ///   - writerIdleTime: how long after a change other processes may not write.
+    ///   - mostOpen: the catalogs that are open at once, besides those that are being written to.
+    @_spi(Service) public init(root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5), mostOpen: Int = .max) {
         self.root = root
         self.logger = logger
         self.writerIdleTime = writerIdleTime
+        self.mostOpen = mostOpen
     }
+
+    /// The number of catalogs that are open.
+    package var openCount: Int { state.withLock { $0.open.count } }
+
+    /// The catalogs whose last opening failed, in their order.
+    var failed: [CatalogName] { state.withLock { $0.failed.sorted { $0.description < $1.description } } }
 
     /// The names of the catalogs, in their order. O(files below the folder).
     func names() throws -> [CatalogName] {
@@ -30,21 +49,70 @@ import Synchronization
     ///
     /// - Throws: ``Problem`` for an unknown name, and `CatalogError`.
     func catalog(_ name: CatalogName) async throws -> ServedCatalog {
-        if let known = served.withLock({ $0[name] }), known.isInPlace { return known }
+        if let known = known(name), known.isInPlace { return known }
         return try await turn.run {
-            if let known = self.served.withLock({ $0[name] }) {
+            if let known = self.known(name) {
                 if known.isInPlace { return known }
                 self.logger.notice("a catalog's folder was moved or replaced", metadata: ["name": "\(name)"])
                 await known.writer.close()
-                self.served.withLock { $0[name] = nil }
+                self.forget(name)
             }
             guard Self.isCatalog(self.url(of: name)) else {
                 var isFolder: ObjCBool = false
                 guard FileManager.default.fileExists(atPath: self.root.path, isDirectory: &isFolder), isFolder.boolValue
                 else { throw Problem(.storage, "The folder of the catalogs cannot be reached.") }
+                self.forget(name)
                 throw Self.unknown(name)
             }
             return try await self.open(name)
+        }
+    }
+
+    /// The open catalog of a name, marked as used now.
+    private func known(_ name: CatalogName) -> ServedCatalog? {
+        let known = state.withLock { $0.open[name] }
+        known?.use()
+        return known
+    }
+
+    private func forget(_ name: CatalogName) {
+        state.withLock { state in
+            state.open[name] = nil
+            state.closed[name] = nil
+            state.failed.remove(name)
+        }
+    }
+
+    /// The number of entities of a catalog. One that was closed is opened only if its folder has changed since.
+    ///
+    /// - Throws: as ``catalog(_:)``.
+    func count(_ name: CatalogName) async throws -> Int {
+        if let closed = state.withLock({ $0.closed[name] }), closed.folder == FolderState(url(of: name)) {
+            return closed.count
+        }
+        return try await catalog(name).catalog.count
+    }
+
+    /// Closes the catalogs that were used least lately.
+    ///
+    /// - Parameter time: those that were not used since then are closed, too, even if no more than the most are open.
+    package func closeUnused(since time: ContinuousClock.Instant) async {
+        _ = try? await turn.run { await self.closeLeastUsed(since: time) }
+    }
+
+    /// A request that still reads a catalog goes on with what it has; one that changes it opens it again.
+    private func closeLeastUsed(since time: ContinuousClock.Instant?) async {
+        let open = state.withLock { Array($0.open.values) }.map { ($0, $0.lastUse) }.sorted { $0.1 < $1.1 }
+        var excess = open.count - mostOpen
+        for (catalog, use) in open {
+            guard excess > 0 || time.map({ use < $0 }) ?? false else { return }
+            guard await catalog.writer.closeIfIdle() else { continue }
+            excess -= 1
+            let closed = ClosedCatalog(catalog)
+            state.withLock { state in
+                state.open[catalog.name] = nil
+                state.closed[catalog.name] = closed
+            }
         }
     }
 
@@ -63,7 +131,7 @@ import Synchronization
             } catch is CatalogWriter.Closed {
                 // Wait until the catalog has been replaced or removed.
                 try await turn.run {}
-                if serves(served), await served.writer.isClosed {
+                if state.withLock({ $0.open[name] === served }), await served.writer.isClosed {
                     throw Problem(.overloaded, "The service is ending; send the request again.")
                 }
             } catch {
@@ -81,7 +149,7 @@ import Synchronization
         if let known = try? await catalog(name) { return (known, false) }
         return try await turn.run {
             // Another request may have made it meanwhile.
-            if let known = self.served.withLock({ $0[name] }) { return (known, false) }
+            if let known = self.known(name) { return (known, false) }
             let url = self.url(of: name)
             if Self.isCatalog(url) { return (try await self.open(name), false) }
             let isThere = FileManager.default.fileExists(atPath: url.path)
@@ -156,8 +224,10 @@ import Synchronization
         }
     }
 
-    /// Whether this is the catalog that has its name now.
-    func serves(_ catalog: ServedCatalog) -> Bool { served.withLock { $0[catalog.name]?.id == catalog.id } }
+    /// Whether this is the catalog that has its name now. It may have been closed, and opened again.
+    func serves(_ catalog: ServedCatalog) -> Bool {
+        state.withLock { ($0.open[catalog.name]?.id ?? $0.closed[catalog.name]?.id) == catalog.id }
+    }
 
     /// Waits for what is being written to a catalog, and closes it. A catalog that cannot be opened can still be
     /// replaced or removed.
@@ -165,14 +235,14 @@ import Synchronization
     /// - Returns: what keeps other processes from writing while it exists, if the catalog could be opened.
     /// - Throws: `CatalogError` if another process is writing; the catalog is served on then.
     private func closeForGood(_ name: CatalogName) async throws -> CatalogWriter {
-        let writer = served.withLock { $0[name]?.writer } ?? CatalogWriter(url: url(of: name))
+        let writer = known(name)?.writer ?? CatalogWriter(url: url(of: name))
         if let error = try await writer.closeForGood() {
             logger.warning(
                 "a catalog that cannot be opened is replaced or removed",
                 metadata: ["name": "\(name)", "error": "\(error)"])
         }
         // The next request opens it again if it is still there.
-        served.withLock { $0[name] = nil }
+        forget(name)
         return writer
     }
 
@@ -182,8 +252,8 @@ import Synchronization
         for name in (try? names()) ?? [] {
             if Task.isCancelled { return }
             do {
-                let catalog = try await catalog(name)
-                logger.info("catalog", metadata: ["name": "\(name)", "entities": "\(catalog.catalog.count)"])
+                let count = try await count(name)
+                logger.info("catalog", metadata: ["name": "\(name)", "entities": "\(count)"])
             } catch is CancellationError {
                 return
             } catch let problem as Problem where problem.code == .unknownCatalog {
@@ -197,16 +267,31 @@ import Synchronization
 
     /// Ends all writing.
     func close() async {
-        for catalog in served.withLock({ Array($0.values) }) { await catalog.writer.close() }
+        for catalog in state.withLock({ Array($0.open.values) }) { await catalog.writer.close() }
     }
 
     private func open(_ name: CatalogName, indexer: CatalogIndexer? = nil) async throws -> ServedCatalog {
         let url = url(of: name)
-        let served = ServedCatalog(
-            name: name, catalog: try await opening(url) { try await Catalog.open(at: url) },
-            writer: CatalogWriter(url: url, indexer: indexer, idleTime: writerIdleTime))
-        self.served.withLock { $0[name] = served }
-        return served
+        let closed = state.withLock { $0.closed[name] }
+        // Before the files are opened: another folder may take its place meanwhile.
+        let folder = FolderState(url)
+        do {
+            let served = ServedCatalog(
+                name: name, catalog: try await opening(url) { try await Catalog.open(at: url) },
+                writer: CatalogWriter(url: url, indexer: indexer, idleTime: writerIdleTime),
+                // Queries that were kept of it still hold.
+                id: closed.flatMap { $0.folder?.identity == folder?.identity ? $0.id : nil } ?? UUID())
+            state.withLock { state in
+                state.open[name] = served
+                state.closed[name] = nil
+                state.failed.remove(name)
+            }
+            await closeLeastUsed(since: nil)
+            return served
+        } catch {
+            if !(error is CancellationError) { state.withLock { _ = $0.failed.insert(name) } }
+            throw error
+        }
     }
 
     /// Makes the names in a folder durable.

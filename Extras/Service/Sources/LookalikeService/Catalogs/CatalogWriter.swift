@@ -67,6 +67,16 @@ actor CatalogWriter {
         try await enqueue { .other({ try await $0.remove(id) }, $0) }
     }
 
+    /// Ends writing unless something is being written.
+    ///
+    /// - Returns: whether writing has ended; other processes may write then.
+    func closeIfIdle() -> Bool {
+        guard !isWriting, !isClosed else { return false }
+        isClosed = true
+        indexer = nil
+        return true
+    }
+
     /// Ends writing: refuses changes, and waits for those that were accepted.
     func close() async {
         isClosed = true

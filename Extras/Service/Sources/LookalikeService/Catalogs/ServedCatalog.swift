@@ -5,11 +5,12 @@ import Synchronization
 
 /// A catalog that is open for searches and changes.
 @_spi(Service) public final class ServedCatalog: Sendable {
-    let id = UUID()
+    let id: UUID
     let name: CatalogName
     let catalog: Catalog
     let writer: CatalogWriter
-    private let folder: (url: URL, identity: FolderIdentity?)
+    private let folder: (url: URL, identity: FolderState.Identity?)
+    private let used = Mutex(ContinuousClock.now)
     private let known = Mutex<(revision: Revision, vocabulary: Vocabulary)?>(nil)
     /// Lets one request at a time count the entities; the next one finds what it counted.
     private let counting = WorkPool(places: 1)
@@ -19,15 +20,22 @@ import Synchronization
         let metadata: Int64
     }
 
-    init(name: CatalogName, catalog: Catalog, writer: CatalogWriter) {
+    /// - Parameter id: names the entities that the catalog has: a restored one of the same name has another id.
+    init(name: CatalogName, catalog: Catalog, writer: CatalogWriter, id: UUID = UUID()) {
+        self.id = id
         self.name = name
-        folder = (writer.url, FolderIdentity(writer.url))
+        folder = (writer.url, FolderState(writer.url)?.identity)
         self.catalog = catalog
         self.writer = writer
     }
 
     /// Whether the folder is where it was when the catalog was opened: it may have been moved, removed, or replaced.
-    var isInPlace: Bool { FolderIdentity(folder.url) == folder.identity }
+    var isInPlace: Bool { FolderState(folder.url)?.identity == folder.identity }
+
+    /// When a request asked for the catalog last.
+    var lastUse: ContinuousClock.Instant { used.withLock { $0 } }
+
+    func use() { used.withLock { $0 = .now } }
 
     /// What the entities can be filtered by.
     struct Vocabulary: Sendable, Encodable {
@@ -98,16 +106,37 @@ extension [String: Int] {
     }
 }
 
-/// Which folder is at a path.
-private struct FolderIdentity: Equatable, Sendable {
-    private let device: UInt64
-    private let inode: UInt64
+/// What is known of a catalog that is not open.
+struct ClosedCatalog: Sendable {
+    let id: UUID
+    /// The number of entities, as long as the folder is in this state.
+    let count: Int
+    let folder: FolderState?
+
+    init(_ served: ServedCatalog) {
+        id = served.id
+        count = served.catalog.count
+        folder = FolderState(served.writer.url)
+    }
+}
+
+/// Which folder is at a path, and when its files were last made, renamed or removed.
+struct FolderState: Equatable, Sendable {
+    struct Identity: Equatable, Sendable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    let identity: Identity
+    private let seconds: Int
+    private let nanoseconds: Int
 
     /// Nil if there is none.
     init?(_ url: URL) {
         var status = stat()
         guard stat(url.path, &status) == 0 else { return nil }
-        (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
+        identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
     }
 }
 #endif
