@@ -89,6 +89,12 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "Changes that wait to be written; 1024 by default.")
     var queuedWrites: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Requests a second that a key may send, or without keys an address; ten times as many may come at once. No "
+                + "limit by default.", valueName: "count"))
+    var requestsPerSecond: Double?
+
     @Option(help: "Catalogs that are open at once; 64 by default. The least recently used one is closed.")
     var openCatalogs: Int?
 
@@ -213,6 +219,10 @@ struct Serve: AsyncParsableCommand {
         limits.queuedSearches = try queuedSearches ?? settings.integer("queuedSearches") ?? limits.queuedSearches
         limits.printSearches = try printSearches ?? settings.integer("printSearches") ?? limits.printSearches
         limits.queuedWrites = try queuedWrites ?? settings.integer("queuedWrites") ?? limits.queuedWrites
+        limits.requestsPerSecond = try requestsPerSecond ?? settings.number("requestsPerSecond")
+        if let rate = limits.requestsPerSecond, !(0.001...1e6).contains(rate) {
+            throw ValidationError("“requestsPerSecond” is \(rate); it is between 0.001 and a million.")
+        }
         limits.openCatalogs = try openCatalogs ?? settings.integer("openCatalogs") ?? limits.openCatalogs
         limits.connections = try connections ?? settings.integer("connections") ?? limits.connections
         limits.decodeTime = try time(decodeTime, "decodeTime", limits.decodeTime)

@@ -71,7 +71,7 @@ enum SettingKind: String {
         "keysFile": .text, "tlsCertificates": .text, "tlsKey": .text, "samples": .text, "logLevel": .text,
         "bodyBytes": .whole, "bodyBytesInFlight": .whole, "pixels": .whole, "searches": .whole,
         "queuedSearches": .whole, "printSearches": .whole, "queuedWrites": .whole, "connections": .whole,
-        "openCatalogs": .whole,
+        "openCatalogs": .whole, "requestsPerSecond": .number,
         "decodeTime": .number, "requestTime": .number, "queueTime": .number,
     ]
 }

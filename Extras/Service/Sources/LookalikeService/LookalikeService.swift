@@ -132,7 +132,7 @@ public struct LookalikeService: Service {
                 ring: state.keys,
                 hosts: configuration.isLoopback && !configuration.isOpenToAll
                     ? ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()] : nil,
-                origins: configuration.origins))
+                origins: configuration.origins, rates: state.rates, rate: configuration.limits.requestsPerSecond))
         router.add(middleware: ContentEncodingMiddleware())
         Routes(service: state).add(to: router)
         let onRunning = onRunning

@@ -83,6 +83,9 @@ public struct ServiceLimits: Sendable {
     public var queuedWrites = 1024
     /// How long after a change the right to write to a catalog is kept from other processes.
     public var writerIdleTime = Duration.seconds(5)
+    /// Requests that a key, or without keys an address, may send a second; nil for any number. Those of ten seconds may
+    /// come at once.
+    public var requestsPerSecond: Double?
     /// Catalogs that are open at once. The one that was used least lately is closed, and opened again in milliseconds.
     public var openCatalogs = 64
     /// How long a catalog stays open after its last request.

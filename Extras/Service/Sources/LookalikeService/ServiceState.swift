@@ -13,6 +13,10 @@ final class ServiceState: Sendable {
     let queries = QueryCache()
     let bodies: RequestBodyReader
     let imagePool: WorkPool
+    /// Where large images are decoded, on threads of their own: they take seconds, and a decoder cannot be interrupted.
+    let largePool: WorkPool
+    private let largeExecutor: ComputeExecutor
+    let rates = RateLimiter()
     let printPool: WorkPool
     let writePool: WorkPool
     let metrics: ServiceMetrics
@@ -37,6 +41,12 @@ final class ServiceState: Sendable {
         imagePool = WorkPool(
             places: limits.searches, queueLimit: limits.queuedSearches, deadline: limits.queueTime,
             metrics: PoolMetrics(pool: "image", factory: registry))
+        // Half of the machine is left to others, however many large images come.
+        let large = max(1, limits.searches / 2)
+        largePool = WorkPool(
+            places: large, queueLimit: limits.queuedSearches, deadline: min(limits.requestTime, limits.queueTime * 10),
+            metrics: PoolMetrics(pool: "large", factory: registry))
+        largeExecutor = ComputeExecutor(threads: large)
         printPool = WorkPool(
             places: limits.printSearches, queueLimit: limits.queuedSearches, deadline: limits.queueTime,
             metrics: PoolMetrics(pool: "print", factory: registry))
@@ -46,14 +56,41 @@ final class ServiceState: Sendable {
             metrics: PoolMetrics(pool: "write", factory: registry))
     }
 
-    /// Decodes an image on the threads for computing.
+    /// Decodes an image when there is a place for it, and runs `body` with it in that place.
     ///
-    /// - Throws: `ImageError`; ``Problem`` if it takes longer than the limit. A decoder cannot be interrupted: the
-    ///   thread goes on until it has finished, and the limits on pixels and scans say how long that may be.
-    func decode(_ data: Data, options: DecodingOptions, timings: StageTimings? = nil) async throws -> PixelBuffer {
+    /// A large image takes a place in the lane of large ones, and then one of all images besides.
+    ///
+    /// - Parameters:
+    ///   - client: who sent the image.
+    ///   - isPatient: whether it waits for a place however long it takes.
+    ///   - admitted: called when there is a place to decode it.
+    /// - Throws: `ImageError`; ``Problem`` if there is no place in time, or if it takes longer than the limit to decode.
+    ///   A decoder cannot be interrupted: the thread goes on until it has finished, and the limits on pixels and scans
+    ///   say how long that may be.
+    func withImage<Answer>(
+        _ data: Data, options: DecodingOptions, for client: WorkClient, isPatient: Bool = false,
+        timings: StageTimings? = nil, admitted: () -> Void = {}, _ body: (PixelBuffer) async throws -> Answer
+    ) async throws -> Answer {
+        guard ImageCost(of: data, limits: options) > .largest else {
+            return try await imagePool.run(for: client, isPatient: isPatient) {
+                admitted()
+                return try await body(try await decode(data, options: options, on: .shared, timings: timings))
+            }
+        }
+        return try await largePool.run(for: client, isPatient: isPatient) {
+            admitted()
+            let image = try await decode(data, options: options, on: largeExecutor, timings: timings)
+            // What was decoded is in memory until there is a place.
+            return try await imagePool.run(for: client, isPatient: true) { try await body(image) }
+        }
+    }
+
+    private func decode(
+        _ data: Data, options: DecodingOptions, on executor: ComputeExecutor, timings: StageTimings?
+    ) async throws -> PixelBuffer {
         let limit = configuration.limits.decodeTime
         // The thread measures, so that the time does not include the wait for a thread.
-        let (image, time) = try await computing {
+        let (image, time) = try await computing(on: executor) {
             let start = ContinuousClock.now
             return (try PixelBuffer(decoding: data, named: "image", options: options), ContinuousClock.now - start)
         }
@@ -65,11 +102,22 @@ final class ServiceState: Sendable {
     /// Checks that an image can be decoded within the limits, before it is queued to be indexed.
     ///
     /// - Throws: `ImageError`, and ``Problem`` if it takes too long.
-    func checkImage(_ data: Data) async throws {
+    func checkImage(_ data: Data, for client: WorkClient) async throws {
         var options = configuration.limits.decoding
         // The decoder makes the smallest image that it can of a JPEG file.
         options.neededSize = (1, 1)
-        _ = try await decode(data, options: options)
+        try await withImage(data, options: options, for: client, isPatient: true) { _ in }
+    }
+
+    /// Parses a body: a small one at once, and a large one when there is a place for it, so that it keeps no other
+    /// request waiting.
+    ///
+    /// - Parameter isPatient: whether it waits for a place however long it takes.
+    func parsing<Result: Sendable>(
+        _ body: Data, for client: WorkClient, isPatient: Bool = false, _ parse: @Sendable (Data) throws -> Result
+    ) async throws -> Result {
+        if body.count <= 64 << 10 { return try parse(body) }
+        return try await imagePool.run(for: client, isPatient: isPatient) { try await computing { try parse(body) } }
     }
 }
 

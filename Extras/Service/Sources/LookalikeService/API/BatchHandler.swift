@@ -54,20 +54,20 @@ struct BatchHandler: Sendable {
         return Response(
             status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"],
             body: ResponseBody { writer in
-                try await write(body, to: served, writer: &writer)
+                try await write(body, to: served, from: context.client, writer: &writer)
                 try await writer.finish(nil)
             })
     }
 
     private func write(
-        _ body: RequestBody, to served: ServedCatalog, writer: inout any ResponseBodyWriter
+        _ body: RequestBody, to served: ServedCatalog, from client: WorkClient, writer: inout any ResponseBodyWriter
     ) async throws {
         // In base64, an image takes four bytes for three.
         var lines = LineReader(limit: service.configuration.limits.bodyBytes / 3 * 4 + 65_536)
         var waiting: [(number: Int, text: Result<Data, Problem>)] = []
         var number = 0
         func flush(_ writer: inout any ResponseBodyWriter) async throws {
-            let results = await results(of: waiting, in: served)
+            let results = await results(of: waiting, in: served, from: client)
             waiting = []
             var buffer = ByteBuffer()
             for result in results {
@@ -110,14 +110,14 @@ struct BatchHandler: Sendable {
 
     /// Writes entities together. Returns their results in the order of the lines.
     private func results(
-        of lines: [(number: Int, text: Result<Data, Problem>)], in served: ServedCatalog
+        of lines: [(number: Int, text: Result<Data, Problem>)], in served: ServedCatalog, from client: WorkClient
     ) async -> [Line] {
-        let bodies = await checkedBodies(of: lines.map(\.text), for: served)
+        let bodies = await checkedBodies(of: lines.map(\.text), for: served, from: client)
         let entities = bodies.compactMap { try? $0.body.get() }
         let written: [Result<Line.Status, Problem>]
         do {
             written = try await service.store.using(served.name) { served in
-                try await service.writePool.run { try await write(entities, to: served) }
+                try await service.writePool.run(for: client) { try await write(entities, to: served) }
             }
         } catch {
             written = entities.map { _ in .failure(Problem(error)) }
@@ -131,7 +131,7 @@ struct BatchHandler: Sendable {
 
     /// The entities of lines, each with its id if the line has one.
     private func checkedBodies(
-        of lines: [Result<Data, Problem>], for served: ServedCatalog
+        of lines: [Result<Data, Problem>], for served: ServedCatalog, from client: WorkClient
     ) async -> [(id: String?, body: Result<EntityBody, Problem>)] {
         await withTaskGroup(of: (Int, String?, Result<EntityBody, Problem>).self) { group in
             var bodies: [(Int, String?, Result<EntityBody, Problem>)] = []
@@ -143,7 +143,7 @@ struct BatchHandler: Sendable {
                     do {
                         let body = try EntityBody(id: nil, json: try line.get())
                         id = body.entity.id
-                        try await service.check(body, for: served)
+                        try await service.check(body, for: served, from: client)
                         return (index, id, .success(body))
                     } catch {
                         return (index, id, .failure(Problem(error)))

@@ -74,7 +74,9 @@ struct CatalogHandler: Sendable {
             guard HeaderValue(request.headers[.contentType] ?? "").name == "application/json" else {
                 throw Problem(.unsupportedMediaType, "The options of a catalog are application/json.")
             }
-            options = try await parsing(held.data) { try Options(json: $0) }
+            options = try await service.parsing(held.data, for: context.client, isPatient: true) {
+                try Options(json: $0)
+            }
         }
         let (served, isNew) = try await service.store.create(name, localFeatures: options.localFeatures ?? true)
         return Response(

@@ -21,14 +21,17 @@ struct EntityHandler: Sendable {
         try context.require(.write)
         let (name, id) = try Self.target(context)
         _ = try await service.store.catalog(name)
+        try service.writePool.check(for: context.client)
         let held = try await service.bodies.read(request)
         let header = request.headers[.contentType] ?? "application/octet-stream"
         let fields = try RequestFields(query: request.uri.query)
-        let body = try await parsing(held.data) { try Self.body($0, id: id, header: header, fields: fields) }
+        let body = try await service.parsing(held.data, for: context.client, isPatient: true) {
+            try Self.body($0, id: id, header: header, fields: fields)
+        }
         let (entity, isNew) = try await service.store.using(name) { served in
             let isNew = try await served.catalog.entities(for: [id]).isEmpty
-            try await service.check(body, for: served)
-            try await service.writePool.run { try await served.writer.put(body.item) }
+            try await service.check(body, for: served, from: context.client)
+            try await service.writePool.run(for: context.client) { try await served.writer.put(body.item) }
             return (try await Self.entity(id, of: served), isNew)
         }
         return Response(
@@ -46,9 +49,11 @@ struct EntityHandler: Sendable {
         let (name, id) = try Self.target(context)
         _ = try await service.store.catalog(name)
         let held = try await service.bodies.read(request)
-        let patch = try await parsing(held.data) { try EntityPatch(json: $0) }
+        let patch = try await service.parsing(held.data, for: context.client, isPatient: true) {
+            try EntityPatch(json: $0)
+        }
         let entity = try await service.store.using(name) { served in
-            try await service.writePool.run {
+            try await service.writePool.run(for: context.client) {
                 try await served.writer.update(id) { entity in
                     entity = patch.applied(to: entity)
                     try EntityBody.checkText(of: entity)
@@ -63,7 +68,7 @@ struct EntityHandler: Sendable {
         try context.require(.write)
         let (name, id) = try Self.target(context)
         try await service.store.using(name) { served in
-            try await service.writePool.run { try await served.writer.remove(id) }
+            try await service.writePool.run(for: context.client) { try await served.writer.remove(id) }
         }
         return Response(status: .noContent)
     }
@@ -121,9 +126,9 @@ extension ServiceState {
     /// Checks an entity before it is queued to be written.
     ///
     /// - Throws: `ImageError`, and ``Problem``.
-    func check(_ body: EntityBody, for served: ServedCatalog) async throws {
+    func check(_ body: EntityBody, for served: ServedCatalog, from client: WorkClient) async throws {
         switch body.source {
-        case .images(let images): for image in images { try await checkImage(image) }
+        case .images(let images): for image in images { try await checkImage(image, for: client) }
         case .print(let print): try served.catalog.model.check(print)
         }
     }

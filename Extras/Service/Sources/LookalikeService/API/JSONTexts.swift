@@ -31,7 +31,7 @@ struct ImageText: Decodable, Sendable {
         return image
     }
 
-    private static func isDataURL(_ bytes: some Collection<UInt8>) -> Bool {
+    static func isDataURL(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.prefix(5).map { $0 | 0x20 }.elementsEqual("data:".utf8.map { $0 | 0x20 })
     }
 

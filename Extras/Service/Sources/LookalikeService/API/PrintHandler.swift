@@ -20,32 +20,38 @@ struct PrintHandler: Sendable {
         try context.require(.read)
         let fields = try RequestFields(query: request.uri.query)
         try fields.check(["catalog"])
-        try service.imagePool.check()
+        try service.imagePool.check(for: context.client)
         let held = try await service.bodies.read(request)
         let header = request.headers[.contentType] ?? "application/octet-stream"
-        let images = try await parsing(held.data) { try Self.images($0, header: header) }
+        let client = context.client
+        let images =
+            HeaderValue(header).isOfImages && !ImageText.isDataURL(held.data)
+            ? try Self.images(held.data, header: header)
+            : try await service.parsing(held.data, for: client) { try Self.images($0, header: header) }
         let model = try await model(of: try fields.one("catalog"))
         let time = service.configuration.limits.requestTime
         let late = Problem(.timeLimit, "The prints take longer than \(time).")
         let prints = try await context.working(limit: time, else: late) {
             defer { withExtendedLifetime(held.claim) {} }
-            return try await service.imagePool.run {
-                var prints: [FeaturePrint] = []
-                for image in images {
-                    try Task.checkCancellation()
-                    prints.append(try await print(of: image, model))
-                }
-                return prints
+            var prints: [FeaturePrint] = []
+            for image in images {
+                try Task.checkCancellation()
+                // Once the first was accepted, the others wait.
+                prints.append(try await print(of: image, model, for: client, isPatient: !prints.isEmpty))
             }
+            return prints
         }
         return Response(Answer(prints: prints))
     }
 
-    private func print(of data: Data, _ model: FeaturePrintModel) async throws -> FeaturePrint {
+    private func print(
+        of data: Data, _ model: FeaturePrintModel, for client: WorkClient, isPatient: Bool
+    ) async throws -> FeaturePrint {
         var options = service.configuration.limits.decoding
         options.neededSize = model.decodingOptions.neededSize
-        let image = try await service.decode(data, options: options)
-        return try await computing { try model.featurePrint(for: image) }
+        return try await service.withImage(data, options: options, for: client, isPatient: isPatient) { image in
+            try await computing { try model.featurePrint(for: image) }
+        }
     }
 
     private func model(of catalog: String?) async throws -> FeaturePrintModel {

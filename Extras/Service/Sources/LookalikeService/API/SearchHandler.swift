@@ -18,19 +18,23 @@ struct SearchHandler: Sendable {
         _ = try await service.store.catalog(name)
         let limits = service.configuration.limits
         let type = HeaderValue(request.headers[.contentType] ?? "application/octet-stream")
-        if type.name != "application/json" { try service.imagePool.check() }
+        if type.name != "application/json" { try service.imagePool.check(for: context.client) }
         let held = try await service.bodies.read(request)
         let fields = try RequestFields(query: request.uri.query)
         let header = request.headers[.contentType] ?? ""
-        let search = try await parsing(held.data) {
+        let parse: @Sendable (Data) throws -> SearchRequest = {
             try Self.search($0, type: type, header: header, fields: fields)
         }
+        // The body is the image, and waits for a place as one.
+        let search =
+            type.isOfImages && !ImageText.isDataURL(held.data)
+            ? try parse(held.data) : try await service.parsing(held.data, for: context.client, parse)
         let wait = Problem(.timeLimit, "The search takes longer than \(limits.requestTime).")
         let answer = try await context.working(limit: limits.requestTime, else: wait) {
             // Counts for as long as the body is in memory.
             defer { withExtendedLifetime(held.claim) {} }
             return try await service.store.using(name, isSearch: true) { catalog in
-                try await self.answer(search, catalog, start: start)
+                try await self.answer(search, catalog, for: context.client, start: start)
             }
         }
         return Response(answer)
@@ -58,7 +62,7 @@ struct SearchHandler: Sendable {
     }
 
     private func answer(
-        _ search: SearchRequest, _ served: ServedCatalog, start: ContinuousClock.Instant
+        _ search: SearchRequest, _ served: ServedCatalog, for client: WorkClient, start: ContinuousClock.Instant
     ) async throws -> SearchResponse {
         let timings = StageTimings()
         let received = ContinuousClock.now
@@ -66,18 +70,20 @@ struct SearchHandler: Sendable {
         var admitted = received
         switch search.subject {
         case .image(let data):
-            answer = try await service.imagePool.run {
-                admitted = .now
-                return try await imageAnswer(data, search, served, timings)
+            answer = try await service.withImage(
+                data, options: decodingOptions(for: search, of: served.catalog), for: client, timings: timings,
+                admitted: { admitted = .now }
+            ) { image in
+                try await imageAnswer(image, search, served, timings)
             }
         case .print(let print):
-            answer = try await service.printPool.run {
+            answer = try await service.printPool.run(for: client) {
                 admitted = .now
                 let query = try served.catalog.query(for: [print])
                 return try await ranking(of: query, search, served, timings, region: nil)
             }
         case .kept(let id):
-            answer = try await service.printPool.run {
+            answer = try await service.printPool.run(for: client) {
                 admitted = .now
                 let kept = try service.queries.entry(id, of: served, condition: search.condition)
                 var answer = try await ranking(of: kept.query, search, served, timings, region: kept.region)
@@ -85,19 +91,19 @@ struct SearchHandler: Sendable {
                 return answer
             }
         case .entity(let id):
-            answer = try await service.printPool.run {
+            answer = try await service.printPool.run(for: client) {
                 admitted = .now
                 return try await similar(to: id, search, served, timings)
             }
         case .text(let text):
-            answer = try await service.printPool.run {
+            answer = try await service.printPool.run(for: client) {
                 admitted = .now
                 let found = try await served.catalog.search(
                     text: text, limit: search.limit, condition: search.condition)
                 return SearchResponse(entities: found, catalog: served.name)
             }
         case .listing:
-            answer = try await service.printPool.run {
+            answer = try await service.printPool.run(for: client) {
                 admitted = .now
                 return try await listing(search, served)
             }
@@ -108,10 +114,7 @@ struct SearchHandler: Sendable {
         return answer
     }
 
-    private func imageAnswer(
-        _ data: Data, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings
-    ) async throws -> SearchResponse {
-        let catalog = served.catalog
+    private func decodingOptions(for search: SearchRequest, of catalog: Catalog) -> DecodingOptions {
         var options = service.configuration.limits.decoding
         let needs = catalog.decodingOptions(for: search.effort)
         (options.neededSize, options.largeImages) = (needs.neededSize, needs.largeImages)
@@ -123,9 +126,15 @@ struct SearchHandler: Sendable {
                 ($0.above, Int(Double($0.keptLongSide) / max(region.width, region.height)))
             }
         }
-        var image = try await service.decode(data, options: options, timings: timings)
+        return options
+    }
+
+    private func imageAnswer(
+        _ image: PixelBuffer, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings
+    ) async throws -> SearchResponse {
+        var image = image
         if let region = search.region { image = try image.cropped(to: region.pixels(of: image)) }
-        let query = try await catalog.query(
+        let query = try await served.catalog.query(
             for: image,
             options: SearchOptions(
                 condition: search.condition, effort: search.effort,

@@ -1,6 +1,8 @@
 #if Service
 import Foundation
 import Hummingbird
+import Lookalike
+import NIOCore
 
 /// What is known of a request besides its head and body.
 struct ServiceContext: RequestContext {
@@ -9,10 +11,23 @@ struct ServiceContext: RequestContext {
     let connection: Connection?
     /// The scope of the request's key; nil for a request without one.
     var scope: APIKeyScope?
+    /// Whose work the request is.
+    var client: WorkClient
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         connection = ConnectionMonitor.connection(of: source.channel)
+        client = WorkClient(key: nil, address: Self.network(of: source.channel.remoteAddress?.ipAddress ?? ""))
+    }
+
+    /// The part of an address that one client has: all of an IPv4 address, and the first half of an IPv6 address, of
+    /// which a client has the rest to itself (RFC 7421).
+    static func network(of address: String) -> String {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        guard inet_pton(AF_INET6, address, &bytes) == 1 else { return address }
+        // An IPv4 address in the form of IPv6 (RFC 4291, section 2.5.5.2).
+        let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10...11].allSatisfy { $0 == 0xFF }
+        return Data(isMapped ? bytes[12...] : bytes[..<8]).hexadecimal
     }
 
     /// A component of the path, percent-decoded.

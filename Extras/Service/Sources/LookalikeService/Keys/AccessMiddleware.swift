@@ -11,6 +11,9 @@ struct AccessMiddleware: RouterMiddleware {
     let hosts: Set<String>?
     /// Other origins whose pages may send requests.
     let origins: Set<String>
+    let rates: RateLimiter
+    /// The requests that a key, or without keys an address, may send a second; nil for any number.
+    let rate: Double?
 
     func handle(
         _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
@@ -26,7 +29,10 @@ struct AccessMiddleware: RouterMiddleware {
                 throw Problem(.unauthorized, "The API key is not known.", headers: Self.challenge)
             }
             context.scope = entry.scope
+            context.client = WorkClient(key: entry.digest, address: context.client.address)
         }
+        // Health, metrics and the page's files are answered at any rate.
+        if let rate, request.uri.path.hasPrefix("/v1/") { try rates.admit(context.client, rate: rate) }
         return try await next(request, context)
     }
 

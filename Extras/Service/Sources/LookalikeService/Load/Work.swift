@@ -40,14 +40,9 @@ extension Result where Failure == any Error {
 }
 
 /// Computes, reads or writes files on the threads for that, and not on those of Swift's tasks.
-func computing<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
-    try await withTaskExecutorPreference(ComputeExecutor.shared) { try body() }
-}
-
-/// Parses a body: a large one where it keeps no other request waiting, a small one at once.
-func parsing<Result: Sendable>(
-    _ body: Data, _ parse: @Sendable (Data) throws -> Result
+func computing<Result: Sendable>(
+    on executor: ComputeExecutor = .shared, _ body: @Sendable () throws -> Result
 ) async throws -> Result {
-    body.count <= 64 << 10 ? try parse(body) : try await computing { try parse(body) }
+    try await withTaskExecutorPreference(executor) { try body() }
 }
 #endif

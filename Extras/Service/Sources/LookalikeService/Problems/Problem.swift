@@ -33,6 +33,7 @@ struct Problem: Error, Sendable {
         case unknownAttribute = "unknown-attribute"
         case damagedSnapshot = "damaged-snapshot"
         case overloaded
+        case rateLimited = "rate-limited"
         case timeLimit = "time-limit"
         case storage
         case cancelled
@@ -99,6 +100,7 @@ extension Problem.Code {
         case .unsupportedMediaType, .unsupportedImage: .unsupportedMediaType
         case .unusableImage, .decodeTime, .otherModel, .unknownAttribute, .damagedSnapshot: .unprocessableContent
         case .overloaded, .timeLimit: .serviceUnavailable
+        case .rateLimited: .tooManyRequests
         case .storage: .init(code: 507, reasonPhrase: "Insufficient Storage")
         // The client is gone: the status is for the log and the metrics.
         case .cancelled: .init(code: 499, reasonPhrase: "Client Closed Request")
@@ -133,6 +135,7 @@ extension Problem.Code {
         case .unknownAttribute: "No entity has this attribute"
         case .damagedSnapshot: "The snapshot is damaged"
         case .overloaded: "The service has too much to do"
+        case .rateLimited: "The client sends too many requests"
         case .timeLimit: "The request takes too long"
         case .storage: "The catalog cannot be read or written"
         case .cancelled: "The client closed the connection"
