@@ -17,8 +17,8 @@ struct Serve: AsyncParsableCommand {
             Each option can also be a variable of the environment, such as LOOKALIKE_SERVE_QUEUE_TIME, or a key of the \
             JSON file that --config names, such as "queueTime". Options come first, then the environment, then the file.
 
-            SIGTERM and SIGINT end the service after the requests that it has were answered. SIGHUP reads the API keys \
-            again.
+            SIGTERM and SIGINT end the service after the requests that it has were answered; a second one ends it at \
+            once. SIGHUP reads the API keys again.
             """)
 
     @Option(help: ArgumentHelp("The folder whose subfolders are catalogs.", valueName: "dir"))
@@ -101,15 +101,35 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "Open connections; 4096 by default.")
     var connections: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "A port at which health and metrics are answered besides, without keys and however many connections there "
+                + "are; 0 for any that is free.", valueName: "port"))
+    var healthPort: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long the service goes on when it is told to end, while /health/ready says so to balancers; 0 by "
+                + "default. A second signal skips the rest.", valueName: "seconds"))
+    var drainDelay: Double?
+
     @Option(help: "What is logged: trace, debug, info, notice, warning, error or critical; info by default.")
     var logLevel: String?
 
+    @Option(help: "How it is logged: text, or json with an object per line; text by default.")
+    var logFormat: String?
+
+    @Flag(help: "Log each request, with its id, its client, and the name of its key.")
+    var accessLog = false
+
     func run() async throws {
         Catalog.handleTruncatedFiles()
-        var (configuration, level) = try configuration()
+        let (given, level, isJSON) = try configuration()
+        var configuration = given
         try OpenFileLimit.raise().check(&configuration)
         LoggingSystem.bootstrap { label in
-            var handler = StreamLogHandler.standardError(label: label)
+            var handler: any LogHandler =
+                isJSON ? JSONLogHandler(label: label) : StreamLogHandler.standardError(label: label)
             handler.logLevel = level
             return handler
         }
@@ -124,17 +144,33 @@ struct Serve: AsyncParsableCommand {
             } catch {
                 logger.warning("\(error)", metadata: ["port": "\(port)"])
             }
+        } onHealthRunning: {
+            logger.notice("health and metrics", metadata: ["port": "\($0)"])
         }
         var group = ServiceGroupConfiguration(
             services: [
                 service, KeyReloading(service: service, logger: logger, keys: { try keys(try Settings(file: config)) }),
-            ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            ], logger: logger)
         // A client that still sends a body or reads an answer then is cut off.
-        group.maximumGracefulShutdownDuration = configuration.limits.requestTime + .seconds(10)
-        try await ServiceGroup(configuration: group).run()
+        group.maximumGracefulShutdownDuration =
+            configuration.drainDelay + configuration.limits.requestTime + .seconds(10)
+        let running = ServiceGroup(configuration: group)
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await running.run() }
+            tasks.addTask {
+                var isFirst = true
+                for await _ in signals {
+                    if isFirst { await running.triggerGracefulShutdown() } else { service.hurry() }
+                    isFirst = false
+                }
+            }
+            try await tasks.next()
+            tasks.cancelAll()
+        }
     }
 
-    private func configuration() throws -> (ServiceConfiguration, Logger.Level) {
+    private func configuration() throws -> (ServiceConfiguration, Logger.Level, isJSON: Bool) {
         let settings = try Settings(file: config)
         guard let folder = catalogs ?? settings.text("catalogs") else {
             throw ValidationError("Missing expected argument '--catalogs <dir>'")
@@ -153,13 +189,27 @@ struct Serve: AsyncParsableCommand {
         default: throw ValidationError("HTTPS needs both --tls-certificates and --tls-key.")
         }
         configuration.samples = (samples ?? settings.text("samples")).map { URL(fileURLWithPath: $0) }
+        configuration.logsRequests = try accessLog || settings.flag("accessLog") ?? false
+        configuration.healthPort = try healthPort ?? settings.integer("healthPort")
+        let delay = try drainDelay ?? settings.number("drainDelay") ?? 0
+        guard (0...86_400).contains(delay) else {
+            throw ValidationError("“drainDelay” is \(delay) s; it is at least 0 and at most a day.")
+        }
+        configuration.drainDelay = .seconds(delay)
         configuration.limits = try limits(settings)
         guard (0...65_535).contains(configuration.port) else { throw ValidationError("--port is not in 0…65535.") }
+        guard (0...65_535).contains(configuration.healthPort ?? 0) else {
+            throw ValidationError("--health-port is not in 0…65535.")
+        }
         let level = logLevel ?? settings.text("logLevel") ?? "info"
         guard let level = Logger.Level(rawValue: level) else {
             throw ValidationError("--log-level is none of trace, debug, info, notice, warning, error and critical.")
         }
-        return (configuration, level)
+        let format = logFormat ?? settings.text("logFormat") ?? "text"
+        guard ["text", "json"].contains(format) else {
+            throw ValidationError("--log-format is neither text nor json.")
+        }
+        return (configuration, level, format == "json")
     }
 
     private func origins(_ settings: Settings) throws -> Set<String> {

@@ -7,6 +7,7 @@ public import Logging
 import NIOCore
 public import PrometheusMetrics
 public import ServiceLifecycle
+import Synchronization
 
 #if TLS
 import HummingbirdTLS
@@ -23,6 +24,7 @@ public struct LookalikeService: Service {
     private let state: ServiceState
     private let logger: Logger
     private let onRunning: @Sendable (Int) async -> Void
+    private let onHealthRunning: @Sendable (Int) -> Void
 
     /// A service that does not listen yet.
     ///
@@ -30,11 +32,13 @@ public struct LookalikeService: Service {
     ///   - registry: where its metrics are kept.
     ///   - onRunning: called with the port when the service listens. The service answers requests from then on, and
     ///     opens the catalogs meanwhile; a request for a catalog that is not open yet opens it.
+    ///   - onHealthRunning: called with the port of health checks, if there is one, when it can be connected to.
     /// - Throws: ``ServiceError`` for a configuration that cannot run.
     public init(
         _ configuration: ServiceConfiguration, registry: PrometheusRegistry = PrometheusRegistry(),
         logger: Logger = Logger(label: "lookalike-serve"),
-        onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
+        onRunning: @escaping @Sendable (Int) async -> Void = { _ in },
+        onHealthRunning: @escaping @Sendable (Int) -> Void = { _ in }
     ) throws(ServiceError) {
         try configuration.check()
         do {
@@ -45,6 +49,7 @@ public struct LookalikeService: Service {
         }
         self.logger = logger
         self.onRunning = onRunning
+        self.onHealthRunning = onHealthRunning
         state = ServiceState(configuration, registry: registry, logger: logger)
     }
 
@@ -74,33 +79,9 @@ public struct LookalikeService: Service {
                 """)
         }
         state.store.removeLeftovers()
-        let state = state
         let outcome: Result<Void, any Error>
         do {
-            try await withGracefulShutdownHandler {
-                let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
-                let application = try makeApplication { continuation.yield() }
-                try await withThrowingDiscardingTaskGroup { group in
-                    group.addTask {
-                        // A service that cannot listen leaves the catalogs alone.
-                        for await _ in listening.prefix(1) {
-                            await state.store.openAll()
-                            state.readiness.set(.ready)
-                        }
-                    }
-                    group.addTask {
-                        let time = state.configuration.limits.catalogIdleTime
-                        while true {
-                            try await Task.sleep(for: time / 4)
-                            await state.store.closeUnused(since: .now - time)
-                        }
-                    }
-                    try await application.run()
-                    group.cancelAll()
-                }
-            } onGracefulShutdown: {
-                state.readiness.set(.stopping)
-            }
+            try await serve()
             outcome = .success(())
         } catch {
             outcome = .failure(error)
@@ -109,24 +90,100 @@ public struct LookalikeService: Service {
         do {
             try outcome.get()
         } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
-            let port = state.configuration.port
+            let (port, health) = (state.configuration.port, state.configuration.healthPort)
             throw ServiceError(
-                subject: "--port \(port)",
+                subject: "--port \(port)" + (health.map { " or --health-port \($0)" } ?? ""),
                 reason: error.errnoCode == EACCES
                     ? "is not for everybody: the system lets its administrator alone listen there."
                     : "is taken at \(state.configuration.host) by another program; choose another one.")
         }
     }
 
+    /// Ends a service that is shutting down at once: what is left of the delay is skipped, and requests in progress are
+    /// cut off. Changes that were accepted are written.
+    public func hurry() { state.hurrying.withLock { $0 }?() }
+
+    private func serve() async throws {
+        let state = state
+        let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
+        var services: [any Service] = [try makeApplication { continuation.yield() }]
+        if let port = state.configuration.healthPort { services.insert(makeHealthApplication(port: port), at: 0) }
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .error)
+        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: services, logger: quiet))
+        // A detached task does not see that this one shuts down: the listeners close after the delay.
+        let server = Task.detached { try await group.run() }
+        let isHurried = Mutex(false)
+        state.hurrying.withLock {
+            $0 = {
+                isHurried.withLock { $0 = true }
+                server.cancel()
+            }
+        }
+        defer { state.hurrying.withLock { $0 = nil } }
+        let opening = Task {
+            // A service that cannot listen leaves the catalogs alone.
+            for await _ in listening.prefix(1) {
+                await state.store.openAll()
+                state.readiness.set(.ready)
+            }
+        }
+        let closing = Task {
+            let time = state.configuration.limits.catalogIdleTime
+            while true {
+                try await Task.sleep(for: time / 4)
+                await state.store.closeUnused(since: .now - time)
+                // Somebody may have mended them.
+                for name in state.store.failed { _ = try? await state.store.catalog(name) }
+            }
+        }
+        defer {
+            opening.cancel()
+            closing.cancel()
+        }
+        let delay = state.configuration.drainDelay
+        do {
+            try await withTaskCancellationHandler {
+                try await withGracefulShutdownHandler {
+                    try await server.value
+                } onGracefulShutdown: {
+                    state.readiness.set(.stopping)
+                    Task.detached {
+                        // A balancer sees that the service is stopping, and sends its requests elsewhere.
+                        if delay > .zero { try await Task.sleep(for: delay) }
+                        await group.triggerGracefulShutdown()
+                    }
+                }
+            } onCancel: {
+                server.cancel()
+            }
+        } catch  where isHurried.withLock({ $0 }) {}
+    }
+
+    /// Health and metrics on a port of their own.
+    private func makeHealthApplication(port: Int) -> some ApplicationProtocol {
+        let router = Router(context: ServiceContext.self)
+        router.add(middleware: ProblemMiddleware())
+        router.add(middleware: OpenAccess())
+        Routes(service: state).addHealth(to: router)
+        return Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname(state.configuration.host, port: port)),
+            onServerRunning: { [onHealthRunning] channel in onHealthRunning(channel.localAddress?.port ?? port) },
+            logger: logger)
+    }
+
     /// - Parameter onListening: called when clients can connect. They are answered when it has returned.
     private func makeApplication(onListening: @escaping @Sendable () -> Void) throws -> some ApplicationProtocol {
         let configuration = state.configuration
         let router = Router(context: ServiceContext.self)
-        router.add(middleware: MeasuringMiddleware(metrics: state.metrics))
+        router.add(middleware: RequestIDs())
+        router.add(middleware: MeasuringMiddleware(metrics: state.metrics, logsRequests: configuration.logsRequests))
         router.add(middleware: ContentSecurityMiddleware(contentSecurityPolicy: .page))
         router.add(middleware: BrowserHeaders(isTLS: configuration.tls != nil))
         router.add(middleware: AllowedOrigins(configuration.origins))
         router.add(middleware: ProblemMiddleware())
+        router.add(middleware: ConnectionLimit(table: state.connections))
         router.add(
             middleware: AccessMiddleware(
                 ring: state.keys,
@@ -140,7 +197,8 @@ public struct LookalikeService: Service {
             router: router, server: try server(),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), backlog: 1024,
-                availableConnectionsDelegate: MaximumAvailableConnections(configuration.limits.connections)),
+                availableConnectionsDelegate: MaximumAvailableConnections(
+                    configuration.limits.connections + ConnectionTable.extra)),
             onServerRunning: { channel in
                 onListening()
                 await onRunning(channel.localAddress?.port ?? configuration.port)
@@ -148,10 +206,11 @@ public struct LookalikeService: Service {
     }
 
     private func server() throws -> HTTPServerBuilder {
-        let idleTime = state.configuration.limits.idleTime
+        let (state, idleTime) = (state, state.configuration.limits.idleTime)
         let plain = HTTPServerBuilder.http1(
             configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [ConnectionMonitor(idleTime: idleTime)], idleTimeout: .init(idleTime),
+                additionalChannelHandlers: [ConnectionMonitor(idleTime: idleTime, table: state.connections)],
+                idleTimeout: .init(idleTime),
                 httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 64 << 10)))
         guard let files = state.configuration.tls else { return plain }
         #if TLS

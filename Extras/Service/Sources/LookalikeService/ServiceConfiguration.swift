@@ -21,6 +21,13 @@ public struct ServiceConfiguration: Sendable {
     /// A folder with photos that the page offers for a first search; nil for none. JPEG and PNG files are read when the
     /// service is made, 64 MiB of them at most.
     public var samples: URL?
+    /// Whether each request is logged, with the name of its key and the address of its client.
+    public var logsRequests = false
+    /// A port at which health and metrics are answered besides, without keys and however many connections there are;
+    /// nil for none.
+    public var healthPort: Int?
+    /// How long the service goes on as before, except that it is not ready, when it is told to end.
+    public var drainDelay = Duration.zero
     /// What requests may take.
     public var limits = ServiceLimits()
 

@@ -1,4 +1,5 @@
 #if Service
+import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -11,6 +12,8 @@ import Synchronization
 final class ServiceMetrics: Sendable {
     private let registry: PrometheusRegistry
     /// The series of the catalogs that were last counted.
+    private let start = Date().timeIntervalSince1970
+    private let processorSeconds = Mutex(0.0)
     private let entityMeters = Mutex<[CatalogName: Meter]>([:])
 
     init(_ registry: PrometheusRegistry) {
@@ -27,10 +30,22 @@ final class ServiceMetrics: Sendable {
             ("lookalike_catalog_entities", "Entities per catalog."),
             ("lookalike_catalogs", "Catalogs that are there."),
             ("lookalike_catalogs_open", "Catalogs that are open."),
+            ("lookalike_searches_total", "Searches for an image or a print, by whether something matched."),
+            ("lookalike_disk_available_bytes", "Space for catalogs on their disk."),
+            ("lookalike_build_info", "The version of the program."),
+            ("process_start_time_seconds", "When the service started, since 1970."),
+            ("process_cpu_seconds_total", "Time of all processors."),
             ("process_resident_memory_bytes", "Memory of the process."),
             ("process_open_fds", "Open files of the process."),
         ] {
             registry.describe(label, help)
+        }
+        Meter(
+            label: "lookalike_build_info", dimensions: [("version", PackageVersion.current)], factory: registry
+        ).set(1)
+        for result in ["match", "miss"] {
+            Counter(label: "lookalike_searches_total", dimensions: [("result", result)], factory: registry)
+                .increment(by: 0)
         }
     }
 
@@ -46,12 +61,9 @@ final class ServiceMetrics: Sendable {
     }
 
     func request(_ route: String, method: String, status: Int, time: Duration) {
-        Counter(
-            label: "http_requests_total",
-            dimensions: [("method", method), ("route", route), ("status", "\(status)")], factory: registry
-        ).increment()
-        Timer(label: "http_request_duration_seconds", dimensions: [("route", route)], factory: registry)
-            .record(duration: time)
+        let labels = [("method", method), ("route", route), ("status", "\(status)")]
+        Counter(label: "http_requests_total", dimensions: labels, factory: registry).increment()
+        Timer(label: "http_request_duration_seconds", dimensions: labels, factory: registry).record(duration: time)
     }
 
     func inFlight(_ change: Double) {
@@ -81,9 +93,27 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    func process(memory: Int?, files: Int?) {
-        if let memory { Meter(label: "process_resident_memory_bytes", factory: registry).set(memory) }
-        if let files { Meter(label: "process_open_fds", factory: registry).set(files) }
+    /// Counts a search for an image or a print.
+    func search(found: Bool) {
+        Counter(
+            label: "lookalike_searches_total", dimensions: [("result", found ? "match" : "miss")], factory: registry
+        ).increment()
+    }
+
+    func process(_ usage: ProcessUsage, disk: Int?) {
+        func set(_ label: String, _ value: Double?) {
+            if let value { Meter(label: label, factory: registry).set(value) }
+        }
+        set("process_resident_memory_bytes", usage.residentBytes.map(Double.init))
+        set("process_open_fds", usage.openFiles.map(Double.init))
+        set("process_start_time_seconds", start)
+        set("lookalike_disk_available_bytes", disk.map(Double.init))
+        guard let seconds = usage.processorSeconds else { return }
+        let more = processorSeconds.withLock { counted in
+            defer { counted = max(counted, seconds) }
+            return max(0, seconds - counted)
+        }
+        FloatingPointCounter(label: "process_cpu_seconds_total", factory: registry).increment(by: more)
     }
 }
 
@@ -114,9 +144,10 @@ final class PoolMetrics: Sendable {
     func waited(_ time: Duration) { waits.record(duration: time) }
 }
 
-/// Counts, times and logs requests. The log has the route and not the path, and of the rest of a request only sizes.
+/// Counts and times requests, and logs them if that is wanted: who asked for what, and nothing of what was sent.
 struct MeasuringMiddleware: RouterMiddleware {
     let metrics: ServiceMetrics
+    let logsRequests: Bool
 
     func handle(
         _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
@@ -130,21 +161,37 @@ struct MeasuringMiddleware: RouterMiddleware {
             metrics.inFlight(-1)
             throw error
         }
-        let route = context.endpointPath ?? "none"
+        let endpoint = context.endpointPath ?? "none"
+        // One series for all files of the page.
+        let route = Self.isOfPage(endpoint) ? "page" : endpoint
+        let catalog = Self.catalog(in: request.uri.path)
         let status = response.status.code
         let (received, sent) = (request.headers[.contentLength] ?? "-", response.body.contentLength)
         return response.afterBody {
             let time = ContinuousClock.now - start
             metrics.inFlight(-1)
             metrics.request(route, method: Self.name(of: request), status: status, time: time)
+            guard logsRequests else { return }
+            let identity = context.identity
             context.logger.info(
                 "request",
                 metadata: [
-                    "method": "\(Self.name(of: request))", "route": "\(route)", "status": "\(status)",
+                    "method": "\(Self.name(of: request))", "route": "\(endpoint)", "status": "\(status)",
                     "received": "\(received)", "sent": "\(sent.map(String.init) ?? "-")",
-                    "ms": "\(time.milliseconds)",
+                    "ms": "\(time.milliseconds)", "client": "\(identity.address)", "key": "\(identity.key ?? "-")",
+                    "catalog": "\(catalog?.description ?? "-")", "request": "\(identity.id)",
                 ])
         }
+    }
+
+    private static func isOfPage(_ endpoint: String) -> Bool {
+        endpoint == "/" || ServiceResources.pageFiles.contains { "/" + $0.name == endpoint }
+    }
+
+    /// The catalog that a path names; nil for other paths.
+    private static func catalog(in path: String) -> CatalogName? {
+        let parts = path.split(separator: "/")
+        return parts.count > 2 && parts[1] == "catalogs" ? CatalogName(String(parts[2])) : nil
     }
 
     /// The method, or “other”: a client may invent methods, and each would make a series.

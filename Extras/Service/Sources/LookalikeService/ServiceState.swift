@@ -17,6 +17,9 @@ final class ServiceState: Sendable {
     let largePool: WorkPool
     private let largeExecutor: ComputeExecutor
     let rates = RateLimiter()
+    let connections: ConnectionTable
+    /// Ends the requests in progress and what is left of the delay; nil while the service does not run.
+    let hurrying = Mutex<(@Sendable () -> Void)?>(nil)
     let printPool: WorkPool
     let writePool: WorkPool
     let metrics: ServiceMetrics
@@ -34,6 +37,7 @@ final class ServiceState: Sendable {
         store = CatalogStore(
             root: configuration.catalogs, logger: logger, writerIdleTime: limits.writerIdleTime,
             mostOpen: limits.openCatalogs)
+        connections = ConnectionTable(limit: limits.connections)
         bodies = RequestBodyReader(
             limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight),
             idleTime: limits.idleTime)
@@ -123,7 +127,7 @@ final class ServiceState: Sendable {
 
 /// Whether requests should be sent to this process.
 @_spi(Service) public final class Readiness: Sendable {
-    @_spi(Service) public enum State: String, Sendable { case starting, ready, stopping }
+    @_spi(Service) public enum State: String, Sendable { case starting, ready, stopping, failed }
 
     private let state = Mutex(State.starting)
 

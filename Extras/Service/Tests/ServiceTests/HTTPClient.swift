@@ -167,7 +167,8 @@ struct HTTPClient: Sendable {
         }
     }
 
-    private func connect() throws -> Int32 {
+    /// A connection on which nothing is sent.
+    func connect() throws -> Int32 {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -1,6 +1,6 @@
 import Foundation
 import Lookalike
-@_spi(Service) import LookalikeService
+import LookalikeService
 import Testing
 
 @Suite struct InterfaceTests {
@@ -53,6 +53,55 @@ import Testing
             #expect(try (reply.status, reply.code) == (507, "storage"))
             #expect(!reply.text.contains(server.folder.path))
             #expect(try await server.send("GET", "/v1/catalogs").status == 200)
+        }
+    }
+
+    /// It was ready, and said nothing.
+    @Test func readinessNamesWhatCannotBeOpened() async throws {
+        let (key, entry) = APIKey.make(scope: .read, name: "shop")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let broken = folder.appendingPathComponent("broken")
+        try FileManager.default.createDirectory(at: broken, withIntermediateDirectories: true)
+        try Data("not a database".utf8).write(to: broken.appendingPathComponent("catalog.sqlite"))
+        try await TestServer.run(folder: folder, configure: { $0.keys = KeyRing([entry]) }) {
+            (server: TestServer) async throws -> Void in
+            var reply: HTTPReply
+            repeat {
+                reply = try await server.send("GET", "/health/ready", ["X-API-Key": key])
+            } while reply.status != 200
+            let named = try reply.json
+            #expect(named["status"] as? String == "ready" && named["failedCatalogs"] as? Int == 1)
+            #expect(named["failed"] as? [String] == ["broken"])
+            // Names are for those who may read.
+            let counted = try await server.send("GET", "/health/ready").json
+            #expect(counted["failedCatalogs"] as? Int == 1 && counted["failed"] == nil)
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("covers"))
+            let none = try await server.send("GET", "/health/ready")
+            #expect(none.status == 503)
+            #expect(try none.json["status"] as? String == "failed")
+        }
+    }
+
+    @Test func metricsOfTheProcessAndOfSearches() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let image = try DemoCovers.image("salt-signal")
+            _ = try await server.send("POST", "/v1/catalogs/covers/search", body: image)
+            _ = try await server.send("POST", "/v1/catalogs/covers/search?max-distance=0&types=none", body: image)
+            for file in ["/", "/page.css", "/icon.svg"] { _ = try await server.send("GET", file) }
+            _ = try await server.send("GET", "/metrics")
+            let lines = try await server.send("GET", "/metrics").text.split(separator: "\n").map(String.init)
+            #expect(lines.contains("lookalike_searches_total{result=\"match\"} 1.0"))
+            #expect(lines.contains("lookalike_searches_total{result=\"miss\"} 1.0"))
+            #expect(lines.contains("lookalike_catalogs 1.0"))
+            #expect(lines.contains("lookalike_build_info{version=\"\(PackageVersion.current)\"} 1.0"))
+            #expect(lines.contains("http_requests_total{method=\"GET\",route=\"page\",status=\"200\"} 3.0"))
+            #expect(!lines.contains { $0.contains("page.css") })
+            #expect(lines.contains { $0.hasPrefix("http_request_duration_seconds_count{method=\"POST\",route=") })
+            for name in ["process_cpu_seconds_total", "process_start_time_seconds", "lookalike_disk_available_bytes"] {
+                let value = lines.first { $0.hasPrefix(name + " ") }?.split(separator: " ").last.flatMap { Double($0) }
+                #expect(value ?? 0 > 0, "\(name)")
+            }
         }
     }
 

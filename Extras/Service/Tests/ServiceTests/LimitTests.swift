@@ -51,6 +51,41 @@ import Testing
         }
     }
 
+    /// As many idle connections as there may be kept everybody out, and health checks with them.
+    @Test func idleConnectionsMakeRoomForNewOnes() async throws {
+        try await TestServer.run(configure: { $0.limits.connections = 4 }) {
+            (server: TestServer) async throws -> Void in
+            let client = HTTPClient(port: server.port)
+            let idle = try (0..<40).map { _ in try client.connect() }
+            defer { for socket in idle { close(socket) } }
+            #expect(try await server.send("GET", "/health/live").status == 200)
+            let image = try DemoCovers.image("salt-signal")
+            #expect(try await server.send("POST", "/v1/catalogs/covers/search", body: image).status == 200)
+        }
+    }
+
+    @Test func healthIsAnsweredWhileAllConnectionsAreAtWork() async throws {
+        try await TestServer.run(configure: { $0.limits.connections = 4 }) {
+            (server: TestServer) async throws -> Void in
+            let client = HTTPClient(port: server.port)
+            var stalled: [Int32] = []
+            defer { for socket in stalled { close(socket) } }
+            var reply: HTTPReply
+            // One that was not read yet makes room.
+            repeat {
+                for _ in 0..<4 {
+                    stalled.append(
+                        try client.open(
+                            "POST", "/v1/catalogs/covers/search", ["Content-Length": "1000"], body: Data([0])))
+                }
+                reply = try await server.send("GET", "/v1/catalogs")
+            } while reply.status == 200
+            #expect(try (reply.status, reply.code) == (503, "overloaded"))
+            #expect(try await server.send("GET", "/health/live").status == 200)
+            #expect(try await server.send("GET", "/health/ready").status != 404)
+        }
+    }
+
     @Test func allBodiesTogether() async throws {
         try await TestServer.run(configure: {
             $0.limits.bodyBytes = 1000

@@ -15,8 +15,9 @@ import Testing
             try self.init(["--catalogs", folder.path, "--port", "0", "--log-level", "critical"])
         }
 
-        init(_ arguments: [String]) throws {
+        init(_ arguments: [String], errors: Pipe? = nil) throws {
             let output = Pipe()
+            if let errors { process.standardError = errors }
             process.executableURL = Self.executable
             process.arguments = arguments
             process.standardOutput = output
@@ -67,6 +68,83 @@ import Testing
             program.process.waitUntilExit()
             #expect(program.process.terminationReason == .exit)
             #expect(program.process.terminationStatus == 0)
+        }
+    }
+
+    /// The listener was closed at once, so that no balancer could see that the service was ending.
+    @Test func itGoesOnUntilBalancersHaveSeenThatItStops() async throws {
+        try await withFolder { folder in
+            let program = try Program([
+                "--catalogs", folder.path, "--port", "0", "--log-level", "critical", "--drain-delay", "3600",
+            ])
+            while try await program.send("GET", "/health/ready").status != 200 { await Task.yield() }
+            program.process.terminate()
+            while try await program.send("GET", "/health/ready").status != 503 { await Task.yield() }
+            #expect(try await program.send("GET", "/health/ready").json["status"] as? String == "stopping")
+            #expect(try await program.send("PUT", "/v1/catalogs/new").status == 201)
+            // A second one skips the rest of the hour.
+            program.process.terminate()
+            program.process.waitUntilExit()
+            #expect(program.process.terminationReason == .exit && program.process.terminationStatus == 0)
+        }
+    }
+
+    @Test func healthHasAPortOfItsOwn() async throws {
+        try await withFolder { folder in
+            let (key, entry) = APIKey.make(scope: .read, name: "shop")
+            let file = folder.appendingPathComponent("keys")
+            try Data(entry.line.utf8).write(to: file)
+            let errors = Pipe()
+            let program = try Program(
+                [
+                    "--catalogs", folder.appendingPathComponent("catalogs").path, "--port", "0", "--health-port", "0",
+                    "--keys-file", file.path, "--log-format", "json", "--access-log",
+                ], errors: errors)
+            var lines = LogLines(errors.fileHandleForReading)
+            let health = try #require(try lines.first { $0["message"] as? String == "health and metrics" })
+            let client = HTTPClient(port: try #require(health["port"] as? Int))
+            #expect(try await client.send("GET", "/health/live").status == 200)
+            #expect(try await client.send("GET", "/metrics").text.contains("lookalike_build_info"))
+            #expect(try await client.send("GET", "/v1/catalogs").status == 404)
+            #expect(try await program.send("GET", "/metrics").status == 401)
+            // The log says who asked for what.
+            let reply = try await HTTPClient(port: program.port).send(
+                "GET", "/v1/catalogs/none", ["X-API-Key": key, "X-Request-Id": "from-a-proxy/7"])
+            #expect(reply.status == 404 && reply.headers["x-request-id"] == "from-a-proxy/7")
+            let line = try #require(try lines.first { $0["request"] as? String == "from-a-proxy/7" })
+            #expect(line["status"] as? Int == 404 && line["level"] as? String == "info")
+            for (name, value) in [
+                ("key", "shop"), ("client", "127.0.0.1"), ("catalog", "none"), ("method", "GET"),
+                ("route", "/v1/catalogs/{catalog}"),
+            ] {
+                #expect(line[name] as? String == value, "\(name)")
+            }
+            let own = try await HTTPClient(port: program.port).send("GET", "/", ["X-Request-Id": "with a space"])
+            #expect(own.headers["x-request-id"]?.count == 36)
+            program.process.terminate()
+            program.process.waitUntilExit()
+        }
+    }
+
+    /// The lines of a log as they are written.
+    private struct LogLines {
+        let file: FileHandle
+
+        init(_ file: FileHandle) { self.file = file }
+
+        /// The next line that satisfies a condition.
+        mutating func first(where condition: ([String: Any]) -> Bool) throws -> [String: Any]? {
+            var line = Data()
+            while let byte = try file.read(upToCount: 1), !byte.isEmpty {
+                guard byte[byte.startIndex] == 0x0A else {
+                    line += byte
+                    continue
+                }
+                let object = try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])
+                if condition(object) { return object }
+                line = Data()
+            }
+            return nil
         }
     }
 
@@ -234,7 +312,7 @@ import Testing
     /// They were passed over, and so the service ran without the keys that it was given.
     @Test(arguments: [
         ("{\"keys\": [\"write\"]}", "the setting “keys” is not text"),
-        ("{\"keyFile\": \"keys.txt\"}", "there is no setting “keyFile”; there are bodyBytes, "),
+        ("{\"keyFile\": \"keys.txt\"}", "there is no setting “keyFile”; there are accessLog, bodyBytes, "),
         ("{\"origins\": null}", "the setting “origins” is not text"),
         ("{\"port\": 1.5}", "the setting “port” is not a whole number"),
         ("{\"queueTime\": \"1\"}", "the setting “queueTime” is not a number"),

@@ -45,11 +45,10 @@ struct Routes: Sendable {
             ("/v1/samples", [(.get, samples.list)]),
             ("/v1/samples/:name", [(.get, samples.get)]),
             ("/v1/prints", [(.post, prints.callAsFunction)]),
-            ("/v1/previews", [(.post, previews.callAsFunction)]),
-            ("/health/live", [(.get, system.live)]),
-            ("/health/ready", [(.get, system.ready)]),
-            ("/metrics", [(.get, system.metrics)]),
-            ("/openapi.json", [(.get, system.openAPI)]),
+        ]
+        routes += health
+        routes += [
+            ("/openapi.json", [(.get, system.openAPI)])
         ]
         for (name, type) in ServiceResources.pageFiles {
             let handler: Handler = { request, _ in
@@ -60,9 +59,24 @@ struct Routes: Sendable {
         return routes
     }
 
+    /// What operators ask for.
+    private var health: [(path: String, handlers: [(HTTPRequest.Method, Handler)])] {
+        let system = SystemHandler(service: service)
+        return [
+            ("/health/live", [(.get, system.live)]), ("/health/ready", [(.get, system.ready)]),
+            ("/metrics", [(.get, system.metrics)]),
+        ]
+    }
+
+    func addHealth(to router: Router<ServiceContext>) { add(health, to: router) }
+
     /// Adds the paths to a router. Other methods get 405, with those that are allowed.
-    func add(to router: Router<ServiceContext>) {
-        for (path, handlers) in all {
+    func add(to router: Router<ServiceContext>) { add(all, to: router) }
+
+    private func add(
+        _ routes: [(path: String, handlers: [(HTTPRequest.Method, Handler)])], to router: Router<ServiceContext>
+    ) {
+        for (path, handlers) in routes {
             var allowed = handlers.map(\.0.rawValue)
             if allowed.contains("GET") { allowed.append("HEAD") }
             let list = allowed.joined(separator: ", ")
@@ -91,6 +105,10 @@ struct SystemHandler: Sendable {
 
     struct Health: Encodable, Sendable {
         let status: String
+        /// The number of catalogs that could not be opened; nil for none.
+        var failedCatalogs: Int?
+        /// Their names, for those who may read.
+        var failed: [String]?
     }
 
     /// Whether the process answers.
@@ -100,9 +118,15 @@ struct SystemHandler: Sendable {
 
     /// Whether requests should be sent here.
     func ready(_ request: Request, _ context: ServiceContext) async throws -> Response {
-        let state = service.readiness.current
+        var state = service.readiness.current
+        let failed = service.store.failed
+        // Others serve the catalogs that are not damaged.
+        if state == .ready, !failed.isEmpty, failed.count == (try? service.store.names().count) { state = .failed }
         return Response(
-            Health(status: state.rawValue), status: state == .ready ? .ok : .serviceUnavailable,
+            Health(
+                status: state.rawValue, failedCatalogs: failed.isEmpty ? nil : failed.count,
+                failed: failed.isEmpty || context.scope == nil ? nil : failed.map(\.description)),
+            status: state == .ready ? .ok : .serviceUnavailable,
             headers: state == .ready ? [:] : [.retryAfter: "1"])
     }
 
@@ -113,8 +137,10 @@ struct SystemHandler: Sendable {
             for name in names { counts[name] = try? await service.store.count(name) }
             service.metrics.catalogs(counts, open: service.store.openCount)
         }
-        let usage = ProcessUsage()
-        service.metrics.process(memory: usage.residentBytes, files: usage.openFiles)
+        var disk = statvfs()
+        let isKnown = statvfs(service.configuration.catalogs.path, &disk) == 0
+        service.metrics.process(
+            ProcessUsage(), disk: isKnown ? Int(clamping: disk.f_bavail) * Int(clamping: disk.f_frsize) : nil)
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: service.registry.text())))
@@ -130,11 +156,18 @@ struct ProcessUsage {
     /// The resident bytes; nil where there is no `/proc`.
     let residentBytes: Int?
     let openFiles: Int?
+    /// The time of all processors.
+    let processorSeconds: Double?
 
     init() {
         let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?
             .split(separator: " ").dropFirst().first.flatMap { Int($0) }
         residentBytes = pages.map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
+        var usage = rusage()
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        processorSeconds =
+            getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0
+            ? seconds(usage.ru_utime) + seconds(usage.ru_stime) : nil
         openFiles = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"))?.count
     }
 }

@@ -108,6 +108,11 @@ struct SearchHandler: Sendable {
                 return try await listing(search, served)
             }
         }
+        switch search.subject {
+        // The first page says whether there is a match.
+        case .image, .print: if search.cursor == nil { service.metrics.search(found: !answer.results.isEmpty) }
+        default: break
+        }
         answer.timings = service.metrics.record(timings, receive: received - start, wait: admitted - received)
         answer.timings["work"] = (ContinuousClock.now - admitted).milliseconds
         answer.timings["total"] = (ContinuousClock.now - start).milliseconds

@@ -52,10 +52,18 @@ struct AllowedOrigins: RouterMiddleware {
     func handle(
         _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
     ) async throws -> Response {
-        guard let origin = request.headers[.origin], origins.contains(origin) else {
-            return try await next(request, context)
+        if origins.isEmpty { return try await next(request, context) }
+        var response =
+            if let origin = request.headers[.origin], origins.contains(origin) {
+                try await answers.handle(request, context: context, next: next)
+            } else {
+                try await next(request, context)
+            }
+        // A cache must not give one origin what another was answered (RFC 9110, section 12.5.5).
+        if !response.headers[values: .vary].contains(where: { $0.lowercased().contains("origin") }) {
+            response.headers.append(HTTPField(name: .vary, value: "Origin"))
         }
-        return try await answers.handle(request, context: context, next: next)
+        return response
     }
 }
 #endif

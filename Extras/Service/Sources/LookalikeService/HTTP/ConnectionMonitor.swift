@@ -1,5 +1,6 @@
 #if Service
 import HTTPTypes
+import Hummingbird
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
@@ -14,6 +15,10 @@ final class Connection: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Whether there were too many connections when it came.
+    let isExtra: Bool
+
+    init(isExtra: Bool = false) { self.isExtra = isExtra }
 
     /// Calls `body` when the client goes away, now if it is gone. Returns a number to forget it by.
     func onClose(_ body: @escaping @Sendable () -> Void) -> Int? {
@@ -46,20 +51,25 @@ final class Connection: Sendable {
 /// that does not read its answer, or reads it too slowly.
 ///
 /// A client that closes only its sending side counts as gone, too: a server cannot tell the two apart before it writes.
-final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
+final class ConnectionMonitor: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
     private static let connections = Mutex<[ObjectIdentifier: Connection]>([:])
 
-    private let connection = Connection()
+    private var connection = Connection()
+    private let table: ConnectionTable
     private let pace: AnswerPace
     /// The next look at the pace; nil unless more waits to be sent than the connection takes.
     private var closing: Scheduled<Void>?
 
     /// - Parameter idleTime: how long a client may read nothing of an answer, or less than ``AnswerPace`` allows.
-    init(idleTime: Duration) { pace = AnswerPace(idleTime: idleTime) }
+    init(idleTime: Duration, table: ConnectionTable) {
+        pace = AnswerPace(idleTime: idleTime)
+        self.table = table
+    }
 
     static func connection(of channel: any Channel) -> Connection? {
         connections.withLock { $0[ObjectIdentifier(channel)] }
@@ -67,7 +77,8 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let key = ObjectIdentifier(context.channel)
-        Self.connections.withLock { $0[key] = connection }
+        connection = Connection(isExtra: table.add(context.channel))
+        Self.connections.withLock { [connection] in $0[key] = connection }
         // Behind the decoder: Hummingbird's parts of requests have no version.
         let operations = context.pipeline.syncOperations
         do {
@@ -81,16 +92,25 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         let key = ObjectIdentifier(context.channel)
         Self.connections.withLock { $0[key] = nil }
+        table.remove(context.channel)
         connection.close()
     }
 
     /// Answers a client that waits before it sends a body (RFC 9110, section 10.1.1), as curl does for a second. The
     /// key and the length are checked later, as for clients that do not wait.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head(let head) = unwrapInboundIn(data), head.headerFields[.expect]?.lowercased() == "100-continue" {
-            context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+        if case .head(let head) = unwrapInboundIn(data) {
+            table.begin(context.channel)
+            if head.headerFields[.expect]?.lowercased() == "100-continue" {
+                context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+            }
         }
         context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) { table.end(context.channel) }
+        context.write(data, promise: promise)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -127,6 +147,80 @@ final class ConnectionMonitor: ChannelInboundHandler, RemovableChannelHandler {
         closing?.cancel()
         connection.close()
         context.fireChannelInactive()
+    }
+}
+
+/// The open connections of a service.
+///
+/// When there are too many, the one that has been idle for longest is closed for a new one. If all are at work, a new
+/// one is told so.
+final class ConnectionTable: Sendable {
+    private struct Entry {
+        let channel: any Channel
+        /// Requests without an answer.
+        var requests = 0
+        /// Since when there was no request, or the connection came.
+        var idle = ContinuousClock.now
+    }
+
+    private let limit: Int
+    private let state = Mutex<[ObjectIdentifier: Entry]>([:])
+
+    /// Connections beyond the limit that are accepted, so that they can be told.
+    static let extra = 32
+    /// How long the request of a new connection may be on its way. Of many that come at once, some are closed sooner.
+    private static let grace = Duration.seconds(1)
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Whether more connections are at work than may be.
+    var isFull: Bool { state.withLock { $0.values.count { $0.requests > 0 } > limit } }
+
+    /// Adds a connection, and closes an idle one if there are too many.
+    ///
+    /// - Returns: whether there are too many, and none was idle.
+    func add(_ channel: any Channel) -> Bool {
+        let new = Entry(channel: channel)
+        let (isExtra, idlest) = state.withLock { entries -> (Bool, (any Channel)?) in
+            defer { entries[ObjectIdentifier(channel)] = new }
+            guard entries.count >= limit else { return (false, nil) }
+            let idle = entries.filter { $0.value.requests == 0 }.min { $0.value.idle < $1.value.idle }
+            guard let (key, entry) = idle,
+                new.idle - entry.idle > Self.grace || entries.count >= limit + Self.extra / 2
+            else { return (true, nil) }
+            entries[key] = nil
+            return (false, entry.channel)
+        }
+        idlest?.close(promise: nil)
+        return isExtra
+    }
+
+    func remove(_ channel: any Channel) { state.withLock { $0[ObjectIdentifier(channel)] = nil } }
+
+    func begin(_ channel: any Channel) { state.withLock { $0[ObjectIdentifier(channel)]?.requests += 1 } }
+
+    func end(_ channel: any Channel) {
+        let now = ContinuousClock.now
+        state.withLock { entries in
+            entries[ObjectIdentifier(channel)]?.requests -= 1
+            entries[ObjectIdentifier(channel)]?.idle = now
+        }
+    }
+}
+
+/// Refuses what comes on a connection for which there is no room, except for health checks.
+struct ConnectionLimit: RouterMiddleware {
+    let table: ConnectionTable
+
+    func handle(
+        _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+    ) async throws -> Response {
+        if context.connection?.isExtra ?? false, table.isFull, !request.uri.path.hasPrefix("/health/") {
+            throw Problem(
+                .overloaded, "All connections are at work; try again.",
+                headers: [.retryAfter: "1", .connection: "close"])
+        }
+        return try await next(request, context)
     }
 }
 

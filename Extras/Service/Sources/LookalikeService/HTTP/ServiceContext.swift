@@ -11,12 +11,15 @@ struct ServiceContext: RequestContext {
     let connection: Connection?
     /// The scope of the request's key; nil for a request without one.
     var scope: APIKeyScope?
+    /// Who sent the request, for logs.
+    let identity: RequestIdentity
     /// Whose work the request is.
     var client: WorkClient
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         connection = ConnectionMonitor.connection(of: source.channel)
+        identity = RequestIdentity(address: source.channel.remoteAddress?.ipAddress ?? "")
         client = WorkClient(key: nil, address: Self.network(of: source.channel.remoteAddress?.ipAddress ?? ""))
     }
 

@@ -29,6 +29,7 @@ struct AccessMiddleware: RouterMiddleware {
                 throw Problem(.unauthorized, "The API key is not known.", headers: Self.challenge)
             }
             context.scope = entry.scope
+            context.identity.key = entry.name
             context.client = WorkClient(key: entry.digest, address: context.client.address)
         }
         // Health, metrics and the page's files are answered at any rate.
@@ -66,6 +67,17 @@ struct AccessMiddleware: RouterMiddleware {
         guard hosts.contains(host.lowercased()) else {
             throw Problem(.forbidden, "Without API keys the service answers under its local names alone.")
         }
+    }
+}
+
+/// Lets every request read, at a port that operators alone reach.
+struct OpenAccess: RouterMiddleware {
+    func handle(
+        _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+    ) async throws -> Response {
+        var context = context
+        context.scope = .read
+        return try await next(request, context)
     }
 }
 

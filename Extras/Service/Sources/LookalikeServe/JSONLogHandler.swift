@@ -1,0 +1,48 @@
+import CommandProcess
+import Foundation
+import Logging
+
+/// Writes each message to standard error as a line with a JSON object: its time, level and text, and its values by
+/// name.
+struct JSONLogHandler: LogHandler {
+    var logLevel = Logger.Level.info
+    var metadata: Logger.Metadata = [:]
+    let label: String
+
+    init(label: String) { self.label = label }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var object: [String: Any] = [:]
+        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+            object[key] = Self.json(value, isNumber: Self.numbers.contains(key))
+        }
+        object["time"] = Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        object["level"] = event.level.rawValue
+        object["logger"] = label
+        object["message"] = "\(event.message)"
+        guard
+            var line = try? JSONSerialization.data(
+                withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
+        else { return }
+        line.append(UInt8(ascii: "\n"))
+        // One call, so that lines of several threads do not mix.
+        line.withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    /// Values that are numbers, unless there is none. A key may have the name “12”.
+    private static let numbers: Set = ["status", "ms", "received", "sent", "entities", "port", "keys"]
+
+    private static func json(_ value: Logger.Metadata.Value, isNumber: Bool) -> Any {
+        switch value {
+        case .string(let text): isNumber ? Double(text) ?? text as Any : text
+        case .stringConvertible(let value): json(.string("\(value)"), isNumber: isNumber)
+        case .array(let values): values.map { json($0, isNumber: false) }
+        case .dictionary(let values): values.mapValues { json($0, isNumber: false) }
+        }
+    }
+}
