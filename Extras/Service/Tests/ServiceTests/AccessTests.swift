@@ -32,6 +32,81 @@ import Testing
         }
     }
 
+    @Test func aKeyForSomeCatalogs() async throws {
+        let (key, entry) = APIKey.make(scope: .write, name: "covers of a shop", catalogs: ["covers", "new"])
+        #expect(entry.line.hasSuffix(" catalogs=covers,new covers of a shop"))
+        let ring = try KeyRing(text: entry.line)
+        #expect(ring.keys.first?.name == "covers of a shop")
+        try await TestServer.run(configure: { $0.keys = ring }) { (server: TestServer) async throws -> Void in
+            func status(_ method: String, _ path: String) async throws -> Int {
+                try await server.send(method, path, ["X-API-Key": key]).status
+            }
+            try FileManager.default.copyItem(
+                at: DemoCovers.catalog, to: server.folder.appendingPathComponent("other"))
+            for (method, path) in [
+                ("GET", "other"), ("PUT", "third"), ("DELETE", "other"), ("POST", "other/search"),
+                ("POST", "other/snapshot"), ("GET", "other/entities/salt-signal"),
+            ] {
+                #expect(try await status(method, "/v1/catalogs/" + path) == 403, "\(method) \(path)")
+            }
+            #expect(try await status("POST", "/v1/prints?catalog=other") == 403)
+            // They would name all catalogs.
+            #expect(try await status("GET", "/metrics") == 403)
+            #expect(try await status("GET", "/v1/catalogs/covers") == 200)
+            #expect(try await status("PUT", "/v1/catalogs/new") == 201)
+            let list = try await server.send("GET", "/v1/catalogs", ["X-API-Key": key]).json["catalogs"]
+            #expect((list as? [[String: Any]])?.compactMap { $0["name"] as? String } == ["covers", "new"])
+        }
+    }
+
+    @Test(arguments: [("2001-02-03", 401), ("2001-02-03T04:05:06Z", 401), ("9999-12-31", 200)])
+    func aKeyThatExpires(time: String, status: Int) async throws {
+        let (key, entry) = APIKey.make(scope: .read, name: "guest")
+        let parts = entry.line.split(separator: " ")
+        let ring = try KeyRing(text: "\(parts[0]) \(parts[1]) expires=\(time) guest")
+        // As it was written.
+        #expect(ring.keys.first?.line == "\(parts[0]) \(parts[1]) expires=\(time) guest")
+        try await TestServer.run(configure: { $0.keys = ring }) { (server: TestServer) async throws -> Void in
+            #expect(try await server.send("GET", "/v1/catalogs", ["X-API-Key": key]).status == status)
+        }
+    }
+
+    @Test func aKeyWithARateOfItsOwn() async throws {
+        let (key, entry) = APIKey.make(scope: .read, name: "crawler", rate: 0.001)
+        try await TestServer.run(configure: {
+            $0.keys = KeyRing([entry])
+        }) { (server: TestServer) async throws -> Void in
+            #expect(try await server.send("GET", "/v1/catalogs", ["X-API-Key": key]).status == 200)
+            #expect(try await server.send("GET", "/v1/catalogs", ["X-API-Key": key]).status == 429)
+        }
+    }
+
+    /// A mistyped option would be a part of the name, and the key would have no bounds.
+    @Test(arguments: [
+        "catalog=covers shop", "catalogs= shop", "catalogs=a/b shop", "expires=tomorrow shop",
+        "expires=2026-13-01 shop",
+        "expires=2026-02-31 shop",
+        "rate=0 shop", "rate=fast shop",
+    ])
+    func optionsThatAreNone(rest: String) throws {
+        let parts = APIKey.make(scope: .read, name: "x").entry.line.split(separator: " ")
+        #expect(throws: APIKeyError.self) { try KeyRing(text: "\(parts[0]) \(parts[1]) \(rest)") }
+    }
+
+    /// A cache gave one origin what it had kept for another.
+    @Test func answersVaryByOrigin() async throws {
+        try await TestServer.run(configure: {
+            $0.origins = ["https://shop.example"]
+        }) { (server: TestServer) async throws -> Void in
+            for headers in [[:], ["Origin": "https://shop.example"]] {
+                #expect(try await server.send("GET", "/v1/catalogs", headers).headers["vary"] == "Origin")
+            }
+        }
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            #expect(try await server.send("GET", "/v1/catalogs").headers["vary"] == nil)
+        }
+    }
+
     @Test func aKeyIsNotInItsEntry() throws {
         let (key, entry) = APIKey.make(scope: .read, name: "shop")
         #expect(key.count == 43)

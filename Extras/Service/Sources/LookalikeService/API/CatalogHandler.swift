@@ -46,7 +46,7 @@ struct CatalogHandler: Sendable {
     func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
         var catalogs: [Summary] = []
-        for name in try service.store.names() {
+        for name in try service.store.names() where context.isAllowed(name) {
             // A catalog that cannot be opened does not hide the others; a request for it says why.
             guard let count = try? await service.store.count(name) else { continue }
             catalogs.append(Summary(name: name.description, entities: count))

@@ -20,6 +20,11 @@ struct PrintHandler: Sendable {
         try context.require(.read)
         let fields = try RequestFields(query: request.uri.query)
         try fields.check(["catalog"])
+        let named = try fields.one("catalog").map { text throws(Problem) in
+            guard let name = CatalogName(text) else { throw Problem(.invalidRequest, CatalogName.rule) }
+            try context.require(name)
+            return name
+        }
         try service.imagePool.check(for: context.client)
         let held = try await service.bodies.read(request)
         let header = request.headers[.contentType] ?? "application/octet-stream"
@@ -28,7 +33,7 @@ struct PrintHandler: Sendable {
             HeaderValue(header).isOfImages && !ImageText.isDataURL(held.data)
             ? try Self.images(held.data, header: header)
             : try await service.parsing(held.data, for: client) { try Self.images($0, header: header) }
-        let model = try await model(of: try fields.one("catalog"))
+        let model = try await model(of: named)
         let time = service.configuration.limits.requestTime
         let late = Problem(.timeLimit, "The prints take longer than \(time).")
         let prints = try await context.working(limit: time, else: late) {
@@ -54,9 +59,8 @@ struct PrintHandler: Sendable {
         }
     }
 
-    private func model(of catalog: String?) async throws -> FeaturePrintModel {
-        guard let catalog else { return try await computing { try FeaturePrintModel.default() } }
-        guard let name = CatalogName(catalog) else { throw Problem(.invalidRequest, CatalogName.rule) }
+    private func model(of catalog: CatalogName?) async throws -> FeaturePrintModel {
+        guard let name = catalog else { return try await computing { try FeaturePrintModel.default() } }
         return try await service.store.catalog(name).catalog.model
     }
 

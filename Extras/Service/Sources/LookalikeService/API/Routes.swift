@@ -125,13 +125,15 @@ struct SystemHandler: Sendable {
         return Response(
             Health(
                 status: state.rawValue, failedCatalogs: failed.isEmpty ? nil : failed.count,
-                failed: failed.isEmpty || context.scope == nil ? nil : failed.map(\.description)),
+                failed: failed.isEmpty || context.scope == nil || context.catalogs != nil
+                    ? nil : failed.map(\.description)),
             status: state == .ready ? .ok : .serviceUnavailable,
             headers: state == .ready ? [:] : [.retryAfter: "1"])
     }
 
     func metrics(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
+        try context.requireAllCatalogs()
         if let names = try? service.store.names() {
             var counts: [CatalogName: Int] = [:]
             for name in names { counts[name] = try? await service.store.count(name) }

@@ -11,6 +11,8 @@ struct ServiceContext: RequestContext {
     let connection: Connection?
     /// The scope of the request's key; nil for a request without one.
     var scope: APIKeyScope?
+    /// The catalogs that the request's key is for; nil for all.
+    var catalogs: Set<String>?
     /// Who sent the request, for logs.
     let identity: RequestIdentity
     /// Whose work the request is.
@@ -44,9 +46,12 @@ struct ServiceContext: RequestContext {
     }
 
     /// The catalog in the path.
+    ///
+    /// - Throws: ``Problem`` for a name that no catalog has, and for one that the request's key is not for.
     func catalogName() throws(Problem) -> CatalogName {
         let text = try pathComponent("catalog")
         guard let name = CatalogName(text) else { throw Problem(.invalidRequest, CatalogName.rule) }
+        try require(name)
         return name
     }
 }

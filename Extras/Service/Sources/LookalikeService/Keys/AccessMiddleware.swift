@@ -20,7 +20,7 @@ struct AccessMiddleware: RouterMiddleware {
     ) async throws -> Response {
         try checkOrigin(request)
         let keys = ring.current
-        var context = context
+        var (context, rate) = (context, rate)
         if keys.isEmpty {
             try checkHost(request)
             context.scope = .write
@@ -28,7 +28,12 @@ struct AccessMiddleware: RouterMiddleware {
             guard let entry = keys.entry(for: key) else {
                 throw Problem(.unauthorized, "The API key is not known.", headers: Self.challenge)
             }
+            guard entry.expiry.map({ $0.date > .now }) ?? true else {
+                throw Problem(.unauthorized, "The API key has expired.", headers: Self.challenge)
+            }
             context.scope = entry.scope
+            context.catalogs = entry.catalogs
+            rate = entry.rate ?? rate
             context.identity.key = entry.name
             context.client = WorkClient(key: entry.digest, address: context.client.address)
         }
@@ -82,6 +87,23 @@ struct OpenAccess: RouterMiddleware {
 }
 
 extension ServiceContext {
+    /// Checks that the request's key is for all catalogs.
+    ///
+    /// - Throws: ``Problem`` otherwise.
+    func requireAllCatalogs() throws(Problem) {
+        guard catalogs == nil else { throw Problem(.forbidden, "The API key is for some catalogs alone.") }
+    }
+
+    /// Whether the request's key is for a catalog.
+    func isAllowed(_ name: CatalogName) -> Bool { catalogs?.contains(name.description) ?? true }
+
+    /// Checks that the request's key is for a catalog.
+    ///
+    /// - Throws: ``Problem`` otherwise.
+    func require(_ name: CatalogName) throws(Problem) {
+        guard isAllowed(name) else { throw Problem(.forbidden, "The API key is not for the catalog “\(name)”.") }
+    }
+
     /// Checks that the request may do something.
     ///
     /// - Throws: ``Problem`` if the request's key does not allow as much.
