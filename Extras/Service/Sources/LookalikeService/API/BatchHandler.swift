@@ -18,7 +18,7 @@ struct BatchHandler: Sendable {
     private static let longestWait = Duration.seconds(1)
 
     struct Line: Encodable, Sendable {
-        enum Status: Int { case replaced = 200, created = 201 }
+        enum Status: Int { case replaced = 200, created = 201, removed = 204 }
 
         let line: Int
         let id: String?
@@ -108,51 +108,113 @@ struct BatchHandler: Sendable {
         try await flush(&writer)
     }
 
-    /// Writes entities together. Returns their results in the order of the lines.
+    /// What a line asks for.
+    private enum Order: Sendable {
+        case put(EntityBody)
+        case remove(String)
+
+        var isRemoval: Bool { if case .remove = self { true } else { false } }
+    }
+
+    /// A line that removes an entity.
+    private struct Removal: RequestObject {
+        enum CodingKeys: String, CodingKey, CaseIterable { case id, delete }
+
+        let id: IDText
+        let delete: Bool
+    }
+
+    /// Writes entities together, and removes others, in the order of the lines. Returns their results in the order of the lines.
     private func results(
         of lines: [(number: Int, text: Result<Data, Problem>)], in served: ServedCatalog, from client: WorkClient
     ) async -> [Line] {
-        let bodies = await checkedBodies(of: lines.map(\.text), for: served, from: client)
-        let entities = bodies.compactMap { try? $0.body.get() }
-        let written: [Result<Line.Status, Problem>]
-        do {
-            written = try await service.store.using(served.name) { served in
-                try await service.writePool.run(for: client) { try await write(entities, to: served) }
+        let checked = await checkedOrders(of: lines.map(\.text), for: served, from: client)
+        var rest = checked.compactMap { try? $0.order.get() }[...]
+        var written: [Result<Line.Status, Problem>] = []
+        while let first = rest.first {
+            let orders = Array(rest.prefix { $0.isRemoval == first.isRemoval })
+            rest = rest.dropFirst(orders.count)
+            do {
+                written += try await service.store.using(served.name) { served in
+                    try await service.writePool.run(for: client) { try await carryOut(orders, in: served) }
+                }
+            } catch {
+                written += orders.map { _ in .failure(Problem(error)) }
             }
-        } catch {
-            written = entities.map { _ in .failure(Problem(error)) }
         }
-        var rest = written[...]
-        return zip(lines, bodies).map { line, checked in
-            let outcome = checked.body.flatMap { _ in rest.removeFirst() }
+        var outcomes = written[...]
+        return zip(lines, checked).map { line, checked in
+            let outcome = checked.order.flatMap { _ in outcomes.removeFirst() }
             return Line(line: line.number, id: checked.id, outcome: outcome)
         }
     }
 
-    /// The entities of lines, each with its id if the line has one.
-    private func checkedBodies(
+    /// Carries out orders that are all puts, or all removals.
+    private func carryOut(
+        _ orders: [Order], in served: ServedCatalog
+    ) async throws -> [Result<Line.Status, Problem>] {
+        var (bodies, ids): ([EntityBody], [String]) = ([], [])
+        for order in orders {
+            switch order {
+            case .put(let body): bodies.append(body)
+            case .remove(let id): ids.append(id)
+            }
+        }
+        return try await ids.isEmpty ? write(bodies, to: served) : remove(ids, from: served)
+    }
+
+    private func remove(
+        _ ids: [String], from served: ServedCatalog
+    ) async throws -> [Result<Line.Status, Problem>] {
+        try await served.writer.change { indexer in
+            // Compare bytes: Swift compares strings by canonical equivalence.
+            var known = Set(try await served.catalog.entities(for: ids).map { Array($0.id.utf8) })
+            let outcomes: [Result<Line.Status, Problem>] = ids.map { id in
+                known.remove(Array(id.utf8)) != nil
+                    ? .success(.removed) : .failure(Problem(.unknownEntity, "The catalog has no entity “\(id)”."))
+            }
+            let removed = zip(ids, outcomes).filter { if case .success = $0.1 { true } else { false } }.map(\.0)
+            if !removed.isEmpty { try await computing { try indexer.remove(removed) } }
+            return outcomes
+        }
+    }
+
+    /// What lines ask for, each with its id if the line has one.
+    private func checkedOrders(
         of lines: [Result<Data, Problem>], for served: ServedCatalog, from client: WorkClient
-    ) async -> [(id: String?, body: Result<EntityBody, Problem>)] {
-        await withTaskGroup(of: (Int, String?, Result<EntityBody, Problem>).self) { group in
-            var bodies: [(Int, String?, Result<EntityBody, Problem>)] = []
+    ) async -> [(id: String?, order: Result<Order, Problem>)] {
+        await withTaskGroup(of: (Int, String?, Result<Order, Problem>).self) { group in
+            var orders: [(Int, String?, Result<Order, Problem>)] = []
             for (index, line) in lines.enumerated() {
                 // No more tasks than threads: what other requests compute would wait behind all of them.
-                if index >= ComputeExecutor.shared.threadCount, let body = await group.next() { bodies.append(body) }
+                if index >= ComputeExecutor.shared.threadCount, let order = await group.next() { orders.append(order) }
                 group.addTask {
                     var id: String?
                     do {
-                        let body = try EntityBody(id: nil, json: try line.get())
+                        let data = try line.get()
+                        if let removal = Self.removal(data) {
+                            id = try EntityID.checked(removal)
+                            return (index, id, .success(.remove(removal)))
+                        }
+                        let body = try EntityBody(id: nil, json: data)
                         id = body.entity.id
                         try await service.check(body, for: served, from: client)
-                        return (index, id, .success(body))
+                        return (index, id, .success(.put(body)))
                     } catch {
                         return (index, id, .failure(Problem(error)))
                     }
                 }
             }
-            for await body in group { bodies.append(body) }
-            return bodies.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
+            for await order in group { orders.append(order) }
+            return orders.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
         }
+    }
+
+    /// The id of the entity that a line removes; nil for another line.
+    private static func removal(_ line: Data) -> String? {
+        // Lines with images are long, and are not read twice.
+        guard line.count <= 4096, let removal = try? Removal(json: line), removal.delete else { return nil }
+        return removal.id.text
     }
 
     private func write(

@@ -92,6 +92,30 @@ struct CatalogHandler: Sendable {
         return Response(status: .noContent)
     }
 
+    /// Exchanges the names of two catalogs.
+    func swap(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.write)
+        let name = try context.catalogName()
+        guard HeaderValue(request.headers[.contentType] ?? "").name == "application/json" else {
+            throw Problem(.unsupportedMediaType, "The other catalog is named by application/json.")
+        }
+        let held = try await service.bodies.read(request)
+        let text = try await service.parsing(held.data, for: context.client, isPatient: true) {
+            try Swap(json: $0).with
+        }
+        guard let other = CatalogName(text) else { throw Problem(.invalidRequest, CatalogName.rule) }
+        try context.require(other)
+        guard other != name else { throw Problem(.invalidRequest, "A catalog is not swapped with itself.") }
+        try await service.store.swap(name, other)
+        return Response(status: .noContent)
+    }
+
+    private struct Swap: RequestObject {
+        enum CodingKeys: String, CodingKey, CaseIterable { case with }
+
+        let with: String
+    }
+
     /// A catalog with its counts, as JSON.
     ///
     /// - Parameter pool: where entities are counted; nil after a change, whose answer must not be refused.

@@ -172,6 +172,10 @@ struct EntityPatch: RequestObject, Sendable {
 
 /// An entity as JSON, without the path of its image.
 struct EntityAnswer: Encodable, Sendable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case id, type, title, subtitle, labels, attributes, thumbnail, imageCount
+    }
+
     let id: String
     let type: String?
     let title: String?

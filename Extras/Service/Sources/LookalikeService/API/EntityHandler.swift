@@ -5,6 +5,7 @@ import Hummingbird
 import HummingbirdCore
 import Lookalike
 import Multipart
+import NIOCore
 
 /// `/v1/catalogs/{catalog}/entities/{id}`
 struct EntityHandler: Sendable {
@@ -13,8 +14,32 @@ struct EntityHandler: Sendable {
     func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
         let (name, id) = try Self.target(context)
-        let entity = try await service.store.using(name) { try await Self.entity(id, of: $0) }
-        return Response(EntityAnswer(entity, catalog: name))
+        let (entity, tag) = try await service.store.using(name) { served in
+            let entity = try await Self.entity(id, of: served)
+            return (entity, try await Self.tag(of: entity, in: served))
+        }
+        if TaggedBody.isKnown(tag, to: request) {
+            return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "no-store"])
+        }
+        return Response(EntityAnswer(entity, catalog: name), headers: [.eTag: tag])
+    }
+
+    /// The entity tag of metadata and images: another one after each change that matters.
+    private static func tag(of entity: CatalogEntity, in served: ServedCatalog) async throws -> String {
+        var digests = TaggedBody(Data(ByteBuffer(json: EntityAnswer(entity, catalog: served.name)).readableBytesView))
+            .tag
+        for image in entity.images.indices {
+            if let thumbnail = try await served.catalog.storedThumbnail(for: entity.id, image: image) {
+                digests += TaggedBody(thumbnail).tag
+            }
+        }
+        return entity.images.isEmpty ? digests : TaggedBody(Data(digests.utf8)).tag
+    }
+
+    /// The tag of the entity of an id; nil if there is none.
+    private static func tag(of id: String, in served: ServedCatalog) async throws -> String? {
+        guard let entity = try await served.catalog.entities(for: [id]).first else { return nil }
+        return try await tag(of: entity, in: served)
     }
 
     func put(_ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -28,15 +53,25 @@ struct EntityHandler: Sendable {
         let body = try await service.parsing(held.data, for: context.client, isPatient: true) {
             try Self.body($0, id: id, header: header, fields: fields)
         }
-        let (entity, isNew) = try await service.store.using(name) { served in
+        let expected = EntityExpectation(request)
+        let (entity, tag, isNew) = try await service.store.using(name) { served in
             let isNew = try await served.catalog.entities(for: [id]).isEmpty
+            // At once, before the image is decoded; and again when nothing else is written.
+            if let expected { try expected.check(try await Self.tag(of: id, in: served)) }
             try await service.check(body, for: served, from: context.client)
-            try await service.writePool.run(for: context.client) { try await served.writer.put(body.item) }
-            return (try await Self.entity(id, of: served), isNew)
+            try await service.writePool.run(for: context.client) {
+                guard let expected else { return try await served.writer.put(body.item) }
+                try await served.writer.change { indexer in
+                    try expected.check(try await Self.tag(of: id, in: served))
+                    try await indexer.upsert(body.item)
+                }
+            }
+            let entity = try await Self.entity(id, of: served)
+            return (entity, try await Self.tag(of: entity, in: served), isNew)
         }
-        return Response(
-            EntityAnswer(entity, catalog: name), status: isNew ? .created : .ok,
-            headers: isNew ? [.location: EntityAnswer.path(of: id, catalog: name)] : [:])
+        var headers: HTTPFields = [.eTag: tag]
+        if isNew { headers[.location] = EntityAnswer.path(of: id, catalog: name) }
+        return Response(EntityAnswer(entity, catalog: name), status: isNew ? .created : .ok, headers: headers)
     }
 
     func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -52,23 +87,34 @@ struct EntityHandler: Sendable {
         let patch = try await service.parsing(held.data, for: context.client, isPatient: true) {
             try EntityPatch(json: $0)
         }
-        let entity = try await service.store.using(name) { served in
+        let expected = EntityExpectation(request)
+        let (entity, tag) = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
-                try await served.writer.update(id) { entity in
-                    entity = patch.applied(to: entity)
-                    try EntityBody.checkText(of: entity)
+                try await served.writer.change { indexer in
+                    if let expected { try expected.check(try await Self.tag(of: id, in: served)) }
+                    try await indexer.update(id) { entity in
+                        entity = patch.applied(to: entity)
+                        try EntityBody.checkText(of: entity)
+                    }
                 }
             }
-            return try await Self.entity(id, of: served)
+            let entity = try await Self.entity(id, of: served)
+            return (entity, try await Self.tag(of: entity, in: served))
         }
-        return Response(EntityAnswer(entity, catalog: name))
+        return Response(EntityAnswer(entity, catalog: name), headers: [.eTag: tag])
     }
 
     func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
         let (name, id) = try Self.target(context)
+        let expected = EntityExpectation(request)
         try await service.store.using(name) { served in
-            try await service.writePool.run(for: context.client) { try await served.writer.remove(id) }
+            try await service.writePool.run(for: context.client) {
+                try await served.writer.change { indexer in
+                    if let expected { try expected.check(try await Self.tag(of: id, in: served)) }
+                    try await indexer.remove(id)
+                }
+            }
         }
         return Response(status: .noContent)
     }

@@ -21,6 +21,7 @@ struct Routes: Sendable {
     var all: [(path: String, handlers: [(HTTPRequest.Method, Handler)])] {
         let catalogs = CatalogHandler(service: service)
         let entities = EntityHandler(service: service)
+        let list = EntitiesHandler(service: service)
         let snapshots = SnapshotHandler(service: service)
         let system = SystemHandler(service: service)
         let search = SearchHandler(service: service)
@@ -33,9 +34,11 @@ struct Routes: Sendable {
             ("/v1/catalogs", [(.get, catalogs.list)]),
             (catalog, [(.get, catalogs.get), (.put, catalogs.put), (.delete, catalogs.delete)]),
             (catalog + "/search", [(.post, search.callAsFunction)]),
+            (catalog + "/swap", [(.post, catalogs.swap)]),
             (catalog + "/snapshot", [(.post, snapshots.snapshot)]),
             (catalog + "/restore", [(.post, snapshots.restore)]),
             (catalog + "/entities:batch", [(.post, batch.callAsFunction)]),
+            (catalog + "/entities", [(.get, list.list), (.patch, list.patch), (.delete, list.delete)]),
             (
                 catalog + "/entities/:id",
                 [(.get, entities.get), (.put, entities.put), (.patch, entities.patch), (.delete, entities.delete)]

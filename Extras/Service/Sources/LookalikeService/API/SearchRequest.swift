@@ -28,6 +28,7 @@ struct SearchRequest: Sendable {
     var types: [String] = []
     var labels: [String] = []
     var attributes: [String: [String]] = [:]
+    var filter = Condition.everything
     var region: ImageRegion?
     var cursor: SearchCursor?
     var facets: [EntityField] = []
@@ -42,7 +43,7 @@ struct SearchRequest: Sendable {
         var parts: [Condition] = types.isEmpty ? [] : [.isAnyOf(.type, types.sorted())]
         parts += labels.sorted().map { .isAnyOf(.label, [$0]) }
         parts += attributes.sorted { $0.key < $1.key }.map { .isAnyOf(.attribute($0.key), $0.value.sorted()) }
-        return .all(parts)
+        return filter.isEverything ? .all(parts) : .all(parts + [filter])
     }
 
     /// The bounds that were asked for, or `standard`.
@@ -117,8 +118,8 @@ struct SearchRequest: Sendable {
 
 extension SearchRequest {
     private static let fieldNames: Set<String> = [
-        "limit", "max-distance", "min-confidence", "effort", "max-objects", "types", "labels", "region", "cursor",
-        "facets",
+        "limit", "max-distance", "min-confidence", "effort", "max-objects", "types", "labels", "filter", "region",
+        "cursor", "facets",
     ]
 
     /// A search for an image with the fields of a query string or a form.
@@ -132,6 +133,7 @@ extension SearchRequest {
         maxObjects = try fields.integer("max-objects")
         (types, labels) = (fields.list("types"), fields.list("labels"))
         attributes = fields.prefixed("attribute.")
+        if let text = try fields.one("filter") { filter = try EntitiesHandler.condition(text) }
         if let text = try fields.one("region") { region = try ImageRegion(text: text) }
         if let text = try fields.one("cursor") { cursor = try Self.cursor(text) }
         facets = try fields.list("facets").map { name throws(Problem) in try Self.facet(name) }
@@ -145,7 +147,7 @@ extension SearchRequest {
         return effort
     }
 
-    private static func cursor(_ text: String) throws(Problem) -> SearchCursor {
+    static func cursor(_ text: String) throws(Problem) -> SearchCursor {
         guard let cursor = SearchCursor(text) else { throw Problem(.invalidRequest, "The cursor is not one of ours.") }
         return cursor
     }
@@ -159,6 +161,7 @@ extension SearchRequest {
         if let text = body.effort { effort = try Self.effort(text) }
         maxObjects = body.maxObjects
         (types, labels, attributes) = (body.types ?? [], body.labels ?? [], body.attributes ?? [:])
+        filter = try body.filter.map(EntitiesHandler.condition) ?? filter
         region = body.region
         cursor = try body.cursor.map(Self.cursor)
         facets = try (body.facets ?? []).map(Self.facet)
@@ -168,7 +171,7 @@ extension SearchRequest {
     private struct Body: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable {
             case image, print, entity, text, query, limit, maxDistance, minConfidence, effort, maxObjects
-            case types, labels, attributes, region, cursor, facets
+            case types, labels, attributes, filter, region, cursor, facets
         }
 
         let image: ImageText?
@@ -184,6 +187,7 @@ extension SearchRequest {
         let types: [String]?
         let labels: [String]?
         let attributes: [String: [String]]?
+        let filter: String?
         let region: ImageRegion?
         let cursor: String?
         let facets: [String]?
@@ -201,11 +205,11 @@ extension SearchRequest {
                         "A search has one of “image”, “print”, “entity”, “text” and “query”, not several.")
                 }
                 if let subject = subjects.first { return subject }
-                guard types != nil || labels != nil || attributes != nil else {
+                guard types != nil || labels != nil || attributes != nil || filter != nil else {
                     throw Problem(
                         .invalidRequest,
                         "A search needs “image”, “print”, “entity”, “text” or “query”, or a filter: "
-                            + "“types”, “labels” or “attributes”.")
+                            + "“types”, “labels”, “attributes” or “filter”.")
                 }
                 return .listing
             }

@@ -186,6 +186,32 @@ import Synchronization
         }
     }
 
+    /// Exchanges the names of two catalogs, at one moment: there is a catalog of each name at any time.
+    ///
+    /// - Throws: ``Problem`` for an unknown name, `CatalogError` if another process is writing to one of them, and an
+    ///   error of the file system. Both are then as before.
+    func swap(_ name: CatalogName, _ other: CatalogName) async throws {
+        try await turn.run {
+            for name in [name, other] where !Self.isCatalog(self.url(of: name)) { throw Self.unknown(name) }
+            let first = try await self.closeForGood(name)
+            var failure: (any Error)?
+            do {
+                let second = try await self.closeForGood(other)
+                do {
+                    try Self.exchange(self.url(of: name), self.url(of: other))
+                    try Self.synchronize(self.root)
+                } catch {
+                    failure = error
+                }
+                await second.release()
+            } catch {
+                failure = error
+            }
+            await first.release()
+            if let failure { throw failure }
+        }
+    }
+
     /// Puts a folder with a catalog in the place of the catalog of a name, if there is one, finished or not.
     ///
     /// - Throws: an error of the file system, and `CatalogError` if another process is writing. The catalog is then as
@@ -291,6 +317,19 @@ import Synchronization
         } catch {
             if !(error is CancellationError) { state.withLock { _ = $0.failed.insert(name) } }
             throw error
+        }
+    }
+
+    /// Exchanges two folders. `renameat2` of Linux is not among Swift's functions of C.
+    private static func exchange(_ a: URL, _ b: URL) throws {
+        typealias Exchange =
+            @convention(c) (CInt, UnsafePointer<CChar>, CInt, UnsafePointer<CChar>, CUnsignedInt) -> CInt
+        // renameat2(2): both names change at one moment.
+        let exchangeFlag: CUnsignedInt = 2
+        guard let symbol = dlsym(nil, "renameat2") else { throw POSIXError(.ENOSYS) }
+        let exchange = unsafeBitCast(symbol, to: Exchange.self)
+        guard exchange(AT_FDCWD, a.path, AT_FDCWD, b.path, exchangeFlag) == 0 else {
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
         }
     }
 

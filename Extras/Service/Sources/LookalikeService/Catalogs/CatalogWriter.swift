@@ -57,14 +57,17 @@ actor CatalogWriter {
         try await enqueue { .put(items, $0) }
     }
 
-    /// Changes the metadata of an entity.
-    func update(_ id: String, by change: @escaping @Sendable (inout CatalogEntity) throws -> Void) async throws {
-        try await enqueue { .other({ try await $0.update(id, by: change) }, $0) }
-    }
-
-    /// Removes an entity.
-    func remove(_ id: String) async throws {
-        try await enqueue { .other({ try await $0.remove(id) }, $0) }
+    /// Changes the catalog while nothing else is changed.
+    ///
+    /// - Returns: what `body` returns.
+    func change<Answer: Sendable>(
+        _ body: @escaping @Sendable (CatalogIndexer) async throws -> Answer
+    ) async throws -> Answer {
+        let answer = FirstOutcome<Answer>()
+        try await enqueue { (continuation: CheckedContinuation<Void, any Error>) in
+            .other({ indexer in answer.set(.success(try await body(indexer))) }, continuation)
+        }
+        return try await answer.value
     }
 
     /// Ends writing unless something is being written.
@@ -76,6 +79,9 @@ actor CatalogWriter {
         indexer = nil
         return true
     }
+
+    /// Lets other processes write again after ``closeForGood()``.
+    func release() { indexer = nil }
 
     /// Ends writing: refuses changes, and waits for those that were accepted.
     func close() async {

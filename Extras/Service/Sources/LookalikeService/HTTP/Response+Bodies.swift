@@ -49,9 +49,11 @@ struct TaggedBody: Sendable {
         tag = "\"\(digest)\""
     }
 
-    /// Whether a client names the tag, alone or among others, or any. A proxy that compresses answers makes tags weak
+    func isKnown(to request: Request) -> Bool { Self.isKnown(tag, to: request) }
+
+    /// Whether a client names a tag, alone or among others, or any. A proxy that compresses answers makes tags weak
     /// (RFC 9110, section 13.1.2).
-    func isKnown(to request: Request) -> Bool {
+    static func isKnown(_ tag: String, to request: Request) -> Bool {
         let tags = (request.headers[.ifNoneMatch] ?? "").split(separator: ",").map {
             $0.trimmingCharacters(in: .whitespaces)
         }

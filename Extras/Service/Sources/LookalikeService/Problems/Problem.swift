@@ -21,6 +21,7 @@ struct Problem: Error, Sendable {
         case methodNotAllowed = "method-not-allowed"
         case catalogExists = "catalog-exists"
         case catalogBusy = "catalog-busy"
+        case preconditionFailed = "precondition-failed"
         case queryExpired = "query-expired"
         case slowBody = "slow-body"
         case bodyTooLarge = "body-too-large"
@@ -96,6 +97,7 @@ extension Problem.Code {
         case .slowBody: .requestTimeout
         case .catalogExists, .catalogBusy: .conflict
         case .queryExpired: .gone
+        case .preconditionFailed: .preconditionFailed
         case .bodyTooLarge, .imageTooLarge: .contentTooLarge
         case .unsupportedMediaType, .unsupportedImage: .unsupportedMediaType
         case .unusableImage, .decodeTime, .otherModel, .unknownAttribute, .damagedSnapshot: .unprocessableContent
@@ -124,6 +126,7 @@ extension Problem.Code {
         case .catalogExists: "The catalog exists already"
         case .catalogBusy: "Another process is writing to the catalog"
         case .queryExpired: "The query is no longer kept"
+        case .preconditionFailed: "The entity is not what the request expects"
         case .slowBody: "The body comes too slowly"
         case .bodyTooLarge: "The body is too large"
         case .imageTooLarge: "The image is too large"

@@ -1,0 +1,233 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Lookalike
+import Multipart
+import NIOCore
+
+/// `/v1/catalogs/{catalog}/entities`: those that satisfy a condition.
+struct EntitiesHandler: Sendable {
+    let service: ServiceState
+
+    struct Page: Encodable, Sendable {
+        let entities: [SelectedFields]
+        /// The cursor of the next page; nil at the end.
+        let next: String?
+    }
+
+    struct Change: Encodable, Sendable {
+        var changed: Int?
+        var deleted: Int?
+    }
+
+    private static let pageOfLines = 1000
+
+    /// A page as JSON, or all that follow as lines of JSON.
+    func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.read)
+        let name = try context.catalogName()
+        let fields = try RequestFields(query: request.uri.query)
+        try fields.check(["filter", "fields", "limit", "cursor"])
+        let condition = try Self.condition(try fields.one("filter") ?? "")
+        let selection = try EntityAnswer.selection(try fields.one("fields").map { _ in fields.list("fields") })
+        let limit = try fields.integer("limit")
+        guard limit.map({ (1...SearchRequest.maximumLimit).contains($0) }) ?? true else {
+            throw Problem(.invalidRequest, "“limit” is not in 1…\(SearchRequest.maximumLimit).")
+        }
+        let cursor = try fields.one("cursor").map(SearchRequest.cursor)
+        guard Self.wantsLines(request) else {
+            let page = try await page(name, condition, limit ?? 100, cursor, selection, context)
+            return Response(page)
+        }
+        guard limit == nil else {
+            throw Problem(.invalidRequest, "Lines have no “limit”: they end with the last entity.")
+        }
+        // The first page is read before the answer begins, so that errors have a status.
+        let first = try await page(name, condition, Self.pageOfLines, cursor, selection, context)
+        return Response(
+            status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"],
+            body: ResponseBody { writer in
+                var page = first
+                while true {
+                    var buffer = ByteBuffer()
+                    for entity in page.entities {
+                        buffer.writeImmutableBuffer(ByteBuffer(json: entity))
+                        buffer.writeString("\n")
+                    }
+                    if buffer.readableBytes > 0 { try await writer.write(buffer) }
+                    guard let next = page.next else { break }
+                    page = try await self.page(
+                        name, condition, Self.pageOfLines, SearchCursor(next), selection, context, isPatient: true)
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    /// Changes the metadata of all entities that satisfy a condition.
+    func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.write)
+        let type = HeaderValue(request.headers[.contentType] ?? "").name
+        guard type == "application/json" || type == "application/merge-patch+json" else {
+            throw Problem(
+                .unsupportedMediaType, "A change is application/merge-patch+json or application/json.")
+        }
+        let name = try context.catalogName()
+        let condition = try Self.requiredCondition(request)
+        _ = try await service.store.catalog(name)
+        let held = try await service.bodies.read(request)
+        let patch = try await service.parsing(held.data, for: context.client, isPatient: true) {
+            try EntityPatch(json: $0)
+        }
+        let count = try await service.store.using(name) { served in
+            try await service.writePool.run(for: context.client) {
+                try await served.writer.change { indexer in
+                    let ids = try await Self.ids(where: condition, in: served.catalog)
+                    try await indexer.update(ids) { entity in
+                        entity = patch.applied(to: entity)
+                        try EntityBody.checkText(of: entity)
+                    }
+                    return ids.count
+                }
+            }
+        }
+        return Response(Change(changed: count))
+    }
+
+    /// Removes all entities that satisfy a condition.
+    func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.write)
+        let name = try context.catalogName()
+        let condition = try Self.requiredCondition(request)
+        let count = try await service.store.using(name) { served in
+            try await service.writePool.run(for: context.client) {
+                try await served.writer.change { indexer in
+                    let ids = try await Self.ids(where: condition, in: served.catalog)
+                    if !ids.isEmpty { try await computing { try indexer.remove(ids) } }
+                    return ids.count
+                }
+            }
+        }
+        return Response(Change(deleted: count))
+    }
+
+    private func page(
+        _ name: CatalogName, _ condition: Condition, _ limit: Int, _ cursor: SearchCursor?,
+        _ selection: Set<EntityAnswer.CodingKeys>?, _ context: ServiceContext, isPatient: Bool = false
+    ) async throws -> Page {
+        try await service.store.using(name) { served in
+            try await service.printPool.run(for: context.client, isPatient: isPatient) {
+                let (entities, next) = try await served.catalog.entities(
+                    where: condition, limit: limit, after: cursor)
+                return Page(
+                    entities: entities.map {
+                        SelectedFields(answer: EntityAnswer($0, catalog: name), selection: selection)
+                    }, next: next?.description)
+            }
+        }
+    }
+
+    private static func ids(where condition: Condition, in catalog: Catalog) async throws -> [String] {
+        try await catalog.reduceEntities(into: [String](), where: condition) { $0.append($1.id) }
+    }
+
+    private static func wantsLines(_ request: Request) -> Bool {
+        request.headers[values: .accept].contains { value in
+            value.split(separator: ",").contains { HeaderValue(String($0)).name == "application/x-ndjson" }
+        }
+    }
+
+    /// The condition of a change, which has to be said: a missing one would change everything.
+    private static func requiredCondition(_ request: Request) throws -> Condition {
+        let fields = try RequestFields(query: request.uri.query)
+        try fields.check(["filter"])
+        guard let text = try fields.one("filter"), !text.allSatisfy(\.isWhitespace) else {
+            throw Problem(.invalidRequest, "A “filter” says which entities; “everything” is all of them.")
+        }
+        return try condition(text)
+    }
+
+    /// The condition that a filter states.
+    ///
+    /// - Throws: ``Problem`` for text that is none.
+    static func condition(_ text: String) throws(Problem) -> Condition {
+        guard text.utf8.count <= 8192, !text.utf8.contains(0) else {
+            throw Problem(.invalidRequest, "The filter has more than 8192 bytes, or a NUL character.")
+        }
+        do {
+            return try Condition(parsing: text)
+        } catch {
+            throw Problem(.invalidRequest, "The filter “\(text.prefix(256))” is not a condition: \(error.reason).")
+        }
+    }
+}
+
+/// An entity with some of its fields.
+struct SelectedFields: Encodable, Sendable {
+    let answer: EntityAnswer
+    /// Nil for all.
+    let selection: Set<EntityAnswer.CodingKeys>?
+
+    func encode(to encoder: any Encoder) throws {
+        guard let selection else { return try answer.encode(to: encoder) }
+        var values = encoder.container(keyedBy: EntityAnswer.CodingKeys.self)
+        for key in selection {
+            switch key {
+            case .id: try values.encode(answer.id, forKey: key)
+            case .type: try values.encodeIfPresent(answer.type, forKey: key)
+            case .title: try values.encodeIfPresent(answer.title, forKey: key)
+            case .subtitle: try values.encodeIfPresent(answer.subtitle, forKey: key)
+            case .labels: try values.encode(answer.labels, forKey: key)
+            case .attributes: try values.encode(answer.attributes, forKey: key)
+            case .thumbnail: try values.encode(answer.thumbnail, forKey: key)
+            case .imageCount: try values.encodeIfPresent(answer.imageCount, forKey: key)
+            }
+        }
+    }
+}
+
+extension EntityAnswer {
+    /// The fields of a list of names.
+    ///
+    /// - Throws: ``Problem`` for a name that no field has.
+    static func selection(_ names: [String]?) throws(Problem) -> Set<CodingKeys>? {
+        guard let names else { return nil }
+        var keys: Set<CodingKeys> = []
+        for name in names {
+            guard let key = CodingKeys(rawValue: name) else {
+                let known = CodingKeys.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Problem(.invalidRequest, "There is no field “\(name.prefix(64))”; there are \(known).")
+            }
+            keys.insert(key)
+        }
+        guard !keys.isEmpty else { throw Problem(.invalidRequest, "“fields” names no field.") }
+        return keys
+    }
+}
+
+/// What a request expects of an entity before it is changed (RFC 9110, section 13.1).
+struct EntityExpectation: Sendable {
+    /// `If-None-Match: *`: there is none yet.
+    private let isNew: Bool
+    /// `If-Match`: one of these tags; empty for any entity.
+    private let tags: [String]?
+
+    /// Nil if the request expects nothing.
+    init?(_ request: Request) {
+        isNew = request.headers[.ifNoneMatch]?.trimmingCharacters(in: .whitespaces) == "*"
+        let tags = request.headers[.ifMatch]?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        self.tags = tags.map { $0.contains("*") ? [] : $0 }
+        if !isNew, tags == nil { return nil }
+    }
+
+    /// - Parameter tag: that of the entity as it is; nil if there is none.
+    /// - Throws: ``Problem`` if that is not expected.
+    func check(_ tag: String?) throws(Problem) {
+        if isNew, tag != nil { throw Problem(.preconditionFailed, "There is an entity of this id already.") }
+        guard let tags else { return }
+        guard let tag else { throw Problem(.preconditionFailed, "There is no entity of this id.") }
+        guard tags.isEmpty || tags.contains(tag) else {
+            throw Problem(.preconditionFailed, "The entity has been changed: its ETag is \(tag) now.")
+        }
+    }
+}

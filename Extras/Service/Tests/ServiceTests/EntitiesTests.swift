@@ -1,0 +1,156 @@
+import Foundation
+import LookalikeService
+import Testing
+
+/// Entities by a filter: lists, changes, removals; and changes that expect something.
+@Suite struct EntitiesTests {
+    private static let path = "/v1/catalogs/covers/entities"
+
+    private static func escaped(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    }
+
+    @Test func pagesWithAFilterAndSomeFields() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            // One without type and labels is listed, too.
+            let image = try DemoCovers.image("salt-signal")
+            #expect(try await server.send("PUT", Self.path + "/bare", body: image).status == 201)
+            var ids: [String] = []
+            var cursor = ""
+            repeat {
+                let page = try await server.send("GET", Self.path + "?limit=3&fields=id" + cursor).json
+                let entities = try #require(page["entities"] as? [[String: Any]])
+                #expect(entities.count <= 3 && entities.allSatisfy { Array($0.keys) == ["id"] })
+                ids += entities.compactMap { $0["id"] as? String }
+                cursor = (page["next"] as? String).map { "&cursor=\($0)" } ?? ""
+            } while !cursor.isEmpty
+            #expect(Set(ids) == Set(DemoCovers.ids + ["bare"]) && ids.count == 7)
+            let filter = Self.escaped("type = album and year < 2001")
+            let some = try await server.send("GET", Self.path + "?filter=\(filter)").json
+            let entities = try #require(some["entities"] as? [[String: Any]])
+            #expect(entities.compactMap { $0["id"] as? String }.sorted() == ["night-bus-to-porto", "slow-meridian"])
+            #expect(entities.first?["thumbnail"] as? String != nil)
+        }
+    }
+
+    @Test func allOfThemAsLines() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let reply = try await server.send("GET", Self.path + "?fields=id,title", ["Accept": "application/x-ndjson"])
+            #expect(reply.headers["content-type"] == "application/x-ndjson")
+            let lines = try reply.text.split(separator: "\n").map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String])
+            }
+            #expect(Set(lines.compactMap { $0["id"] }) == Set(DemoCovers.ids))
+            #expect(lines.allSatisfy { Set($0.keys) == ["id", "title"] })
+        }
+    }
+
+    @Test func changesAndRemovalsByAFilter() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let albums = Self.escaped("type = album")
+            let json = ["Content-Type": "application/merge-patch+json"]
+            let patch = Data("{\"attributes\":{\"price\":\"9.90\"},\"type\":\"record\"}".utf8)
+            let changed = try await server.send("PATCH", Self.path + "?filter=\(albums)", json, body: patch)
+            #expect(changed.status == 200)
+            #expect(try changed.json["changed"] as? Int == 3)
+            let cheap = Self.escaped("price < 10")
+            let found = try await server.send("GET", Self.path + "?filter=\(cheap)&fields=type").json["entities"]
+            #expect(found as? [[String: String]] == Array(repeating: ["type": "record"], count: 3))
+            // Searches take the same filter.
+            let search = try await server.json("POST", "/v1/catalogs/covers/search", ["filter": "price < 10"])
+            #expect(try search.ids.count == 3)
+            let removed = try await server.send("DELETE", Self.path + "?filter=\(cheap)")
+            #expect(try removed.json["deleted"] as? Int == 3)
+            #expect(try await server.send("GET", "/v1/catalogs/covers").json["entities"] as? Int == 3)
+            // Nothing is changed where nobody said what.
+            for query in ["", "?filter=", "?filter=%20", "?filter=type+%3D", "?fliter=everything"] {
+                for method in ["DELETE", "PATCH"] {
+                    let reply = try await server.send(method, Self.path + query, json, body: patch)
+                    #expect(try (reply.status, reply.code) == (400, "invalid-request"), "\(method) \(query)")
+                }
+            }
+            #expect(try await server.send("DELETE", Self.path + "?filter=everything").json["deleted"] as? Int == 3)
+        }
+    }
+
+    @Test func aBatchRemovesInTheOrderOfItsLines() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let image = try DemoCovers.image("salt-signal").base64EncodedString()
+            let lines = [
+                "{\"id\":\"new\",\"image\":\"\(image)\"}", "{\"id\":\"new\",\"delete\":true}",
+                "{\"id\":\"salt-signal\",\"delete\":true}", "{\"id\":\"none\",\"delete\":true}",
+                "{\"id\":\"salt-signal\",\"delete\":true}", "{\"id\":\"last\",\"image\":\"\(image)\"}",
+                "{\"id\":\"last\",\"delete\":false}",
+            ]
+            let reply = try await server.send(
+                "POST", Self.path + ":batch", ["Content-Type": "application/x-ndjson"],
+                body: Data(lines.joined(separator: "\n").utf8))
+            let statuses = try reply.text.split(separator: "\n").map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])["status"] as? Int
+            }
+            #expect(statuses == [201, 204, 204, 404, 404, 201, 400])
+            let ids = try await server.send("GET", Self.path + "?fields=id").json["entities"] as? [[String: String]]
+            #expect(
+                Set((ids ?? []).compactMap { $0["id"] })
+                    == Set(DemoCovers.ids).subtracting(["salt-signal"]).union(["last"]))
+        }
+    }
+
+    /// Two clients that read an entity overwrote each other's changes.
+    @Test func conflictsAreSeen() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = Self.path + "/salt-signal"
+            let json = ["Content-Type": "application/json"]
+            let tag = try #require(try await server.send("GET", path).headers["etag"])
+            #expect(try await server.send("GET", path, ["If-None-Match": tag]).status == 304)
+            let image = try DemoCovers.image("glass-orchard")
+            let exists = try await server.send("PUT", path, ["If-None-Match": "*"], body: image)
+            #expect(try (exists.status, exists.code) == (412, "precondition-failed"))
+            let changed = try await server.send(
+                "PATCH", path, json.merging(["If-Match": tag]) { $1 }, body: Data("{\"title\":\"A\"}".utf8))
+            #expect(changed.status == 200)
+            let second = try #require(changed.headers["etag"])
+            #expect(second != tag)
+            for method in ["PUT", "PATCH", "DELETE"] {
+                let body = method == "PUT" ? image : Data("{\"title\":\"B\"}".utf8)
+                let headers = method == "PATCH" ? json : [:]
+                let late = try await server.send(method, path, headers.merging(["If-Match": tag]) { $1 }, body: body)
+                #expect(try (late.status, late.code) == (412, "precondition-failed"), "\(method)")
+            }
+            // Another image is another entity, too.
+            let put = try await server.send("PUT", path + "?title=A", ["If-Match": second], body: image)
+            #expect(put.status == 200 && put.headers["etag"] != second)
+            #expect(try await server.send("DELETE", path, ["If-Match": "*"]).status == 204)
+            #expect(try await server.send("PUT", path, ["If-Match": "*"], body: image).status == 412)
+            // One of many is the first.
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { try await server.send("PUT", path, ["If-None-Match": "*"], body: image).status }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.sorted() == [201, 412, 412, 412])
+        }
+    }
+
+    @Test func twoCatalogsAreSwapped() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let image = try DemoCovers.image("salt-signal")
+            #expect(try await server.send("PUT", "/v1/catalogs/next").status == 201)
+            #expect(try await server.send("PUT", "/v1/catalogs/next/entities/new", body: image).status == 201)
+            let search = "/v1/catalogs/covers/search"
+            let query = try #require(try await server.send("POST", search, body: image).json["query"] as? String)
+            #expect(try await server.json("POST", "/v1/catalogs/covers/swap", ["with": "next"]).status == 204)
+            #expect(try await server.send("POST", search, body: image).ids == ["new"])
+            #expect(try await server.send("POST", "/v1/catalogs/next/search", body: image).ids == ["salt-signal"])
+            // What was kept was kept of the other one.
+            #expect(try await server.json("POST", search, ["query": query]).code == "query-expired")
+            for name in ["covers", "next"] {
+                #expect(try await server.send("PUT", "/v1/catalogs/\(name)/entities/later", body: image).status == 201)
+            }
+            for (other, status) in [("none", 404), ("covers", 400), ("../covers", 400)] {
+                #expect(try await server.json("POST", "/v1/catalogs/covers/swap", ["with": other]).status == status)
+            }
+        }
+    }
+}
