@@ -131,6 +131,8 @@ test-service: dependencies
 	$(PAGE_TEST) -m pip install --quiet --disable-pip-version-check -r Extras/Service/Tests/requirements.txt
 	$(PAGE_TEST) Extras/Service/Tests/page/test_page.py $(LOOKALIKE_SERVE) --screenshots $(OUTPUT)/page
 	Extras/Service/Tests/interface/run $(LOOKALIKE_SERVE) $(PAGE_TEST)
+	Scripts/install-dependencies nginx-light openssl
+	Extras/Service/Tests/proxy/run $(LOOKALIKE_SERVE)
 	$(MAKE) service-faults SAMPLE=10
 
 deb: man

@@ -39,7 +39,8 @@ struct MakeKey: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The last day on which the key is accepted, such as 2027-01-31, or a time with its zone. For ever by default.",
+            "The last day on which the key is accepted, such as 2027-01-31, or a time with its zone. For ever by "
+                + "default.",
             valueName: "time"))
     var expires: String?
 

@@ -47,6 +47,17 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Where clients reach the service through a proxy, such as https://shop.example/search/.", valueName: "url"))
+    var publicURL: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The address of a proxy whose X-Forwarded-For says who sent a request; may be repeated.",
+            valueName: "address"))
+    var trustedProxy: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
             "A folder with photos that the page offers for a first search: JPEG and PNG files, 64 MiB of them at most.",
             valueName: "dir"))
     var samples: String?
@@ -181,6 +192,15 @@ struct Serve: AsyncParsableCommand {
         configuration.isOpenToAll = try openToAll || settings.flag("openToAll") ?? false
         configuration.origins = try origins(settings)
         configuration.keys = try keys(settings)
+        if let text = publicURL ?? settings.text("publicURL") {
+            guard let url = URL(string: text) else { throw ValidationError("--public-url is “\(text)”, no URL.") }
+            configuration.publicURL = url
+        }
+        configuration.trustedProxies = Set(
+            trustedProxy.isEmpty
+                ? (settings.text("trustedProxies") ?? "").split(separator: ",").map {
+                    $0.trimmingCharacters(in: .whitespaces)
+                } : trustedProxy)
         switch (tlsCertificates ?? settings.text("tlsCertificates"), tlsKey ?? settings.text("tlsKey")) {
         case (let certificates?, let key?):
             configuration.tls = .init(

@@ -71,8 +71,8 @@ enum SettingKind: String {
         "keysFile": .text, "tlsCertificates": .text, "tlsKey": .text, "samples": .text, "logLevel": .text,
         "bodyBytes": .whole, "bodyBytesInFlight": .whole, "pixels": .whole, "searches": .whole,
         "queuedSearches": .whole, "printSearches": .whole, "queuedWrites": .whole, "connections": .whole,
-        "openCatalogs": .whole, "requestsPerSecond": .number, "healthPort": .whole, "logFormat": .text,
-        "accessLog": .flag, "drainDelay": .number,
+        "openCatalogs": .whole, "requestsPerSecond": .number, "publicURL": .text, "trustedProxies": .text,
+        "healthPort": .whole, "logFormat": .text, "accessLog": .flag, "drainDelay": .number,
         "decodeTime": .number, "requestTime": .number, "queueTime": .number,
     ]
 }

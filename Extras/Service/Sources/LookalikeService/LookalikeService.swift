@@ -107,6 +107,7 @@ public struct LookalikeService: Service {
         let state = state
         let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
         var services: [any Service] = [try makeApplication { continuation.yield() }]
+        // What starts first ends last.
         if let port = state.configuration.healthPort { services.insert(makeHealthApplication(port: port), at: 0) }
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .error)
@@ -188,8 +189,12 @@ public struct LookalikeService: Service {
             middleware: AccessMiddleware(
                 ring: state.keys,
                 hosts: configuration.isLoopback && !configuration.isOpenToAll
-                    ? ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()] : nil,
-                origins: configuration.origins, rates: state.rates, rate: configuration.limits.requestsPerSecond))
+                    ? Set(
+                        ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()]
+                            + [configuration.publicURL?.host?.lowercased()].compactMap(\.self)) : nil,
+                origins: configuration.origins.union([configuration.publicOrigin].compactMap(\.self)),
+                proxies: configuration.trustedProxies, rates: state.rates, rate: configuration.limits.requestsPerSecond)
+        )
         router.add(middleware: ContentEncodingMiddleware())
         Routes(service: state).add(to: router)
         let onRunning = onRunning

@@ -16,6 +16,11 @@ public struct ServiceConfiguration: Sendable {
     public var isOpenToAll = false
     /// Other origins whose pages may use the service (CORS), such as `https://shop.example`.
     public var origins: Set<String> = []
+    /// Where clients reach the service through a proxy, such as `https://shop.example/search/`; nil without one.
+    /// Answers name thumbnails below it, and its pages may send requests.
+    public var publicURL: URL?
+    /// The addresses of proxies, whose field `X-Forwarded-For` says who sent a request.
+    public var trustedProxies: Set<String> = []
     /// The certificate chain and the private key, PEM files; nil for HTTP without TLS.
     public var tls: TLSFiles?
     /// A folder with photos that the page offers for a first search; nil for none. JPEG and PNG files are read when the
@@ -48,6 +53,18 @@ public struct ServiceConfiguration: Sendable {
         }
     }
 
+    /// What paths in answers start with: nothing, or the public URL without its last slash.
+    var base: String {
+        let text = publicURL?.absoluteString ?? ""
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    /// The origin of the public URL (RFC 6454, section 6.2); nil without one.
+    var publicOrigin: String? {
+        guard let publicURL, let scheme = publicURL.scheme, let host = publicURL.host else { return nil }
+        return "\(scheme)://\(host)" + (publicURL.port.map { ":\($0)" } ?? "")
+    }
+
     /// Whether only this machine can connect.
     var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) || host.hasPrefix("127.") }
 
@@ -61,6 +78,15 @@ public struct ServiceConfiguration: Sendable {
         }
         if let samples, (try? FileManager.default.contentsOfDirectory(atPath: samples.path)) == nil {
             throw ServiceError(subject: samples.path, reason: "the folder of samples cannot be read.")
+        }
+        if let publicURL {
+            guard ["http", "https"].contains(publicURL.scheme), let host = publicURL.host, !host.isEmpty,
+                publicURL.query == nil, publicURL.fragment == nil, publicURL.user == nil
+            else {
+                throw ServiceError(
+                    subject: "--public-url \(publicURL.absoluteString)",
+                    reason: "is no URL such as https://shop.example/search/.")
+            }
         }
         try limits.check()
     }

@@ -9,6 +9,8 @@ import Synchronization
 /// What all requests share.
 final class ServiceState: Sendable {
     let configuration: ServiceConfiguration
+    /// What paths in answers start with.
+    let base: String
     let store: CatalogStore
     let queries = QueryCache()
     let bodies: RequestBodyReader
@@ -31,6 +33,7 @@ final class ServiceState: Sendable {
     init(_ configuration: ServiceConfiguration, registry: PrometheusRegistry, logger: Logger) {
         let limits = configuration.limits
         self.configuration = configuration
+        base = configuration.base
         keys = KeyStore(configuration.keys)
         self.registry = registry
         self.logger = logger
@@ -68,9 +71,9 @@ final class ServiceState: Sendable {
     ///   - client: who sent the image.
     ///   - isPatient: whether it waits for a place however long it takes.
     ///   - admitted: called when there is a place to decode it.
-    /// - Throws: `ImageError`; ``Problem`` if there is no place in time, or if it takes longer than the limit to decode.
-    ///   A decoder cannot be interrupted: the thread goes on until it has finished, and the limits on pixels and scans
-    ///   say how long that may be.
+    /// - Throws: `ImageError`; ``Problem`` if there is no place in time, or if it takes too long to decode. A decoder
+    ///   cannot be interrupted: the thread goes on until it has finished, and the limits on pixels and scans say how
+    ///   long that may be.
     func withImage<Answer>(
         _ data: Data, options: DecodingOptions, for client: WorkClient, isPatient: Bool = false,
         timings: StageTimings? = nil, admitted: () -> Void = {}, _ body: (PixelBuffer) async throws -> Answer

@@ -153,6 +153,62 @@ import Testing
         }
     }
 
+    /// A proxy that passes no host killed the page without a word.
+    @Test func aProxyThatPassesNoHost() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let origin = ["Origin": "https://shop.example"]
+            for file in ["/", "/page.js", "/page.css"] {
+                #expect(try await server.send("GET", file, origin).status == 200, "\(file)")
+            }
+            let refused = try await server.send("PUT", "/v1/catalogs/new", origin)
+            #expect(refused.status == 403 && refused.text.contains("--public-url"))
+            let same = try await server.send(
+                "PUT", "/v1/catalogs/new", origin.merging(["Sec-Fetch-Site": "same-origin"]) { $1 })
+            #expect(same.status == 201)
+            let other = try await server.send(
+                "PUT", "/v1/catalogs/new", origin.merging(["Sec-Fetch-Site": "cross-site"]) { $1 })
+            #expect(other.status == 403)
+        }
+    }
+
+    @Test func aPublicURL() async throws {
+        try await TestServer.run(configure: {
+            $0.publicURL = URL(string: "https://shop.example:8443/search/")
+        }) { (server: TestServer) async throws -> Void in
+            let headers = ["Origin": "https://shop.example:8443", "Host": "shop.example:8443"]
+            let image = try DemoCovers.image("salt-signal")
+            let path = "/v1/catalogs/covers/entities/a"
+            let put = try await server.send("PUT", path, headers, body: image)
+            #expect(put.headers["location"] == "https://shop.example:8443/search" + path)
+            let thumbnail = try put.json["thumbnail"] as? String
+            #expect(thumbnail == "https://shop.example:8443/search" + path + "/thumbnail")
+            #expect(try await server.send("GET", "/v1/catalogs", ["Origin": "https://shop.example"]).status == 403)
+        }
+        for text in ["shop.example", "ftp://shop.example/", "https://", "https://shop.example/?a=b"] {
+            var configuration = ServiceConfiguration(catalogs: FileManager.default.temporaryDirectory)
+            configuration.publicURL = URL(string: text)
+            #expect(throws: ServiceError.self, "\(text)") { try LookalikeService(configuration) }
+        }
+    }
+
+    /// All clients of a proxy would share its address; others may say what they like.
+    @Test(arguments: [true, false]) func clientsBehindAProxy(isTrusted: Bool) async throws {
+        try await TestServer.run(configure: {
+            $0.trustedProxies = isTrusted ? ["127.0.0.1"] : []
+            $0.limits.requestsPerSecond = 0.001
+        }) { (server: TestServer) async throws -> Void in
+            func status(_ forwarded: String) async throws -> Int {
+                try await server.send("GET", "/v1/catalogs", ["X-Forwarded-For": forwarded]).status
+            }
+            #expect(try await status("192.0.2.1") == 200)
+            #expect(try await status("198.51.100.7, 192.0.2.1") == 429)
+            #expect(try await status("192.0.2.2") == (isTrusted ? 200 : 429))
+            // One client has the second half of an IPv6 address to itself.
+            #expect(try await status("2001:db8::1") == (isTrusted ? 200 : 429))
+            #expect(try await status("2001:db8::2") == 429)
+        }
+    }
+
     @Test func anAllowedOrigin() async throws {
         try await TestServer.run(configure: {
             $0.origins = ["https://shop.example"]

@@ -124,7 +124,7 @@ struct BatchHandler: Sendable {
         let delete: Bool
     }
 
-    /// Writes entities together, and removes others, in the order of the lines. Returns their results in the order of the lines.
+    /// Writes entities together, and removes others, in the order of the lines. Returns their results in that order.
     private func results(
         of lines: [(number: Int, text: Result<Data, Problem>)], in served: ServedCatalog, from client: WorkClient
     ) async -> [Line] {

@@ -81,7 +81,7 @@ struct CatalogHandler: Sendable {
         let (served, isNew) = try await service.store.create(name, localFeatures: options.localFeatures ?? true)
         return Response(
             try await Self.details(of: served, in: nil), status: isNew ? .created : .ok,
-            headers: isNew ? [.location: "/v1/catalogs/\(name)"] : [:])
+            headers: isNew ? [.location: "\(service.base)/v1/catalogs/\(name)"] : [:])
     }
 
     func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {

@@ -121,7 +121,8 @@ struct EntitiesHandler: Sendable {
                     where: condition, limit: limit, after: cursor)
                 return Page(
                     entities: entities.map {
-                        SelectedFields(answer: EntityAnswer($0, catalog: name), selection: selection)
+                        SelectedFields(
+                            answer: EntityAnswer($0, catalog: name, base: service.base), selection: selection)
                     }, next: next?.description)
             }
         }

@@ -187,20 +187,21 @@ struct EntityAnswer: Encodable, Sendable {
     /// The number of images; nil for one.
     let imageCount: Int?
 
-    init(_ entity: CatalogEntity, catalog: CatalogName) {
+    /// - Parameter base: what paths start with.
+    init(_ entity: CatalogEntity, catalog: CatalogName, base: String) {
         (id, type, title, subtitle) = (entity.id, entity.type, entity.title, entity.subtitle)
         (labels, attributes) = (entity.labels, entity.attributes)
-        thumbnail = Self.path(of: entity.id, catalog: catalog) + "/thumbnail"
+        thumbnail = Self.path(of: entity.id, catalog: catalog, base: base) + "/thumbnail"
         imageCount = entity.images.count > 1 ? entity.images.count : nil
     }
 
     /// The path of an entity.
-    static func path(of id: String, catalog: CatalogName) -> String {
+    static func path(of id: String, catalog: CatalogName, base: String) -> String {
         var allowed = CharacterSet.alphanumerics
         allowed.insert(charactersIn: "-._~")
         allowed.formIntersection(CharacterSet(charactersIn: Unicode.Scalar(0)..<Unicode.Scalar(128)))
         let encoded = id.addingPercentEncoding(withAllowedCharacters: allowed)
-        return "/v1/catalogs/\(catalog)/entities/\(encoded ?? "")"
+        return "\(base)/v1/catalogs/\(catalog)/entities/\(encoded ?? "")"
     }
 }
 

@@ -21,13 +21,14 @@ struct EntityHandler: Sendable {
         if TaggedBody.isKnown(tag, to: request) {
             return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "no-store"])
         }
-        return Response(EntityAnswer(entity, catalog: name), headers: [.eTag: tag])
+        return Response(EntityAnswer(entity, catalog: name, base: service.base), headers: [.eTag: tag])
     }
 
     /// The entity tag of metadata and images: another one after each change that matters.
     private static func tag(of entity: CatalogEntity, in served: ServedCatalog) async throws -> String {
-        var digests = TaggedBody(Data(ByteBuffer(json: EntityAnswer(entity, catalog: served.name)).readableBytesView))
-            .tag
+        var digests = TaggedBody(
+            Data(ByteBuffer(json: EntityAnswer(entity, catalog: served.name, base: "")).readableBytesView)
+        ).tag
         for image in entity.images.indices {
             if let thumbnail = try await served.catalog.storedThumbnail(for: entity.id, image: image) {
                 digests += TaggedBody(thumbnail).tag
@@ -70,8 +71,9 @@ struct EntityHandler: Sendable {
             return (entity, try await Self.tag(of: entity, in: served), isNew)
         }
         var headers: HTTPFields = [.eTag: tag]
-        if isNew { headers[.location] = EntityAnswer.path(of: id, catalog: name) }
-        return Response(EntityAnswer(entity, catalog: name), status: isNew ? .created : .ok, headers: headers)
+        if isNew { headers[.location] = EntityAnswer.path(of: id, catalog: name, base: service.base) }
+        return Response(
+            EntityAnswer(entity, catalog: name, base: service.base), status: isNew ? .created : .ok, headers: headers)
     }
 
     func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -101,7 +103,7 @@ struct EntityHandler: Sendable {
             let entity = try await Self.entity(id, of: served)
             return (entity, try await Self.tag(of: entity, in: served))
         }
-        return Response(EntityAnswer(entity, catalog: name), headers: [.eTag: tag])
+        return Response(EntityAnswer(entity, catalog: name, base: service.base), headers: [.eTag: tag])
     }
 
     func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {

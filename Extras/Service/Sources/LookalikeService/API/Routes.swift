@@ -28,7 +28,8 @@ struct Routes: Sendable {
         let batch = BatchHandler(service: service)
         let prints = PrintHandler(service: service)
         let previews = PreviewHandler(service: service)
-        let samples = SampleHandler(folder: service.configuration.samples, logger: service.logger)
+        let samples = SampleHandler(
+            folder: service.configuration.samples, base: service.base, logger: service.logger)
         let catalog = "/v1/catalogs/:catalog"
         var routes: [(path: String, handlers: [(HTTPRequest.Method, Handler)])] = [
             ("/v1/catalogs", [(.get, catalogs.list)]),
@@ -48,6 +49,7 @@ struct Routes: Sendable {
             ("/v1/samples", [(.get, samples.list)]),
             ("/v1/samples/:name", [(.get, samples.get)]),
             ("/v1/prints", [(.post, prints.callAsFunction)]),
+            ("/v1/previews", [(.post, previews.callAsFunction)]),
         ]
         routes += health
         routes += [

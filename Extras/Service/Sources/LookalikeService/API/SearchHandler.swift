@@ -100,7 +100,7 @@ struct SearchHandler: Sendable {
                 admitted = .now
                 let found = try await served.catalog.search(
                     text: text, limit: search.limit, condition: search.condition)
-                return SearchResponse(entities: found, catalog: served.name)
+                return SearchResponse(entities: found, catalog: served.name, base: service.base)
             }
         case .listing:
             answer = try await service.printPool.run(for: client) {
@@ -158,7 +158,8 @@ struct SearchHandler: Sendable {
             limit: search.limit, bounds: search.bounds(or: standard), condition: search.condition,
             after: search.cursor, timings: timings)
         let matches = try await served.catalog.search(query, options: options)
-        var answer = SearchResponse(matches: matches, limit: search.limit, catalog: served.name, region: region)
+        var answer = SearchResponse(
+            matches: matches, limit: search.limit, catalog: served.name, base: service.base, region: region)
         if !search.facets.isEmpty {
             answer.facets = SearchResponse.answers(
                 try await served.catalog.facets(of: query, by: search.facets, options: options))
@@ -188,7 +189,7 @@ struct SearchHandler: Sendable {
                 _ = try await catalog.entities(where: .attribute(name), isAnyOf: [""], limit: 1)
             }
         }
-        var answer = SearchResponse(entities: entities, catalog: served.name)
+        var answer = SearchResponse(entities: entities, catalog: served.name, base: service.base)
         answer.next = next?.description
         return answer
     }

@@ -38,7 +38,10 @@ public struct APIKey: Sendable {
         /// Nil for text that is no day and no time with a zone.
         public init?(_ text: String) {
             self.text = text
-            if text.utf8.count == 10, let day = try? Date("\(text)T00:00:00Z", strategy: .iso8601) {
+            if text.utf8.count == 10, let day = try? Date("\(text)T00:00:00Z", strategy: .iso8601),
+                // February has no 31st.
+                Date.ISO8601FormatStyle().year().month().day().format(day) == text
+            {
                 date = day.addingTimeInterval(86_400)
             } else if text.contains("T"), let time = try? Date(text, strategy: .iso8601) {
                 date = time
@@ -174,7 +177,8 @@ public struct KeyRing: Sendable {
     public init(_ keys: [APIKey] = []) { self.keys = keys }
 
     /// Reads a key file: a line per key with its scope, the SHA-256 of the key in hexadecimal, options such as
-    /// `catalogs=a,b`, `expires=2027-01-31` and `rate=5`, and a name. Empty lines and lines that start with `#` are skipped; a semicolon separates as a line break does.
+    /// `catalogs=a,b`, `expires=2027-01-31` and `rate=5`, and a name. Empty lines and lines that start with `#` are
+    /// skipped; a semicolon separates as a line break does.
     ///
     /// - Throws: ``APIKeyError``.
     public init(text: String) throws(APIKeyError) {

@@ -11,6 +11,8 @@ struct AccessMiddleware: RouterMiddleware {
     let hosts: Set<String>?
     /// Other origins whose pages may send requests.
     let origins: Set<String>
+    /// The addresses of proxies that say who sent a request.
+    let proxies: Set<String>
     let rates: RateLimiter
     /// The requests that a key, or without keys an address, may send a second; nil for any number.
     let rate: Double?
@@ -21,6 +23,10 @@ struct AccessMiddleware: RouterMiddleware {
         try checkOrigin(request)
         let keys = ring.current
         var (context, rate) = (context, rate)
+        if let address = forwardedAddress(of: request, context) {
+            context.identity.address = address
+            context.client = WorkClient(key: nil, address: ServiceContext.network(of: address))
+        }
         if keys.isEmpty {
             try checkHost(request)
             context.scope = .write
@@ -54,13 +60,29 @@ struct AccessMiddleware: RouterMiddleware {
         return parts[1].trimmingCharacters(in: .whitespaces)
     }
 
+    /// The address of a client behind a proxy: the last one, which the proxy wrote. Those before may be invented.
+    private func forwardedAddress(of request: Request, _ context: ServiceContext) -> String? {
+        guard proxies.contains(context.identity.address), let field = Self.forwardedField else { return nil }
+        let last = request.headers[values: field].last?.split(separator: ",").last
+        return last.map { $0.trimmingCharacters(in: .whitespaces) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static let forwardedField = HTTPField.Name("X-Forwarded-For")
+    private static let siteField = HTTPField.Name("Sec-Fetch-Site")
+
     /// Refuses pages of other sites: they can make a browser send a request even if they cannot read the answer.
     private func checkOrigin(_ request: Request) throws(Problem) {
         guard let origin = request.headers[.origin], !origins.contains(origin) else { return }
         let host = origin.split(separator: "/", omittingEmptySubsequences: true).last.map(String.init)
-        guard host == request.head.authority else {
-            throw Problem(.forbidden, "Pages of other origins may not send requests.")
-        }
+        if host == request.head.authority { return }
+        // A proxy may not pass the host. Browsers set this field, and no page can (Fetch Metadata, section 2.3).
+        if let field = Self.siteField, request.headers[field] == "same-origin" { return }
+        // The page's own files are for everybody, and its modules are asked for with an origin.
+        if request.method == .get || request.method == .head, !request.uri.path.hasPrefix("/v1/") { return }
+        throw Problem(
+            .forbidden,
+            "Pages of other origins may not send requests. Behind a proxy that does not pass “Host”, start the service "
+                + "with --public-url.")
     }
 
     private func checkHost(_ request: Request) throws(Problem) {

@@ -2,7 +2,8 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Counts the requests of each key, or without keys of each address: so many a second, and those of ten seconds at once.
+/// Counts the requests of each key, or without keys of each address: so many may come a second, and those of ten
+/// seconds at once.
 final class RateLimiter: Sendable {
     private struct Bucket {
         /// Requests that may come now.

@@ -38,6 +38,8 @@ enum ServiceResources {
 struct SampleHandler: Sendable {
     /// The files that are offered, by name; others of the folder are not readable.
     private let files: [String: Sample]
+    /// What paths in answers start with.
+    private let base: String
     /// The limit on all samples together. They are in memory, so that no number of clients takes more of it.
     static let maximumByteCount = 64 << 20
 
@@ -53,7 +55,8 @@ struct SampleHandler: Sendable {
     /// - Parameters:
     ///   - folder: its JPEG and PNG files are the samples, as many as fit into ``maximumByteCount``; nil for none.
     ///   - logger: gets a warning for each file that is left out.
-    init(folder: URL?, logger: Logger) {
+    init(folder: URL?, base: String, logger: Logger) {
+        self.base = base
         let keys: Set<URLResourceKey> = [.isRegularFileKey, .fileSizeKey]
         let found = folder.flatMap {
             try? FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: Array(keys))
@@ -86,7 +89,7 @@ struct SampleHandler: Sendable {
         return Response(
             Listing(
                 samples: files.keys.sorted().map {
-                    "/v1/samples/" + ($0.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")
+                    base + "/v1/samples/" + ($0.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")
                 }))
     }
 
