@@ -212,7 +212,9 @@ extension CatalogIndexer {
     /// Changes the metadata of several entities in one commit.
     ///
     /// - Parameter change: receives each entity as it is stored. Its id and images stay as they are.
-    /// - Throws: as ``update(_:by:)-(String,_)``; all entities are as before then.
+    /// - Throws: what `change` throws; ``CatalogError``, with the reason `unknownEntities` if the catalog lacks one of
+    ///   the entities; ``IndexProblem`` for text with a NUL character; and `CancellationError`. All entities are as
+    ///   before then.
     /// - Complexity: O(ids · log entities).
     public func update(_ ids: [String], by change: @Sendable (inout CatalogEntity) throws -> Void) async throws {
         try await executor.compute { _ in try turn.withLock { _ in try store.update(ids, by: change) } }
