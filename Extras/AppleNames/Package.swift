@@ -4,18 +4,18 @@ import PackageDescription
 // Apple's systems have these modules. A build there has an empty product, so that a program that depends on it is the
 // same on both.
 #if os(Linux)
-    let modules: [(name: String, dependencies: [Target.Dependency])] = [
-        ("AppIntents", [.product(name: "VisualSearchMacros", package: "lookalike-visual-search-macros")]),
-        (
-            "VisualIntelligence",
-            ["AppleNames", .product(name: "VisualSearchMacros", package: "lookalike-visual-search-macros")]
-        ),
-        ("Vision", ["AppleNames"]),
-        ("EventKit", ["AppleNames", .product(name: "SystemStores", package: "lookalike-system-stores")]),
-        ("CoreImage", ["AppleNames"]), ("ImageIO", ["AppleNames"]), ("VideoToolbox", ["AppleNames"]),
-    ]
+let modules: [(name: String, dependencies: [Target.Dependency])] = [
+    ("AppIntents", [.product(name: "VisualSearchMacros", package: "lookalike")]),
+    (
+        "VisualIntelligence",
+        ["AppleNames", .product(name: "VisualSearchMacros", package: "lookalike")]
+    ),
+    ("Vision", ["AppleNames"]),
+    ("EventKit", ["AppleNames", .product(name: "SystemStores", package: "lookalike")]),
+    ("CoreImage", ["AppleNames"]), ("ImageIO", ["AppleNames"]), ("VideoToolbox", ["AppleNames"]),
+]
 #else
-    let modules: [(name: String, dependencies: [Target.Dependency])] = []
+let modules: [(name: String, dependencies: [Target.Dependency])] = []
 #endif
 
 let onLinux = TargetDependencyCondition.when(platforms: [.linux])
@@ -25,9 +25,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [.library(name: "AppleNames", targets: ["AppleNames"] + modules.map(\.name))],
     dependencies: [
-        .package(name: "lookalike", path: "../.."),
-        .package(name: "lookalike-system-stores", path: "../SystemStores"),
-        .package(name: "lookalike-visual-search-macros", path: "../VisualSearchMacros"),
+        .package(name: "lookalike", path: "../..", traits: [.defaults, "SystemStores", "VisualSearchMacros"]),
     ],
     targets: [
         .target(
@@ -39,18 +37,18 @@ let package = Package(
 )
 
 #if os(Linux)
-    // The same program in both language modes: it imports Apple's modules alone, as a program for Apple's systems does.
-    let program = modules.map { Target.Dependency.target(name: $0.name) }
-    package.targets += [
-        .target(
-            name: "GalleryProgram5", dependencies: program, path: "Tests/GalleryProgram5",
-            swiftSettings: [.swiftLanguageMode(.v5)]),
-        .target(name: "GalleryProgram6", dependencies: program, path: "Tests/GalleryProgram6"),
-        .testTarget(
-            name: "AppleNamesTests",
-            dependencies: [
-                "GalleryProgram5", "GalleryProgram6", .product(name: "VisualSearchHost", package: "lookalike"),
-                .product(name: "SystemStores", package: "lookalike-system-stores"),
-            ] + program),
-    ]
+// The same program in both language modes: it imports Apple's modules alone, as a program for Apple's systems does.
+let program = modules.map { Target.Dependency.target(name: $0.name) }
+package.targets += [
+    .target(
+        name: "GalleryProgram5", dependencies: program, path: "Tests/GalleryProgram5",
+        swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(name: "GalleryProgram6", dependencies: program, path: "Tests/GalleryProgram6"),
+    .testTarget(
+        name: "AppleNamesTests",
+        dependencies: [
+            "GalleryProgram5", "GalleryProgram6", .product(name: "VisualSearchHost", package: "lookalike"),
+            .product(name: "SystemStores", package: "lookalike"),
+        ] + program),
+]
 #endif

@@ -72,8 +72,8 @@ public final class Catalog: Sendable {
     /// Opens a catalog that a database elsewhere keeps.
     ///
     /// It answers searches with images, with queries of them, and with prints, and pages of these. What else a catalog
-    /// does reads the database of a folder, and throws ``CatalogError/Reason/remote``. The counts of entities and images
-    /// are those of this moment: open the catalog again when others have been added.
+    /// does reads the database of a folder, and throws ``CatalogError/Reason/remote``. The counts of entities and
+    /// images are those of this moment: open the catalog again when others have been added.
     ///
     /// - Parameters:
     ///   - model: the model of the catalog's prints; the default model without it.

@@ -165,9 +165,9 @@ final class ScaleSpace {
         let bytes = UnsafeMutableRawPointer.allocate(
             byteCount: byteCount, alignment: byteCount >= Self.hugePage ? Self.hugePage : 64)
         #if os(Linux)
-            // With pages of 4 KiB, a program's first image spends much of its time in page faults. Failing to get huge
-            // ones is harmless.
-            if byteCount >= Self.hugePage { madvise(bytes, byteCount, Int32(MADV_HUGEPAGE)) }
+        // With pages of 4 KiB, a program's first image spends much of its time in page faults. Failing to get huge
+        // ones is harmless.
+        if byteCount >= Self.hugePage { madvise(bytes, byteCount, Int32(MADV_HUGEPAGE)) }
         #endif
         memory = .init(start: bytes.bindMemory(to: Float.self, capacity: count), count: count)
         memory.initialize(repeating: 0)

@@ -74,8 +74,8 @@ struct VerifiedQueryTests {
         #expect(!words.isEmpty && words.allSatisfy { $0.confidence == nil && $0.outline == nil })
     }
 
-    /// A list of observations accepts up to 1 what a catalog accepts: the record on the photograph, and none for one that
-    /// is in no catalog.
+    /// A list of observations accepts up to 1 what a catalog accepts: the record on the photograph, and none for one
+    /// that is in no catalog.
     @Test func observationsAreVerifiedAsACatalogVerifies() async throws {
         let demo = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../Examples/Demo")

@@ -117,9 +117,9 @@ public struct FeaturePrintObservation: Sendable {
 
     private static func localModel() throws -> LocalFeatureModel? {
         #if DefaultModel
-            try .default()
+        try .default()
         #else
-            nil
+        nil
         #endif
     }
 }

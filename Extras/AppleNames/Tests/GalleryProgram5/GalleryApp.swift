@@ -5,7 +5,7 @@ import VisualIntelligence
 public enum GalleryApp {
     /// Fills the collection and registers what queries and intents depend on.
     #if swift(>=6)
-        @MainActor
+    @MainActor
     #endif
     public static func start(
         _ paintings: [(id: String, name: String, painter: String, file: Data)], gallery: Gallery

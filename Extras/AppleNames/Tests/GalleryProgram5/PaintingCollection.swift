@@ -5,7 +5,7 @@ import VisualIntelligence
 
 /// The paintings with feature prints that are made once.
 #if swift(>=6)
-    @MainActor
+@MainActor
 #endif
 @Observable
 public class PaintingCollection {

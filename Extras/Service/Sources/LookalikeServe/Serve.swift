@@ -3,7 +3,7 @@ import CommandProcess
 import Foundation
 import Logging
 import Lookalike
-import LookalikeService
+@_spi(Service) import LookalikeService
 import Metrics
 import PrometheusMetrics
 import ServiceLifecycle

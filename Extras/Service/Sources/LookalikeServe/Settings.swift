@@ -1,6 +1,6 @@
 import Configuration
 import Foundation
-import LookalikeService
+@_spi(Service) import LookalikeService
 
 /// Settings that were not given as options: those in the environment, then those in a file.
 struct Settings {

@@ -1,5 +1,5 @@
 import Foundation
-import LookalikeService
+@_spi(Service) import LookalikeService
 import Testing
 
 @Suite struct AccessTests {

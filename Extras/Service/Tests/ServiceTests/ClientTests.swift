@@ -1,5 +1,5 @@
 import Foundation
-import LookalikeService
+@_spi(Service) import LookalikeService
 import Testing
 
 /// What clients send that are older, or made elsewhere.

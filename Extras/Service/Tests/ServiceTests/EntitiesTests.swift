@@ -1,5 +1,5 @@
 import Foundation
-import LookalikeService
+@_spi(Service) import LookalikeService
 import Testing
 
 /// Entities by a filter: lists, changes, removals; and changes that expect something.

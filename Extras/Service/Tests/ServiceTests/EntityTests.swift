@@ -1,6 +1,6 @@
 import Foundation
 import Lookalike
-import LookalikeService
+@_spi(Service) import LookalikeService
 import Testing
 
 @Suite struct EntityTests {

@@ -1,5 +1,5 @@
 import Foundation
-import LookalikeService
+@_spi(Service) import LookalikeService
 import Testing
 
 /// The program itself: signals, and what is left when it is killed.

@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 import Lookalike
-import LookalikeService
+@_spi(Service) import LookalikeService
 import PrometheusMetrics
 import Testing
 

@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -232,3 +233,4 @@ struct EntityExpectation: Sendable {
         }
     }
 }
+#endif

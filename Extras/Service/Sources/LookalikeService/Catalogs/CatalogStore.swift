@@ -25,7 +25,8 @@ import Synchronization
     /// - Parameters:
     ///   - writerIdleTime: how long after a change other processes may not write.
     ///   - mostOpen: the catalogs that are open at once, besides those that are being written to.
-    @_spi(Service) public init(root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5), mostOpen: Int = .max) {
+    @_spi(Service) public init(root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5), mostOpen: Int = .max)
+    {
         self.root = root
         self.logger = logger
         self.writerIdleTime = writerIdleTime
@@ -33,7 +34,7 @@ import Synchronization
     }
 
     /// The number of catalogs that are open.
-    package var openCount: Int { state.withLock { $0.open.count } }
+    @_spi(Service) public var openCount: Int { state.withLock { $0.open.count } }
 
     /// The catalogs whose last opening failed, in their order.
     var failed: [CatalogName] { state.withLock { $0.failed.sorted { $0.description < $1.description } } }
@@ -96,7 +97,7 @@ import Synchronization
     /// Closes the catalogs that were used least lately.
     ///
     /// - Parameter time: those that were not used since then are closed, too, even if no more than the most are open.
-    package func closeUnused(since time: ContinuousClock.Instant) async {
+    @_spi(Service) public func closeUnused(since time: ContinuousClock.Instant) async {
         _ = try? await turn.run { await self.closeLeastUsed(since: time) }
     }
 

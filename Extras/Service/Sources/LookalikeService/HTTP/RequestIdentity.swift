@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -63,3 +64,4 @@ struct RequestIDs: RouterMiddleware {
             }
     }
 }
+#endif

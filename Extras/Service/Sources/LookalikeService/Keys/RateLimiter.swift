@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -42,3 +43,4 @@ final class RateLimiter: Sendable {
             headers: [.retryAfter: "\(seconds)"])
     }
 }
+#endif

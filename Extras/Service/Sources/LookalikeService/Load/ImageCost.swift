@@ -1,3 +1,4 @@
+#if Service
 import Foundation
 import Lookalike
 
@@ -62,3 +63,4 @@ struct ImageCost: Sendable, Comparable {
         }
     }
 }
+#endif

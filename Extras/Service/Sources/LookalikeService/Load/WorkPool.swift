@@ -5,13 +5,13 @@ import Lookalike
 import Synchronization
 
 /// Whose work it is: clients with the same key share what the key gets, and those without a key have none.
-package struct WorkClient: Hashable, Sendable {
+@_spi(Service) public struct WorkClient: Hashable, Sendable {
     /// SHA-256 of the key.
-    package let key: Data?
+    @_spi(Service) public let key: Data?
     /// The address, of which one client has one.
-    package let address: String
+    @_spi(Service) public let address: String
 
-    package init(key: Data?, address: String) {
+    @_spi(Service) public init(key: Data?, address: String) {
         self.key = key
         self.address = address
     }
@@ -26,7 +26,7 @@ package struct WorkClient: Hashable, Sendable {
 ///
 /// With limits, work waits for a short time, and more is refused at once: work for which there is no room, and work
 /// that would wait longer than the deadline, by the average time of what was done lately.
-package final class WorkPool: Sendable {
+@_spi(Service) public final class WorkPool: Sendable {
     private struct Ticket {
         /// Whoever takes a ticket out answers it.
         let outcome: FirstOutcome<Void>
@@ -54,7 +54,7 @@ package final class WorkPool: Sendable {
     ///   - queueLimit: how many wait at most.
     ///   - deadline: how long they wait at most; nil for any time.
     /// - Precondition: at least one place.
-    package convenience init(places: Int, queueLimit: Int = .max, deadline: Duration? = nil) {
+    @_spi(Service) public convenience init(places: Int, queueLimit: Int = .max, deadline: Duration? = nil) {
         self.init(places: places, queueLimit: queueLimit, deadline: deadline, metrics: nil)
     }
 
@@ -67,7 +67,7 @@ package final class WorkPool: Sendable {
     }
 
     /// The number of tasks that wait.
-    package var waitingCount: Int { state.withLock { $0.waiting.count } }
+    @_spi(Service) public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Runs `body` when there is a place.
     ///
@@ -75,7 +75,7 @@ package final class WorkPool: Sendable {
     ///   - client: whose work it is.
     ///   - isPatient: whether it waits however long it takes, and is never refused.
     /// - Throws: ``Problem`` if there is none in time, `CancellationError`, and what `body` throws.
-    package func run<Result>(
+    @_spi(Service) public func run<Result>(
         for client: WorkClient, isPatient: Bool = false, _ body: () async throws -> Result
     ) async throws -> Result {
         try await enter(client, isPatient: isPatient)
