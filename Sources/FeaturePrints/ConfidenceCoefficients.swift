@@ -1,3 +1,4 @@
+import Compute
 import Foundation
 import Inference
 
@@ -90,7 +91,7 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
         (self.resemblingBias, self.perResemblingMatch) = (resemblingBias, perResemblingMatch)
         (self.perResemblingDistance, self.perDistance) = (perResemblingDistance, perDistance)
         (self.perUnverifiedDistance, self.unverifiedMargin) = (perUnverifiedDistance, unverifiedMargin)
-        precondition(outOfRange == nil, "a coefficient is out of range: \(outOfRange ?? "")")
+        require(outOfRange == nil, "a coefficient is out of range: \(outOfRange ?? "")")
     }
 
     /// For a model whose file has none: by prints alone, a tenth of the distance within the threshold is worth 0.8.
@@ -98,6 +99,16 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
         verifiedBias: -12, perLogInlier: 0, perInlier: 0.93, mostInliers: 25, perShare: 0, perLogMatch: 0,
         perDenseMatch: 0, perVerifiedDistance: 0, resemblingBias: -2.4, perResemblingMatch: 0, perResemblingDistance: 8,
         perDistance: 8, perUnverifiedDistance: 8, unverifiedMargin: 0.3)
+
+    /// The same with another coefficient of the distance, for entities by their prints alone.
+    func with(perDistance: Double) -> ConfidenceCoefficients {
+        ConfidenceCoefficients(
+            verifiedBias: verifiedBias, perLogInlier: perLogInlier, perInlier: perInlier, mostInliers: mostInliers,
+            perShare: perShare, perLogMatch: perLogMatch, perDenseMatch: perDenseMatch,
+            perVerifiedDistance: perVerifiedDistance, resemblingBias: resemblingBias,
+            perResemblingMatch: perResemblingMatch, perResemblingDistance: perResemblingDistance,
+            perDistance: perDistance, perUnverifiedDistance: perUnverifiedDistance, unverifiedMargin: unverifiedMargin)
+    }
 
     enum CodingKeys: String, CodingKey {
         case verifiedBias = "verified_bias"

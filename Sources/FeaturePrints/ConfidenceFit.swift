@@ -57,6 +57,9 @@ public struct ConfidenceFit: Sendable {
     /// with an outline, one for those that were compared and have none, and one for the others. An observation of a
     /// search with *n* of them has the weight 1/√n.
     ///
+    /// Without any search that compared local features, the coefficients for these are those of
+    /// ``ConfidenceCoefficients/general``.
+    ///
     /// - Returns: nil unless there are right and wrong observations of each kind.
     /// - Complexity: O(observations).
     public init?(_ observations: [MatchObservation]) {
@@ -64,7 +67,10 @@ public struct ConfidenceFit: Sendable {
         let judged = observations.filter { $0.evidence?.isVerified == true }
         let resembling = observations.filter { $0.evidence?.isVerified == false }
         let others = observations.filter { $0.isCompared && $0.evidence == nil }
-        for kind in [alone, judged, others] where Set(kind.map(\.isRight)).count < 2 { return nil }
+        let isCompared = alone.count < observations.count
+        for kind in isCompared ? [alone, judged, others] : [alone] where Set(kind.map(\.isRight)).count < 2 {
+            return nil
+        }
         let typical = alone.reduce(0) { $0 + $1.neighborDistance } / Double(alone.count)
         let counts = Dictionary(observations.map { ($0.search, 1.0) }, uniquingKeysWith: +)
         func weights(_ observations: [MatchObservation]) -> [Double] {
@@ -77,6 +83,10 @@ public struct ConfidenceFit: Sendable {
         let slope = max(-prints.weights[0], 0.001)
         (typicalDistance, weight) = (typical, min(prints.weights[1] / slope, 2))
         matchThreshold = min(max((prints.bias + prints.weights[1] * typical) / slope, 0), 2)
+        guard isCompared else {
+            coefficients = ConfidenceCoefficients.general.with(perDistance: min(slope, 1_000))
+            return
+        }
         let (base, perNeighbor) = (matchThreshold, weight)
         func within(_ observation: MatchObservation) -> Double {
             Self.threshold(base, perNeighbor, observation.neighborDistance - typical) - observation.distance

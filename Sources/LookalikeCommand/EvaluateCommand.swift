@@ -49,11 +49,20 @@ struct EvaluateCommand: AsyncParsableCommand {
             valueName: "file"), completion: .file(extensions: ["jsonl"]))
     var observations: FilePath?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Also fit the model’s match threshold and confidence to the queries, and write the model with them to this \
+            file. Each query is searched with and without its targets, and once more by prints alone. \
+            CATALOG/model.safetensors is what the catalog itself uses.
+            """, valueName: "file"), completion: .file(extensions: ["safetensors"]))
+    var calibrate: FilePath?
+
     @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
 
     func run() async throws {
-        for output in [answers, observations] { if let output { try OutputFile.check(output) } }
+        for output in [answers, observations, calibrate] { if let output { try OutputFile.check(output) } }
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         let timings = timing.makeTimings()
         let file = queriesFile
@@ -62,6 +71,8 @@ struct EvaluateCommand: AsyncParsableCommand {
         let folder = file.deletingLastPathComponent().path
         var report = EvaluationReport()
         var (lines, observed) = ("", "")
+        var seen: [MatchObservation] = []
+        let leaveOut = leaveOut || calibrate != nil
         var failures = try await reportUnknownTargets(of: queries, file: file, in: catalog)
         for (number, query) in queries {
             let path = query.path.hasPrefix("/") ? query.path : folder + "/" + query.path
@@ -80,12 +91,20 @@ struct EvaluateCommand: AsyncParsableCommand {
             }
             guard let evaluated = result else { continue }
             report.add(evaluated, group: query.group)
+            var fitted = evaluated.observations
             if observations != nil {
-                for var observation in evaluated.observations {
-                    observation.query = path
-                    observation.object = query.targets.min() ?? path
-                    observed += try JSONLine.text(observation) + "\n"
+                for observation in query.named(fitted, path: path) { observed += try JSONLine.text(observation) + "\n" }
+            }
+            if calibrate != nil {
+                if effort.effort != .prints, catalog.hasLocalFeatures {
+                    fitted += try await catalog.evaluate(
+                        image, targets: query.targets, leaveOut: true,
+                        options: SearchOptions(
+                            limit: max(10, query.targets.count), effort: .prints, crops: crops.crops,
+                            recall: effort.recall)
+                    ).observations
                 }
+                seen += query.named(fitted, path: path)
             }
             if answers != nil {
                 lines += try SearchAnswer(query: query.path, image: image, matches: evaluated.matches).line + "\n"
@@ -94,6 +113,7 @@ struct EvaluateCommand: AsyncParsableCommand {
         report.print()
         if let answers { try OutputFile.write(Data(lines.utf8), to: answers) }
         if let observations { try OutputFile.write(Data(observed.utf8), to: observations) }
+        if let calibrate { try Calibration(seen).write(catalog.model, to: calibrate) }
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }
     }
@@ -151,6 +171,16 @@ private struct LabeledQuery: Decodable {
         group =
             try container.decodeIfPresent(ScalarText.self, forKey: .group)?.text
             ?? container.decodeIfPresent(ScalarText.self, forKey: .kind)?.text
+    }
+
+    /// Observations of the query, for cross-validation.
+    func named(_ observations: [MatchObservation], path: String) -> [MatchObservation] {
+        observations.map {
+            var observation = $0
+            observation.query = path
+            observation.object = targets.min() ?? path
+            return observation
+        }
     }
 
     /// A text, or a number as a manifest takes it for one.

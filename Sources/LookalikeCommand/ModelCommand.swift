@@ -73,7 +73,8 @@ extension ModelCommand {
             abstract: "Fits a model's match threshold and confidence to labeled queries.",
             discussion: """
                 OBSERVATIONS are files of “lookalike evaluate --leave-out --observations”: for each catalog one with \
-                the standard effort and one with --effort prints. Prints the figures of a cross-validation in which \
+                the standard effort and one with --effort prints; “lookalike evaluate --calibrate” does it in one \
+                step for one catalog. Prints the figures of a cross-validation in which \
                 all queries of an object are in one of five parts. Catalogs made with the model stay valid.
                 """)
 
@@ -96,29 +97,50 @@ extension ModelCommand {
                 all += try JSONLine.values(MatchObservation.self, in: file.url, kind: "an observation of “evaluate”")
                     .map(\.value)
             }
-            guard let fit = ConfidenceFit(all), let held = ConfidenceFit.crossValidated(all) else {
-                throw ValidationError(
-                    "the observations need right and wrong matches by prints alone, by local features and without; "
-                        + "evaluate with --leave-out, once with --effort prints and once without")
+            try Calibration(all).write(model, to: output)
+        }
+    }
+}
+
+/// A threshold and coefficients of the confidence, fitted to the observations of labeled queries.
+struct Calibration {
+    private let fit: ConfidenceFit
+    private let observations: [MatchObservation]
+
+    init(_ observations: [MatchObservation]) throws {
+        guard let fit = ConfidenceFit(observations) else {
+            throw ValidationError(
+                "there are too few observations: right and wrong matches are needed by prints alone and, if any were "
+                    + "compared, by local features and without")
+        }
+        (self.fit, self.observations) = (fit, observations)
+    }
+
+    /// Writes the model with the fit to a file, and prints the figures of a cross-validation.
+    func write(_ model: FeaturePrintModel, to output: FilePath) throws {
+        try OutputFile.write(try model.fileData(with: fit), to: output)
+        print("match threshold " + String(format: "%.4f", fit.matchThreshold))
+        guard let held = ConfidenceFit.crossValidated(observations) else {
+            print("too few queries for a cross-validation")
+            return
+        }
+        for (name, isCompared) in [("standard", true), ("prints alone", false)] {
+            var evaluation = Evaluation()
+            let chosen = observations.indices.filter { observations[$0].isCompared == isCompared }
+            guard !chosen.isEmpty else { continue }
+            for (_, candidates) in Dictionary(grouping: chosen, by: { observations[$0].search }) {
+                let ranked = candidates.sorted { (held[$1], $0) < (held[$0], $1) }
+                evaluation.add(
+                    Evaluation.Outcome(
+                        targets: candidates.contains { observations[$0].isRight } ? ["right"] : [],
+                        ranking: ranked.map { (observations[$0].isRight ? "right" : "wrong", held[$0]) },
+                        acceptedCount: ranked.count { held[$0] >= MatchBounds.accepted.minConfidence },
+                        candidates: []))
             }
-            try OutputFile.write(try model.fileData(with: fit), to: output)
-            for (name, isCompared) in [("standard", true), ("prints alone", false)] {
-                var evaluation = Evaluation()
-                let chosen = all.indices.filter { all[$0].isCompared == isCompared }
-                for (_, candidates) in Dictionary(grouping: chosen, by: { all[$0].search }) {
-                    let ranked = candidates.sorted { (held[$1], $0) < (held[$0], $1) }
-                    evaluation.add(
-                        Evaluation.Outcome(
-                            targets: candidates.contains { all[$0].isRight } ? ["right"] : [],
-                            ranking: ranked.map { (all[$0].isRight ? "right" : "wrong", held[$0]) },
-                            acceptedCount: ranked.count { held[$0] >= MatchBounds.accepted.minConfidence },
-                            candidates: []))
-                }
-                print(
-                    "\(name), cross-validated: accepted and right \(share(evaluation.acceptedRight)), "
-                        + "false accepts \(share(evaluation.falseAcceptRate)), "
-                        + "calibration error \(share(evaluation.expectedCalibrationError))")
-            }
+            print(
+                "\(name), cross-validated: accepted and right \(share(evaluation.acceptedRight)), "
+                    + "false accepts \(share(evaluation.falseAcceptRate)), "
+                    + "calibration error \(share(evaluation.expectedCalibrationError))")
         }
     }
 }

@@ -111,6 +111,21 @@ struct TextSearchTests {
 }
 
 struct RecommendedDistanceTests {
+    /// All that distances say without a threshold is which is the smaller one.
+    @Test func printsHaveNoConfidenceWithoutAThreshold() async throws {
+        let fixture = try CatalogFixture(count: 3)
+        let model = try CatalogFixture.model { $0["lookalike.recommended_max_distance"] = nil }
+        try fixture.index(model: model)
+        let catalog = try Catalog(at: fixture.catalog)
+        let image = SampleImage.blocks(seed: 1)
+        let options = SearchOptions(bounds: .none, effort: .prints)
+        let matches = try await catalog.search(matching: image, options: options)
+        #expect(matches.count == 3 && matches[0].id == fixture.id(1) && matches.allSatisfy { $0.confidence == 0 })
+        #expect(try await catalog.search(matching: image, options: SearchOptions(effort: .prints)).isEmpty)
+        let near = SearchOptions(bounds: MatchBounds(maxDistance: 0.1), effort: .prints)
+        #expect(try await catalog.search(matching: image, options: near).map(\.id) == [fixture.id(1)])
+    }
+
     /// With the whole distance to the background in it, and 2 for what is typical, every limit is 0.
     @Test func theLimitIsTheQuerysOwn() async throws {
         let fixture = try CatalogFixture(count: 3)

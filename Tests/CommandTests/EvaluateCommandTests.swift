@@ -1,3 +1,4 @@
+import DefaultModel
 import Foundation
 import Imaging
 import TestSupport
@@ -41,6 +42,30 @@ import Testing
         try folder.write(Self.lines.joined(separator: "\n") + "\n", to: "questions/queries.jsonl")
         let result = try Command.run("index", folder.file("images").path, "--catalog", catalog)
         #expect(result.status == 0, "\(result.errors)")
+    }
+
+    /// Without a threshold nothing is accepted, and a search says why; labeled queries give the model one.
+    @Test func aModelWithoutAThresholdIsCalibrated() throws {
+        // Of the same length, so that the header stays one.
+        var model = try Data(contentsOf: DefaultModelFile.prints.find())
+        let key = try #require(model.range(of: Data("\"lookalike.recommended_max_distance\"".utf8)))
+        model.replaceSubrange(key, with: Data("\"lookalike.recommended_mux_distance\"".utf8))
+        let file = try folder.write(model, to: "imported.safetensors").path
+        let prints = folder.file("prints").path
+        let images = folder.file("images").path
+        let indexed = try Command.run(
+            ["index", images, "--catalog", prints, "--model", file, "--no-local-features"])
+        #expect(indexed.status == 0, "\(indexed.errors)")
+        let search = ["search", "--catalog", prints, images + "/i0.png"]
+        let before = try Command.run(search)
+        #expect(before.output.contains("no match") && before.errors.contains("no match threshold"), "\(before)")
+        let kept = prints + "/model.safetensors"
+        let queries = ["--queries", folder.file("questions").path]
+        let result = try Command.run(["evaluate", "--catalog", prints, "--calibrate", kept] + queries)
+        #expect(result.status == 0 && result.output.contains("\nmatch threshold 0."), "\(result)")
+        #expect(try !Command.run("model", "info", kept).output.contains("match threshold       none"))
+        let after = try Command.run(search)
+        #expect(after.output.contains("i0") && after.errors.isEmpty, "\(after)")
     }
 
     private static func rows(_ output: String) -> [String: [String]] {

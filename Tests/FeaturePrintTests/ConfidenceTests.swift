@@ -62,6 +62,24 @@ struct ConfidenceTests {
         #expect(ConfidenceFit([right, right]) == nil && ConfidenceFit([]) == nil)
     }
 
+    /// A catalog without local features has no others.
+    @Test func printsAloneAreFitted() throws {
+        var random = SeededGenerator(seed: 43)
+        let observations = (0..<4_000).map { index in
+            let distance = Double.random(in: 0...1.4, using: &random)
+            let probability = 1 / (1 + exp(-12 * (0.7 - distance)))
+            var observation = MatchObservation(
+                isRight: .random(in: 0..<1, using: &random) < probability, distance: distance, neighborDistance: 0,
+                evidence: nil, isCompared: false)
+            (observation.query, observation.object) = ("\(index)", "\(index / 7)")
+            return observation
+        }
+        let fit = try #require(ConfidenceFit(observations))
+        #expect(abs(fit.matchThreshold - 0.7) < 0.02 && abs(fit.coefficients.perDistance - 12) < 1, "seed 43: \(fit)")
+        #expect(fit.coefficients.verifiedBias == ConfidenceCoefficients.general.verifiedBias)
+        #expect(ConfidenceFit.crossValidated(observations) != nil)
+    }
+
     @Test func aModelFileTakesTheFit() throws {
         var builder = SafeTensorsBuilder.tiny()
         builder.add("b", [1, 0, 0, 1], shape: [2, 2])

@@ -10,7 +10,8 @@ public struct CatalogMatch: Sendable, Hashable {
     /// The path of the image that matches, as ``CatalogEntity/images`` has it.
     public var image: String { entity.images.indices.contains(imageIndex) ? entity.images[imageIndex] : entity.image }
     /// The probability that the query shows the entity, 0...1, calibrated on real photographs. Comparable between
-    /// queries; the default decision accepts ½ and more.
+    /// queries; the default decision accepts ½ and more. 0 for a match by the prints alone of a model without a match
+    /// threshold, which tell nothing of a probability.
     public let confidence: Double
     /// Where the query shows the image that matches, as fractions of the query's sides, clockwise from the image's own
     /// top left; counterclockwise if the query shows it mirrored. Nil if local features did not verify the match.
@@ -103,7 +104,7 @@ public struct CatalogQuery: Sendable {
         self.prints = prints
         self.matchThreshold = matchThreshold
         confidence = MatchConfidence(
-            coefficients, threshold: matchThreshold ?? 2, verified: verified, isVerified: isVerified)
+            coefficients, threshold: matchThreshold, verified: verified, isVerified: isVerified)
         self.verified = verified
         self.isVerified = isVerified
         self.candidates = candidates

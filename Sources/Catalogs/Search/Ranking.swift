@@ -139,7 +139,7 @@ extension MatchConfidence {
     func place(_ image: NearImage) -> RankedEntity {
         RankedEntity(
             key: image.entity, image: ImageRow.place(image.key), squaredDistance: image.squaredDistance,
-            confidence: Self.probability(logOdds(distance: image.distance)), verified: nil,
+            confidence: isCalibrated ? Self.probability(logOdds(distance: image.distance)) : 0, verified: nil,
             sortKey: Double(image.squaredDistance),
             effectiveDistance: effectiveDistance(squaredDistance: image.squaredDistance))
     }
@@ -163,8 +163,10 @@ extension MatchConfidence {
 /// to.
 struct MatchConfidence: Sendable {
     let coefficients: ConfidenceCoefficients
-    /// The match threshold of the query.
+    /// The match threshold of the query; the largest distance for a model without one.
     let threshold: Double
+    /// Whether the model has a threshold. Without one, distances order entities and say nothing of their probability.
+    let isCalibrated: Bool
     /// How much smaller than the threshold the distance of an entity has to be that was not verified.
     let margin: Double
     /// The log odds of such an entity per unit of distance.
@@ -174,9 +176,10 @@ struct MatchConfidence: Sendable {
     ///   - verified: all entities of the query that were verified.
     ///   - isVerified: whether the local features of the query were compared.
     init(
-        _ coefficients: ConfidenceCoefficients, threshold: Double, verified: [VerifiedEntity], isVerified: Bool
+        _ coefficients: ConfidenceCoefficients, threshold given: Double?, verified: [VerifiedEntity], isVerified: Bool
     ) {
-        (self.coefficients, self.threshold) = (coefficients, threshold)
+        let threshold = given ?? DistanceLimit.largest
+        (self.coefficients, self.threshold, isCalibrated) = (coefficients, threshold, given != nil)
         perDistance = isVerified ? coefficients.perUnverifiedDistance : coefficients.perDistance
         // A verified entity explains the prints of the query: what is less near merely resembles it.
         let explained = verified.filter {
