@@ -25,7 +25,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [.library(name: "AppleNames", targets: ["AppleNames"] + modules.map(\.name))],
     dependencies: [
-        .package(name: "lookalike", path: "../..", traits: [.defaults, "SystemStores", "VisualSearchMacros"]),
+        .package(name: "lookalike", path: "../..", traits: [.defaults, "SystemStores", "VisualSearchMacros"])
     ],
     targets: [
         .target(
