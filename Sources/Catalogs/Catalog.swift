@@ -56,7 +56,7 @@ public final class Catalog: Sendable {
         at url: URL, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
         executor: (any TaskExecutor)? = nil
     ) throws {
-        let folder = CatalogFolder(url: url)
+        let folder = try CatalogFolder(checking: url)
         let store = try EntityStore.reading(folder)
         guard let identity = try store.model() else { throw folder.error(.missing) }
         self.model = try Self.model(of: folder, identity: identity, given: model, precision: precision)

@@ -9,6 +9,8 @@ public struct CatalogError: DescribedError, Equatable {
         case missing
         /// The folder cannot be created or written; the system's message.
         case unwritable(String)
+        /// The URL is that of no folder of this system, such as one with https.
+        case notAFolder
         /// Another process is writing.
         case busy
         /// The prints were made with another model than the given one.
@@ -34,6 +36,8 @@ public struct CatalogError: DescribedError, Equatable {
         case allImagesMissing(count: Int)
         /// No entity has an attribute of this name.
         case unknownAttribute(String)
+        /// No entity has this type.
+        case unknownType(String)
         /// It is no catalog in a folder, whose database is needed: it answers image searches alone.
         case remote
     }
@@ -63,6 +67,7 @@ public struct CatalogError: DescribedError, Equatable {
         switch reason {
         case .missing: "holds no catalog; make one with “lookalike index INPUT --catalog \(subject)”"
         case .unwritable(let words): "cannot be written: \(words)"
+        case .notAFolder: "is not the URL of a folder; give the path of one"
         case .busy: "another process is writing to this catalog; try again when it has finished"
         case .otherModel(let catalog, let given):
             "its prints were made with model \(catalog), not with \(given); "
@@ -84,6 +89,7 @@ public struct CatalogError: DescribedError, Equatable {
             "none of the images of \(count) entities exists; nothing was removed. "
                 + "Is their disk mounted? Use “--force” to remove them all"
         case .unknownAttribute(let name): "none of its entities has an attribute “\(name)”"
+        case .unknownType(let name): "none of its entities has the type “\(name)”"
         case .remote: "answers image searches alone; copy it into a folder for anything else"
         }
     }

@@ -26,6 +26,7 @@ extension Catalog {
     }
 
     private func write(to url: URL, where condition: Condition) throws -> Int {
+        guard url.isFileURL else { throw CatalogError(subject: url.absoluteString, reason: .notAFolder) }
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         var prints: [[Float]] = []
         var (lines, features) = (Data(), Data())
@@ -118,7 +119,7 @@ public enum NumPyFile {
         withUnsafeBytes(of: UInt16(header.utf8.count).littleEndian) { data.append(contentsOf: $0) }
         data.append(contentsOf: header.utf8)
         for row in rows {
-            precondition(row.count == columns, "a row of \(row.count) numbers in a matrix with \(columns) columns")
+            require(row.count == columns, "a row of \(row.count) numbers in a matrix with \(columns) columns")
             for value in row { withUnsafeBytes(of: value.bitPattern.littleEndian) { data.append(contentsOf: $0) } }
         }
         return data
@@ -135,7 +136,7 @@ extension Catalog {
     /// - Complexity: O(catalog).
     public func copy(to url: URL) async throws {
         try await executor.compute { cancellation in
-            let copy = CatalogFolder(url: url)
+            let copy = try CatalogFolder(checking: url)
             do {
                 try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
             } catch {

@@ -4,7 +4,7 @@ import LocalFeatures
 import VectorSearch
 
 /// Size and provenance of a catalog.
-public struct CatalogInfo: Sendable {
+public struct CatalogInfo: Sendable, Hashable, Codable {
     /// The number of entities.
     public let entityCount: Int
     /// The number of images of all entities.
@@ -18,7 +18,7 @@ public struct CatalogInfo: Sendable {
     /// The model of the prints.
     public let model: ModelIdentity
     /// Entities per type; an empty name for those without one.
-    public let typeCounts: [(type: String, count: Int)]
+    public let typeCounts: [Facet.Value]
     /// Entities with local features; the others are found by their prints alone.
     public let entitiesWithLocalFeatures: Int
     /// The version of the package that last wrote to the catalog; nil for catalogs that do not record it.
@@ -35,6 +35,21 @@ public struct CatalogInfo: Sendable {
     public let printListCount: Int?
     /// The size of the inverted file of the prints in bytes; 0 if there is none.
     public let printIndexBytes: Int64
+
+    /// The parts in the order of the properties.
+    public init(
+        entityCount: Int, imageCount: Int, dimension: Int, revision: Int64, metadataRevision: Int64,
+        model: ModelIdentity, typeCounts: [Facet.Value], entitiesWithLocalFeatures: Int, writtenBy: String?,
+        databaseBytes: Int64, matrixBytes: Int64, invertedListBytes: Int64, printIndex: PrintIndexKind,
+        printListCount: Int?, printIndexBytes: Int64
+    ) {
+        (self.entityCount, self.imageCount, self.dimension) = (entityCount, imageCount, dimension)
+        (self.revision, self.metadataRevision, self.model) = (revision, metadataRevision, model)
+        (self.typeCounts, self.entitiesWithLocalFeatures) = (typeCounts, entitiesWithLocalFeatures)
+        (self.writtenBy, self.databaseBytes, self.matrixBytes) = (writtenBy, databaseBytes, matrixBytes)
+        (self.invertedListBytes, self.printIndex) = (invertedListBytes, printIndex)
+        (self.printListCount, self.printIndexBytes) = (printListCount, printIndexBytes)
+    }
 }
 
 extension Catalog {

@@ -63,6 +63,11 @@ extension ModelError.Reason: Error {}
 ///
 /// - Throws: `ModelError` if the file cannot be read.
 package func contents(ofModelFile url: URL) throws(ModelError) -> Data {
+    guard url.isFileURL else {
+        throw ModelError(
+            subject: url.absoluteString,
+            reason: .unreadable("it is a URL, and URLs are not downloaded; download the file and give its path"))
+    }
     do {
         return try contents(ofFile: url.path, limit: 1 << 40)
     } catch {

@@ -35,8 +35,9 @@ struct CatalogCommand: AsyncParsableCommand {
             let info = try await folder.open().info
             print("entities        \(info.entityCount)")
             if info.imageCount != info.entityCount { print("images          \(info.imageCount)") }
-            for (type, count) in info.typeCounts where info.typeCounts.count > 1 || !type.isEmpty {
-                print("                \(count) \(type.isEmpty ? "without a type" : "of type “\(type.escaped)”")")
+            for type in info.typeCounts where info.typeCounts.count > 1 || !type.value.isEmpty {
+                let name = type.value.isEmpty ? "without a type" : "of type “\(type.value.escaped)”"
+                print("                \(type.count) \(name)")
             }
             print("local features  \(info.entitiesWithLocalFeatures) entities")
             print("model           " + "\(info.model)".escaped)
@@ -124,7 +125,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
         private func perform() async throws {
             let catalog = try folder.open()
-            try await selection.noteUnknownAttributes(in: catalog)
+            try await selection.noteUnknownNames(in: catalog)
             if let limit {
                 for entity in try await catalog.entities(where: selection.condition, limit: limit).entities {
                     try show(entity)
@@ -175,7 +176,7 @@ struct CatalogCommand: AsyncParsableCommand {
         }
 
         private func selectedIDs(in catalog: Catalog) async throws -> [String] {
-            try await selection.noteUnknownAttributes(in: catalog)
+            try await selection.noteUnknownNames(in: catalog)
             let ids = try await catalog.reduceEntities(into: [String](), where: selection.condition) {
                 $0.append($1.id)
             }
@@ -255,7 +256,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
         private func perform() async throws {
             let catalog = try folder.open()
-            try await selection.noteUnknownAttributes(in: catalog)
+            try await selection.noteUnknownNames(in: catalog)
             let count = try await catalog.export(to: output.folderURL, where: selection.condition)
             print("\(count) entities written to \(output.text.escaped)")
         }

@@ -41,28 +41,9 @@ struct ConditionOptions: ParsableArguments {
         }
     }
 
-    /// Prints a note for each attribute that no entity has: a mistyped name, or one that no entity has at present.
-    func noteUnknownAttributes(in catalog: Catalog) async throws {
-        for field in Set(condition.fields) {
-            do {
-                _ = try await catalog.entities(where: field, isAnyOf: [""], limit: 1)
-            } catch let error as CatalogError {
-                guard case .unknownAttribute = error.reason else { throw error }
-                StandardError.print("note: \(error)")
-            }
-        }
-    }
-}
-
-extension Condition {
-    /// The fields that the condition names.
-    fileprivate var fields: [EntityField] {
-        switch self {
-        case .isAnyOf(let field, _), .number(let field, _), .date(let field, _), .hasPrefix(let field, _),
-            .exists(let field):
-            [field]
-        case .not(let condition): condition.fields
-        case .all(let parts), .any(let parts): parts.flatMap(\.fields)
-        }
+    /// Prints a note for each attribute and type that no entity has: a mistyped name, or one that no entity has at
+    /// present.
+    func noteUnknownNames(in catalog: Catalog) async throws {
+        for problem in try await catalog.unknownNames(in: condition) { StandardError.print("note: \(problem)") }
     }
 }

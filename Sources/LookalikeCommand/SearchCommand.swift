@@ -95,7 +95,12 @@ struct SearchCommand: AsyncParsableCommand {
     func run() async throws {
         if let sheet { try OutputFile.check(sheet) }
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
-        try await selection.noteUnknownAttributes(in: catalog)
+        try await selection.noteUnknownNames(in: catalog)
+        if catalog.model.matchThreshold == nil, bounds.bounds.minConfidence > 0 {
+            StandardError.print(
+                "note: the catalog’s model has no match threshold, so prints alone have no confidence; set one with "
+                    + "“lookalike evaluate --calibrate”, or search with --max-distance")
+        }
         let timings = timing.makeTimings()
         var searchOptions = SearchOptions(
             limit: limit ?? max(10, maxObjects ?? 0), bounds: bounds.bounds, condition: selection.condition,

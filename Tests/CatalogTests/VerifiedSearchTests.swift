@@ -1,6 +1,7 @@
 import Catalogs
 import Foundation
 import Imaging
+import Synchronization
 import TestSupport
 import Testing
 import VectorSearch
@@ -218,5 +219,60 @@ struct CatalogEvaluationTests {
             image, targets: ["c1", "c2", "unknown"], leaveOut: true, options: SearchOptions(limit: 2))
         #expect(several.outcome.ranking.count == 2 && several.outcome.ranking[0].id == "c1")
         #expect(several.withoutTargets?.ranking.map(\.id) == ["c0"])
+    }
+}
+
+struct TimeBudgetTests {
+    /// Each look at the clock takes a second.
+    private final class CountingClock: Clock {
+        typealias Instant = ContinuousClock.Instant
+
+        private let looks = Mutex(0)
+        private let start = ContinuousClock.now
+
+        var now: Instant {
+            looks.withLock { looks in
+                looks += 1
+                return start + .seconds(looks)
+            }
+        }
+        var minimumResolution: Duration { .seconds(1) }
+
+        func sleep(until deadline: Instant, tolerance: Duration?) async throws {}
+    }
+
+    @Test func aSearchAnswersWithWhatItHasFound() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let photograph = CoverFixture.photograph(of: 2).image
+        let whole = try await catalog.query(for: photograph)
+        #expect(whole.isComplete && whole.isVerified)
+        var counts: [Int] = []
+        for seconds in 0..<20 {
+            let budget = TimeBudget(.seconds(seconds), clock: CountingClock())
+            let query = try await catalog.query(for: photograph, options: SearchOptions(budget: budget))
+            #expect(query.prints == whole.prints)
+            let matches = try await catalog.search(query, options: SearchOptions(limit: 3, bounds: .none))
+            #expect(matches.count == 3)
+            guard query.isComplete else {
+                #expect(counts.count == seconds)
+                counts.append(matches.filter { $0.outline != nil }.count)
+                continue
+            }
+            #expect(try await catalog.search(query).map(\.id) == catalog.search(whole).map(\.id))
+        }
+        // At first prints alone, then the verified cover before the last steps.
+        #expect(counts.first == 0 && counts.contains { $0 > 0 } && counts.count < 10, "\(counts)")
+    }
+
+    @Test func aSearchThatNeedsNoMoreIsComplete() async throws {
+        let prints = try CoverFixture(count: 3, localFeatures: false)
+        let catalog = try Catalog(at: prints.catalog)
+        let (matches, isComplete) = try await catalog.search(matching: CoverFixture.cover(1), within: .zero)
+        #expect(matches.first?.id == "c1" && isComplete)
+        let fixture = try CoverFixture()
+        let options = SearchOptions(effort: .prints, budget: TimeBudget(.zero, clock: CountingClock()))
+        let query = try await Catalog(at: fixture.catalog).query(for: CoverFixture.cover(1), options: options)
+        #expect(query.isComplete)
     }
 }

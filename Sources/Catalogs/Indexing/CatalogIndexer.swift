@@ -51,7 +51,7 @@ public final class CatalogIndexer: Sendable {
         executor: (any TaskExecutor)? = nil
     ) throws {
         self.executor = executor ?? ComputeExecutor.shared
-        let folder = CatalogFolder(url: url)
+        let folder = try CatalogFolder(checking: url)
         do {
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         } catch {
@@ -81,6 +81,23 @@ public final class CatalogIndexer: Sendable {
             model: self.model, thumbnailSide: thumbnailSide.map { max(1, $0) }, limits: limits,
             readsUnchangedFiles: readsUnchangedFiles, extractor: extractor)
         self.folder = folder
+    }
+
+    /// Opens a catalog for writing, or creates one, without keeping the calling task's thread. Parameters and errors
+    /// are those of ``init(at:model:precision:thumbnailSide:localFeatures:limits:readsUnchangedFiles:executor:)``.
+    public static func open(
+        at url: URL, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
+        thumbnailSide: Int? = CatalogIndexer.defaultThumbnailSide,
+        localFeatures: Bool? = nil, limits: DecodingOptions = DecodingOptions(), readsUnchangedFiles: Bool = false,
+        executor: (any TaskExecutor)? = nil
+    ) async throws -> CatalogIndexer {
+        let chosen = executor ?? ComputeExecutor.shared
+        return try await chosen.compute { _ in
+            try CatalogIndexer(
+                at: url, model: model, precision: precision, thumbnailSide: thumbnailSide,
+                localFeatures: localFeatures, limits: limits, readsUnchangedFiles: readsUnchangedFiles,
+                executor: chosen)
+        }
     }
 
     /// The model of a new catalog. One that is not the default model is kept in the catalog's folder.
@@ -154,7 +171,30 @@ extension CatalogIndexer {
     /// - Returns: the run, which is done by iterating it or by ``IndexRun/report()``.
     public func index<Items: AsyncSequence>(_ items: Items, jobs: Int? = nil) -> IndexRun<Items>
     where Items.Element == IndexItem {
-        IndexRun(indexer: self, items: items, jobs: jobs)
+        IndexRun(indexer: self, items: items, entry: { .success($0) }, jobs: jobs)
+    }
+
+    /// Indexes the images of a folder, or what a `.csv`, `.tsv` or `.jsonl` manifest names, without keeping the thread
+    /// of the calling task.
+    ///
+    /// ```swift
+    /// let indexer = try await CatalogIndexer.open(at: catalogFolder)
+    /// let report = try await indexer.index(folder: pictures).report()
+    /// ```
+    ///
+    /// What cannot be read is among the problems of the report.
+    /// - Parameters:
+    ///   - url: the folder, with the folders in it, or the manifest.
+    ///   - jobs: the number of threads; those that have nothing else to do by default.
+    /// - Throws: ``IndexProblem`` if there is no such folder or manifest, or none of a manifest can be read.
+    public func index(folder url: URL, jobs: Int? = nil) throws -> IndexRun<IndexEntries> {
+        try run(over: ImageSource.entries(at: url), jobs: jobs)
+    }
+
+    /// Indexes the entries of a source, as `index(_:jobs:timings:progress:)` does, without keeping the thread of the
+    /// calling task.
+    public func run(over entries: IndexEntries, jobs: Int? = nil) -> IndexRun<IndexEntries> {
+        IndexRun(indexer: self, items: entries, entry: { $0 }, jobs: jobs)
     }
 
     /// The same for items that are there already; as `index(_:jobs:timings:progress:)`, without keeping the thread of
@@ -164,7 +204,7 @@ extension CatalogIndexer {
     /// let report = try await indexer.run(over: items).report()
     /// ```
     public func run(over items: [IndexItem], jobs: Int? = nil) -> IndexRun<IndexItemList> {
-        IndexRun(indexer: self, items: IndexItemList(items: items), jobs: jobs)
+        index(IndexItemList(items: items), jobs: jobs)
     }
 
     /// Adds an entity, or replaces it. It is searchable when this returns, in catalogs that are open too.

@@ -3,7 +3,7 @@ public import Foundation
 import Imaging
 
 /// An item that was not indexed, an image of one that was, or an input that cannot be used.
-public struct IndexProblem: DescribedError, Sendable, Hashable {
+public struct IndexProblem: DescribedError, Sendable, Hashable, Codable {
     /// A path, a manifest and a line, or an entity.
     public let subject: String
     /// What is wrong with it, for people.
@@ -19,11 +19,17 @@ public struct IndexProblem: DescribedError, Sendable, Hashable {
 }
 
 /// What was ignored in an item that was indexed, such as a color profile that cannot be used.
-public struct IndexNote: Sendable, Hashable, CustomStringConvertible {
+public struct IndexNote: Sendable, Hashable, Codable, CustomStringConvertible {
     /// A path, or a manifest and a line.
     public let subject: String
     /// What was ignored, and why; for people.
     public let text: String
+
+    /// A note about an item.
+    public init(subject: String, text: String) {
+        self.subject = subject
+        self.text = text
+    }
 
     public var description: String { "\(subject): note: \(text)" }
 }
@@ -32,7 +38,10 @@ public struct IndexNote: Sendable, Hashable, CustomStringConvertible {
 ///
 /// A folder is read as the items are needed, so it may have any number of images; a manifest is in memory. Each
 /// iteration reads a folder again.
-public struct IndexEntries: Sequence, Sendable {
+public struct IndexEntries: Sequence, AsyncSequence, Sendable {
+    public typealias Element = Result<IndexItem, IndexProblem>
+    public typealias Failure = Never
+
     private enum Source {
         case folder(URL)
         case list([Result<IndexItem, IndexProblem>])
@@ -56,6 +65,17 @@ public struct IndexEntries: Sequence, Sendable {
         case .made(let entries): entries()
         }
     }
+
+    /// Takes the entries of an iterator in order.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let entries: AnyIterator<Result<IndexItem, IndexProblem>>
+
+        /// The next entry. Reading the names of a folder keeps the thread for a moment.
+        public mutating func next() async -> Result<IndexItem, IndexProblem>? { entries.next() }
+    }
+
+    /// Reads the entries from the first on.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(entries: makeIterator()) }
 
     /// The paths of the folder, or of those that the images of a list are in.
     var folders: Set<ExactText> {
@@ -99,6 +119,11 @@ public enum ImageSource {
     /// - Throws: ``IndexProblem`` if there is no such folder or manifest, or none of a manifest can be read.
     public static func entries(at url: URL) throws -> IndexEntries {
         var isFolder: ObjCBool = false
+        guard url.isFileURL else {
+            throw IndexProblem(
+                subject: url.absoluteString,
+                reason: "it is a URL, and URLs are not downloaded; download the images and give their folder")
+        }
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
             throw IndexProblem(subject: url.path, reason: "there is no such folder or manifest")
         }

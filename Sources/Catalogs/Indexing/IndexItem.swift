@@ -122,7 +122,7 @@ public struct ComputedImage: Sendable {
 }
 
 /// The outcome of an index run.
-public struct IndexReport: Sendable {
+public struct IndexReport: Sendable, Hashable, Codable {
     /// New entities.
     public var added = 0
     /// Entities whose images or metadata changed.
@@ -136,8 +136,14 @@ public struct IndexReport: Sendable {
     /// What was ignored in items that were indexed.
     public var notes: [IndexNote] = []
 
-    /// A report without items.
-    public init() {}
+    /// A report; without items by default.
+    public init(
+        added: Int = 0, updated: Int = 0, unchanged: Int = 0, failed: Int = 0, problems: [IndexProblem] = [],
+        notes: [IndexNote] = []
+    ) {
+        (self.added, self.updated, self.unchanged, self.failed) = (added, updated, unchanged, failed)
+        (self.problems, self.notes) = (problems, notes)
+    }
 
     /// The number of processed items.
     public var processed: Int { added + updated + unchanged + failed }

@@ -11,12 +11,14 @@ import Compute
 ///
 /// Iterating throws ``CatalogError`` if the catalog cannot be written, `CancellationError`, and the errors of the
 /// items' sequence; what came before such an error is searchable.
-public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element == IndexItem {
+public struct IndexRun<Items: AsyncSequence>: AsyncSequence {
     public typealias Element = IndexReport
     public typealias Failure = any Error
 
     let indexer: CatalogIndexer
     let items: Items
+    /// An item of the sequence, or what is wrong with it.
+    let entry: @Sendable (Items.Element) -> Result<IndexItem, IndexProblem>
     let jobs: Int?
 
     /// Does all of the run, and returns its last report.
@@ -29,6 +31,7 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element 
     /// Does the work of the run, a commit per element.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var items: Items.AsyncIterator
+        private let entry: @Sendable (Items.Element) -> Result<IndexItem, IndexProblem>
         private var pipeline: IndexPipeline
         private let executor: any TaskExecutor
         /// What ended the sequence, after the items that are committed next.
@@ -39,6 +42,7 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element 
 
         init(_ run: IndexRun) {
             items = run.items.makeAsyncIterator()
+            entry = run.entry
             // A source may be slow, and its items are searchable only when they are committed.
             pipeline = IndexPipeline(indexer: run.indexer, jobs: run.jobs, imagesPerJob: 8)
             executor = run.indexer.executor
@@ -51,9 +55,16 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element 
                 state = .reading
             }
             while state == .reading {
-                guard let item = await nextItem() else {
+                guard let entry = await nextEntry() else {
                     state = .flushing
                     break
+                }
+                let item: IndexItem
+                switch entry {
+                case .success(let usable): item = usable
+                case .failure(let problem):
+                    pipeline.add(problem)
+                    continue
                 }
                 if pipeline.hasRoom(for: item) {
                     _ = try pipeline.add(item)
@@ -70,9 +81,9 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence where Items.Element 
             return nil
         }
 
-        private mutating func nextItem() async -> IndexItem? {
+        private mutating func nextEntry() async -> Result<IndexItem, IndexProblem>? {
             do {
-                return try await items.next()
+                return try await items.next().map(entry)
             } catch {
                 failure = error
                 return nil

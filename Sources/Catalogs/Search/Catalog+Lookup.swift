@@ -176,12 +176,18 @@ public struct Facet: Sendable, Hashable, Codable {
         public let value: String
         /// The number of results with this value.
         public let count: Int
+
+        /// A value with its count.
+        public init(value: String, count: Int) { (self.value, self.count) = (value, count) }
     }
 
     /// The field.
     public let field: EntityField
     /// The most frequent first; ties by name.
     public let values: [Value]
+
+    /// A facet.
+    public init(field: EntityField, values: [Value]) { (self.field, self.values) = (field, values) }
 }
 
 extension Catalog {
@@ -216,6 +222,29 @@ extension Catalog {
             }
             try checkAttributes(facets.filter(\.values.isEmpty).compactMap(\.field.attributeName))
             return facets
+        }
+    }
+
+    /// The attributes and types that a condition names and no entity has: mistyped ones, and those of entities that are
+    /// not there at present. A search with such a condition may find nothing, which is no error.
+    ///
+    /// ```swift
+    /// for problem in try await catalog.unknownNames(in: condition) { log(problem) }
+    /// ```
+    ///
+    /// - Returns: an error per name, with the reason `unknownAttribute` or `unknownType`, to be thrown or shown; none
+    ///   for a catalog without entities.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    /// - Complexity: O(names · log entities).
+    public func unknownNames(in condition: Condition) async throws -> [CatalogError] {
+        try await reading {
+            let fields = Set(condition.tests.map(\.field)).sorted { $0.storedName < $1.storedName }
+            let attributes = try fields.compactMap(\.attributeName).filter {
+                try store.unknownAttribute(among: [$0]) != nil
+            }
+            let types = condition.tests.flatMap { $0.field == .type ? $0.values : [] }
+            return attributes.map { folder.error(.unknownAttribute($0)) }
+                + (try store.unknownTypes(among: types)).map { folder.error(.unknownType($0)) }
         }
     }
 

@@ -8,12 +8,31 @@ extension Catalog {
     /// The entities that an image shows, surest first. An image may show several.
     ///
     /// - Returns: an empty array if no entity is within the bounds.
-    /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, and `CancellationError`.
+    /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, ``SearchOptionsError``, and
+    ///   `CancellationError`.
     /// - Complexity: see ``query(for:options:)``.
     public func search(
         matching image: PixelBuffer, options: SearchOptions = SearchOptions()
     ) async throws -> [CatalogMatch] {
         try await search(try await query(for: image, options: options), options: options)
+    }
+
+    /// The entities that an image shows, as far as they are found within a time.
+    ///
+    /// ```swift
+    /// let (matches, isComplete) = try await catalog.search(matching: photo, within: .milliseconds(100))
+    /// ```
+    ///
+    /// - Parameter budget: the time from the call on; see ``TimeBudget``.
+    /// - Returns: the matches, surest first, and whether the search was complete.
+    /// - Throws: what `search(matching:options:)` throws.
+    public func search(
+        matching image: PixelBuffer, within budget: Duration, options: SearchOptions = SearchOptions()
+    ) async throws -> (matches: [CatalogMatch], isComplete: Bool) {
+        var options = options
+        options.budget = TimeBudget(budget)
+        let query = try await query(for: image, options: options)
+        return (try await search(query, options: options), query.isComplete)
     }
 
     /// The entities that each of many images shows, in the order of the images.
@@ -43,12 +62,13 @@ extension Catalog {
     /// The entities that a query shows, surest first, or a page of them.
     ///
     /// - Parameter options: effort and crops were those of the query.
-    /// - Throws: `FeaturePrintError` if the query was embedded with another model; ``CatalogError``; and
-    ///   `CancellationError`.
+    /// - Throws: `FeaturePrintError` if the query was embedded with another model; ``CatalogError``;
+    ///   ``SearchOptionsError``; and `CancellationError`.
     /// - Complexity: O(entities · dimension).
     public func search(
         _ query: CatalogQuery, options: SearchOptions = SearchOptions()
     ) async throws -> [CatalogMatch] {
+        try options.check()
         let start = ContinuousClock.now
         defer { options.timings?.add(ContinuousClock.now - start, to: .search) }
         var (found, cursor) = ([CatalogMatch](), options.cursor)
@@ -107,7 +127,7 @@ extension Catalog {
     /// - Parameter options: the limit is that of a page; the first page follows the cursor.
     /// - Precondition: the limit is positive.
     public func pages(of query: CatalogQuery, options: SearchOptions = SearchOptions()) -> MatchPages {
-        precondition(options.limit > 0, "a page of \(options.limit) matches")
+        require(options.limit > 0, "a page of \(options.limit) matches")
         return MatchPages(catalog: self, query: query, options: options)
     }
 
@@ -117,13 +137,15 @@ extension Catalog {
     /// the pixels. Pages of the ranking follow from the result.
     ///
     /// - Parameter options: the effort, the crops, the condition and the timings count here.
-    /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, and `CancellationError`.
+    /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, ``SearchOptionsError``, and
+    ///   `CancellationError`.
     /// - Complexity: O(crops · entities · dimension + entities with common visual words), besides forward passes and
     ///   the extraction of features.
     public func query(
         for image: PixelBuffer, options: SearchOptions = SearchOptions()
     ) async throws -> CatalogQuery {
-        try await scans.countingSearch {
+        try options.check()
+        return try await scans.countingSearch {
             try await executor.compute { cancellation in
                 let analyzed = try analyze(image, options: options, cancellation: cancellation)
                 return try await query(for: analyzed, options: options, cancellation: cancellation)
@@ -188,8 +210,9 @@ extension Catalog {
         let embedded = try QueryEmbedder(model, crops: crops).embed(
             image, timings: options.timings, cancellation: cancellation)
         try cancellation.check()
+        let hasTime = effort == .prints || extractor == nil || options.budget?.isSpent != true
         let features =
-            effort == .prints
+            effort == .prints || !hasTime
             ? nil
             : extractor.map { extractor in
                 measured(options.timings, .features) {
@@ -199,7 +222,9 @@ extension Catalog {
                 }
             }
         try cancellation.check()
-        return AnalyzedImage(original: original, image: image, effort: effort, embedded: embedded, features: features)
+        return AnalyzedImage(
+            original: original, image: image, effort: effort, embedded: embedded, features: features,
+            isComplete: hasTime)
     }
 
     /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane, and two
@@ -232,10 +257,16 @@ extension Catalog {
         timings?.add(ContinuousClock.now - start, to: .search)
         let threshold = model.matchThreshold(for: prints, beside: search.distances(of: scan))
         let named = try await search.entities(withCodes: options.codes, where: options.condition)
-        guard let features = analyzed.features, let extractor else {
+        var isComplete = analyzed.isComplete
+        func hasTime() -> Bool {
+            guard options.budget?.isSpent == true else { return true }
+            isComplete = false
+            return false
+        }
+        guard let features = analyzed.features, let extractor, hasTime() else {
             return CatalogQuery(
                 prints: prints, matchThreshold: threshold, coefficients: model.confidence, verified: named,
-                excluded: excluded, scan: scan)
+                excluded: excluded, scan: scan, isComplete: isComplete)
         }
         let printCandidates = search.candidates(of: scan)
         let first = try await search.verify(features, with: printCandidates, timings: timings)
@@ -243,7 +274,7 @@ extension Catalog {
         var candidates = first.candidates
         var dense = first.dense
         var compared = features.features
-        if analyzed.effort == .thorough || search.needsFinerKeypoints(verified) {
+        if analyzed.effort == .thorough || search.needsFinerKeypoints(verified), hasTime() {
             try cancellation.check()
             let fine = measured(timings, .features) {
                 LocalFeatureQuery(
@@ -258,14 +289,16 @@ extension Catalog {
             compared = fine.features
         }
         var (image, mostCrops) = (analyzed.image, analyzed.effort.rectifiedCrops)
-        if search.needsTiles(verified, in: compared, of: analyzed.original, mostObjects: options.maxObjects) {
+        if search.needsTiles(verified, in: compared, of: analyzed.original, mostObjects: options.maxObjects),
+            hasTime()
+        {
             try cancellation.check()
             (image, mostCrops) = (analyzed.original, max(mostCrops, options.maxObjects))
             verified = try await search.verifyTiles(
                 of: image, besides: verified, mostObjects: options.maxObjects, extractor: extractor, timings: timings)
         }
         let mirrorCandidates = search.mirrorCandidates(of: verified, printCandidates)
-        if !mirrorCandidates.isEmpty {
+        if !mirrorCandidates.isEmpty, hasTime() {
             try cancellation.check()
             let mirrored = try measured(timings, .features) {
                 LocalFeatureQuery(
@@ -277,19 +310,21 @@ extension Catalog {
                 mirrored, with: mirrorCandidates, isMirrored: true, timings: timings)
             verified.merge(found.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
         }
-        if search.needsDenseDescriptors(verified) {
+        if search.needsDenseDescriptors(verified), hasTime() {
             let descriptors = measured(timings, .features) { extractor.model.denseDescriptors(of: analyzed.image) }
             verified = try await search.compareDensely(descriptors, scan, verified, known: dense)
         }
         try cancellation.check()
         let rectified = try await search.compareRectified(
-            verified.values.sorted { $0.key < $1.key }, in: image, mostCrops: mostCrops, timings: timings)
+            verified.values.sorted { $0.key < $1.key }, in: image,
+            mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: timings)
         let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
         try state.check()
         return CatalogQuery(
             prints: prints, matchThreshold: threshold, coefficients: model.confidence,
             verified: VerifiedEntity.joined(rectified, named: named), isVerified: true, candidates: candidates,
-            excluded: excluded.union(surplus), scan: scan)
+            excluded: excluded.union(surplus), scan: scan,
+            isComplete: isComplete)
     }
 }
 
@@ -300,6 +335,8 @@ struct AnalyzedImage: Sendable {
     let effort: SearchEffort
     let embedded: EmbeddedQuery
     let features: LocalFeatureQuery?
+    /// Whether there was time for the features.
+    let isComplete: Bool
 }
 
 /// The pages of a ranking. None is empty; the sequence ends with the ranking.

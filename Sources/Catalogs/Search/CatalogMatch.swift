@@ -23,13 +23,34 @@ public struct CatalogMatch: Sendable, Hashable {
     /// The number of local features that agree on ``outline``; 0 without one.
     public let inlierCount: Int
     /// The minimum distance between the query's prints and the image's, 0...2.
-    public var distance: Double { Double(squaredDistance.squareRoot()) }
-
-    let squaredDistance: Float
-    /// The place in the ranking, and in cursors.
-    let sortKey: Double
+    public let distance: Double
+    /// The place in the ranking, with the entity's row in the database.
+    let cursor: SearchCursor
     /// The entity's row in the database.
-    let key: Int64
+    var key: Int64 { cursor.key }
+
+    /// A match that no search found, such as one for a preview or a test.
+    ///
+    /// - Parameters:
+    ///   - imageIndex: the place of the image that matches among the entity's images.
+    ///   - confidence: 0...1.
+    ///   - distance: the distance of the prints, 0...2.
+    ///   - cursor: where pages after this match start. Without it they start at its distance.
+    public init(
+        entity: CatalogEntity, imageIndex: Int = 0, confidence: Double, distance: Double,
+        outline: Quadrilateral? = nil, isMirrored: Bool = false, isNamedByCode: Bool = false, inlierCount: Int = 0,
+        cursor: SearchCursor? = nil
+    ) {
+        self.entity = entity
+        self.imageIndex = imageIndex
+        self.confidence = confidence
+        self.distance = distance
+        self.outline = outline
+        self.isMirrored = isMirrored
+        self.isNamedByCode = isNamedByCode
+        self.inlierCount = inlierCount
+        self.cursor = cursor ?? SearchCursor(sortKey: distance * distance, key: 0)
+    }
 
     init(entity: CatalogEntity, place: RankedEntity) {
         self.entity = entity
@@ -39,9 +60,8 @@ public struct CatalogMatch: Sendable, Hashable {
         isMirrored = place.verified?.isMirrored ?? false
         isNamedByCode = place.verified?.isNamedByCode ?? false
         inlierCount = place.verified?.inlierCount ?? 0
-        squaredDistance = place.squaredDistance
-        sortKey = place.sortKey
-        key = place.key
+        distance = Double(place.squaredDistance.squareRoot())
+        cursor = SearchCursor(sortKey: place.sortKey, key: place.key)
     }
 }
 
@@ -53,9 +73,23 @@ extension CatalogMatch: Identifiable {
 /// Coded as `entity`, `image` and `imageIndex` (of an entity with several images), `confidence`, `distance`,
 /// `inlierCount`, `outline` (the corners; absent for a match that was not verified), `isMirrored`, `isNamedByCode` and
 /// `cursor` (what ``SearchCursor`` is after this match).
-extension CatalogMatch: Encodable {
+extension CatalogMatch: Codable {
     private enum CodingKeys: CodingKey {
         case entity, image, imageIndex, confidence, distance, inlierCount, outline, isMirrored, isNamedByCode, cursor
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            entity: try values.decode(CatalogEntity.self, forKey: .entity),
+            imageIndex: try values.decodeIfPresent(Int.self, forKey: .imageIndex) ?? 0,
+            confidence: try values.decode(Double.self, forKey: .confidence),
+            distance: try values.decode(Double.self, forKey: .distance),
+            outline: try values.decodeIfPresent(Quadrilateral.self, forKey: .outline),
+            isMirrored: try values.decodeIfPresent(Bool.self, forKey: .isMirrored) ?? false,
+            isNamedByCode: try values.decodeIfPresent(Bool.self, forKey: .isNamedByCode) ?? false,
+            inlierCount: try values.decodeIfPresent(Int.self, forKey: .inlierCount) ?? 0,
+            cursor: try values.decodeIfPresent(SearchCursor.self, forKey: .cursor))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -85,6 +119,9 @@ public struct CatalogQuery: Sendable {
     public let matchThreshold: Double?
     /// The images that were judged by their local features.
     package private(set) var verified: [VerifiedEntity]
+    /// Whether all was done that the effort asks for. Without it a ``TimeBudget`` was spent before, and entities may be
+    /// missing or less sure than they would be.
+    public let isComplete: Bool
     /// Whether local features were compared: entities that were not found by them are less likely then.
     public let isVerified: Bool
     /// The rows of the images that the first stage found, most likely first.
@@ -99,7 +136,7 @@ public struct CatalogQuery: Sendable {
     package init(
         prints: [FeaturePrint], matchThreshold: Double?, coefficients: ConfidenceCoefficients,
         verified: [VerifiedEntity] = [], isVerified: Bool = false, candidates: [Int64] = [],
-        excluded: Set<Int64> = [], scan: PrintScan? = nil
+        excluded: Set<Int64> = [], scan: PrintScan? = nil, isComplete: Bool = true
     ) {
         self.prints = prints
         self.matchThreshold = matchThreshold
@@ -107,6 +144,7 @@ public struct CatalogQuery: Sendable {
             coefficients, threshold: matchThreshold, verified: verified, isVerified: isVerified)
         self.verified = verified
         self.isVerified = isVerified
+        self.isComplete = isComplete
         self.candidates = candidates
         self.excluded = excluded
         self.scan = scan

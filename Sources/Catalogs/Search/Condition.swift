@@ -50,6 +50,16 @@ public indirect enum Condition: Sendable, Hashable {
     /// The condition does not hold.
     public static prefix func ! (condition: Condition) -> Condition { .not(condition) }
 
+    /// The fields that it names, with the values that one of them may have.
+    var tests: [(field: EntityField, values: [String])] {
+        switch self {
+        case .isAnyOf(let field, let values): [(field, values)]
+        case .number(let field, _), .date(let field, _), .hasPrefix(let field, _), .exists(let field): [(field, [])]
+        case .not(let condition): condition.tests
+        case .all(let parts), .any(let parts): parts.flatMap(\.tests)
+        }
+    }
+
     /// Whether both are the same bytes: `==` takes canonically equivalent strings for the same.
     func isIdentical(to other: Condition) -> Bool { description.utf8.elementsEqual(other.description.utf8) }
 }

@@ -5,7 +5,7 @@ import LocalFeatures
 import VectorSearch
 
 /// Entities of a catalog whose images have the same picture.
-public struct DuplicateGroup: Sendable, Hashable {
+public struct DuplicateGroup: Sendable, Hashable, Codable {
     /// How the image of an entity differs from that of its group's reference.
     public enum Difference: String, Sendable, Hashable, Codable, CaseIterable {
         /// The same pixels, as far as the catalog can tell: prints and local features are equal.
@@ -21,19 +21,29 @@ public struct DuplicateGroup: Sendable, Hashable {
     }
 
     /// An entity with the picture of the reference.
-    public struct Member: Sendable, Hashable {
+    public struct Member: Sendable, Hashable, Codable {
         /// The entity.
         public let entity: CatalogEntity
         /// What differs from the reference.
         public let difference: Difference
         /// The distance between both prints, 0...2.
         public let distance: Double
+
+        /// An entity of a group.
+        public init(entity: CatalogEntity, difference: Difference, distance: Double) {
+            (self.entity, self.difference, self.distance) = (entity, difference, distance)
+        }
     }
 
     /// The first in the catalog's order of those that show most of the picture.
     public let reference: CatalogEntity
     /// The others, in the catalog's order; never empty.
     public let duplicates: [Member]
+
+    /// A group.
+    public init(reference: CatalogEntity, duplicates: [Member]) {
+        (self.reference, self.duplicates) = (reference, duplicates)
+    }
 }
 
 extension Catalog {
@@ -118,11 +128,16 @@ extension Catalog {
 }
 
 /// A match of a search, with the matches that have the same picture.
-public struct MatchGroup: Sendable, Hashable {
+public struct MatchGroup: Sendable, Hashable, Codable {
     /// The surest match.
     public let match: CatalogMatch
     /// The others, surest first.
     public let duplicates: [CatalogMatch]
+
+    /// A group.
+    public init(match: CatalogMatch, duplicates: [CatalogMatch]) {
+        (self.match, self.duplicates) = (match, duplicates)
+    }
 }
 
 extension Catalog {

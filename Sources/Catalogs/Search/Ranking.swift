@@ -37,6 +37,7 @@ extension Catalog {
         of query: CatalogQuery, limit: Int, bounds: MatchBounds, condition: Condition, after cursor: SearchCursor?,
         among keys: KeySelection? = nil, recall: Double = SearchOptions.defaultRecall
     ) async throws -> [RankedEntity] {
+        try bounds.check()
         let excluded = query.excluded
         return try await scans.countingSearch {
             try await executor.compute { cancellation in

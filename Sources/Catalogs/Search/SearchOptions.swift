@@ -1,4 +1,4 @@
-import Compute
+public import Compute
 public import FeaturePrints
 import Foundation
 import VectorSearch
@@ -34,6 +34,8 @@ public struct SearchOptions: Sendable {
     /// an attribute `gtin`, `ean`, `upc`, `isbn` or `barcode` are matches with a confidence of 0.99 at least. Numbers
     /// are digits without hyphens there; those of 8, 12, 13 and 14 digits and old ISBNs are compared as what they name.
     public var codes: [String]
+    /// The time that the analysis of an image may take; as long as it takes if nil.
+    public var budget: TimeBudget?
     /// Receives the time of each stage.
     public var timings: StageTimings?
 
@@ -48,7 +50,7 @@ public struct SearchOptions: Sendable {
         limit: Int = 10, bounds: MatchBounds = .accepted, condition: Condition = .everything,
         after cursor: SearchCursor? = nil, effort: SearchEffort = .standard, crops: QueryCrops? = nil,
         maxObjects: Int = SearchOptions.defaultMaxObjects, recall: Double = SearchOptions.defaultRecall,
-        codes: [String] = [], timings: StageTimings? = nil
+        codes: [String] = [], budget: TimeBudget? = nil, timings: StageTimings? = nil
     ) {
         self.limit = limit
         self.bounds = bounds
@@ -59,7 +61,55 @@ public struct SearchOptions: Sendable {
         self.maxObjects = maxObjects
         self.recall = recall
         self.codes = codes
+        self.budget = budget
         self.timings = timings
+    }
+}
+
+/// A time by which a search is to answer with the best that it has found.
+///
+/// A search embeds the image and finds the nearest prints in any case. What follows is done while there is time: the
+/// verification by local features, finer keypoints, tiles, a mirrored query, dense descriptors, and rectified crops. A
+/// step that has begun is finished, so an answer may come later by the time of one. ``CatalogQuery/isComplete`` says
+/// whether any was left out.
+///
+/// ```swift
+/// let query = try await catalog.query(for: photo, options: SearchOptions(budget: TimeBudget(.milliseconds(100))))
+/// let matches = try await catalog.search(query)
+/// if !query.isComplete { searchAgainInTheBackground() }
+/// ```
+public struct TimeBudget: Sendable {
+    private let hasPassed: @Sendable () -> Bool
+
+    /// A time that begins now.
+    ///
+    /// - Parameter clock: measures it.
+    public init<C: Clock>(_ duration: Duration, clock: C = ContinuousClock()) where C.Duration == Duration {
+        let end = clock.now.advanced(by: duration)
+        hasPassed = { clock.now >= end }
+    }
+
+    /// Whether the time has passed.
+    public var isSpent: Bool { hasPassed() }
+}
+
+/// Options that no search can have, such as a confidence of 90 for 90 %.
+public struct SearchOptionsError: DescribedError, Equatable {
+    /// The option.
+    public let subject: String
+    /// What is wrong with its value.
+    public let reason: String
+
+    public var description: String { "\(subject): \(reason)" }
+}
+
+extension SearchOptions {
+    /// - Throws: ``SearchOptionsError`` for a share or a probability outside 0...1, and for what is no number.
+    func check() throws(SearchOptionsError) {
+        try bounds.check()
+        guard (0...1).contains(recall) else {
+            throw SearchOptionsError(subject: "recall", reason: "\(recall) is not in 0...1")
+        }
     }
 }
 
@@ -104,7 +154,7 @@ public struct SearchCursor: Sendable, Hashable {
 
     /// The place after a match of an image search.
     public init(after match: CatalogMatch) {
-        self.init(sortKey: match.sortKey, key: match.key)
+        self = match.cursor
     }
 }
 
@@ -154,6 +204,16 @@ public struct MatchBounds: Sendable, Hashable, Codable {
     public static let accepted = MatchBounds(minConfidence: 0.5)
     /// No bounds: all entities, best first.
     public static let none = MatchBounds()
+
+    /// - Throws: ``SearchOptionsError`` for bounds that are no confidence or no distance: nothing would be within them.
+    func check() throws(SearchOptionsError) {
+        guard (0...1).contains(minConfidence) else {
+            throw SearchOptionsError(subject: "minConfidence", reason: "\(minConfidence) is not in 0...1")
+        }
+        if case .atMost(let distance) = maxDistance, !(distance >= 0) {
+            throw SearchOptionsError(subject: "maxDistance", reason: "\(distance) is no distance")
+        }
+    }
 
     /// - Parameter threshold: the match threshold of the query; nil for a model without one.
     func contains(_ place: RankedEntity, threshold: Double?) -> Bool {

@@ -4,6 +4,14 @@ import Foundation
 struct CatalogFolder: Sendable {
     let url: URL
 
+    init(url: URL) { self.url = url }
+
+    /// The path of another URL would name some other folder.
+    init(checking url: URL) throws(CatalogError) {
+        guard url.isFileURL else { throw CatalogError(subject: url.absoluteString, reason: .notAFolder) }
+        self.init(url: url)
+    }
+
     var path: String { url.path }
     /// The source of truth.
     var database: URL { url.appendingPathComponent("catalog.sqlite") }

@@ -161,6 +161,18 @@ extension EntityStore {
         }
     }
 
+    /// The types that no entity has; none for a catalog without entities.
+    func unknownTypes(among types: [String]) throws -> [String] {
+        guard !types.isEmpty else { return [] }
+        return try read { db in
+            guard try Int.fetchOne(db, sql: "SELECT 1 FROM entity LIMIT 1") != nil else { return [] }
+            let statement = try db.cachedStatement(sql: "SELECT 1 FROM field WHERE name = ? AND text = ? LIMIT 1")
+            return try types.filter {
+                try Int.fetchOne(statement, arguments: [EntityField.type.storedName, $0]) == nil
+            }
+        }
+    }
+
     /// How many of the entities have each value of each field.
     ///
     /// - Parameter check: called between parts of the entities; what it throws ends the count.

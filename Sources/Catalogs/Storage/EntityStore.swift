@@ -195,7 +195,7 @@ extension EntityStore {
 
     /// Size and provenance, without what the model and the derived files know.
     func info() throws -> (
-        entityCount: Int, revision: Int64, metadataRevision: Int64, typeCounts: [(type: String, count: Int)],
+        entityCount: Int, revision: Int64, metadataRevision: Int64, typeCounts: [Facet.Value],
         imageCount: Int, entitiesWithLocalFeatures: Int, writtenBy: String?
     ) {
         try read { db in
@@ -208,7 +208,7 @@ extension EntityStore {
             return (
                 try EntityRecord.fetchCount(db), try CatalogRevision.current(db)?.number ?? 0,
                 try Setting.metadataRevision.count(db),
-                try types.map { try ($0.decode(atIndex: 0), $0.decode(atIndex: 1)) },
+                try types.map { try Facet.Value(value: $0.decode(atIndex: 0), count: $0.decode(atIndex: 1)) },
                 try Self.imageCount(db), try withLocalFeatures.fetchOne(db) ?? 0, try Setting.writtenBy.read(db)
             )
         }

@@ -11,6 +11,9 @@ extension PixelBuffer {
     /// as the preview of another image is not taken for that image.
     /// - Throws: ``ImageError`` with the path and the reason.
     public init(contentsOf url: URL, options: DecodingOptions = DecodingOptions()) throws(ImageError) {
+        guard url.isFileURL else {
+            throw ImageError(subject: url.absoluteString, reason: .unreadable(FileLocation.urlRefusal))
+        }
         let data = try contents(ofImageFile: url.path, limit: options.maximumByteCount)
         try self.init(decoding: data, named: url.path, options: options)
     }

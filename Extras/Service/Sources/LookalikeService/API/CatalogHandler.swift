@@ -124,7 +124,7 @@ struct CatalogHandler: Sendable {
         return Details(
             name: served.name.description, entities: info.entityCount,
             entitiesWithLocalFeatures: info.entitiesWithLocalFeatures, revision: info.revision,
-            types: Dictionary(info.typeCounts.map { ($0.type, $0.count) }, uniquingKeysWith: +).mostFrequent,
+            types: Dictionary(info.typeCounts.map { ($0.value, $0.count) }, uniquingKeysWith: +).mostFrequent,
             labels: vocabulary.labels, attributes: vocabulary.attributes,
             model: Details.Model(name: info.model.name, digest: info.model.digest, dimension: info.dimension),
             bytes: Details.Bytes(
