@@ -73,6 +73,7 @@ test: extra-dependencies
 	swift test $(TEST_FLAGS) --package-path Extras/SystemStores $(EXTRAS_FLAGS)
 	swift test $(TEST_FLAGS) --package-path Extras/Barcodes $(EXTRAS_FLAGS)
 	swift test $(MACRO_FLAGS) --package-path Extras/VisualSearchMacros
+	swift test $(MACRO_FLAGS) --package-path Extras/AppleNames
 	swift test $(TEST_FLAGS) $(IMPORT_FLAGS)
 
 # The import of networks, beside the command, which runs it as “lookalike model import”.
@@ -93,6 +94,11 @@ example: extra-dependencies
 		LiveCatalog $(DEMO)/covers $(OUTPUT)/live-catalog
 	@rm -f .build/release.yaml # The plan is that of the example.
 	swift test $(MACRO_FLAGS) --package-path Examples/VisualIntelligence
+	@mkdir -p $(OUTPUT)
+	printf '1\nm\nq\n' | swift run $(MACRO_FLAGS) --package-path Examples/VisualIntelligence Host \
+		music $(DEMO)/covers $(DEMO)/queries/screenshot-2.png $(OUTPUT)/music.html
+	printf '1\nq\n2\n' | swift run $(MACRO_FLAGS) --package-path Examples/VisualIntelligence Host \
+		landmarks $(DEMO)/covers $(DEMO)/queries/photo-2.jpg $(OUTPUT)/landmarks.html
 	swift run $(MACRO_FLAGS) --package-path Examples/AlbumSearch AlbumSearch \
 		$(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
 	$(MAKE) test-by-url

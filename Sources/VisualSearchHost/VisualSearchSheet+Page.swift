@@ -109,7 +109,7 @@ extension VisualSearchSheet {
           --shade: rgba(0, 0, 0, .65); } }
         * { box-sizing: border-box; }
         body { margin: 0; background: var(--back); color: var(--text); font: 16px/1.4 system-ui, sans-serif; }
-        main { max-width: 1200px; margin: 0 auto; display: flex; flex-direction: column; }
+        main { max-width: 1200px; min-height: 100vh; margin: 0 auto; display: flex; flex-direction: column; }
         .captured { display: block; width: 100%; max-height: 46vh; object-fit: contain; background: #000; }
         .labels { padding: 3rem 1rem; margin: 0; color: #fff; text-align: center; }
         .sheet { background: var(--sheet); border-radius: 20px 20px 0 0; margin-top: -16px; padding: 18px 16px 24px;
@@ -151,7 +151,7 @@ extension VisualSearchSheet {
           font-size: 1.3rem; }
         .rows .text { flex: 1; padding: 0; }
         @media (min-width: 900px) {
-          main { flex-direction: row; align-items: flex-start; gap: 28px; padding: 28px; }
+          main { flex-direction: row; align-items: flex-start; min-height: 0; gap: 28px; padding: 28px; }
           .captured { flex: 0 1 auto; width: auto; min-width: 0; max-height: calc(100vh - 56px); margin: 0 auto;
             border-radius: 20px; position: sticky; top: 28px; }
           .sheet { flex: 0 0 420px; margin: 0; border-radius: 20px; }

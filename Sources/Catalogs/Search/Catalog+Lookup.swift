@@ -243,6 +243,7 @@ extension Catalog {
                 try store.unknownAttribute(among: [$0]) != nil
             }
             let types = condition.tests.flatMap { $0.field == .type ? $0.values : [] }
+            let folder = try folder
             return attributes.map { folder.error(.unknownAttribute($0)) }
                 + (try store.unknownTypes(among: types)).map { folder.error(.unknownType($0)) }
         }

@@ -1,10 +1,5 @@
-import Foundation
-
-#if canImport(AppIntents)
 import AppIntents
-#else
-import VisualSearchMacros
-#endif
+import Foundation
 
 /// An album, as people see it in results.
 struct AlbumEntity: AppEntity {

@@ -1,8 +1,10 @@
+import AppIntents
 import ArgumentParser
 import Foundation
 import Lookalike
 import SystemStores
-import VisualSearchMacros
+import VisualIntelligence
+import VisualSearchHost
 
 /// The app's visual search, from a screenshot to the app's screens.
 @main
@@ -43,19 +45,21 @@ struct AlbumSearch: AsyncParsableCommand {
         AppDependencyManager.shared.add(dependency: albums)
         AppDependencyManager.shared.add(dependency: concerts)
         AppDependencyManager.shared.add(dependency: state)
-        let intents = OpenIntents { await state.comeToFront() }
-        intents.register(OpenAlbumIntent.self)
-        intents.register(OpenConcertIntent.self)
-
-        let pixels = try PixelBuffer(contentsOf: URL(fileURLWithPath: image))
-        let content = SemanticContentDescriptor(pixelBuffer: pixels)
-        let results = try await SearchHandler().values(for: content)
-        showSheet(results)
-        guard let first = results.first else { return }
-        print("\n\(intents.title(for: type(of: first.entity))?.localized() ?? ""), the first result:")
-        try await intents.open(first.entity)
-        print("\nMore results:")
-        try await intents.perform(SemanticContentSearchIntent(for: content))
+        let host = VisualSearchHost(
+            name: "Albums", query: SearchHandler(), moreResults: SemanticContentSearchIntent.self
+        ) { intents in
+            intents.register(OpenAlbumIntent.self)
+            intents.register(OpenConcertIntent.self)
+        }
+        let content = SemanticContentDescriptor(pixelBuffer: try PixelBuffer(contentsOf: URL(fileURLWithPath: image)))
+        let sheet = try await host.sheet(for: content)
+        print("The system's sheet for \(image):\n\n\(sheet.text())\n")
+        let page = folder.appendingPathComponent("sheet.html")
+        try sheet.page().write(to: page, atomically: true, encoding: .utf8)
+        print("The same as a page: \(page.path)\n")
+        guard let first = sheet.items.first else { return }
+        try await host.open(first)
+        try await host.showMore(of: content)
         try await follow(calendarIn: folder, artists: albums.artists, today: today)
     }
 
@@ -67,27 +71,6 @@ struct AlbumSearch: AsyncParsableCommand {
             try? FileHandle.standardError.write(contentsOf: Data("\(problem)\n".utf8))
         }
         return try Catalog(at: url)
-    }
-
-    private func showSheet(_ results: [VisualSearchResult]) {
-        print("The system's sheet for \(image):")
-        if results.isEmpty { print("  nothing in the catalog looks like it") }
-        for result in results {
-            let shown = result.displayRepresentation
-            let kind = type(of: result.entity).typeDisplayRepresentation.name.localized()
-            var line = "  \(kind.padding(toLength: 8, withPad: " ", startingAt: 0)) \(shown.title.localized())"
-            if let subtitle = shown.subtitle { line += " — \(subtitle.localized())" }
-            if let data = shown.image?.data, let picture = try? PixelBuffer(decoding: data, named: "thumbnail") {
-                line += "  [\(picture.width)×\(picture.height), \(data.count / 1000) kB]"
-            } else if let symbol = shown.image?.systemName {
-                line += "  [\(symbol)]"
-            }
-            print(line)
-        }
-        let counts = VisualSearchResult.entityTypes.map { type in
-            type.typeDisplayRepresentation.localized(count: results.count { Swift.type(of: $0.entity) == type })
-        }
-        print("  \(counts.joined(separator: ", "))")
     }
 
     /// Follows a copy of the sample calendar until the event that is added to it shows up.

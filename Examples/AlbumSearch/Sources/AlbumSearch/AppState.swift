@@ -2,8 +2,6 @@ import VisualSearch
 
 /// The screens of the app, here lines on standard output.
 actor AppState {
-    func comeToFront() { print("app        comes to the front") }
-
     func openAlbum(id: String) { print("app        shows the album “\(id)”") }
 
     func openConcert(id: String) { print("app        shows the concert “\(id)”") }

@@ -1,10 +1,5 @@
-import Foundation
-
-#if canImport(AppIntents)
 import AppIntents
-#else
-import VisualSearchMacros
-#endif
+import Foundation
 
 /// A concert of one of the albums' artists.
 struct ConcertEntity: AppEntity {

@@ -1,9 +1,5 @@
-#if canImport(AppIntents)
 import AppIntents
 import VisualIntelligence
-#else
-import VisualSearchMacros
-#endif
 
 struct OpenAlbumIntent: OpenIntent {
     static let title: LocalizedStringResource = "Open Album"

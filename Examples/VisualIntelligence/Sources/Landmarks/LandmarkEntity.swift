@@ -1,8 +1,4 @@
-#if canImport(AppIntents)
 import AppIntents
-#else
-import VisualSearchMacros
-#endif
 
 /// A landmark, as the system shows it.
 public struct LandmarkEntity: IndexedEntity {

@@ -1,8 +1,4 @@
-#if canImport(AppIntents)
 import AppIntents
-#else
-import VisualSearchMacros
-#endif
 
 /// Opens a landmark. The app's scene shows it after the intent was performed, so there is no `perform()`.
 public struct OpenLandmarkIntent: OpenIntent, TargetContentProvidingIntent {

@@ -1,11 +1,6 @@
-import Pictures
-
-#if canImport(AppIntents)
 import AppIntents
+import Pictures
 import VisualIntelligence
-#else
-import VisualSearchMacros
-#endif
 
 /// A landmark, as the app stores it.
 public struct Landmark: Sendable {
@@ -61,7 +56,7 @@ public final class ModelData: Sendable {
     /// The landmarks that a captured picture shows, and then the collections that have one of them.
     func search(matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10) async throws -> [VisualSearchResult] {
         guard let picture = pixelBuffer.picture else { return [] }
-        let found = landmarks(for: try await prints.nearest(to: picture, limit: limit, within: largestDistance()))
+        let found = landmarks(for: try await prints.nearest(to: picture, limit: limit, within: 1))
         let ids = Set(found.map(\.id))
         return found.map { .landmark($0) }
             + collections.filter { !ids.isDisjoint(with: $0.landmarkIDs) }.map { .collection($0) }

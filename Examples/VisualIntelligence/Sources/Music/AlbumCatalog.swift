@@ -1,12 +1,7 @@
+import AppIntents
 import Observation
 import Pictures
-
-#if canImport(AppIntents)
-import AppIntents
 import VisualIntelligence
-#else
-import VisualSearchMacros
-#endif
 
 /// The albums with the prints of their covers, which are made when the catalog is.
 @MainActor @Observable
@@ -31,7 +26,7 @@ public final class AlbumCatalog {
 
     func search(matching pixelBuffer: CVReadOnlyPixelBuffer, limit: Int = 10) async throws -> [AlbumEntity] {
         guard let picture = pixelBuffer.picture else { return [] }
-        return albums(for: try await prints.nearest(to: picture, limit: limit, within: largestDistance()))
+        return albums(for: try await prints.nearest(to: picture, limit: limit, within: 1))
     }
 }
 

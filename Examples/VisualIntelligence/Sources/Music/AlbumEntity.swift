@@ -1,8 +1,4 @@
-#if canImport(AppIntents)
 import AppIntents
-#else
-import VisualSearchMacros
-#endif
 
 /// An album of the catalog.
 public struct AlbumEntity: AppEntity {

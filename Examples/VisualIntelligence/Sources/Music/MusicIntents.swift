@@ -1,9 +1,5 @@
-#if canImport(AppIntents)
 import AppIntents
 import VisualIntelligence
-#else
-import VisualSearchMacros
-#endif
 
 /// A result of a visual search: albums come first, then concerts.
 @UnionValue

@@ -1,7 +1,3 @@
-// Pixels become something that has a print; the programs know here alone which platform they are on.
-
-#if canImport(AppIntents)
-import CoreVideo
 import Foundation
 import ImageIO
 import VideoToolbox
@@ -26,23 +22,3 @@ public func picture(contentsOf url: URL) throws -> Picture {
     else { throw CocoaError(.fileReadCorruptFile) }
     return image
 }
-
-/// The maximum distance of a match, on the scale of Vision's prints.
-public func largestDistance() throws -> Double { 1 }
-#else
-import VisualSearchMacros
-
-/// The image that a feature print is made of.
-public typealias Picture = PixelBuffer
-
-extension CVReadOnlyPixelBuffer {
-    /// The captured pixels as a picture.
-    public var picture: Picture? { self }
-}
-
-/// The picture in a file.
-public func picture(contentsOf url: URL) throws -> Picture { try PixelBuffer(contentsOf: url) }
-
-/// The maximum distance of a match, on the scale of the default model's prints.
-public func largestDistance() throws -> Double { try FeaturePrintModel.default().matchThreshold ?? 1 }
-#endif

@@ -1,8 +1,4 @@
-#if canImport(AppIntents)
 import Vision
-#else
-import VisualSearchMacros
-#endif
 
 /// Prints of some hundred pictures, made once, that the print of another picture is compared with.
 ///
@@ -16,7 +12,8 @@ public struct PrintIndex: Sendable {
         entries.append((id, try await GenerateImageFeaturePrintRequest().perform(on: picture)))
     }
 
-    /// The ids of the nearest pictures within a distance, nearest first.
+    /// The ids of the nearest pictures within a distance, nearest first. Pictures up to 1 away show the same on Linux;
+    /// on Apple's platforms an app tries which distance suits its pictures.
     public func nearest(to picture: Picture, limit: Int = 10, within distance: Double) async throws -> [String] {
         let wanted = try await GenerateImageFeaturePrintRequest().perform(on: picture)
         return try entries.map { ($0.id, try wanted.distance(to: $0.featurePrint)) }
