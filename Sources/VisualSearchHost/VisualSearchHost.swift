@@ -89,7 +89,9 @@ public final class VisualSearchHost: Sendable {
 
     /// The results for captured content.
     ///
-    /// - Parameter limit: the number of results that the sheet shows; the others are behind “More results”.
+    /// - Parameters:
+    ///   - content: what was captured.
+    ///   - limit: the number of results that the sheet shows; the others are behind “More results”.
     /// - Throws: what the query throws, and ``VisualSearchHostError`` for a value that is no entity.
     public func sheet(for content: SemanticContentDescriptor, limit: Int = 10) async throws -> VisualSearchSheet {
         let items = try await entities(content).map { entity in
