@@ -56,4 +56,43 @@ let benchmarks: @Sendable () -> Void = {
     ) {
         milliseconds { blackHole(search.nearest(toEach: queries, k: 10, threads: 1)) }.0
     }
+
+    guard let extractor = try? LocalFeatureExtractor(.default()) else { return }
+    let photograph = QuickInputs.photograph(of: 1)
+    // About as many as its blurs take.
+    stage("keypoints of 1024×768 at 512, to 20 million multiply-adds", limit: { Limit.multiplyAdds(20_000_000) }) {
+        milliseconds { blackHole(extractor.queryFeatures(of: photograph)) }.0
+    }
+
+    let pictures = QuickCatalog()
+    let unknown = QuickInputs.photograph(of: 500)
+    for (name, image, expected) in [("that finds", photograph, "1" as String?), ("that finds nothing", unknown, nil)] {
+        Benchmark(
+            "a query \(name), to its keypoints at 512",
+            configuration: .init(
+                metrics: [.wallClock, ratio], warmupIterations: 3, maxDuration: .seconds(5), maxIterations: 100)
+        ) { benchmark in
+            let catalog = try await pictures.opened()
+            let (bound, _) = milliseconds { blackHole(extractor.queryFeatures(of: image)) }
+            benchmark.startMeasurement()
+            let start = ContinuousClock.now
+            let found = try await catalog.search(matching: image).first?.id
+            let time = elapsed(since: start)
+            benchmark.stopMeasurement()
+            precondition(found == expected, "found \(found ?? "nothing"), not \(expected ?? "nothing")")
+            benchmark.measurement(ratio, Int((time / bound * 100).rounded()))
+        }
+    }
+}
+
+/// A catalog of 64 pictures, indexed when the first query needs it.
+private actor QuickCatalog {
+    private var catalog: Catalog?
+
+    func opened() async throws -> Catalog {
+        if let catalog { return catalog }
+        let made = try await QuickInputs.catalog()
+        catalog = made
+        return made
+    }
 }
