@@ -676,6 +676,8 @@ def camera(browser, server):
         page.settle()
         expect(page.locator("#photo")).to_be_visible()
         page.check("an answer over the camera")
+        # It slides for a while.
+        page.wait_until("!document.getAnimations().length")
         sheet = page.locator("#results").bounding_box()
         assert sheet["y"] + sheet["height"] == PHONE["height"] and sheet["y"] > PHONE["height"] * 0.4
         page.click("#camera-again")
