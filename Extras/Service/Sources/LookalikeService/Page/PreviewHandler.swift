@@ -20,28 +20,29 @@ struct PreviewHandler: Sendable {
         guard HeaderValue(request.headers[.contentType] ?? "application/octet-stream").isOfImages else {
             throw Problem(.unsupportedMediaType, "A preview is of an image: image/* or application/octet-stream.")
         }
-        try service.imagePool.check()
+        try service.imagePool.check(for: context.client)
         let held = try await service.bodies.read(request)
         let time = service.configuration.limits.requestTime
         let late = Problem(.timeLimit, "The preview takes longer than \(time).")
         let preview = try await context.working(limit: time, else: late) {
             defer { withExtendedLifetime(held.claim) {} }
-            return try await service.imagePool.run { try await jpeg(of: held.data) }
+            return try await jpeg(of: held.data, for: context.client)
         }
         return Response(
             status: .ok, headers: [.contentType: "image/jpeg", .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: preview)))
     }
 
-    private func jpeg(of data: Data) async throws -> Data {
+    private func jpeg(of data: Data, for client: WorkClient) async throws -> Data {
         var options = service.configuration.limits.decoding
         options.neededLongSide = Self.longSide
-        let image = try await service.decode(try ImageText.bytes(data), options: options)
-        return try await computing {
-            let scale = min(1, Double(Self.longSide) / Double(max(image.width, image.height)))
-            func scaled(_ side: Int) -> Int { max(1, Int((Double(side) * scale).rounded())) }
-            let resizer = Resizer(width: scaled(image.width), height: scaled(image.height))
-            return try resizer.resizedPixels(of: image).jpegData(quality: Self.quality)
+        return try await service.withImage(try ImageText.bytes(data), options: options, for: client) { image in
+            try await computing {
+                let scale = min(1, Double(Self.longSide) / Double(max(image.width, image.height)))
+                func scaled(_ side: Int) -> Int { max(1, Int((Double(side) * scale).rounded())) }
+                let resizer = Resizer(width: scaled(image.width), height: scaled(image.height))
+                return try resizer.resizedPixels(of: image).jpegData(quality: Self.quality)
+            }
         }
     }
 }
