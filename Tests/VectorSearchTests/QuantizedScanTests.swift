@@ -60,27 +60,6 @@ struct QuantizedScanTests {
         }
     }
 
-    @Test func rowsThatAreNotNumbersHideNoOthers() {
-        var random = SeededGenerator(seed: 77)
-        let dimension = 64
-        var rows = Self.rows(.unit, 500, dimension, &random)
-        for (row, value) in [(3, Float.nan), (40, .infinity), (41, -.infinity), (300, .nan)] {
-            rows[row * dimension + row % dimension] = value
-        }
-        let matrix = PrintMatrix(rows, dimension: dimension)
-        let query = Self.rows(.unit, 1, dimension, &random)
-        let reference = ExactSearch(matrix, simd: SIMDTarget.available[0], int8: false).nearest(to: query, k: 20)
-        #expect(reference.count == 20 && reference.allSatisfy { $0.distance.isFinite })
-        for simd in SIMDTarget.available {
-            let search = ExactSearch(matrix, simd: simd, int8: true)
-            #expect(search.nearest(to: query, k: 20) == reference, "\(simd.name)")
-            #expect(
-                search.nearest(toEach: Array(repeating: query, count: 5), k: 20)
-                    == Array(repeating: reference, count: 5), "\(simd.name)")
-            #expect(search.nearest(to: [Float](repeating: .nan, count: dimension), k: 3).isEmpty, "\(simd.name)")
-        }
-    }
-
     @Test(arguments: 0..<20) func codesAreAsFarFromTheRowAsTheySay(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let row = random.floats(Int.random(in: 1...300, using: &random)).map { $0 * powf(10, Float(seed) - 10) }
