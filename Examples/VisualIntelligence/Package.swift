@@ -28,11 +28,11 @@ let package = Package(
 )
 
 #if os(Linux)
-    // On Apple's platforms the system runs the programs.
-    package.targets.append(
-        .executableTarget(
-            name: "Host",
-            dependencies: [
-                "Landmarks", "Music", "Pictures", appleNames, .product(name: "VisualSearchHost", package: "lookalike"),
-            ]))
+// On Apple's platforms the system runs the programs.
+package.targets.append(
+    .executableTarget(
+        name: "Host",
+        dependencies: [
+            "Landmarks", "Music", "Pictures", appleNames, .product(name: "VisualSearchHost", package: "lookalike"),
+        ]))
 #endif
