@@ -134,7 +134,7 @@ public final class CatalogIndexer: Sendable {
     ///
     /// An image that cannot be read is reported, and the others are indexed; what is stored of it stays. An entity none
     /// of whose images can be read stays as it was. Memory does not grow with the number of items, except for reported
-    /// problems and notes. The calling thread is kept until all is done; a task had better use ``run(over:jobs:)``.
+    /// problems and notes. The calling thread is kept until all is done; a task had better use `run(over:jobs:)`.
     /// - Parameters:
     ///   - jobs: the number of threads; all cores by default.
     ///   - progress: called after every commit.
