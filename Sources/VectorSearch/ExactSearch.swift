@@ -4,8 +4,8 @@ package import Compute
 /// Exhaustive nearest-neighbor search: exact, without an index.
 ///
 /// If the matrix has int8 rows (``QuantizedRows``), a lower bound from them rejects most rows; the rest are ranked by
-/// exact float32 distances. That takes AVX2 or later for a single query, and AVX-512 VNNI for a batch. Otherwise a
-/// single query goes through the float32 kernel, at memory bandwidth, and a batch goes through a matrix product
+/// exact float32 distances. That takes AVX2 or later for a single query, and VNNI and 64 queries for a batch. Otherwise
+/// a single query goes through the float32 kernel, at memory bandwidth, and a batch goes through a matrix product
 /// (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to select candidates for that kernel.
 ///
 /// The result of a query is bit-identical alone and in a batch, for any number of threads and on every SIMD target.
@@ -20,6 +20,8 @@ public struct ExactSearch: Sendable {
     private let quantizedForBatches: QuantizedRows?
     /// Whether a BLAS library multiplies batches; nil where it does if it is faster.
     private let usesBLAS: Bool?
+    /// Whether the first pass was chosen, however many queries there are.
+    private let isForced: Bool
 
     /// Whether a lower bound from int8 rows rejects rows before their distance is computed.
     package var usesInt8: Bool { quantized != nil }
@@ -32,6 +34,7 @@ public struct ExactSearch: Sendable {
     ///   - blas: whether a BLAS library multiplies batches, if the machine has one; by default where that is faster.
     package init(_ matrix: PrintMatrix, simd: SIMDTarget, int8: Bool? = nil, blas: Bool? = nil) {
         usesBLAS = blas
+        isForced = int8 != nil
         self.matrix = matrix
         self.kernels = simd
         quantized = int8 ?? simd.hasFastInt8Scan ? matrix.quantized : nil
@@ -60,7 +63,8 @@ public struct ExactSearch: Sendable {
         func alone(_ query: [Float]) -> [Neighbor] {
             nearest(toAnyOf: [query], k: k, threads: threads, cancellation: cancellation)
         }
-        guard queries.count >= Self.fewestForBatch, k < matrix.rowCount, k > 0 else { return queries.map(alone) }
+        let fewest = quantized == nil || isForced ? Self.fewestForBatch : Self.fewestForBatchBesideInt8
+        guard queries.count >= fewest, k < matrix.rowCount, k > 0 else { return queries.map(alone) }
         let groups = stride(from: 0, to: queries.count, by: Self.queriesPerBlock).map {
             $0..<min($0 + Self.queriesPerBlock, queries.count)
         }
@@ -68,7 +72,7 @@ public struct ExactSearch: Sendable {
         // Threads share the rows, so that each streams its part of the matrix once for a group.
         return groups.flatMap { range in
             let group = Array(queries[range])
-            if let quantizedForBatches {
+            if let quantizedForBatches, isForced || group.count >= Self.fewestForInt8Batch {
                 return QuantizedBatchScan(
                     matrix, rows: quantizedForBatches, queries: group, k: k, kernels: kernels,
                     cancellation: cancellation
@@ -87,6 +91,13 @@ public struct ExactSearch: Sendable {
 
     /// For fewer queries, packing costs more than it saves.
     private static let fewestForBatch = 4
+    /// Fewer queries are faster one by one, since int8 rows take a quarter of the memory bandwidth: four took 2.6 ms of
+    /// 65,536 rows of 256 components that way, and 6.1 to 7.9 in a batch; eight took as long, 16 were faster in a batch
+    /// (EPYC of family 26, one core).
+    private static let fewestForBatchBesideInt8 = 10
+    /// Smaller batches are faster in float32: those of 16, 32, 64 and 256 queries took 1.7, 1.3, 0.8 and 0.5 times as
+    /// long in int8 there.
+    private static let fewestForInt8Batch = 64
     /// 256 queries of 256 floats are 256 KiB, a quarter of a common second-level cache.
     private static let queriesPerBlock = 256
     /// Rows that are still in the cache when the next query reads them.

@@ -92,6 +92,14 @@ struct ExactSearchTests {
                 let search = ExactSearch(matrix, simd: simd, int8: int8, blas: blas)
                 let name = "\(simd.name)\(int8 ? ", int8" : "")\(blas ? ", BLAS" : ""), \(threads) threads"
                 #expect(search.nearest(toEach: queries, k: 12, threads: threads) == reference, "\(name)")
+                // Where nothing is chosen, the number of queries decides how they are compared.
+                let chosen = ExactSearch(matrix, simd: simd)
+                for count in [3, 9, 16, 70] where threads == 1 && int8 {
+                    let batch = Array(queries.prefix(count))
+                    #expect(
+                        chosen.nearest(toEach: batch, k: 12) == Array(reference.prefix(count)),
+                        "\(simd.name), \(count) queries")
+                }
                 #expect(
                     queries.prefix(20).map { search.nearest(to: $0, k: 12, threads: threads) }
                         == Array(reference.prefix(20)), "\(name)")
