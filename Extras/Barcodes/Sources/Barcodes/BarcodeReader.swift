@@ -12,7 +12,7 @@ public struct Barcode: Sendable, Hashable {
     public let outline: Quadrilateral
 }
 
-/// Reads linear and matrix codes of images with [zxing-cpp](https://github.com/zxing-cpp/zxing-cpp).
+/// Reads linear and QR codes of images with [zxing-cpp](https://github.com/zxing-cpp/zxing-cpp).
 ///
 /// What it reads finds entities by an attribute, in the ranking of what the image shows:
 ///
@@ -31,7 +31,7 @@ public struct BarcodeReader: Sendable {
         self.limit = limit
     }
 
-    /// The codes in an image, in no particular order. Narrow lines need about two pixels each.
+    /// The codes in an image with different texts, in no particular order. Narrow lines need about two pixels each.
     ///
     /// - Complexity: O(pixels).
     public func barcodes(in image: PixelBuffer) -> [Barcode] {

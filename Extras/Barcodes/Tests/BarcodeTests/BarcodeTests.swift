@@ -23,6 +23,29 @@ struct BarcodeTests {
         }
     }
 
+    /// zxing-cpp compares the codes of an image, which must not end the process.
+    @Test func readsSeveralCodesInALargeImage() throws {
+        let codes = ["4006381333931", "9780306406157", "5901234123457"]
+        let parts = try codes.map { try Self.drawing($0, format: .gray8, quarters: 0) }
+        var bytes = [UInt8](repeating: 235, count: 1600 * 1400)
+        for (index, part) in parts.enumerated() {
+            for turn in 0..<2 {
+                // Each of them twice, in two sizes.
+                part.withUnsafeBytes { source in
+                    for y in 0..<part.height << turn {
+                        for x in 0..<part.width << turn {
+                            bytes[(40 + 430 * index + 150 * turn + y) * 1600 + 60 + x] =
+                                source[(y >> turn) * part.bytesPerRow + x >> turn]
+                        }
+                    }
+                }
+            }
+        }
+        let image = try PixelBuffer(bytes, width: 1600, height: 1400, format: .gray8)
+        #expect(Set(BarcodeReader().barcodes(in: image).map(\.text)) == Set(codes))
+        #expect(BarcodeReader(limit: 1).barcodes(in: image).count == 1)
+    }
+
     @Test func readsNoneWhereThereIsNone() throws {
         let plain = try PixelBuffer([UInt8](repeating: 90, count: 300 * 200), width: 300, height: 200, format: .gray8)
         #expect(BarcodeReader().barcodes(in: plain).isEmpty)
