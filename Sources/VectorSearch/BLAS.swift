@@ -4,7 +4,7 @@ import Foundation
 /// Matrix products by a BLAS library ("A set of level 3 basic linear algebra subprograms", Dongarra et al., 1990) that
 /// the machine has. It is opened when it is first wanted, so that no build depends on it.
 ///
-/// BLIS is used, OpenBLAS where it was told to start no threads, and Accelerate on Apple's systems: searches compute on
+/// BLIS is used, OpenBLAS if it is set to one thread, and Accelerate on Apple's systems: searches compute on
 /// threads of their own, and the settings of a library are those of the host, which are not touched.
 ///
 /// Unchecked: it holds a function and a constant string.

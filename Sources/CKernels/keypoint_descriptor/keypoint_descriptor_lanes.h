@@ -35,7 +35,7 @@ LK_INLINE void sample_patch(const lk_patch *patch, float *samples) {
     const float right = (float)(patch->plane.width - 1) - 0.001f, bottom = (float)(patch->plane.height - 1) - 0.001f;
     const ptrdiff_t stride = patch->plane.stride;
     for (int i = 0; i < VECTORS; i++) {
-        // Of the sample's number: exact, since a reciprocal is off by less than the numbers are apart.
+        // The row of the sample's number: exact, since a reciprocal is off by less than the numbers are apart.
         const lk_f32x16 number = lane_numbers() + lk_splat16((float)(16 * i));
         const lk_f32x16 row = __builtin_elementwise_trunc((number + lk_splat16(0.5f)) * lk_splat16(1.0f / SAMPLES));
         const lk_f32x16 u = number - row * lk_splat16(SAMPLES) + lk_splat16(first), v = row + lk_splat16(first);

@@ -51,7 +51,7 @@ void KERNEL(luma_row)(const uint8_t *source, int32_t channels, const float *weig
 }
 
 #if defined(LK_AVX512)
-// Of at most eight cells, the products with their weights.
+// The products of at most eight cells with their weights.
 LK_INLINE __m256 weigh_cells(const float *cells, lk_filter_span span, const float *weights) {
     const __mmask8 used = (__mmask8)((1u << span.count) - 1);
     return _mm256_mul_ps(_mm256_maskz_loadu_ps(used, cells + span.first),

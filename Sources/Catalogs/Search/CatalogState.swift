@@ -21,7 +21,7 @@ protocol CatalogState: Sendable {
     /// - Parameter keys: the entities, of those that satisfy the condition; nil for all of them.
     func selection(where condition: Condition, among keys: KeySelection?) async throws -> EntitySelection?
 
-    /// Those of the images that the state has and whose entities are selected.
+    /// The images that the state has and whose entities are selected, of the given ones.
     func selected(_ keys: [Int64], in selection: EntitySelection?) async throws -> Set<Int64>
 
     /// The images nearest to any of the prints, nearest first.

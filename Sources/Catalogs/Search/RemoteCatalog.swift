@@ -39,7 +39,7 @@ public protocol RemoteCatalog: Sendable {
     /// The local features of images, as `LocalFeatures.encoded` has them, without those that have none.
     func localFeatures(of keys: [Int64]) async throws -> [Int64: Data]
 
-    /// Those of the images that are there and selected.
+    /// The images that are there and selected, of the given ones.
     func selected(_ keys: [Int64], in selection: RemoteSelection) async throws -> Set<Int64>
 
     /// All images of entities.

@@ -120,7 +120,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long the service goes on when it is told to end, while /health/ready says so to balancers; 0 by "
+            "How long the service goes on after SIGTERM, while /health/ready says “stopping” to balancers; 0 by "
                 + "default. A second signal skips the rest.", valueName: "seconds"))
     var drainDelay: Double?
 

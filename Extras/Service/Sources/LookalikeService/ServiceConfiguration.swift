@@ -31,7 +31,7 @@ public struct ServiceConfiguration: Sendable {
     /// A port at which health and metrics are answered besides, without keys and however many connections there are;
     /// nil for none.
     public var healthPort: Int?
-    /// How long the service goes on as before, except that it is not ready, when it is told to end.
+    /// How long the service goes on after SIGTERM, as before except that it is not ready.
     public var drainDelay = Duration.zero
     /// What requests may take.
     public var limits = ServiceLimits()

@@ -153,7 +153,7 @@ final class ConnectionMonitor: ChannelDuplexHandler, RemovableChannelHandler {
 /// The open connections of a service.
 ///
 /// When there are too many, the one that has been idle for longest is closed for a new one. If all are at work, a new
-/// one is told so.
+/// one gets an error.
 final class ConnectionTable: Sendable {
     private struct Entry {
         let channel: any Channel
@@ -166,7 +166,7 @@ final class ConnectionTable: Sendable {
     private let limit: Int
     private let state = Mutex<[ObjectIdentifier: Entry]>([:])
 
-    /// Connections beyond the limit that are accepted, so that they can be told.
+    /// Connections beyond the limit that are accepted, so that they get an error.
     static let extra = 32
     /// How long the request of a new connection may be on its way. Of many that come at once, some are closed sooner.
     private static let grace = Duration.seconds(1)

@@ -134,7 +134,7 @@ final class MilvusClient: Sendable {
     }
 }
 
-/// How long a server may take, and what it is told.
+/// How long a server may take, and what each request carries.
 public struct MilvusOptions: Sendable {
     /// For an answer to a read, with all attempts.
     public var readDeadline: Duration
