@@ -98,7 +98,7 @@ public final class Catalog: Sendable {
             guard let own = try Self.defaultLocalFeatureModel(), own.digest == digest else {
                 throw error(.otherLocalFeatures)
             }
-            return LocalFeatureExtractor(own)
+            return SharedModels.extractor(for: own)
         }
         self.executor = executor ?? ComputeExecutor.shared
         scans = JoinedScans(executor: self.executor)

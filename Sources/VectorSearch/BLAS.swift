@@ -41,10 +41,12 @@ struct BLAS: @unchecked Sendable {
     ///
     /// - Parameter wanted: decides instead.
     static func forBatch(of count: Int, kernels: SIMDTarget, wanted: Bool?) -> BLAS? {
-        let setting = ["on": true, "off": false][environment("LOOKALIKE_BLAS")?.lowercased() ?? ""]
         let isFaster = kernels.name == "portable" && count >= fewestQueries
         return wanted ?? setting ?? isFaster ? installed : nil
     }
+
+    /// What `LOOKALIKE_BLAS` says; nil without it.
+    private static let setting = ["on": true, "off": false][environment("LOOKALIKE_BLAS")?.lowercased() ?? ""]
 
     /// For fewer queries a library packs more than it multiplies.
     private static let fewestQueries = 32

@@ -150,12 +150,11 @@ final class RemoteState: CatalogState {
     }
 
     func squaredDistances(of keys: [Int64], to prints: [FeaturePrint]) async throws -> [Int64: Float] {
-        let (present, missing) = known.withLock { known in
-            (
-                known.filter { keys.contains($0.key) },
-                keys.filter { known[$0] == nil }
-            )
+        var present: [Int64: [Float]] = [:]
+        known.withLock { known in
+            for key in keys { present[key] = known[key] }
         }
+        let missing = keys.filter { present[$0] == nil }
         guard !missing.isEmpty else { return squaredDistances(of: present, to: prints) }
         let fetched = try await remote.prints(of: missing)
         known.withLock { $0.merge(fetched) { $1 } }
