@@ -68,18 +68,11 @@ struct EntitiesHandler: Sendable {
     /// Changes the metadata of all entities that satisfy a condition.
     func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
-        let type = HeaderValue(request.headers[.contentType] ?? "").name
-        guard type == "application/json" || type == "application/merge-patch+json" else {
-            throw Problem(
-                .unsupportedMediaType, "A change is application/merge-patch+json or application/json.")
-        }
+        try EntityPatch.checkType(of: request)
         let name = try context.catalogName()
         let condition = try Self.requiredCondition(request)
         _ = try await service.store.catalog(name)
-        let held = try await service.bodies.read(request)
-        let patch = try await service.parsing(held.data, for: context.client, isPatient: true) {
-            try EntityPatch(json: $0)
-        }
+        let patch = try await EntityPatch.read(from: request, context, service)
         let count = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
                 try await served.writer.change { indexer in

@@ -1,5 +1,7 @@
 #if Service
 import Foundation
+import HTTPTypes
+import Hummingbird
 import Lookalike
 import Multipart
 
@@ -139,6 +141,25 @@ struct EntityPatch: RequestObject, Sendable {
         subtitle = try change(.subtitle)
         labels = try change(.labels)
         attributes = try change(.attributes)
+    }
+
+    /// Throws unless a request says that its body is a patch.
+    static func checkType(of request: Request) throws(Problem) {
+        let type = HeaderValue(request.headers[.contentType] ?? "").name
+        guard type == "application/json" || type == "application/merge-patch+json" else {
+            throw Problem(
+                .unsupportedMediaType, "A change is application/merge-patch+json or application/json.")
+        }
+    }
+
+    /// The patch in the body of a request.
+    static func read(
+        from request: Request, _ context: ServiceContext, _ service: ServiceState
+    ) async throws -> EntityPatch {
+        let held = try await service.bodies.read(request)
+        return try await service.parsing(held.data, for: context.client, isPatient: true) {
+            try EntityPatch(json: $0)
+        }
     }
 
     func applied(to entity: CatalogEntity) -> CatalogEntity {

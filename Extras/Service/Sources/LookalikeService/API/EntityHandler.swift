@@ -78,17 +78,10 @@ struct EntityHandler: Sendable {
 
     func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
-        let type = HeaderValue(request.headers[.contentType] ?? "").name
-        guard type == "application/json" || type == "application/merge-patch+json" else {
-            throw Problem(
-                .unsupportedMediaType, "A change is application/merge-patch+json or application/json.")
-        }
+        try EntityPatch.checkType(of: request)
         let (name, id) = try Self.target(context)
         _ = try await service.store.catalog(name)
-        let held = try await service.bodies.read(request)
-        let patch = try await service.parsing(held.data, for: context.client, isPatient: true) {
-            try EntityPatch(json: $0)
-        }
+        let patch = try await EntityPatch.read(from: request, context, service)
         let expected = EntityExpectation(request)
         let (entity, tag) = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
