@@ -1,6 +1,7 @@
 """The inputs of both sides, generated from seeds, so that runs are repeatable."""
 
 import hashlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -298,6 +299,12 @@ class Inputs:
             )
 
         return self.made(f"default-{self._model()}.onnx", make)
+
+    def multiply_adds(self):
+        """The multiply-adds of a forward pass of the default network."""
+        info = subprocess.run([self.command, "model", "info"], check=True, capture_output=True, text=True).stdout
+        total = next(line for line in info.splitlines() if line.startswith("total"))
+        return int(re.sub(r"\s", "", re.split(r"\s{2,}", total.strip())[-1]))
 
     def catalog(self, count):
         """A catalog of this many entities with random prints: only its size matters."""

@@ -80,7 +80,7 @@ def network(batch, threads):
         apart = {name: float(np.linalg.norm(prints - expected, axis=1).max()) for name, prints in apart.items()}
         check(apart["Lookalike float32"] < 1e-3, f"network: {apart}")
         check(apart["Lookalike int8"] < 0.1, f"network: {apart}")
-        multiply_adds = 315e6
+        multiply_adds = inputs.multiply_adds()
         contest = Contest(
             f"Network, batch {batch}",
             "ms per image",
