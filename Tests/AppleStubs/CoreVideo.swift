@@ -20,6 +20,7 @@ public let kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange: OSType = 3
 public let kCVPixelFormatType_420YpCbCr8BiPlanarFullRange: OSType = 4
 public let kCVImageBufferColorPrimariesKey: CFString = ""
 public let kCVImageBufferColorPrimaries_P3_D65: CFString = ""
+public let kCVImageBufferColorPrimaries_ITU_R_2020: CFString = ""
 public let kCVImageBufferYCbCrMatrixKey: CFString = ""
 public let kCVImageBufferYCbCrMatrix_ITU_R_601_4: CFString = ""
 public let kCVImageBufferYCbCrMatrix_ITU_R_2020: CFString = ""

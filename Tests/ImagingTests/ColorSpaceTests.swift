@@ -10,7 +10,7 @@ struct ColorSpaceTests {
     }
 
     private static let spaces: [(PixelColorSpace, String)] = [
-        (.displayP3, "cube-display-p3.png"), (.adobeRGB, "cube-adobe-rgb.png"),
+        (.displayP3, "cube-display-p3.png"), (.adobeRGB, "cube-adobe-rgb.png"), (.bt2020, "cube-bt2020.png"),
     ]
 
     private static func buffer(_ space: PixelColorSpace, _ format: PixelFormat) throws -> PixelBuffer {

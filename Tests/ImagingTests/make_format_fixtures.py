@@ -422,6 +422,7 @@ def png():
     cube.putdata([(min(255, i % 9 * 32), min(255, i // 9 % 9 * 32), min(255, i // 81 * 32)) for i in range(729)])
     save("cube-display-p3.png", cube, profile=P3_PROFILE)
     save("cube-adobe-rgb.png", cube, profile=ADOBE_PROFILE)
+    save("cube-bt2020.png", cube, profile=matrix_profile(BT2020, SRGB_CURVE))
     save("gray-gamma.png", art.convert("L"), profile=GRAY_PROFILE)
     save("orientation6.png", art, exif=oriented(6))
     plain = saved(art, "PNG")

@@ -86,6 +86,7 @@ struct ColorPrimaries {
 
     static let bt709 = ColorPrimaries(red: (0.64, 0.33), green: (0.30, 0.60), blue: (0.15, 0.06))
     static let displayP3 = ColorPrimaries(red: (0.680, 0.320), green: (0.265, 0.690), blue: (0.150, 0.060))
+    static let bt2020 = ColorPrimaries(red: (0.708, 0.292), green: (0.170, 0.797), blue: (0.131, 0.046))
 }
 
 extension ColorPrimaries {
@@ -97,7 +98,7 @@ extension ColorPrimaries {
             self.init(red: (0.67, 0.33), green: (0.21, 0.71), blue: (0.14, 0.08), white: (0.310, 0.316))
         case 5: self.init(red: (0.64, 0.33), green: (0.29, 0.60), blue: (0.15, 0.06))
         case 6, 7: self.init(red: (0.630, 0.340), green: (0.310, 0.595), blue: (0.155, 0.070))
-        case 9: self.init(red: (0.708, 0.292), green: (0.170, 0.797), blue: (0.131, 0.046))
+        case 9: self = .bt2020
         case 11: self.init(red: (0.680, 0.320), green: (0.265, 0.690), blue: (0.150, 0.060), white: (0.314, 0.351))
         case 12: self = .displayP3
         default: return nil

@@ -6,6 +6,9 @@ public enum PixelColorSpace: String, Sendable, CaseIterable {
     case displayP3
     /// Adobe RGB (1998).
     case adobeRGB
+    /// The primaries of ITU-R BT.2020, of ultra-high-definition video, with the curve of sRGB, as viewers show it. Not
+    /// for high dynamic range (HLG and PQ), which would need tone mapping.
+    case bt2020
 
     /// The conversion to sRGB; nil for sRGB itself.
     var conversion: MatrixConversion? {
@@ -13,11 +16,17 @@ public enum PixelColorSpace: String, Sendable, CaseIterable {
         case .sRGB: nil
         case .displayP3: Self.displayP3Conversion
         case .adobeRGB: Self.adobeRGBConversion
+        case .bt2020: Self.bt2020Conversion
         }
     }
 
-    private static let displayP3Conversion = ColorMatrix(primaries: .displayP3).flatMap {
-        MatrixConversion(curves: [.sRGB, .sRGB, .sRGB], toXYZ: $0, convertsFloats: true)
+    private static let displayP3Conversion = conversion(.displayP3)
+    private static let bt2020Conversion = conversion(.bt2020)
+
+    private static func conversion(_ primaries: ColorPrimaries) -> MatrixConversion? {
+        ColorMatrix(primaries: primaries).flatMap {
+            MatrixConversion(curves: [.sRGB, .sRGB, .sRGB], toXYZ: $0, convertsFloats: true)
+        }
     }
 
     private static let adobeRGBConversion = ColorMatrix(

@@ -6,8 +6,8 @@ extension PixelBuffer {
     /// The pixels of a camera or screen frame: 32-bit BGRA or RGBA without a copy, biplanar 4:2:0 converted.
     ///
     /// The color space and the matrix of luma are those that are attached to the frame; sRGB and BT.709 without any.
-    /// The wide colors of BT.2020 are taken for sRGB. The frame stays locked for reading as long as the buffer, or a
-    /// copy of it, is in use.
+    /// High dynamic range is not tone mapped. The frame stays locked for reading as long as the buffer, or a copy of it,
+    /// is in use.
     /// - Throws: ``PixelBufferError`` for a frame of another pixel format.
     /// - Complexity: O(1), or O(pixels) for 4:2:0.
     public init(_ frame: CVPixelBuffer) throws(PixelBufferError) {
@@ -49,6 +49,7 @@ extension PixelBuffer {
     private static func colorSpace(of frame: CVPixelBuffer) -> PixelColorSpace {
         let primaries = attachment(kCVImageBufferColorPrimariesKey, of: frame)
         if primaries == kCVImageBufferColorPrimaries_P3_D65 as String { return .displayP3 }
+        if primaries == kCVImageBufferColorPrimaries_ITU_R_2020 as String { return .bt2020 }
         guard let all = CVBufferCopyAttachments(frame, .shouldPropagate),
             let space = CVImageBufferCreateColorSpaceFromAttachments(all)?.takeRetainedValue(),
             let name = space.name as String?
