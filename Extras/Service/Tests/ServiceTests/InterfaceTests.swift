@@ -26,6 +26,19 @@ import Testing
         }
     }
 
+    /// Generated clients send the defaults of a description, some of which the service refuses beside other fields.
+    @Test func theDocumentHasNoDefaultsThatClientsWouldSend() async throws {
+        try await TestServer.run(covers: false) { server in
+            func defaults(_ value: Any, at path: String) -> [String] {
+                if let values = value as? [Any] { return values.flatMap { defaults($0, at: path) } }
+                guard let object = value as? [String: Any] else { return [] }
+                let here = object["default"] == nil ? [] : [path]
+                return here + object.flatMap { defaults($1, at: "\(path)/\($0)") }
+            }
+            #expect(defaults(try await server.send("GET", "/openapi.json").json, at: "") == [])
+        }
+    }
+
     @Test func errorsHaveACodeAndNoPaths() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             for (method, path) in [
