@@ -129,8 +129,9 @@ serve: service
 	@echo "Search with the page at the URL below; Control-C ends the service."
 	@exec env -u SWIFT_DETERMINISTIC_HASHING $(LOOKALIKE) serve --catalogs $(OUTPUT)/catalogs --samples $(DEMO)/queries
 
-# The service's tests, its page in headless Chromium, the examples of clients, and drawn requests by its description.
-test-service: dependencies
+# The service's tests, its page in headless Chromium, clients that are examples or generated, drawn requests by its
+# description, and the walk-through.
+test-service: build
 	swift test $(TEST_FLAGS) $(SERVICE_FLAGS)
 	Scripts/install-dependencies chromium curl
 	[ -x $(PAGE_TEST) ] || python3 -m venv .venv-page
@@ -139,6 +140,7 @@ test-service: dependencies
 	Extras/Service/Tests/interface/run $(LOOKALIKE_SERVE) $(PAGE_TEST)
 	Scripts/install-dependencies nginx-light openssl
 	Extras/Service/Tests/proxy/run $(LOOKALIKE_SERVE)
+	$(PAGE_TEST) Extras/Service/Tests/walkthrough/run.py $(LOOKALIKE) $(LOOKALIKE_SERVE) --screenshots $(OUTPUT)/page
 	$(MAKE) service-faults SAMPLE=10
 
 deb: man
