@@ -15,15 +15,10 @@ package struct InvertedFileContents: @unchecked Sendable {
     /// The blocks of all lists: what `lk_select_binary_codes` reads.
     let blocks: UnsafeRawBufferPointer
     private let rotationRows: UnsafeBufferPointer<Float>
-    /// The lists that hold a share of the neighbors, for each of ``neighborCounts`` and each of ``shares``; then the
-    /// number of rows that the centroids were made from.
+    /// What ``ListLimits`` reads, then the number of rows that the centroids were made from.
     private let numbers: UnsafeBufferPointer<UInt32>
 
-    /// The numbers of neighbors that lists were counted for.
-    fileprivate static let neighborCounts = [10, 100]
-    /// The shares of these neighbors.
-    fileprivate static let shares = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999]
-    fileprivate static let numberCount = neighborCounts.count * shares.count + 1
+    private static let numberCount = ListLimits.numberCount + 1
 
     /// The sizes of ``sections`` in bytes, and of their elements, besides the last, which has the blocks.
     package static func sectionSizes(dimension: Int, listCount: Int) -> [(stride: Int, count: Int)] {
@@ -150,31 +145,10 @@ package struct InvertedFileContents: @unchecked Sendable {
         return (bytes[...], BinaryCodes.factors(block, place: index, columns: columns))
     }
 
-    /// Lists to look at for a recall, interpolated between what was measured: half of what may be missed is in others.
-    func probeCount(recall: Double, k: Int) -> Int {
+    /// When a search for so many neighbors stops. Half of what may be missed is in other lists.
+    func limits(recall: Double, k: Int) -> ListLimits {
         let share = 1 - (1 - min(max(recall, 0), 1)) / 2
-        guard share < 1 else { return centroids.rowCount }
-        let perCount = Self.neighborCounts.indices.map { index -> Double in
-            let measured = zip(Self.shares, numbers[(index * Self.shares.count)...])
-            var (low, high): ((Double, Double)?, (Double, Double)?)
-            for (measuredShare, count) in measured {
-                if measuredShare <= share { low = (measuredShare, Double(count)) }
-                if measuredShare >= share, high == nil { high = (measuredShare, Double(count)) }
-            }
-            guard let low else { return high?.1 ?? 1 }
-            // The lists grow about with a power of what is missed.
-            guard let high, high.0 > low.0 else {
-                return low.1 * max(1, ((1 - low.0) / (1 - share)).squareRoot())
-            }
-            let place = (1 - low.0) / (1 - share)
-            let part = log2(place) / log2((1 - low.0) / (1 - high.0))
-            return low.1 * pow(max(high.1, 1) / max(low.1, 1), part)
-        }
-        let (few, many) = (Double(Self.neighborCounts[0]), Double(Self.neighborCounts[1]))
-        let part = log2(max(Double(k), 1) / few) / log2(many / few)
-        let growth = max(perCount[1], 1) / max(perCount[0], 1)
-        let count = perCount[0] * pow(max(growth, 1), max(part, 0))
-        return min(max(Int(count.rounded(.up)), 1), centroids.rowCount)
+        return ListLimits(numbers, share: share, k: k, listCount: centroids.rowCount)
     }
 }
 
@@ -219,8 +193,8 @@ struct InvertedFileBuilder {
         let memory = OwnedContents(
             rotation: rotation.rows, centroids: PrintMatrix(centroids, dimension: dimension))
         let encoded = encode(Array(0..<matrix.rowCount), centroids: memory.centroids, rotation: rotation)
-        let counts = listCounts(lists: encoded.lists, centroids: memory.centroids, rotation: rotation)
-        return memory.contents(lists: encoded.lists, numbers: counts + [UInt32(matrix.rowCount)]) { row in
+        let limits = listLimits(lists: encoded.lists, centroids: memory.centroids, rotation: rotation)
+        return memory.contents(lists: encoded.lists, numbers: limits + [UInt32(matrix.rowCount)]) { row in
             (encoded.codes[(row * codeBytes)..<((row + 1) * codeBytes)], encoded.factors[row])
         }
     }
@@ -314,29 +288,24 @@ struct InvertedFileBuilder {
 
     private static func norm(_ vector: [Float]) -> Float { vector.reduce(0) { $0 + $1 * $1 }.squareRoot() }
 
-    /// The ranks of the lists that hold the nearest neighbors of some queries, at the shares that are stored.
-    private func listCounts(lists: [UInt32], centroids: PrintMatrix, rotation: Rotation) -> [UInt32] {
+    /// The numbers of ``ListLimits``, by the lists that hold the nearest neighbors of some queries.
+    private func listLimits(lists: [UInt32], centroids: PrintMatrix, rotation: Rotation) -> [UInt32] {
         let sample = sampleRows(min(3 * Self.queryCount, matrix.rowCount / 3 * 3))
         let count = sample.count / 3
         let queries = (0..<count).map { query(near: sample[$0], sample[count + $0], sample[2 * count + $0]) }
-        let most = InvertedFileContents.neighborCounts.max() ?? 1
         let found = ExactSearch(matrix, simd: kernels).nearest(
-            toEach: queries, k: most, threads: threads, cancellation: cancellation)
+            toEach: queries, k: ListLimits.mostNeighbors, threads: threads, cancellation: cancellation)
         let search = ExactSearch(centroids, simd: kernels)
-        let ranks = concurrentMap(queries.count, threads: threads) { query -> [UInt32] in
+        let measured = concurrentMap(queries.count, threads: threads) { query -> ListLimits.Measured in
             let rotated = rotation.apply(to: queries[query], kernels: kernels)
-            var rankOfList = [UInt32](repeating: 0, count: centroids.rowCount)
-            for (rank, list) in search.nearest(to: rotated, k: centroids.rowCount, threads: 1).enumerated() {
-                rankOfList[list.row] = UInt32(rank + 1)
-            }
-            return found[query].map { rankOfList[Int(lists[$0.row])] }
+            let nearest = search.nearest(to: rotated, k: centroids.rowCount, threads: 1)
+            var ranks = [Int](repeating: 0, count: centroids.rowCount)
+            for (rank, list) in nearest.enumerated() { ranks[list.row] = rank }
+            return ListLimits.Measured(
+                lists: nearest.map(\.squaredDistance), neighbors: found[query].map(\.squaredDistance),
+                ranks: found[query].map { ranks[Int(lists[$0.row])] })
         }
-        return InvertedFileContents.neighborCounts.flatMap { count -> [UInt32] in
-            let sorted = ranks.flatMap { $0.prefix(count) }.sorted()
-            return InvertedFileContents.shares.map { share in
-                sorted.isEmpty ? 1 : sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))]
-            }
-        }
+        return ListLimits.numbers(of: measured)
     }
 }
 

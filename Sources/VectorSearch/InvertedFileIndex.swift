@@ -12,8 +12,9 @@ import Foundation
 /// lower bounds from 1-bit codes (RaBitQ: Gao and Long, SIGMOD 2024) reject most rows, proved lower bounds from int8
 /// codes most of the others, and float32 distances rank the rest: distances are exact, but a neighbor may be missed.
 ///
-/// How many lists it takes for a recall is measured when the index is made, with shifted rows as queries. Half of what
-/// may be missed is in other lists; half is rejected by bounds that are not proved.
+/// When a search stops to look at lists is measured for each recall when the index is made, with shifted rows as
+/// queries: at lists that are too far away beside the nearest list, or beside the last neighbor found. Half of what may
+/// be missed is in other lists; half is rejected by bounds that are not proved.
 ///
 /// Besides the matrix an index takes about 50 bytes per row of 256 components. For fewer than some 100,000 rows
 /// ``ExactSearch`` is as fast.
@@ -66,13 +67,13 @@ public struct InvertedFileIndex: Sendable {
     /// The number of lists.
     public var listCount: Int { contents.centroids.rowCount }
 
-    /// How many lists a search looks at. 1...``listCount``.
+    /// How many lists a search looks at on average. 1...``listCount``.
     ///
     /// - Parameters:
     ///   - recall: the share of the true neighbors that a search shall find, 0..<1.
     ///   - k: the number of neighbors.
     /// - Complexity: O(1).
-    public func probeCount(recall: Double, k: Int) -> Int { contents.probeCount(recall: recall, k: k) }
+    public func probeCount(recall: Double, k: Int) -> Int { contents.limits(recall: recall, k: k).mean }
 }
 
 extension InvertedFileIndex {
@@ -116,15 +117,17 @@ extension InvertedFileIndex {
         matrix.check(queries)
         guard !queries.isEmpty, k > 0, matrix.rowCount > 0 else { return [] }
         let allowed = rows.map { $0.reduce(0) { $0 + $1.count } } ?? matrix.rowCount
-        let probes = allowed == 0 ? 0 : probeCount(recall: recall, k: k * matrix.rowCount / allowed)
         // Reading the allowed rows takes less than looking at as many lists.
-        guard probes * matrix.rowCount < allowed * listCount * Self.exactShare, recall < 1 else {
+        guard allowed > 0, recall < 1,
+            case let limits = contents.limits(recall: recall, k: k * matrix.rowCount / allowed),
+            limits.mean * matrix.rowCount < allowed * listCount * Self.exactShare
+        else {
             return ExactSearch(matrix, simd: kernels).nearest(
                 toAnyOf: queries, k: k, among: rows, threads: 1, cancellation: cancellation)
         }
         var scan = InvertedFileScan(
             self, queries: queries, k: k, rows: rows, recall: recall, kernels: kernels, cancellation: cancellation)
-        scan.run(probes: probes)
+        scan.run(within: limits)
         return scan.best.sorted()
     }
 
@@ -168,24 +171,32 @@ private struct InvertedFileScan {
         best = TopK(k)
     }
 
-    mutating func run(probes: Int) {
+    mutating func run(within limits: ListLimits) {
         let lists = ExactSearch(contents.centroids, simd: kernels)
         let prepared = queries.map { vector -> Query in
             let rotated = contents.rotated(vector, kernels: kernels)
             let quantized = QuantizedQuery(vector)
             return Query(
                 vector: vector, quantized: quantized, bound: lk_distance_bound(quantized),
-                binary: BinaryQuery(rotated), lists: lists.nearest(to: rotated, k: probes, threads: 1))
+                binary: BinaryQuery(rotated), lists: lists.nearest(to: rotated, k: limits.most, threads: 1))
         }
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Self.codesAtOnce) { found in
             withUnsafeTemporaryAllocation(of: Float.self, capacity: Self.codesAtOnce) { bounds in
                 guard let found = found.baseAddress, let bounds = bounds.baseAddress else { return }
                 // The nearest lists of all queries first: they lower the bound soonest.
-                for probe in 0..<probes {
-                    for query in prepared where probe < query.lists.count {
+                for rank in 0..<limits.most {
+                    var isDone = true
+                    for query in prepared where rank < query.lists.count {
                         if cancellation.isCancelled { return }
-                        scan(query.lists[probe], for: query, of: prepared, found, bounds)
+                        let reference = limits.isFromNearest ? query.lists[0].squaredDistance : best.bound
+                        guard rank == 0 || query.lists[rank].squaredDistance - reference <= limits.excess else {
+                            continue
+                        }
+                        isDone = false
+                        scan(query.lists[rank], for: query, of: prepared, found, bounds)
                     }
+                    // Lists get farther away, and the last neighbor nearer.
+                    if isDone { return }
                 }
             }
         }
