@@ -258,7 +258,9 @@ struct Serve: AsyncParsableCommand {
             do {
                 text += "\n" + (try String(contentsOfFile: file, encoding: .utf8))
             } catch {
-                throw ServiceError(subject: file, reason: "cannot be read: \(error.localizedDescription)")
+                throw ServiceError(
+                    subject: file,
+                    reason: "cannot be read: \(error.localizedDescription) “lookalike-serve make-key” makes keys.")
             }
             do {
                 guard try !KeyRing(text: text).isEmpty else {
