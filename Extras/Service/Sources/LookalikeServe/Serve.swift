@@ -120,6 +120,21 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "A URL that gets a signed POST request when a task ends or a catalog changes; needs --webhook-secret-file.",
+            valueName: "url"))
+    var webhook: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the secret of the webhook's signatures: text, or base64 after whsec_; 24 bytes at least.",
+            valueName: "file"))
+    var webhookSecretFile: String?
+
+    @Option(help: "The bytes that batches which run as tasks may take on disk together; 8 GiB by default.")
+    var taskBytes: Int?
+
+    @Option(
+        help: ArgumentHelp(
             "How long the service goes on after SIGTERM, while /health/ready says “stopping” to balancers; 0 by "
                 + "default. A second signal skips the rest.", valueName: "seconds"))
     var drainDelay: Double?
@@ -196,11 +211,7 @@ struct Serve: AsyncParsableCommand {
             guard let url = URL(string: text) else { throw ValidationError("--public-url is “\(text)”, no URL.") }
             configuration.publicURL = url
         }
-        configuration.trustedProxies = Set(
-            trustedProxy.isEmpty
-                ? (settings.text("trustedProxies") ?? "").split(separator: ",").map {
-                    $0.trimmingCharacters(in: .whitespaces)
-                } : trustedProxy)
+        configuration.trustedProxies = Set(trustedProxy.isEmpty ? settings.list("trustedProxies") : trustedProxy)
         switch (tlsCertificates ?? settings.text("tlsCertificates"), tlsKey ?? settings.text("tlsKey")) {
         case (let certificates?, let key?):
             configuration.tls = .init(
@@ -216,6 +227,7 @@ struct Serve: AsyncParsableCommand {
             throw ValidationError("“drainDelay” is \(delay) s; it is at least 0 and at most a day.")
         }
         configuration.drainDelay = .seconds(delay)
+        configuration.webhook = try webhook(settings)
         configuration.limits = try limits(settings)
         guard (0...65_535).contains(configuration.port) else { throw ValidationError("--port is not in 0…65535.") }
         guard (0...65_535).contains(configuration.healthPort ?? 0) else {
@@ -274,6 +286,25 @@ struct Serve: AsyncParsableCommand {
         return try KeyRing(text: text)
     }
 
+    private func webhook(_ settings: Settings) throws -> ServiceConfiguration.Webhook? {
+        switch (webhook ?? settings.text("webhook"), webhookSecretFile ?? settings.text("webhookSecretFile")) {
+        case (let text?, let file?):
+            guard let url = URL(string: text) else { throw ValidationError("--webhook is “\(text)”, no URL.") }
+            let content: String
+            do {
+                content = try String(contentsOfFile: file, encoding: .utf8)
+            } catch {
+                throw ServiceError(subject: file, reason: "cannot be read: \(error.localizedDescription)")
+            }
+            guard let secret = ServiceConfiguration.Webhook.secret(content) else {
+                throw ServiceError(subject: file, reason: "has no base64 after “whsec_”.")
+            }
+            return ServiceConfiguration.Webhook(url: url, secret: secret)
+        case (nil, nil): return nil
+        default: throw ValidationError("A webhook needs both --webhook and --webhook-secret-file.")
+        }
+    }
+
     private func limits(_ settings: Settings) throws -> ServiceLimits {
         var limits = ServiceLimits()
         func time(_ given: Double?, _ name: String, _ standard: Duration) throws -> Duration {
@@ -295,6 +326,7 @@ struct Serve: AsyncParsableCommand {
         if let rate = limits.requestsPerSecond, !(0.001...1e6).contains(rate) {
             throw ValidationError("“requestsPerSecond” is \(rate); it is between 0.001 and a million.")
         }
+        limits.taskBytes = try taskBytes ?? settings.integer("taskBytes") ?? limits.taskBytes
         limits.openCatalogs = try openCatalogs ?? settings.integer("openCatalogs") ?? limits.openCatalogs
         limits.connections = try connections ?? settings.integer("connections") ?? limits.connections
         limits.decodeTime = try time(decodeTime, "decodeTime", limits.decodeTime)

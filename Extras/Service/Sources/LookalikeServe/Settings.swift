@@ -34,6 +34,10 @@ struct Settings {
     }
 
     func text(_ name: String) -> String? { reader.string(forKey: ConfigKey([name])) }
+    /// Texts with commas in between.
+    func list(_ name: String) -> [String] {
+        (text(name) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
     func secret(_ name: String) -> String? { reader.string(forKey: ConfigKey([name]), isSecret: true) }
 
     /// - Throws: `ServiceError` if there is a value that is not of the type.
@@ -72,7 +76,8 @@ enum SettingKind: String {
         "bodyBytes": .whole, "bodyBytesInFlight": .whole, "pixels": .whole, "searches": .whole,
         "queuedSearches": .whole, "printSearches": .whole, "queuedWrites": .whole, "connections": .whole,
         "openCatalogs": .whole, "requestsPerSecond": .number, "publicURL": .text, "trustedProxies": .text,
-        "healthPort": .whole, "logFormat": .text, "accessLog": .flag, "drainDelay": .number,
+        "webhook": .text, "webhookSecretFile": .text, "taskBytes": .whole, "healthPort": .whole, "logFormat": .text,
+        "accessLog": .flag, "drainDelay": .number,
         "decodeTime": .number, "requestTime": .number, "queueTime": .number,
     ]
 }

@@ -80,6 +80,7 @@ public struct LookalikeService: Service {
         }
         state.store.removeLeftovers()
         let outcome: Result<Void, any Error>
+        await state.tasks.load()
         do {
             try await serve()
             outcome = .success(())
@@ -87,7 +88,9 @@ public struct LookalikeService: Service {
             outcome = .failure(error)
         }
         await state.store.close()
+        await state.tasks.close()
         do {
+        await state.webhook?.close()
             try outcome.get()
         } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
             let (port, health) = (state.configuration.port, state.configuration.healthPort)

@@ -60,6 +60,41 @@ public struct ServiceConfiguration: Sendable {
     }
 
     /// The origin of the public URL (RFC 6454, section 6.2); nil without one.
+    /// A program that is told of events by `POST` requests.
+    public struct Webhook: Sendable {
+        /// Where the requests go.
+        public var url: URL
+        /// What the requests are signed with, 24 bytes at least.
+        public var secret: Data
+        /// How long to wait after each failed attempt but the last.
+        public var retryDelays: [Duration] = [1, 5, 25, 125].map { .seconds($0) }
+
+        /// How long changes of a catalog are collected before one event tells of them.
+        public var changeInterval = Duration.seconds(5)
+
+        /// A program at a URL, with a secret that it knows.
+        public init(url: URL, secret: Data) {
+            self.url = url
+            self.secret = secret
+        }
+
+        /// - Throws: ``ServiceError`` for a URL that requests cannot be sent to, and a short secret.
+        func check() throws(ServiceError) {
+            let schemes: Set<String?> = WebhookQueue.supportsTLS ? ["http", "https"] : ["http"]
+            guard schemes.contains(url.scheme), !(url.host ?? "").isEmpty, url.user == nil, url.fragment == nil else {
+                throw ServiceError(
+                    subject: "--webhook \(url.absoluteString)",
+                    reason: url.scheme == "https" && !WebhookQueue.supportsTLS
+                        ? "needs a program that was built with the package's trait TLS."
+                        : "is no URL such as https://shop.example/events.")
+            }
+            guard secret.count >= 24 else {
+                throw ServiceError(
+                    subject: "the secret of the webhook", reason: "has \(secret.count) bytes; it needs 24 at least.")
+            }
+        }
+    }
+
     var publicOrigin: String? {
         guard let publicURL, let scheme = publicURL.scheme, let host = publicURL.host else { return nil }
         return "\(scheme)://\(host)" + (publicURL.port.map { ":\($0)" } ?? "")
@@ -125,6 +160,8 @@ public struct ServiceLimits: Sendable {
     public var catalogIdleTime = Duration.seconds(300)
     /// Open connections.
     public var connections = 4096
+    /// The bytes that batches which run as tasks may take on disk together.
+    public var taskBytes = 8 << 30
     /// How long a connection may be idle. A client that reads its answer at less than 64 KiB a second for as long is
     /// disconnected, too.
     public var idleTime = Duration.seconds(60)
@@ -143,7 +180,7 @@ public struct ServiceLimits: Sendable {
         let counts = [
             ("body-bytes", bodyBytes), ("body-bytes-in-flight", bodyBytesInFlight), ("pixels", pixels),
             ("searches", searches), ("print-searches", printSearches), ("open-catalogs", openCatalogs),
-            ("connections", connections),
+            ("connections", connections), ("task-bytes", taskBytes),
         ]
         for (name, count) in counts where !(1...Self.maximumCount).contains(count) {
             throw ServiceError(

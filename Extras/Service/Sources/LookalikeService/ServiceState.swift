@@ -24,6 +24,10 @@ final class ServiceState: Sendable {
     let hurrying = Mutex<(@Sendable () -> Void)?>(nil)
     let printPool: WorkPool
     let writePool: WorkPool
+    let tasks: TaskStore
+    /// The bytes that the lines of tasks take on disk.
+    let taskBytes: ByteBudget
+    let webhook: WebhookQueue?
     let metrics: ServiceMetrics
     let registry: PrometheusRegistry
     let logger: Logger
@@ -39,8 +43,10 @@ final class ServiceState: Sendable {
         self.logger = logger
         store = CatalogStore(
             root: configuration.catalogs, logger: logger, writerIdleTime: limits.writerIdleTime,
-            mostOpen: limits.openCatalogs)
+            mostOpen: limits.openCatalogs, onChange: { webhook?.catalogChanged($0) })
         connections = ConnectionTable(limit: limits.connections)
+        let webhook = configuration.webhook.map { WebhookQueue($0, logger: logger) }
+        self.webhook = webhook
         bodies = RequestBodyReader(
             limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight),
             idleTime: limits.idleTime)
@@ -65,8 +71,15 @@ final class ServiceState: Sendable {
 
     /// Decodes an image when there is a place for it, and runs `body` with it in that place.
     ///
+        taskBytes = ByteBudget(limit: limits.taskBytes)
+        tasks = TaskStore(
+            root: configuration.catalogs.appendingPathComponent(".tasks"),
+            metrics: PoolMetrics(pool: "task", factory: registry), logger: logger,
+            onEnd: { webhook?.send("task.ended", $0) })
     /// A large image takes a place in the lane of large ones, and then one of all images besides.
     ///
+    var batches: BatchWriter { BatchWriter(service: self) }
+
     /// - Parameters:
     ///   - client: who sent the image.
     ///   - isPatient: whether it waits for a place however long it takes.

@@ -10,37 +10,9 @@ import NIOCore
 struct BatchHandler: Sendable {
     let service: ServiceState
 
-    /// Entities and bytes that are written together at most. Each commit costs time for the whole catalog.
-    private static let entitiesAtOnce = 512
-    private static let bytesAtOnce = 16 << 20
     /// The bytes that may wait at any pace. More whole lines are written soon, and a longer line has to come fast.
     private static let bytesAtAnyPace = 1 << 20
     private static let longestWait = Duration.seconds(1)
-
-    struct Line: Encodable, Sendable {
-        enum Status: Int { case replaced = 200, created = 201, removed = 204 }
-
-        let line: Int
-        let id: String?
-        let status: Int
-        let problem: ProblemBody?
-
-        init(line: Int, id: String?, outcome: Result<Status, Problem>) {
-            self.line = line
-            self.id = id
-            switch outcome {
-            case .success(let status): (self.status, problem) = (status.rawValue, nil)
-            case .failure(let failure): (self.status, problem) = (failure.status.code, ProblemBody(problem: failure))
-            }
-        }
-    }
-
-    /// A problem inside another answer.
-    struct ProblemBody: Encodable, Sendable {
-        let problem: Problem
-
-        func encode(to encoder: any Encoder) throws { try problem.body.encode(to: encoder) }
-    }
 
     func callAsFunction(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
@@ -51,6 +23,7 @@ struct BatchHandler: Sendable {
         }
         let served = try await service.store.catalog(try context.catalogName())
         let body = request.body
+        if request.prefersAsynchronous { return try await startTask(body, in: served.name, from: context.client) }
         return Response(
             status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"],
             body: ResponseBody { writer in
@@ -62,13 +35,9 @@ struct BatchHandler: Sendable {
     private func write(
         _ body: RequestBody, to served: ServedCatalog, from client: WorkClient, writer: inout any ResponseBodyWriter
     ) async throws {
-        // In base64, an image takes four bytes for three.
-        var lines = LineReader(limit: service.configuration.limits.bodyBytes / 3 * 4 + 65_536)
-        var waiting: [(number: Int, text: Result<Data, Problem>)] = []
-        var number = 0
+        var queue = service.batches.makeQueue()
         func flush(_ writer: inout any ResponseBodyWriter) async throws {
-            let results = await results(of: waiting, in: served, from: client)
-            waiting = []
+            let results = try await service.batches.results(of: queue.take(), in: served, from: client)
             var buffer = ByteBuffer()
             for result in results {
                 buffer.writeImmutableBuffer(ByteBuffer(json: result))
@@ -76,36 +45,161 @@ struct BatchHandler: Sendable {
             }
             if buffer.readableBytes > 0 { try await writer.write(buffer) }
         }
-        var bytes = 0
         let claim = try service.bodies.budget.claim(0)
         var pace = BodyPace(idleTime: service.bodies.idleTime)
         var start = ContinuousClock.now
         var flushed = start
         for try await buffer in body {
-            if lines.waitingCount > Self.bytesAtAnyPace {
+            if queue.unfinishedCount > Self.bytesAtAnyPace {
                 try pace.add(buffer.readableBytes, after: .now - start)
             } else {
                 pace = BodyPace(idleTime: service.bodies.idleTime)
             }
             try claim.add(buffer.readableBytes)
-            for line in buffer.withUnsafeReadableBytes({ lines.add($0) }) {
-                number += 1
-                if case .success(let data) = line, data.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) {
-                    continue
-                }
-                if case .success(let data) = line { bytes += data.count }
-                waiting.append((number, line))
-                let isSlow = bytes > Self.bytesAtAnyPace && .now - flushed > Self.longestWait
-                if waiting.count >= Self.entitiesAtOnce || bytes >= Self.bytesAtOnce || isSlow {
-                    try await flush(&writer)
-                    (bytes, flushed) = (0, .now)
-                }
+            buffer.withUnsafeReadableBytes { queue.add($0) }
+            while queue.isFull || queue.byteCount > Self.bytesAtAnyPace && .now - flushed > Self.longestWait {
+                try await flush(&writer)
+                flushed = .now
             }
-            claim.shrink(to: bytes + lines.waitingCount)
+            claim.shrink(to: queue.byteCount + queue.unfinishedCount)
             start = .now
         }
-        if let last = lines.end() { waiting.append((number + 1, last)) }
-        try await flush(&writer)
+        queue.end()
+        while !queue.isEmpty { try await flush(&writer) }
+    }
+
+    /// Puts the lines on disk, and answers before they are carried out.
+    private func startTask(_ body: RequestBody, in name: CatalogName, from client: WorkClient) async throws -> Response
+    {
+        try await service.tasks.check()
+        let upload = try service.tasks.makeUpload()
+        let claim = try service.taskBytes.claim(0)
+        let limit = service.configuration.limits.taskBytes
+        var (counter, byteCount) = (LineCounter(), 0)
+        var pace = BodyPace(idleTime: service.bodies.idleTime)
+        var start = ContinuousClock.now
+        for try await buffer in body {
+            try pace.add(buffer.readableBytes, after: .now - start)
+            byteCount += buffer.readableBytes
+            guard byteCount <= limit else {
+                throw Problem(.bodyTooLarge, "The batch has more than \(limit) bytes, the limit of tasks.")
+            }
+            try claim.add(buffer.readableBytes)
+            buffer.withUnsafeReadableBytes { counter.add($0) }
+            let data = Data(buffer.readableBytesView)
+            try await computing { try upload.lines.write(contentsOf: data) }
+            start = .now
+        }
+        try upload.lines.close()
+        let record = try await service.tasks.start(
+            upload, in: name, total: counter.end(), claim: claim, for: client, by: service.batches)
+        var headers: HTTPFields = [.location: "\(service.base)/v1/tasks/\(record.id)"]
+        if let field = HTTPField.Name("Preference-Applied") { headers[field] = "respond-async" }
+        return Response(record.summary, status: .accepted, headers: headers)
+    }
+}
+
+/// The result of a line of a batch.
+struct BatchLine: Encodable, Sendable {
+    enum CodingKeys: String, CodingKey { case line, id, status, problem }
+    enum Status: Int { case replaced = 200, created = 201, removed = 204 }
+
+    let number: Int
+    let id: String?
+    let outcome: Result<Status, Problem>
+
+    func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(number, forKey: .line)
+        try values.encodeIfPresent(id, forKey: .id)
+        switch outcome {
+        case .success(let status): try values.encode(status.rawValue, forKey: .status)
+        case .failure(let problem):
+            try values.encode(problem.status.code, forKey: .status)
+            try values.encode(problem.body, forKey: .problem)
+        }
+    }
+}
+
+/// The lines of a batch that wait, numbered from 1. Empty ones are counted and left out.
+struct BatchQueue: Sendable {
+    typealias Line = (number: Int, text: Result<Data, Problem>)
+
+    /// Entities and bytes that are written together at most. Each commit costs time for the whole catalog.
+    private static let linesAtOnce = 512
+    private static let bytesAtOnce = 16 << 20
+
+    private var lines: LineReader
+    private var waiting: [Line] = []
+    private var number = 0
+    /// The bytes of the lines that wait.
+    private(set) var byteCount = 0
+
+    init(lineLimit: Int) { lines = LineReader(limit: lineLimit) }
+
+    var isEmpty: Bool { waiting.isEmpty }
+    var isFull: Bool { waiting.count >= Self.linesAtOnce || byteCount >= Self.bytesAtOnce }
+    /// The bytes of the line that has not ended.
+    var unfinishedCount: Int { lines.waitingCount }
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer) { for line in lines.add(bytes) { append(line) } }
+
+    /// Adds the last line, if it does not end with a line break.
+    mutating func end() { if let last = lines.end() { append(last) } }
+
+    /// Takes the lines that are written together next.
+    mutating func take() -> [Line] {
+        var (count, bytes) = (0, 0)
+        while count < min(waiting.count, Self.linesAtOnce), bytes < Self.bytesAtOnce {
+            bytes += Self.size(of: waiting[count])
+            count += 1
+        }
+        defer {
+            waiting.removeFirst(count)
+            byteCount -= bytes
+        }
+        return Array(waiting.prefix(count))
+    }
+
+    private mutating func append(_ text: Result<Data, Problem>) {
+        number += 1
+        if case .success(let data) = text, data.allSatisfy(LineCounter.isBlank) { return }
+        waiting.append((number, text))
+        byteCount += Self.size(of: (number, text))
+    }
+
+    private static func size(of line: Line) -> Int { (try? line.text.get().count) ?? 0 }
+}
+
+/// Counts the lines that are not empty.
+struct LineCounter {
+    private var count = 0
+    private var isEmpty = true
+
+    static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0D || byte == 0x09 }
+
+    mutating func add(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes {
+            if byte == 0x0A {
+                count = end()
+                isEmpty = true
+            } else if isEmpty, !Self.isBlank(byte) {
+                isEmpty = false
+            }
+        }
+    }
+
+    /// The number of lines if this is the end.
+    func end() -> Int { isEmpty ? count : count + 1 }
+}
+
+/// Carries out the lines of batches.
+struct BatchWriter: Sendable {
+    let service: ServiceState
+
+    /// In base64, an image takes four bytes for three.
+    func makeQueue() -> BatchQueue {
+        BatchQueue(lineLimit: service.configuration.limits.bodyBytes / 3 * 4 + 65_536)
     }
 
     /// What a line asks for.
@@ -125,34 +219,49 @@ struct BatchHandler: Sendable {
     }
 
     /// Writes entities together, and removes others, in the order of the lines. Returns their results in that order.
-    private func results(
-        of lines: [(number: Int, text: Result<Data, Problem>)], in served: ServedCatalog, from client: WorkClient
-    ) async -> [Line] {
+    ///
+    /// - Parameter isPatient: whether the changes wait for a place however long it takes.
+    /// - Throws: `CancellationError` if the task was cancelled before anything was written; what has begun is written
+    ///   to its end.
+    func results(
+        of lines: [BatchQueue.Line], in served: ServedCatalog, from client: WorkClient, isPatient: Bool = false
+    ) async throws -> [BatchLine] {
         let checked = await checkedOrders(of: lines.map(\.text), for: served, from: client)
-        var rest = checked.compactMap { try? $0.order.get() }[...]
-        var written: [Result<Line.Status, Problem>] = []
+        try Task.checkCancellation()
+        let orders = checked.compactMap { try? $0.order.get() }
+        let written = await Task { await carryOut(orders, in: served, from: client, isPatient: isPatient) }.value
+        var outcomes = written[...]
+        return zip(lines, checked).map { line, checked in
+            BatchLine(
+                number: line.number, id: checked.id, outcome: checked.order.flatMap { _ in outcomes.removeFirst() })
+        }
+    }
+
+    private func carryOut(
+        _ orders: [Order], in served: ServedCatalog, from client: WorkClient, isPatient: Bool
+    ) async -> [Result<BatchLine.Status, Problem>] {
+        var rest = orders[...]
+        var written: [Result<BatchLine.Status, Problem>] = []
         while let first = rest.first {
             let orders = Array(rest.prefix { $0.isRemoval == first.isRemoval })
             rest = rest.dropFirst(orders.count)
             do {
                 written += try await service.store.using(served.name) { served in
-                    try await service.writePool.run(for: client) { try await carryOut(orders, in: served) }
+                    try await service.writePool.run(for: client, isPatient: isPatient) {
+                        try await carryOut(orders, in: served)
+                    }
                 }
             } catch {
                 written += orders.map { _ in .failure(Problem(error)) }
             }
         }
-        var outcomes = written[...]
-        return zip(lines, checked).map { line, checked in
-            let outcome = checked.order.flatMap { _ in outcomes.removeFirst() }
-            return Line(line: line.number, id: checked.id, outcome: outcome)
-        }
+        return written
     }
 
     /// Carries out orders that are all puts, or all removals.
     private func carryOut(
         _ orders: [Order], in served: ServedCatalog
-    ) async throws -> [Result<Line.Status, Problem>] {
+    ) async throws -> [Result<BatchLine.Status, Problem>] {
         var (bodies, ids): ([EntityBody], [String]) = ([], [])
         for order in orders {
             switch order {
@@ -165,11 +274,11 @@ struct BatchHandler: Sendable {
 
     private func remove(
         _ ids: [String], from served: ServedCatalog
-    ) async throws -> [Result<Line.Status, Problem>] {
+    ) async throws -> [Result<BatchLine.Status, Problem>] {
         try await served.writer.change { indexer in
             // Compare bytes: Swift compares strings by canonical equivalence.
             var known = Set(try await served.catalog.entities(for: ids).map { Array($0.id.utf8) })
-            let outcomes: [Result<Line.Status, Problem>] = ids.map { id in
+            let outcomes: [Result<BatchLine.Status, Problem>] = ids.map { id in
                 known.remove(Array(id.utf8)) != nil
                     ? .success(.removed) : .failure(Problem(.unknownEntity, "The catalog has no entity “\(id)”."))
             }
@@ -219,7 +328,7 @@ struct BatchHandler: Sendable {
 
     private func write(
         _ bodies: [EntityBody], to served: ServedCatalog
-    ) async throws -> [Result<Line.Status, Problem>] {
+    ) async throws -> [Result<BatchLine.Status, Problem>] {
         guard !bodies.isEmpty else { return [] }
         // Compare bytes: Swift compares strings by canonical equivalence.
         let known = try await served.catalog.entities(for: bodies.map(\.entity.id)).map { Array($0.id.utf8) }

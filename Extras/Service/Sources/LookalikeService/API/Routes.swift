@@ -26,6 +26,7 @@ struct Routes: Sendable {
         let system = SystemHandler(service: service)
         let search = SearchHandler(service: service)
         let batch = BatchHandler(service: service)
+        let tasks = TasksHandler(service: service)
         let prints = PrintHandler(service: service)
         let previews = PreviewHandler(service: service)
         let samples = SampleHandler(
@@ -45,6 +46,8 @@ struct Routes: Sendable {
                 [(.get, entities.get), (.put, entities.put), (.patch, entities.patch), (.delete, entities.delete)]
             ),
             (catalog + "/entities/:id/thumbnail", [(.get, entities.thumbnail)]),
+            ("/v1/tasks", [(.get, tasks.list)]),
+            ("/v1/tasks/:id", [(.get, tasks.get), (.delete, tasks.delete)]),
             ("/v1/access", [(.get, AccessHandler().callAsFunction)]),
             ("/v1/samples", [(.get, samples.list)]),
             ("/v1/samples/:name", [(.get, samples.get)]),

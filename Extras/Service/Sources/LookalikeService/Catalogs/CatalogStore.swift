@@ -10,6 +10,7 @@ import Synchronization
     private let logger: Logger
     private let writerIdleTime: Duration
     private let mostOpen: Int
+    private let onChange: @Sendable (CatalogName) -> Void
     private let state = Mutex(State())
     /// Catalogs are opened, made, replaced and removed one at a time.
     private let turn = WorkPool(places: 1)
@@ -25,12 +26,16 @@ import Synchronization
     /// - Parameters:
     ///   - writerIdleTime: how long after a change other processes may not write.
     ///   - mostOpen: the catalogs that are open at once, besides those that are being written to.
-    @_spi(Service) public init(root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5), mostOpen: Int = .max)
-    {
+    ///   - onChange: called when a catalog was made, changed, replaced or removed.
+    @_spi(Service) public init(
+        root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5), mostOpen: Int = .max,
+        onChange: @escaping @Sendable (CatalogName) -> Void = { _ in }
+    ) {
         self.root = root
         self.logger = logger
         self.writerIdleTime = writerIdleTime
         self.mostOpen = mostOpen
+        self.onChange = onChange
     }
 
     /// The number of catalogs that are open.
@@ -160,6 +165,7 @@ import Synchronization
                 }
                 // The run makes the derived files of no entities.
                 _ = try await indexer.run(over: []).report()
+                self.onChange(name)
                 return (try await self.open(name, indexer: indexer), true)
             } catch {
                 // If another process is writing, it is making the catalog.
@@ -184,6 +190,7 @@ import Synchronization
             try FileManager.default.moveItem(at: self.url(of: name), to: removed.url)
             try Self.synchronize(self.root)
             withExtendedLifetime((closed, removed)) {}
+            self.onChange(name)
         }
     }
 
@@ -210,6 +217,7 @@ import Synchronization
             }
             await first.release()
             if let failure { throw failure }
+            for name in [name, other] { self.onChange(name) }
         }
     }
 
@@ -224,6 +232,7 @@ import Synchronization
             guard Catalog.state(of: url) != .other else {
                 try FileManager.default.moveItem(at: folder, to: url)
                 try Self.synchronize(self.root)
+                self.onChange(name)
                 _ = try await self.open(name)
                 return
             }
@@ -247,6 +256,7 @@ import Synchronization
             // If the old catalog cannot be deleted now, it is at the next start.
             try? FileManager.default.removeItem(at: aside)
             withExtendedLifetime((closed, lock)) {}
+            self.onChange(name)
             _ = try await self.open(name)
         }
     }
@@ -305,7 +315,8 @@ import Synchronization
         do {
             let served = ServedCatalog(
                 name: name, catalog: try await opening(url) { try await Catalog.open(at: url) },
-                writer: CatalogWriter(url: url, indexer: indexer, idleTime: writerIdleTime),
+                writer: CatalogWriter(
+                    url: url, indexer: indexer, idleTime: writerIdleTime, onWrite: { [onChange] in onChange(name) }),
                 // Queries that were kept of it still hold.
                 id: closed.flatMap { $0.folder?.identity == folder?.identity ? $0.id : nil } ?? UUID())
             state.withLock { state in

@@ -22,6 +22,8 @@ actor CatalogWriter {
 
     nonisolated let url: URL
     private let idleTime: Duration
+    /// Called when something was written and nothing more waits.
+    private let onWrite: @Sendable () -> Void
     /// Changes whenever something is written.
     private var activity = 0
     private var indexer: CatalogIndexer?
@@ -36,8 +38,12 @@ actor CatalogWriter {
     /// A commit with as many entities takes no more puts.
     private static let largestBatch = 512
 
-    init(url: URL, indexer: CatalogIndexer? = nil, idleTime: Duration = .seconds(5)) {
+    init(
+        url: URL, indexer: CatalogIndexer? = nil, idleTime: Duration = .seconds(5),
+        onWrite: @escaping @Sendable () -> Void = {}
+    ) {
         self.url = url
+        self.onWrite = onWrite
         self.indexer = indexer
         self.idleTime = idleTime
         if indexer != nil { Task { await self.releaseWhenIdle() } }
@@ -133,20 +139,25 @@ actor CatalogWriter {
     }
 
     private func write() async {
+        var hasWritten = false
         while !waiting.isEmpty {
             let batch = nextBatch()
             do {
                 let indexer = try await openIndexer()
                 if case .other(let body, let continuation) = batch[0] {
-                    continuation.resume(with: await Result { try await body(indexer) })
+                    let outcome = await Result { try await body(indexer) }
+                    if case .success = outcome { hasWritten = true }
+                    continuation.resume(with: outcome)
                 } else {
                     try await write(batch, indexer)
+                    hasWritten = true
                 }
             } catch {
                 for change in batch { change.fail(error) }
             }
         }
         isWriting = false
+        if hasWritten { onWrite() }
         activity += 1
         for continuation in idle { continuation.resume() }
         idle = []

@@ -1,11 +1,13 @@
 #if Service
 public import Foundation
 import Lookalike
+import Synchronization
 
 /// A folder that is removed with the object.
 @_spi(Service) public final class WorkFolder: Sendable {
     @_spi(Service) public let url: URL
     private let lock: FolderLock?
+    private let isKept = Mutex(false)
 
     /// - Parameter lock: tells other services that the folder is in use.
     init(_ url: URL, lock: FolderLock? = nil) {
@@ -13,7 +15,10 @@ import Lookalike
         self.lock = lock
     }
 
-    deinit { try? FileManager.default.removeItem(at: url) }
+    /// Leaves the folder where it is when the object is gone.
+    func keep() { isKept.withLock { $0 = true } }
+
+    deinit { if !isKept.withLock({ $0 }) { try? FileManager.default.removeItem(at: url) } }
 }
 
 /// Tells other processes that a folder is in use, by whatever name. The system ends it with the process, or with the

@@ -44,7 +44,8 @@ struct AllowedOrigins: RouterMiddleware {
 
     private let answers = CORSMiddleware<ServiceContext>(
         allowOrigin: .originBased,
-        allowHeaders: [.authorization, .contentType] + [AccessMiddleware.keyField].compactMap(\.self),
+        allowHeaders: [.authorization, .contentType]
+            + [AccessMiddleware.keyField, HTTPField.Name("Prefer")].compactMap(\.self),
         allowMethods: [.get, .post, .put, .patch, .delete], maxAge: .minutes(10))
 
     init(_ origins: Set<String>) { self.origins = origins }

@@ -17,6 +17,7 @@ struct Problem: Error, Sendable {
         case unknownPath = "unknown-path"
         case unknownCatalog = "unknown-catalog"
         case unknownEntity = "unknown-entity"
+        case unknownTask = "unknown-task"
         case noThumbnail = "no-thumbnail"
         case methodNotAllowed = "method-not-allowed"
         case catalogExists = "catalog-exists"
@@ -60,7 +61,8 @@ struct Problem: Error, Sendable {
 
     var status: HTTPResponse.Status { code.status }
 
-    private struct Body: Encodable {
+    /// The members of problem details (RFC 9457, section 3.1), and the code.
+    struct Body: Codable, Sendable {
         let type: String
         let title: String
         let status: Int
@@ -79,7 +81,7 @@ struct Problem: Error, Sendable {
     }
 
     /// The problem as a value of a larger answer, such as a line of a batch.
-    var body: some Encodable & Sendable {
+    var body: Body {
         Body(
             type: "urn:lookalike:problem:\(code.rawValue)", title: code.title, status: status.code, detail: detail,
             code: code.rawValue)
@@ -92,7 +94,7 @@ extension Problem.Code {
         case .invalidRequest, .invalidJSON, .invalidForm: .badRequest
         case .unauthorized: .unauthorized
         case .forbidden: .forbidden
-        case .unknownPath, .unknownCatalog, .unknownEntity, .noThumbnail: .notFound
+        case .unknownPath, .unknownCatalog, .unknownEntity, .unknownTask, .noThumbnail: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .slowBody: .requestTimeout
         case .catalogExists, .catalogBusy: .conflict
@@ -121,6 +123,7 @@ extension Problem.Code {
         case .unknownPath: "There is nothing at this path"
         case .unknownCatalog: "There is no such catalog"
         case .unknownEntity: "There is no such entity"
+        case .unknownTask: "There is no such task"
         case .noThumbnail: "The entity has no thumbnail"
         case .methodNotAllowed: "The method is not allowed here"
         case .catalogExists: "The catalog exists already"

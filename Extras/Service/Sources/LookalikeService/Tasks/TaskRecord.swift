@@ -1,0 +1,75 @@
+#if Service
+import Foundation
+import HTTPTypes
+
+/// What is known of a batch that runs as a task, as JSON for clients and in its file.
+struct TaskRecord: Codable, Sendable {
+    enum Status: String, Codable, Sendable {
+        case waiting, running, succeeded, failed, cancelled, interrupted
+
+        var isFinal: Bool { self != .waiting && self != .running }
+    }
+
+    /// A line that was not carried out.
+    struct Refusal: Codable, Sendable {
+        let line: Int
+        let id: String?
+        let status: Int
+        let problem: Problem.Body
+    }
+
+    /// More refusals are counted, and not kept.
+    static let mostRefusals = 1000
+
+    let id: String
+    let catalog: String
+    var status = Status.waiting
+    /// The lines of the batch that are not empty.
+    let total: Int
+    /// Those that were carried out or refused.
+    var done = 0
+    var refused = 0
+    let created: String
+    var started: String?
+    var ended: String?
+    /// Why the task failed.
+    var problem: Problem.Body?
+    /// The first lines that were refused; nil in lists.
+    var refusals: [Refusal]?
+
+    init(id: String, catalog: CatalogName, total: Int) {
+        self.id = id
+        self.catalog = catalog.description
+        self.total = total
+        created = Self.now
+        refusals = []
+    }
+
+    /// The time in ISO 8601.
+    static var now: String { Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
+
+    /// Without the refusals, of which there may be many.
+    var summary: TaskRecord {
+        var summary = self
+        summary.refusals = nil
+        return summary
+    }
+
+    mutating func add(_ lines: [BatchLine]) {
+        done += lines.count
+        for line in lines {
+            guard case .failure(let problem) = line.outcome else { continue }
+            refused += 1
+            guard refusals?.count ?? 0 < Self.mostRefusals else { continue }
+            refusals?.append(
+                Refusal(line: line.number, id: line.id, status: problem.status.code, problem: problem.body))
+        }
+    }
+
+    mutating func end(_ status: Status, _ problem: Problem? = nil) {
+        self.status = status
+        self.problem = problem?.body
+        ended = Self.now
+    }
+}
+#endif

@@ -1,0 +1,275 @@
+#if Service
+import Foundation
+import HTTPTypes
+import Logging
+import Lookalike
+import NIOCore
+
+/// The batches that run without their clients, and those that have ended.
+///
+/// Each has a folder with its lines, until it ends, and its record. A service that starts finds the records of the one
+/// before: what had not ended then was interrupted.
+actor TaskStore {
+    private struct Entry {
+        /// Once the task has ended, the file has the refusals.
+        var record: TaskRecord
+        var work: Task<Void, Never>?
+        /// Tells other services that the task is in work here.
+        var lock: FolderLock?
+    }
+
+    private let root: URL
+    private let logger: Logger
+    private let onEnd: @Sendable (TaskRecord) -> Void
+    private let places: WorkPool
+    /// In the order in which they came.
+    private var order: [String] = []
+    private var entries: [String: Entry] = [:]
+    private var isClosed = false
+
+    /// Tasks that run at once; their commits wait for each other if they are for one catalog.
+    private static let atOnce = 2
+    /// Tasks that wait or run.
+    private static let mostActive = 64
+    /// Tasks that have ended and are still known.
+    private static let mostEnded = 100
+    /// Bytes that are read of the lines at once.
+    private static let chunk = 1 << 20
+
+    /// - Parameters:
+    ///   - root: the folder of the tasks, which is made for the first one.
+    ///   - onEnd: called when a task ends.
+    init(
+        root: URL, metrics: PoolMetrics, logger: Logger, onEnd: @escaping @Sendable (TaskRecord) -> Void
+    ) {
+        self.root = root
+        self.logger = logger
+        self.onEnd = onEnd
+        places = WorkPool(places: Self.atOnce, metrics: metrics)
+    }
+
+    /// The lines of a batch on their way to the disk.
+    struct Upload: Sendable {
+        let id: String
+        let folder: WorkFolder
+        let lock: FolderLock
+        let lines: FileHandle
+    }
+
+    /// Reads what the service before has left.
+    func load() {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: root.path) else { return }
+        var found: [TaskRecord] = []
+        for name in names {
+            let folder = root.appendingPathComponent(name)
+            let lock = FolderLock(folder)
+            guard entries[name] == nil, !lock.isTaken else { continue }
+            guard var record = try? Self.record(in: folder), record.id == name else {
+                // The lines of a task that was not accepted.
+                try? FileManager.default.removeItem(at: folder)
+                continue
+            }
+            if !record.status.isFinal {
+                record.end(.interrupted)
+                save(record)
+                try? FileManager.default.removeItem(at: Self.lines(in: folder))
+                onEnd(record.summary)
+            }
+            found.append(record.summary)
+        }
+        for record in found.sorted(by: { $0.created < $1.created }) {
+            entries[record.id] = Entry(record: record)
+            order.append(record.id)
+        }
+        forgetOldest()
+    }
+
+    /// Refuses a task that would be refused after its upload.
+    func check() throws(Problem) {
+        guard !isClosed else { throw Problem(.overloaded, "The service is ending; send the batch again.") }
+        guard entries.values.count(where: { !$0.record.status.isFinal }) < Self.mostActive else {
+            throw Problem(
+                .overloaded, "\(Self.mostActive) tasks wait already; try again when one has ended.",
+                headers: [.retryAfter: "30"])
+        }
+    }
+
+    /// Makes a folder for the lines of a task. They are removed with the upload unless it is started.
+    nonisolated func makeUpload() throws -> Upload {
+        let id = UUID().uuidString.lowercased()
+        let folder = root.appendingPathComponent(id)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let held = WorkFolder(folder)
+        let lock = FolderLock(folder)
+        let url = Self.lines(in: folder)
+        guard !lock.isTaken, FileManager.default.createFile(atPath: url.path, contents: nil) else {
+            throw POSIXError(.EBUSY)
+        }
+        return Upload(id: id, folder: held, lock: lock, lines: try FileHandle(forWritingTo: url))
+    }
+
+    /// Runs the lines of an upload as a task.
+    ///
+    /// - Parameters:
+    ///   - total: the number of the lines that are not empty.
+    ///   - claim: what the lines take, until the task ends.
+    ///   - writer: what carries them out.
+    /// - Throws: ``Problem`` if there are too many tasks, and an error of the file system.
+    func start(
+        _ upload: Upload, in catalog: CatalogName, total: Int, claim: ByteBudget.Claim, for client: WorkClient,
+        by writer: BatchWriter
+    ) throws -> TaskRecord {
+        try check()
+        let record = TaskRecord(id: upload.id, catalog: catalog, total: total)
+        try Self.write(record, in: upload.folder.url)
+        upload.folder.keep()
+        order.append(record.id)
+        entries[record.id] = Entry(record: record, lock: upload.lock)
+        entries[record.id]?.work = Task {
+            await run(record.id, in: catalog, for: client, by: writer)
+            withExtendedLifetime(claim) {}
+        }
+        return record
+    }
+
+    /// All tasks, the latest first, without what was refused.
+    var summaries: [TaskRecord] { order.reversed().compactMap { entries[$0]?.record.summary } }
+
+    /// - Throws: ``Problem`` for an unknown id.
+    func record(_ id: String) throws(Problem) -> TaskRecord {
+        guard let record = entries[id]?.record else { throw Self.unknown(id) }
+        // Another service may have removed the file.
+        return record.status.isFinal ? (try? Self.record(in: root.appendingPathComponent(id))) ?? record : record
+    }
+
+    /// Ends a task after the commit that it is in, or forgets one that has ended.
+    ///
+    /// - Returns: whether the task was still there to be ended.
+    /// - Throws: ``Problem`` for an unknown id.
+    func cancel(_ id: String) throws(Problem) -> Bool {
+        guard let entry = entries[id] else { throw Self.unknown(id) }
+        guard entry.record.status.isFinal else {
+            entry.work?.cancel()
+            return true
+        }
+        forget(id)
+        return false
+    }
+
+    /// Ends all tasks after the commits that they are in. They are interrupted.
+    func close() async {
+        isClosed = true
+        let works = entries.values.compactMap(\.work)
+        for work in works { work.cancel() }
+        for work in works { await work.value }
+    }
+
+    private nonisolated func run(
+        _ id: String, in catalog: CatalogName, for client: WorkClient, by writer: BatchWriter
+    ) async {
+        do {
+            try await places.run(for: client, isPatient: true) {
+                await change(id) {
+                    $0.status = .running
+                    $0.started = TaskRecord.now
+                }
+                try await carryOut(id, in: catalog, for: client, by: writer)
+            }
+            await end(id, .succeeded)
+        } catch is CancellationError {
+            await end(id, isClosed ? .interrupted : .cancelled)
+        } catch {
+            let problem = Problem(error)
+            logger.error("task failed", metadata: ["task": "\(id)", "error": "\(error)"])
+            await end(id, .failed, problem)
+        }
+    }
+
+    private nonisolated func carryOut(
+        _ id: String, in catalog: CatalogName, for client: WorkClient, by writer: BatchWriter
+    ) async throws {
+        let file = try FileHandle(forReadingFrom: Self.lines(in: root.appendingPathComponent(id)))
+        defer { try? file.close() }
+        var queue = writer.makeQueue()
+        var isAtEnd = false
+        while !isAtEnd {
+            try Task.checkCancellation()
+            let bytes = try await computing { try file.read(upToCount: Self.chunk) } ?? Data()
+            isAtEnd = bytes.isEmpty
+            if isAtEnd { queue.end() } else { bytes.withUnsafeBytes { queue.add($0) } }
+            while queue.isFull || isAtEnd && !queue.isEmpty {
+                let results = try await writer.results(
+                    of: queue.take(), in: try await writer.service.store.catalog(catalog), from: client,
+                    isPatient: true)
+                if let problem = Self.problemOfAll(results) { throw problem }
+                await change(id) { $0.add(results) }
+            }
+        }
+    }
+
+    /// The problem that no line is to blame for, if all have it: the rest would fail as well.
+    private static func problemOfAll(_ lines: [BatchLine]) -> Problem? {
+        guard case .failure(let problem) = lines.first?.outcome,
+            [.storage, .unknownCatalog, .catalogBusy, .overloaded, .inner].contains(problem.code),
+            lines.allSatisfy({ if case .failure(let other) = $0.outcome { other.code == problem.code } else { false } })
+        else { return nil }
+        return problem
+    }
+
+    private func end(_ id: String, _ status: TaskRecord.Status, _ problem: Problem? = nil) {
+        change(id) { $0.end(status, problem) }
+        guard let record = entries[id]?.record else { return }
+        try? FileManager.default.removeItem(at: Self.lines(in: root.appendingPathComponent(id)))
+        entries[id] = Entry(record: record.summary)
+        logger.info(
+            "task",
+            metadata: [
+                "task": "\(id)", "catalog": "\(record.catalog)", "status": "\(status.rawValue)",
+                "done": "\(record.done)", "refused": "\(record.refused)",
+            ])
+        onEnd(record.summary)
+        forgetOldest()
+    }
+
+    private func change(_ id: String, _ body: @Sendable (inout TaskRecord) -> Void) {
+        guard var record = entries[id]?.record else { return }
+        body(&record)
+        entries[id]?.record = record
+        save(record)
+    }
+
+    /// A record that cannot be written is kept in memory: a full disk does not end the task.
+    private func save(_ record: TaskRecord) {
+        do {
+            try Self.write(record, in: root.appendingPathComponent(record.id))
+        } catch {
+            logger.error(
+                "the record of a task cannot be written", metadata: ["task": "\(record.id)", "error": "\(error)"])
+        }
+    }
+
+    private func forgetOldest() {
+        let ended = order.filter { entries[$0]?.record.status.isFinal ?? true }
+        for id in ended.dropLast(Self.mostEnded) { forget(id) }
+    }
+
+    private func forget(_ id: String) {
+        entries[id] = nil
+        order.removeAll { $0 == id }
+        try? FileManager.default.removeItem(at: root.appendingPathComponent(id))
+    }
+
+    private static func lines(in folder: URL) -> URL { folder.appendingPathComponent("lines.jsonl") }
+    private static func file(in folder: URL) -> URL { folder.appendingPathComponent("task.json") }
+
+    private static func record(in folder: URL) throws -> TaskRecord {
+        try JSONDecoder().decode(TaskRecord.self, from: Data(contentsOf: file(in: folder)))
+    }
+
+    private static func write(_ record: TaskRecord, in folder: URL) throws {
+        try Data(ByteBuffer(json: record).readableBytesView).write(to: file(in: folder), options: .atomic)
+    }
+
+    private static func unknown(_ id: String) -> Problem { Problem(.unknownTask, "There is no task “\(id)”.") }
+}
+#endif
