@@ -119,6 +119,16 @@ struct Serve: AsyncParsableCommand {
     var healthPort: Int?
 
     @Option(
+        help: ArgumentHelp("A catalog whose thumbnails need no key; may be repeated.", valueName: "name"))
+    var publicThumbnails: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Sign the links to thumbnails in answers, so that they need no key for once or twice this time.",
+            valueName: "seconds"))
+    var signedThumbnails: Double?
+
+    @Option(
         help: ArgumentHelp(
             "A URL that gets a signed POST request when a task ends or a catalog changes; needs --webhook-secret-file.",
             valueName: "url"))
@@ -228,6 +238,14 @@ struct Serve: AsyncParsableCommand {
         }
         configuration.drainDelay = .seconds(delay)
         configuration.webhook = try webhook(settings)
+        configuration.publicThumbnails = Set(
+            publicThumbnails.isEmpty ? settings.list("publicThumbnails") : publicThumbnails)
+        if let time = try signedThumbnails ?? settings.number("signedThumbnails") {
+            guard (1...31_622_400).contains(time) else {
+                throw ValidationError("“signedThumbnails” is \(time) s; it is at least 1 and at most a year.")
+            }
+            configuration.signedThumbnailTime = .seconds(time)
+        }
         configuration.limits = try limits(settings)
         guard (0...65_535).contains(configuration.port) else { throw ValidationError("--port is not in 0…65535.") }
         guard (0...65_535).contains(configuration.healthPort ?? 0) else {

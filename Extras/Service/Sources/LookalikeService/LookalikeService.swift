@@ -50,7 +50,8 @@ public struct LookalikeService: Service {
         self.logger = logger
         self.onRunning = onRunning
         self.onHealthRunning = onHealthRunning
-        state = ServiceState(configuration, registry: registry, logger: logger)
+        state = ServiceState(
+            configuration, links: try ThumbnailLinks(configuration), registry: registry, logger: logger)
     }
 
     /// Accepts other API keys from the next request on.
@@ -79,18 +80,18 @@ public struct LookalikeService: Service {
                 """)
         }
         state.store.removeLeftovers()
-        let outcome: Result<Void, any Error>
         await state.tasks.load()
+        let outcome: Result<Void, any Error>
         do {
             try await serve()
             outcome = .success(())
         } catch {
             outcome = .failure(error)
         }
-        await state.store.close()
         await state.tasks.close()
-        do {
+        await state.store.close()
         await state.webhook?.close()
+        do {
             try outcome.get()
         } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
             let (port, health) = (state.configuration.port, state.configuration.healthPort)

@@ -33,6 +33,13 @@ public struct ServiceConfiguration: Sendable {
     public var healthPort: Int?
     /// How long the service goes on after SIGTERM, as before except that it is not ready.
     public var drainDelay = Duration.zero
+    /// Catalogs whose thumbnails need no key.
+    public var publicThumbnails: Set<String> = []
+    /// How long answers' links to thumbnails need no key: once or twice this time, so that a link stays the same
+    /// meanwhile. Nil for never.
+    public var signedThumbnailTime: Duration?
+    /// Where to send a request when a task ends or a catalog changes; nil for nowhere.
+    public var webhook: Webhook?
     /// What requests may take.
     public var limits = ServiceLimits()
 
@@ -53,13 +60,6 @@ public struct ServiceConfiguration: Sendable {
         }
     }
 
-    /// What paths in answers start with: nothing, or the public URL without its last slash.
-    var base: String {
-        let text = publicURL?.absoluteString ?? ""
-        return text.hasSuffix("/") ? String(text.dropLast()) : text
-    }
-
-    /// The origin of the public URL (RFC 6454, section 6.2); nil without one.
     /// A program that is told of events by `POST` requests.
     public struct Webhook: Sendable {
         /// Where the requests go.
@@ -95,6 +95,13 @@ public struct ServiceConfiguration: Sendable {
         }
     }
 
+    /// What paths in answers start with: nothing, or the public URL without its last slash.
+    var base: String {
+        let text = publicURL?.absoluteString ?? ""
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    /// The origin of the public URL (RFC 6454, section 6.2); nil without one.
     var publicOrigin: String? {
         guard let publicURL, let scheme = publicURL.scheme, let host = publicURL.host else { return nil }
         return "\(scheme)://\(host)" + (publicURL.port.map { ":\($0)" } ?? "")
@@ -123,6 +130,10 @@ public struct ServiceConfiguration: Sendable {
                     reason: "is no URL such as https://shop.example/search/.")
             }
         }
+        for name in publicThumbnails.sorted() where CatalogName(name) == nil {
+            throw ServiceError(subject: "--public-thumbnails \(name)", reason: "is no name of a catalog.")
+        }
+        try webhook?.check()
         try limits.check()
     }
 }
@@ -149,6 +160,8 @@ public struct ServiceLimits: Sendable {
     public var printSearches = 64
     /// Changes that wait to be written.
     public var queuedWrites = 1024
+    /// The bytes that batches which run as tasks may take on disk together.
+    public var taskBytes = 8 << 30
     /// How long after a change the right to write to a catalog is kept from other processes.
     public var writerIdleTime = Duration.seconds(5)
     /// Requests that a key, or without keys an address, may send a second; nil for any number. Those of ten seconds may
@@ -160,8 +173,6 @@ public struct ServiceLimits: Sendable {
     public var catalogIdleTime = Duration.seconds(300)
     /// Open connections.
     public var connections = 4096
-    /// The bytes that batches which run as tasks may take on disk together.
-    public var taskBytes = 8 << 30
     /// How long a connection may be idle. A client that reads its answer at less than 64 KiB a second for as long is
     /// disconnected, too.
     public var idleTime = Duration.seconds(60)

@@ -11,6 +11,7 @@ final class ServiceState: Sendable {
     let configuration: ServiceConfiguration
     /// What paths in answers start with.
     let base: String
+    let links: ThumbnailLinks
     let store: CatalogStore
     let queries = QueryCache()
     let bodies: RequestBodyReader
@@ -23,30 +24,33 @@ final class ServiceState: Sendable {
     /// Ends the requests in progress and what is left of the delay; nil while the service does not run.
     let hurrying = Mutex<(@Sendable () -> Void)?>(nil)
     let printPool: WorkPool
-    let writePool: WorkPool
     let tasks: TaskStore
     /// The bytes that the lines of tasks take on disk.
     let taskBytes: ByteBudget
     let webhook: WebhookQueue?
+    let writePool: WorkPool
     let metrics: ServiceMetrics
     let registry: PrometheusRegistry
     let logger: Logger
     let readiness = Readiness()
     let keys: KeyStore
 
-    init(_ configuration: ServiceConfiguration, registry: PrometheusRegistry, logger: Logger) {
+    init(
+        _ configuration: ServiceConfiguration, links: ThumbnailLinks, registry: PrometheusRegistry, logger: Logger
+    ) {
         let limits = configuration.limits
         self.configuration = configuration
         base = configuration.base
+        self.links = links
         keys = KeyStore(configuration.keys)
         self.registry = registry
         self.logger = logger
+        let webhook = configuration.webhook.map { WebhookQueue($0, logger: logger) }
+        self.webhook = webhook
         store = CatalogStore(
             root: configuration.catalogs, logger: logger, writerIdleTime: limits.writerIdleTime,
             mostOpen: limits.openCatalogs, onChange: { webhook?.catalogChanged($0) })
         connections = ConnectionTable(limit: limits.connections)
-        let webhook = configuration.webhook.map { WebhookQueue($0, logger: logger) }
-        self.webhook = webhook
         bodies = RequestBodyReader(
             limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight),
             idleTime: limits.idleTime)
@@ -67,19 +71,19 @@ final class ServiceState: Sendable {
         writePool = WorkPool(
             places: 512, queueLimit: limits.queuedWrites, deadline: limits.requestTime,
             metrics: PoolMetrics(pool: "write", factory: registry))
-    }
-
-    /// Decodes an image when there is a place for it, and runs `body` with it in that place.
-    ///
         taskBytes = ByteBudget(limit: limits.taskBytes)
         tasks = TaskStore(
             root: configuration.catalogs.appendingPathComponent(".tasks"),
             metrics: PoolMetrics(pool: "task", factory: registry), logger: logger,
             onEnd: { webhook?.send("task.ended", $0) })
-    /// A large image takes a place in the lane of large ones, and then one of all images besides.
-    ///
+    }
+
     var batches: BatchWriter { BatchWriter(service: self) }
 
+    /// Decodes an image when there is a place for it, and runs `body` with it in that place.
+    ///
+    /// A large image takes a place in the lane of large ones, and then one of all images besides.
+    ///
     /// - Parameters:
     ///   - client: who sent the image.
     ///   - isPatient: whether it waits for a place however long it takes.

@@ -139,6 +139,73 @@ import Testing
         }
     }
 
+    @Test func signedLinksToThumbnails() async throws {
+        let (key, entry) = APIKey.make(scope: .read, name: "shop")
+        let (other, otherEntry) = APIKey.make(scope: .read, name: "other", catalogs: ["other"])
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configure: (inout ServiceConfiguration) -> Void = {
+            $0.keys = KeyRing([entry, otherEntry])
+            $0.signedThumbnailTime = .seconds(3600)
+        }
+        let path = "/v1/catalogs/covers/entities/salt-signal"
+        let link = try await TestServer.run(folder: folder, configure: configure) { server in
+            let header = ["X-API-Key": key]
+            let link = try #require(try await server.send("GET", path, header).json["thumbnail"] as? String)
+            let reply = try await server.send("GET", link)
+            #expect(reply.status == 200 && reply.headers["cache-control"] == "public, max-age=300")
+            #expect(try await server.send("GET", link + "&image=0").status == 200)
+            // Another key does not make it worse.
+            #expect(try await server.send("GET", link, ["X-API-Key": other]).status == 200)
+            #expect(try await server.send("GET", path + "/thumbnail").status == 401)
+            #expect(try await server.send("GET", path + "/thumbnail", ["X-API-Key": other]).status == 403)
+            // Neither another time nor another entity, and nothing but the thumbnail.
+            let search = try await server.send(
+                "POST", "/v1/catalogs/covers/search", header, body: try DemoCovers.image("salt-signal"))
+            #expect(search.text.contains(link))
+            for changed in [
+                link.replacing("expires=", with: "expires=9"), link.replacing("salt-signal", with: "slow-meridian"),
+                link + "A", link.replacing("&signature=", with: "&signature=A"),
+                path + "/thumbnail?expires=9999999999&signature=",
+            ] {
+                #expect(try await server.send("GET", changed).status == 403, "\(changed)")
+                #expect(try await server.send("GET", changed, header).status == 200, "\(changed)")
+            }
+            #expect(try await server.send("GET", link.replacing("/thumbnail", with: "")).status == 401)
+            return link
+        }
+        // It holds after a restart, and for the time it says.
+        try await TestServer.run(covers: false, folder: folder, configure: configure) {
+            (server: TestServer) async throws -> Void in
+            #expect(try await server.send("GET", link).status == 200)
+        }
+        var configuration = ServiceConfiguration(catalogs: folder)
+        configure(&configuration)
+        let links = try ThumbnailLinks(configuration)
+        let name = try #require(CatalogName("covers"))
+        let start = Date(timeIntervalSince1970: 7200)
+        let made = links.thumbnail(of: "a", in: name, now: start)
+        #expect(made.contains("?expires=14400&"))
+        #expect(links.thumbnail(of: "a", in: name, now: start + 3599) == made)
+        #expect(links.thumbnail(of: "a", in: name, now: start + 3600) != made)
+        #expect(try links.isOpen("a", in: name, query: made, now: start + 7199))
+        #expect(try !links.isOpen("a", in: name, query: made, now: start + 7200))
+    }
+
+    @Test func publicThumbnails() async throws {
+        let (key, entry) = APIKey.make(scope: .write, name: "shop")
+        try await TestServer.run(configure: {
+            $0.keys = KeyRing([entry])
+            $0.publicThumbnails = ["covers"]
+        }) { (server: TestServer) async throws -> Void in
+            let path = "/entities/salt-signal/thumbnail"
+            #expect(try await server.send("GET", "/v1/catalogs/covers" + path).status == 200)
+            #expect(try await server.send("GET", "/v1/catalogs/covers/entities/salt-signal").status == 401)
+            #expect(try await server.send("PUT", "/v1/catalogs/secret", ["X-API-Key": key]).status == 201)
+            #expect(try await server.send("GET", "/v1/catalogs/secret" + path).status == 401)
+        }
+    }
+
     @Test func pagesOfOtherOriginsAreRefused() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let other = ["Origin": "https://evil.example"]

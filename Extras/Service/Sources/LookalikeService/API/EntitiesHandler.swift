@@ -116,7 +116,7 @@ struct EntitiesHandler: Sendable {
                 return Page(
                     entities: entities.map {
                         SelectedFields(
-                            answer: EntityAnswer($0, catalog: name, base: service.base), selection: selection)
+                            answer: EntityAnswer($0, catalog: name, links: service.links), selection: selection)
                     }, next: next?.description)
             }
         }

@@ -203,16 +203,15 @@ struct EntityAnswer: Encodable, Sendable {
     let subtitle: String?
     let labels: [String]
     let attributes: [String: String]
-    /// The path of the thumbnail on this service.
+    /// The path of the thumbnail on this service, signed if that is wanted.
     let thumbnail: String
     /// The number of images; nil for one.
     let imageCount: Int?
 
-    /// - Parameter base: what paths start with.
-    init(_ entity: CatalogEntity, catalog: CatalogName, base: String) {
+    init(_ entity: CatalogEntity, catalog: CatalogName, links: ThumbnailLinks) {
         (id, type, title, subtitle) = (entity.id, entity.type, entity.title, entity.subtitle)
         (labels, attributes) = (entity.labels, entity.attributes)
-        thumbnail = Self.path(of: entity.id, catalog: catalog, base: base) + "/thumbnail"
+        thumbnail = links.thumbnail(of: entity.id, in: catalog)
         imageCount = entity.images.count > 1 ? entity.images.count : nil
     }
 

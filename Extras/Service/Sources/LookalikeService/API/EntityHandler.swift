@@ -21,13 +21,13 @@ struct EntityHandler: Sendable {
         if TaggedBody.isKnown(tag, to: request) {
             return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "no-store"])
         }
-        return Response(EntityAnswer(entity, catalog: name, base: service.base), headers: [.eTag: tag])
+        return Response(EntityAnswer(entity, catalog: name, links: service.links), headers: [.eTag: tag])
     }
 
     /// The entity tag of metadata and images: another one after each change that matters.
     private static func tag(of entity: CatalogEntity, in served: ServedCatalog) async throws -> String {
         var digests = TaggedBody(
-            Data(ByteBuffer(json: EntityAnswer(entity, catalog: served.name, base: "")).readableBytesView)
+            Data(ByteBuffer(json: EntityAnswer(entity, catalog: served.name, links: .unsigned)).readableBytesView)
         ).tag
         for image in entity.images.indices {
             if let thumbnail = try await served.catalog.storedThumbnail(for: entity.id, image: image) {
@@ -73,7 +73,7 @@ struct EntityHandler: Sendable {
         var headers: HTTPFields = [.eTag: tag]
         if isNew { headers[.location] = EntityAnswer.path(of: id, catalog: name, base: service.base) }
         return Response(
-            EntityAnswer(entity, catalog: name, base: service.base), status: isNew ? .created : .ok, headers: headers)
+            EntityAnswer(entity, catalog: name, links: service.links), status: isNew ? .created : .ok, headers: headers)
     }
 
     func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -96,7 +96,7 @@ struct EntityHandler: Sendable {
             let entity = try await Self.entity(id, of: served)
             return (entity, try await Self.tag(of: entity, in: served))
         }
-        return Response(EntityAnswer(entity, catalog: name, base: service.base), headers: [.eTag: tag])
+        return Response(EntityAnswer(entity, catalog: name, links: service.links), headers: [.eTag: tag])
     }
 
     func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -115,10 +115,22 @@ struct EntityHandler: Sendable {
     }
 
     func thumbnail(_ request: Request, _ context: ServiceContext) async throws -> Response {
-        try context.require(.read)
-        let (name, id) = try Self.target(context)
         let fields = try RequestFields(query: request.uri.query)
-        try fields.check(["image"])
+        try fields.check(["image", "expires", "signature"])
+        let id = try context.entityID()
+        let name: CatalogName
+        let isOpen: Bool
+        if let open = CatalogName(try context.pathComponent("catalog")),
+            try service.links.isOpen(id, in: open, fields)
+        {
+            (name, isOpen) = (open, true)
+        } else {
+            if context.scope == nil, !fields.all("signature").isEmpty {
+                throw Problem(.forbidden, "The link to the thumbnail has expired, or was not made by this service.")
+            }
+            try context.require(.read)
+            (name, isOpen) = (try context.catalogName(), false)
+        }
         let image = try fields.integer("image") ?? 0
         let stored = try await service.store.using(name) { served in
             _ = try await Self.entity(id, of: served)
@@ -127,7 +139,9 @@ struct EntityHandler: Sendable {
         guard let data = stored else {
             throw Problem(.noThumbnail, "The catalog stores no such thumbnail of the entity.")
         }
-        return Response(TaggedBody(data), type: "image/jpeg", cacheControl: "private, no-cache", for: request)
+        return Response(
+            TaggedBody(data), type: "image/jpeg",
+            cacheControl: isOpen ? "public, max-age=300" : "private, no-cache", for: request)
     }
 
     private static func target(_ context: ServiceContext) throws(Problem) -> (CatalogName, String) {

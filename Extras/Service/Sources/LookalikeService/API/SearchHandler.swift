@@ -100,7 +100,7 @@ struct SearchHandler: Sendable {
                 admitted = .now
                 let found = try await served.catalog.search(
                     text: text, limit: search.limit, condition: search.condition)
-                return SearchResponse(entities: found, catalog: served.name, base: service.base)
+                return SearchResponse(entities: found, catalog: served.name, links: service.links)
             }
         case .listing:
             answer = try await service.printPool.run(for: client) {
@@ -159,7 +159,7 @@ struct SearchHandler: Sendable {
             after: search.cursor, timings: timings)
         let matches = try await served.catalog.search(query, options: options)
         var answer = SearchResponse(
-            matches: matches, limit: search.limit, catalog: served.name, base: service.base, region: region)
+            matches: matches, limit: search.limit, catalog: served.name, links: service.links, region: region)
         if !search.facets.isEmpty {
             answer.facets = SearchResponse.answers(
                 try await served.catalog.facets(of: query, by: search.facets, options: options))
@@ -189,7 +189,7 @@ struct SearchHandler: Sendable {
                 _ = try await catalog.entities(where: .attribute(name), isAnyOf: [""], limit: 1)
             }
         }
-        var answer = SearchResponse(entities: entities, catalog: served.name, base: service.base)
+        var answer = SearchResponse(entities: entities, catalog: served.name, links: service.links)
         answer.next = next?.description
         return answer
     }

@@ -36,10 +36,10 @@ struct SearchResponse: Encodable, Sendable {
 }
 
 extension SearchResponse {
-    init(matches: [CatalogMatch], limit: Int, catalog: CatalogName, base: String, region: ImageRegion?) {
+    init(matches: [CatalogMatch], limit: Int, catalog: CatalogName, links: ThumbnailLinks, region: ImageRegion?) {
         results = matches.map { match in
             Result(
-                entity: EntityAnswer(match.entity, catalog: catalog, base: base),
+                entity: EntityAnswer(match.entity, catalog: catalog, links: links),
                 image: match.entity.images.count > 1 ? match.imageIndex : nil,
                 distance: Self.rounded(match.distance), confidence: Self.rounded(match.confidence),
                 inliers: match.inlierCount,
@@ -52,8 +52,8 @@ extension SearchResponse {
         if matches.count >= limit { next = matches.last.map { SearchCursor(after: $0).description } }
     }
 
-    init(entities: [CatalogEntity], catalog: CatalogName, base: String) {
-        results = entities.map { Result(entity: EntityAnswer($0, catalog: catalog, base: base)) }
+    init(entities: [CatalogEntity], catalog: CatalogName, links: ThumbnailLinks) {
+        results = entities.map { Result(entity: EntityAnswer($0, catalog: catalog, links: links)) }
     }
 
     /// The values of a facet that an answer has at most, the most frequent ones.

@@ -75,6 +75,11 @@ function numbers(result) {
   return made;
 }
 
+/** The path of a thumbnail for another image of its entity. It may have a signature. */
+function withImage(path, image) {
+  return image ? `${path}${path.includes("?") ? "&" : "?"}image=${image}` : path;
+}
+
 /**
  * A card of a result.
  *
@@ -89,7 +94,7 @@ function card(result, index, isNumbered, actions) {
   image.alt = "";
   image.loading = "lazy";
   // Of several images, the one that matches.
-  showImage(image, result.image ? `${entity.thumbnail}?image=${result.image}` : entity.thumbnail);
+  showImage(image, withImage(entity.thumbnail, result.image));
   const body = element("div", "body");
   const title = element("h3", "", nameOf(entity));
   body.append(title);
