@@ -42,10 +42,10 @@ extension MatchEvidence {
 /// *verifiedBias + perLogInlier · ln(1 + inliers) + perInlier · min(inliers, mostInliers) + perShare · share +
 /// perLogMatch · ln(1 + matches) + perDenseMatch · min(denseMatches, 60) + perVerifiedDistance · (threshold −
 /// distance)*. Those of an entity that was compared and has none are *resemblingBias + perResemblingMatch ·
-/// min(denseMatches, 60) + perResemblingDistance · (threshold − distance)*. The log odds of any other entity are
-/// *perDistance · (threshold − distance)*, and *perUnverifiedDistance · (threshold − distance − unverifiedMargin)* if
-/// the query's local features were compared with others. The threshold is that of the query
-/// (``FeaturePrintModel/matchThreshold(for:beside:)``).
+/// min(denseMatches, 60) + perResemblingDistance · (threshold − distance)*, and one with an outline has at least these.
+/// The log odds of any other entity are *perDistance · (threshold − distance)*, and *perUnverifiedDistance · (threshold
+/// − distance − unverifiedMargin)* if the query's local features were compared with others. The threshold is that of the
+/// query (``FeaturePrintModel/matchThreshold(for:beside:)``).
 ///
 /// ``ConfidenceFit`` finds the coefficients.
 public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
@@ -127,19 +127,20 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
         case unverifiedMargin = "unverified_margin"
     }
 
-    /// The log odds of an entity whose local features were compared.
+    /// The log odds of an entity whose local features were compared. Few inliers, which may agree by chance, do not
+    /// make it less likely than none: the larger of the log odds with the outline and without it counts.
     ///
     /// - Parameter distance: the minimum over the crops of the query, and the crop that the outline rectifies.
     public func logOdds(_ evidence: MatchEvidence, distance: Double, threshold: Double) -> Double {
-        let (bias, weights) =
-            evidence.isVerified
-            ? (
-                verifiedBias,
-                [perLogInlier, perInlier, perShare, perLogMatch, perDenseMatch, perVerifiedDistance]
-            )
-            : (resemblingBias, [perResemblingMatch, perResemblingDistance])
-        let features = evidence.features(mostInliers: mostInliers, withinThreshold: threshold - distance)
-        return zip(weights, features).reduce(bias) { $0 + $1.0 * $1.1 }
+        func sum(_ bias: Double, _ weights: [Double], _ evidence: MatchEvidence) -> Double {
+            let features = evidence.features(mostInliers: mostInliers, withinThreshold: threshold - distance)
+            return zip(weights, features).reduce(bias) { $0 + $1.0 * $1.1 }
+        }
+        let withoutOutline = MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: evidence.denseMatches)
+        let resembling = sum(resemblingBias, [perResemblingMatch, perResemblingDistance], withoutOutline)
+        guard evidence.isVerified else { return resembling }
+        let weights = [perLogInlier, perInlier, perShare, perLogMatch, perDenseMatch, perVerifiedDistance]
+        return max(sum(verifiedBias, weights, evidence), resembling)
     }
 
     /// The first coefficient that is not in its range, with its value; a value that is not finite is in none.

@@ -16,6 +16,9 @@ struct ConfidenceTests {
         let resembling = MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 19)
         let other = -4 + 0.15 * 19 + 6 * (0.8 - 0.5)
         #expect(abs(Self.coefficients.logOdds(resembling, distance: 0.5, threshold: 0.8) - other) < 1e-12)
+        // Inliers that agree by chance do not count against an entity.
+        let chance = MatchEvidence(inliers: 1, share: 0.01, matches: 400, denseMatches: 19)
+        #expect(abs(Self.coefficients.logOdds(chance, distance: 0.5, threshold: 0.8) - other) < 1e-12)
     }
 
     /// Labels are drawn from known coefficients; the fit has to give probabilities like theirs.
