@@ -167,6 +167,14 @@ public final class Catalog: Sendable {
         }
     }
 
+    /// Whether a database elsewhere keeps the catalog.
+    public var isRemote: Bool {
+        switch source {
+        case .folder: false
+        case .remote: true
+        }
+    }
+
     /// The files of a catalog in a folder.
     var files: LocalFiles {
         get throws(CatalogError) {

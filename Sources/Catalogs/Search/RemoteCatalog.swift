@@ -49,6 +49,22 @@ public protocol RemoteCatalog: Sendable {
     func entities(for rows: [Int64]) async throws -> [Int64: CatalogEntity]
 }
 
+/// An error of a database that keeps a catalog.
+public protocol RemoteCatalogError: Error {
+    /// What a program that searches for others tells them.
+    var failure: RemoteFailure { get }
+}
+
+/// What has failed in a database that keeps a catalog.
+public enum RemoteFailure: Sendable, Hashable {
+    /// The database does not answer, or has too much to do. The same search may succeed in a moment.
+    case unavailable
+    /// The database cannot answer the search, for a reason that has no address.
+    case search(String)
+    /// Anything else, such as a collection that is missing.
+    case other
+}
+
 /// The models that a catalog was made with.
 public struct RemoteModels: Sendable, Hashable {
     /// That of the prints.

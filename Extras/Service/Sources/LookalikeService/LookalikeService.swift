@@ -72,7 +72,7 @@ public struct LookalikeService: Service {
     /// Answers requests and opens the catalogs until the task is cancelled or the service group shuts down gracefully:
     /// then it answers the requests that it has, takes no more connections, and ends.
     public func run() async throws {
-        if state.configuration.keys.isEmpty {
+        if state.configuration.keys.isEmpty, state.configuration.remotes.isEmpty {
             logger.warning(
                 """
                 There are no API keys: everybody who reaches \(state.configuration.host) may change and remove \
@@ -91,6 +91,7 @@ public struct LookalikeService: Service {
         await state.tasks.close()
         await state.store.close()
         await state.webhook?.close()
+        if let folder = state.configuration.temporaryFolder { try? FileManager.default.removeItem(at: folder) }
         do {
             try outcome.get()
         } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
@@ -135,11 +136,17 @@ public struct LookalikeService: Service {
         }
         let closing = Task {
             let time = state.configuration.limits.catalogIdleTime
+            let isRemote = !state.configuration.remotes.isEmpty
+            var refreshed = ContinuousClock.now
             while true {
-                try await Task.sleep(for: time / 4)
+                try await Task.sleep(for: isRemote ? min(time / 4, .seconds(2)) : time / 4)
                 await state.store.closeUnused(since: .now - time)
                 // Somebody may have mended them.
                 for name in state.store.failed { _ = try? await state.store.catalog(name) }
+                if isRemote, .now - refreshed > .seconds(60) {
+                    await state.store.refreshRemotes()
+                    refreshed = .now
+                }
             }
         }
         defer {
@@ -197,7 +204,8 @@ public struct LookalikeService: Service {
                         ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()]
                             + [configuration.publicURL?.host?.lowercased()].compactMap(\.self)) : nil,
                 origins: configuration.origins.union([configuration.publicOrigin].compactMap(\.self)),
-                proxies: configuration.trustedProxies, rates: state.rates, rate: configuration.limits.requestsPerSecond)
+                proxies: configuration.trustedProxies, rates: state.rates, rate: configuration.limits.requestsPerSecond,
+                isReadOnly: !configuration.remotes.isEmpty)
         )
         router.add(middleware: ContentEncodingMiddleware())
         Routes(service: state).add(to: router)

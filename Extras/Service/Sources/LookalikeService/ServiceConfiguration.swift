@@ -6,6 +6,11 @@ public import Lookalike
 public struct ServiceConfiguration: Sendable {
     /// The folder whose subfolders are catalogs.
     public var catalogs: URL
+    /// How to open catalogs that databases elsewhere keep, by name. A service that has any serves these alone: it
+    /// searches them, and changes nothing.
+    let remotes: [String: @Sendable () async throws -> Catalog]
+    /// The folder of a service without catalogs of its own, which is removed when it ends.
+    let temporaryFolder: URL?
     /// The name or address to listen at.
     public var host = "127.0.0.1"
     /// The port; 0 for any that is free.
@@ -44,7 +49,19 @@ public struct ServiceConfiguration: Sendable {
     public var limits = ServiceLimits()
 
     /// The default configuration for a folder of catalogs.
-    public init(catalogs: URL) { self.catalogs = catalogs }
+    public init(catalogs: URL) { (self.catalogs, remotes, temporaryFolder) = (catalogs, [:], nil) }
+
+    /// The default configuration for catalogs that databases elsewhere keep (`RemoteCatalog`).
+    ///
+    /// Such a service answers searches with images and prints, and refuses changes. It keeps nothing that another one
+    /// beside it would need, except for a while the queries that it was asked.
+    ///
+    /// - Parameter remotes: opens each, by name; called when it is first asked for, and once a minute from then on, to
+    ///   see how large it has become.
+    public init(remotes: [String: @Sendable () async throws -> Catalog]) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lookalike-\(UUID().uuidString)")
+        (catalogs, self.remotes, temporaryFolder) = (folder, remotes, folder)
+    }
 
     /// PEM files for TLS.
     public struct TLSFiles: Sendable {
@@ -134,6 +151,9 @@ public struct ServiceConfiguration: Sendable {
             throw ServiceError(subject: "--public-thumbnails \(name)", reason: "is no name of a catalog.")
         }
         try webhook?.check()
+        for name in remotes.keys.sorted() where CatalogName(name) == nil {
+            throw ServiceError(subject: "catalog “\(name)”", reason: CatalogName.rule)
+        }
         try limits.check()
     }
 }

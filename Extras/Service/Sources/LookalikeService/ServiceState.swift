@@ -49,7 +49,11 @@ final class ServiceState: Sendable {
         self.webhook = webhook
         store = CatalogStore(
             root: configuration.catalogs, logger: logger, writerIdleTime: limits.writerIdleTime,
-            mostOpen: limits.openCatalogs, onChange: { webhook?.catalogChanged($0) })
+            mostOpen: limits.openCatalogs,
+            remotes: Dictionary(
+                configuration.remotes.compactMap { name, open in CatalogName(name).map { ($0, open) } }
+            ) { first, _ in first },
+            onChange: { webhook?.catalogChanged($0) })
         connections = ConnectionTable(limit: limits.connections)
         bodies = RequestBodyReader(
             limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight),

@@ -521,4 +521,43 @@ import Testing
             #expect(try (reply.status, reply.code) == (422, "damaged-snapshot"))
         }
     }
+
+    /// What a database elsewhere keeps; a folder stands for it, which nothing may change.
+    @Test func aServiceOfCatalogsElsewhereSearchesThemAlone() async throws {
+        let configure: @Sendable (inout ServiceConfiguration) -> Void = {
+            $0 = ServiceConfiguration(remotes: [
+                "covers": { try await Catalog.open(at: DemoCovers.catalog) },
+                "down": { throw DatabaseError() },
+            ])
+            $0.port = 0
+            $0.limits.queueTime = .seconds(20)
+        }
+        let before = try await Catalog.open(at: DemoCovers.catalog).info
+        try await TestServer.run(covers: false, configure: configure) { (server: TestServer) async throws -> Void in
+            let found = try await server.send(
+                "POST", "/v1/catalogs/covers/search", body: try DemoCovers.screenshot())
+            #expect(try found.status == 200 && found.ids == ["copper-horizon"])
+            #expect(try await server.send("GET", "/v1/catalogs/none").code == "unknown-catalog")
+            let down = try await server.send("POST", "/v1/catalogs/down/search", body: try DemoCovers.screenshot())
+            #expect(try (down.status, down.code) == (503, "unavailable"))
+            #expect(down.headers["retry-after"] != nil && !down.text.contains("10.0.0.1"))
+            // A key that may write may not write here.
+            for (method, path) in [
+                ("PUT", "new"), ("PUT", "covers"), ("DELETE", "covers"), ("PUT", "covers/entities/a"),
+                ("DELETE", "covers/entities/salt-signal"), ("PATCH", "covers/entities?filter=everything"),
+                ("POST", "covers/entities:batch"), ("POST", "covers/snapshot"), ("POST", "covers/restore"),
+                ("POST", "covers/swap"),
+            ] {
+                let reply = try await server.send(method, "/v1/catalogs/\(path)")
+                #expect(try (reply.status, reply.code) == (409, "remote-catalog"), "\(method) \(path)")
+            }
+            #expect(try await server.send("GET", "/v1/access").json["scope"] as? String == "read")
+        }
+        #expect(try await Catalog.open(at: DemoCovers.catalog).info == before)
+    }
+
+    private struct DatabaseError: RemoteCatalogError {
+        var failure: RemoteFailure { .unavailable }
+        var description: String { "10.0.0.1 does not answer" }
+    }
 }

@@ -120,6 +120,17 @@ struct CatalogHandler: Sendable {
     ///
     /// - Parameter pool: where entities are counted; nil after a change, whose answer must not be refused.
     static func details(of served: ServedCatalog, in pool: WorkPool?) async throws -> Details {
+        let catalog = served.catalog
+        if catalog.isRemote {
+            return Details(
+                name: served.name.description, entities: catalog.count,
+                entitiesWithLocalFeatures: catalog.hasLocalFeatures ? catalog.count : 0, revision: 0, types: [:],
+                labels: [:], attributes: [:],
+                model: Details.Model(
+                    name: catalog.model.identity.name, digest: catalog.model.identity.digest,
+                    dimension: catalog.model.dimension),
+                bytes: Details.Bytes(database: 0, matrix: 0, invertedLists: 0))
+        }
         let (info, vocabulary) = try await served.summary(in: pool)
         return Details(
             name: served.name.description, entities: info.entityCount,

@@ -1,16 +1,17 @@
 #if Service
 public import Foundation
 public import Logging
-import Lookalike
+public import Lookalike
 import Synchronization
 
-/// The catalogs below a folder, opened when they are first asked for.
+/// The catalogs below a folder, or those that databases elsewhere keep, opened when they are first asked for.
 @_spi(Service) public final class CatalogStore: Sendable {
     let root: URL
     private let logger: Logger
     private let writerIdleTime: Duration
     private let mostOpen: Int
     private let onChange: @Sendable (CatalogName) -> Void
+    private let remotes: [CatalogName: @Sendable () async throws -> Catalog]
     private let state = Mutex(State())
     /// Catalogs are opened, made, replaced and removed one at a time.
     private let turn = WorkPool(places: 1)
@@ -21,14 +22,18 @@ import Synchronization
         var closed: [CatalogName: ClosedCatalog] = [:]
         /// Catalogs whose last opening failed.
         var failed: Set<CatalogName> = []
+        /// Catalogs of databases elsewhere that are being opened: requests for one wait together.
+        var opening: [CatalogName: Task<ServedCatalog, any Error>] = [:]
     }
 
     /// - Parameters:
     ///   - writerIdleTime: how long after a change other processes may not write.
     ///   - mostOpen: the catalogs that are open at once, besides those that are being written to.
     ///   - onChange: called when a catalog was made, changed, replaced or removed.
+    ///   - remotes: how to open catalogs that databases elsewhere keep; with any, there are no others.
     @_spi(Service) public init(
         root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5), mostOpen: Int = .max,
+        remotes: [CatalogName: @Sendable () async throws -> Catalog] = [:],
         onChange: @escaping @Sendable (CatalogName) -> Void = { _ in }
     ) {
         self.root = root
@@ -36,6 +41,7 @@ import Synchronization
         self.writerIdleTime = writerIdleTime
         self.mostOpen = mostOpen
         self.onChange = onChange
+        self.remotes = remotes
     }
 
     /// The number of catalogs that are open.
@@ -46,7 +52,8 @@ import Synchronization
 
     /// The names of the catalogs, in their order. O(files below the folder).
     func names() throws -> [CatalogName] {
-        try FileManager.default.contentsOfDirectory(atPath: root.path).compactMap { CatalogName($0) }
+        if !remotes.isEmpty { return remotes.keys.sorted { $0.description < $1.description } }
+        return try FileManager.default.contentsOfDirectory(atPath: root.path).compactMap { CatalogName($0) }
             .filter { Self.isCatalog(url(of: $0)) }
             .sorted { $0.description < $1.description }
     }
@@ -56,6 +63,7 @@ import Synchronization
     /// - Throws: ``Problem`` for an unknown name, and `CatalogError`.
     func catalog(_ name: CatalogName) async throws -> ServedCatalog {
         if let known = known(name), known.isInPlace { return known }
+        if !remotes.isEmpty { return try await openRemote(name) }
         return try await turn.run {
             if let known = self.known(name) {
                 if known.isInPlace { return known }
@@ -71,6 +79,49 @@ import Synchronization
                 throw Self.unknown(name)
             }
             return try await self.open(name)
+        }
+    }
+
+    /// Opens the catalog of a database elsewhere, or waits for what opens it.
+    private func openRemote(_ name: CatalogName) async throws -> ServedCatalog {
+        guard let open = remotes[name] else { throw Self.unknown(name) }
+        let task = state.withLock { state in
+            if let task = state.opening[name] { return task }
+            // Not that of one request, which may be cancelled.
+            let task = Task {
+                defer { self.state.withLock { $0.opening[name] = nil } }
+                do {
+                    let catalog = try await open()
+                    return self.state.withLock { state in
+                        // Queries that were kept of it still hold.
+                        let id = state.open[name]?.id ?? state.closed[name]?.id ?? UUID()
+                        let served = ServedCatalog(
+                            name: name, catalog: catalog, writer: CatalogWriter(url: self.url(of: name)), id: id)
+                        state.open[name] = served
+                        state.closed[name] = nil
+                        state.failed.remove(name)
+                        return served
+                    }
+                } catch {
+                    // One that was open before is searched on.
+                    self.state.withLock { if $0.open[name] == nil { $0.failed.insert(name) } }
+                    throw error
+                }
+            }
+            state.opening[name] = task
+            return task
+        }
+        return try await task.value
+    }
+
+    /// Opens the catalogs of databases elsewhere again that are open.
+    func refreshRemotes() async {
+        for name in remotes.keys where state.withLock({ $0.open[name] != nil }) {
+            do {
+                _ = try await openRemote(name)
+            } catch {
+                logger.warning("catalog cannot be opened again", metadata: ["name": "\(name)", "error": "\(error)"])
+            }
         }
     }
 

@@ -11,6 +11,8 @@ struct ServiceContext: RequestContext {
     let connection: Connection?
     /// The scope of the request's key; nil for a request without one.
     var scope: APIKeyScope?
+    /// Whether the request could change something if the service did not refuse all changes.
+    var isReadOnly = false
     /// The catalogs that the request's key is for; nil for all.
     var catalogs: Set<String>?
     /// Who sent the request, for logs.

@@ -16,6 +16,8 @@ struct AccessMiddleware: RouterMiddleware {
     let rates: RateLimiter
     /// The requests that a key, or without keys an address, may send a second; nil for any number.
     let rate: Double?
+    /// Whether nothing may be changed, whatever a key allows.
+    let isReadOnly: Bool
 
     func handle(
         _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
@@ -43,6 +45,7 @@ struct AccessMiddleware: RouterMiddleware {
             context.identity.key = entry.name
             context.client = WorkClient(key: entry.digest, address: context.client.address)
         }
+        if isReadOnly, context.scope == .write { (context.scope, context.isReadOnly) = (.read, true) }
         // Health, metrics and the page's files are answered at any rate.
         if let rate, request.uri.path.hasPrefix("/v1/") { try rates.admit(context.client, rate: rate) }
         return try await next(request, context)
@@ -128,12 +131,16 @@ extension ServiceContext {
 
     /// Checks that the request may do something.
     ///
-    /// - Throws: ``Problem`` if the request's key does not allow as much.
+    /// - Throws: ``Problem`` if the request's key does not allow as much, or the service changes nothing.
     func require(_ needed: APIKeyScope) throws(Problem) {
         guard let scope else {
             throw Problem(.unauthorized, "The request needs an API key.", headers: AccessMiddleware.challenge)
         }
         guard scope >= needed else {
+            if isReadOnly {
+                throw Problem(
+                    .remoteCatalog, "A database elsewhere keeps the catalogs of this service; change them there.")
+            }
             throw Problem(.forbidden, "The API key allows reading alone; this needs a key with write scope.")
         }
     }

@@ -15,6 +15,7 @@ extension Problem {
         case let problem as Problem: self = problem
         case let error as ImageError: self.init(error.reason)
         case let error as CatalogError: self.init(error.reason)
+        case let error as any RemoteCatalogError: self.init(error.failure)
         case let error as IndexProblem: self.init(.unusableImage, "The image \(error.reason).")
         case let error as ModelError: self.init(.unusableImage, "The image cannot be embedded: \(error.reason).")
         case FeaturePrintError.differentModels: self.init(.otherModel, "\(error).")
@@ -62,7 +63,19 @@ extension Problem {
                 headers: [.retryAfter: "5"])
         case .otherModel(let catalog, let given):
             self.init(.otherModel, "The prints of the catalog were made with model \(catalog), not with \(given).")
+        case .remote:
+            self.init(
+                .remoteCatalog,
+                "A database elsewhere keeps the catalog; it is searched with images and prints alone.")
         default: self.init(.storage, "The catalog cannot be read or written; the log has more.")
+        }
+    }
+
+    private init(_ failure: RemoteFailure) {
+        switch failure {
+        case .unavailable: self.init(.unavailable, "The database of the catalog does not answer; try again.")
+        case .search(let words): self.init(.invalidRequest, "The database of the catalog cannot answer this: \(words).")
+        case .other: self.init(.storage, "The catalog cannot be read or written; the log has more.")
         }
     }
 
@@ -102,7 +115,7 @@ struct ProblemMiddleware: RouterMiddleware {
             return Problem(.invalidRequest, "The request cannot be read (\(error.status.code)).").response()
         default:
             let problem = Problem(error)
-            if problem.code == .inner || problem.code == .storage {
+            if [.inner, .storage, .unavailable].contains(problem.code) {
                 // The error names files of the server, and the log has nothing of the request.
                 context.logger.error("request failed", metadata: ["error": "\(error)"])
             }

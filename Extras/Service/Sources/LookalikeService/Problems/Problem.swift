@@ -22,6 +22,7 @@ struct Problem: Error, Sendable {
         case methodNotAllowed = "method-not-allowed"
         case catalogExists = "catalog-exists"
         case catalogBusy = "catalog-busy"
+        case remoteCatalog = "remote-catalog"
         case preconditionFailed = "precondition-failed"
         case queryExpired = "query-expired"
         case slowBody = "slow-body"
@@ -38,6 +39,7 @@ struct Problem: Error, Sendable {
         case rateLimited = "rate-limited"
         case timeLimit = "time-limit"
         case storage
+        case unavailable
         case cancelled
         case inner = "internal-error"
     }
@@ -97,13 +99,13 @@ extension Problem.Code {
         case .unknownPath, .unknownCatalog, .unknownEntity, .unknownTask, .noThumbnail: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .slowBody: .requestTimeout
-        case .catalogExists, .catalogBusy: .conflict
+        case .catalogExists, .catalogBusy, .remoteCatalog: .conflict
         case .queryExpired: .gone
         case .preconditionFailed: .preconditionFailed
         case .bodyTooLarge, .imageTooLarge: .contentTooLarge
         case .unsupportedMediaType, .unsupportedImage: .unsupportedMediaType
         case .unusableImage, .decodeTime, .otherModel, .unknownAttribute, .damagedSnapshot: .unprocessableContent
-        case .overloaded, .timeLimit: .serviceUnavailable
+        case .overloaded, .timeLimit, .unavailable: .serviceUnavailable
         case .rateLimited: .tooManyRequests
         case .storage: .init(code: 507, reasonPhrase: "Insufficient Storage")
         // The client is gone: the status is for the log and the metrics.
@@ -128,6 +130,7 @@ extension Problem.Code {
         case .methodNotAllowed: "The method is not allowed here"
         case .catalogExists: "The catalog exists already"
         case .catalogBusy: "Another process is writing to the catalog"
+        case .remoteCatalog: "A database elsewhere keeps the catalog"
         case .queryExpired: "The query is no longer kept"
         case .preconditionFailed: "The entity is not what the request expects"
         case .slowBody: "The body comes too slowly"
@@ -144,6 +147,7 @@ extension Problem.Code {
         case .rateLimited: "The client sends too many requests"
         case .timeLimit: "The request takes too long"
         case .storage: "The catalog cannot be read or written"
+        case .unavailable: "The database of the catalog does not answer"
         case .cancelled: "The client closed the connection"
         case .inner: "The service failed"
         }
