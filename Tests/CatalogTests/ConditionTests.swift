@@ -34,6 +34,16 @@ struct ConditionTests {
             ])
         ),
         ("title starts with Slow", .hasPrefix(.title, "Slow")),
+        (
+            "within 1.5 km of (48.2082, -16.3738)",
+            .within(kilometers: 1.5, of: GeoPoint(latitude: 48.2082, longitude: -16.3738))
+        ),
+        (
+            #"within 500 m of (-90, 180) by (lat, "the longitude")"#,
+            .within(
+                kilometers: 0.5, of: GeoPoint(latitude: -90, longitude: 180), latitude: .attribute("lat"),
+                longitude: .attribute("the longitude"))
+        ),
         ("NOT exists year", .not(.exists(.attribute("year")))),
         (
             "type = a or type = b and label = c",
@@ -57,6 +67,10 @@ struct ConditionTests {
         ("type = a type = b", "expected “and”, “or” or the end, found “type”"),
         ("(type = a", "expected “)”, found the end"), ("type = \"a", "a double quote is not closed"),
         ("type = ä;b", "“;” has to stand in double quotes"), ("type in a", "expected a list"),
+        ("within 5 of (1, 2)", "expected “km” or “m”, found “of”"),
+        ("within -5 km of (1, 2)", "expected a distance such as 5 km, found “-5”"),
+        ("within 5 km of (91, 2)", "expected a latitude in -90…90, found “91”"),
+        ("within 5 km of (1, 180.5)", "expected a longitude in -180…180, found “180.5”"),
         (String(repeating: "not ", count: 100) + "type = a", "nested deeper than 64 levels"),
     ])
     func errorsSayWhatWasExpected(text: String, reason: String) {
@@ -82,14 +96,20 @@ struct ConditionTests {
         func parts() -> [Condition] {
             (0..<Int.random(in: 2...3, using: &random)).map { _ in Self.random(&random, depth: depth + 1) }
         }
-        switch Int.random(in: 0..<(depth > 3 ? 5 : 8), using: &random) {
+        func degrees(_ most: Double) -> Double { Double.random(in: -most...most, using: &random) }
+        switch Int.random(in: 0..<(depth > 3 ? 6 : 9), using: &random) {
         case 0: return .isAnyOf(field(), (0..<Int.random(in: 0...3, using: &random)).map { _ in text() })
         case 1: return .hasPrefix(field(), text())
         case 2: return .number(field(), ValueRange(from: .init(0.5, isIncluded: true), to: number()))
         case 3: return .date(field(), ValueRange(from: date(), to: .init("2000-01-01", isIncluded: false)))
         case 4: return .exists(field())
-        case 5: return .not(Self.random(&random, depth: depth + 1))
-        case 6: return .all(parts())
+        case 5:
+            return .within(
+                kilometers: Double.random(in: 0...15_000, using: &random),
+                of: GeoPoint(latitude: degrees(90), longitude: degrees(180)),
+                latitude: .random(using: &random) ? .attribute("latitude") : field())
+        case 6: return .not(Self.random(&random, depth: depth + 1))
+        case 7: return .all(parts())
         default: return .any(parts())
         }
     }
@@ -113,6 +133,10 @@ struct ConditionTests {
                 ["1969", "1969-07-20", "1969-07-20T20:17Z", "1970-01-01", "soon", "19690"][index / 2 % 6]
         }
         if index % 5 == 0 { attributes["type"] = "x" }
+        if index % 3 != 0 {
+            attributes["latitude"] = ["48.2", "-90", "0", "91", "north"][index % 5]
+            attributes["longitude"] = ["16.37", "180", "-180", "-179.9", "1e3"][index / 2 % 5]
+        }
         return CatalogEntity(
             id: "e\(index)", type: index % 3 == 0 ? nil : ["album", "e\u{301}"][index % 2],
             title: index % 4 == 0 ? nil : ["Slow", "slow", "Slower é", "é"][index % 4], subtitle: "s\(index / 10)",
@@ -157,6 +181,16 @@ struct ConditionTests {
                 }
                 return (isAfter ?? true) && (isBefore ?? true)
             }
+        case .within(let kilometers, let point, let latitude, let longitude):
+            func degrees(_ field: EntityField) -> [Double] {
+                texts(field).filter { $0 != "0x10" && field != .id }.compactMap(Double.init)
+            }
+            return degrees(latitude).contains { y in
+                degrees(longitude).contains { x in
+                    abs(y) <= 90 && abs(x) <= 180
+                        && GeoTests.kilometers(GeoPoint(latitude: y, longitude: x), point) <= kilometers
+                }
+            }
         case .not(let condition): return !holds(condition, of: entity)
         case .all(let parts): return parts.allSatisfy { holds($0, of: entity) }
         case .any(let parts): return parts.contains { holds($0, of: entity) }
@@ -177,7 +211,8 @@ struct ConditionTests {
             "released > 1969-07-20", "released <= 1969-07-20", "released <= 1969-07", "exists released", "label = all",
             "label = l1 and label = all", "not exists type", "attribute.type = x", "title starts with Slow",
             "type = \"e\u{301}\"", "type = é", "id in (e3, e59, e60)", "nothing", "everything",
-            "type = album and (price > 20 or not exists title)",
+            "type = album and (price > 20 or not exists title)", "within 6000 km of (48, 16)",
+            "within 20 km of (0, 179.95)", "not within 1 km of (-90, 0)", "within 30000 km of (0, 0)",
         ].map { (try? Condition(parsing: $0)) ?? .any([]) }
         var random = SeededGenerator(seed: 7)
         conditions += (0..<300).map { _ in Self.random(&random) }

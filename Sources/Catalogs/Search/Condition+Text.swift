@@ -7,11 +7,14 @@ import Foundation
 ///     artist in ("Delta Wren", "Low Lanterns") or not exists year
 ///     released in 1969-01-01..1969-12-31
 ///     title starts with "Slow" and label != sold
+///     within 5 km of (48.2082, 16.3738)
 ///
 /// `and` binds more tightly than `or`, `not` more tightly than both; parentheses group. A comparison is a field, an
 /// operator and a value: `=` and `!=` compare text, `in (…)` a list of texts; `<`, `<=`, `>`, `>=` and `in a..b`
-/// numbers or dates. Fields and values with spaces, commas, parentheses or operators stand in double quotes, where a
-/// backslash takes the next character as it is.
+/// numbers or dates. `within` takes kilometers (`km`) or meters (`m`) around a latitude and a longitude in degrees, and
+/// compares the attributes `latitude` and `longitude`, or those that follow: `by (lat, lon)`. Fields and values with
+/// spaces, commas, parentheses or operators stand in double quotes, where a backslash takes the next character as it
+/// is.
 extension Condition: LosslessStringConvertible {
     /// Why a text is no condition.
     public struct SyntaxError: DescribedError, Equatable {
@@ -47,6 +50,10 @@ extension Condition: LosslessStringConvertible {
         // Without quotes a year alone would be a number, too.
         case .date(let field, let range): Self.comparison(field, range) { "\"\($0)\"" }
         case .hasPrefix(let field, let prefix): "\(Self.quoted(field)) starts with \(Self.quoted(prefix))"
+        case .within(let kilometers, let point, let latitude, let longitude):
+            "within \(kilometers) km of (\(point.latitude), \(point.longitude))"
+                + ((latitude, longitude) == (.attribute("latitude"), .attribute("longitude"))
+                    ? "" : " by (\(Self.quoted(latitude)), \(Self.quoted(longitude)))")
         case .exists(let field): "exists \(Self.quoted(field))"
         case .not(let condition): "not \(condition.grouped)"
         case .all(let parts): parts.map(\.grouped).joined(separator: " and ")
@@ -98,7 +105,9 @@ extension Condition: Codable {
 
 /// Reads a condition by recursive descent.
 private struct ConditionParser {
-    static let keywords: Set = ["and", "or", "not", "in", "exists", "starts", "with", "everything", "nothing"]
+    static let keywords: Set = [
+        "and", "or", "not", "in", "exists", "starts", "with", "everything", "nothing", "within",
+    ]
     /// Deeper groups are refused: the parser and SQLite recurse.
     private static let deepestNesting = 64
 
@@ -156,7 +165,41 @@ private struct ConditionParser {
         if try skip("everything") { return .everything }
         if try skip("nothing") { return .any([]) }
         if try skip("exists") { return .exists(try field()) }
+        if try skip("within") { return try distance() }
         return try comparison(of: try field())
+    }
+
+    /// Reads `5 km of (48.2, 16.37)`, and possibly `by (lat, lon)`.
+    private mutating func distance() throws(Condition.SyntaxError) -> Condition {
+        var kilometers = try number("a distance such as 5 km", in: 0...Double.greatestFiniteMagnitude)
+        if try skip("m") {
+            kilometers /= 1000
+        } else {
+            guard try skip("km") else { throw unexpected("“km” or “m”") }
+        }
+        guard try skip("of") else { throw unexpected("“of”") }
+        guard try skip(symbol: "(") else { throw unexpected("“(” with a latitude and a longitude") }
+        let latitude = try number("a latitude in -90…90", in: -90...90)
+        guard try skip(symbol: ",") else { throw unexpected("“,”") }
+        let point = GeoPoint(latitude: latitude, longitude: try number("a longitude in -180…180", in: -180...180))
+        guard try skip(symbol: ")") else { throw unexpected("“)”") }
+        guard try skip("by") else { return .within(kilometers: kilometers, of: point) }
+        guard try skip(symbol: "(") else { throw unexpected("“(” with the names of two fields") }
+        let field = try field()
+        guard try skip(symbol: ",") else { throw unexpected("“,”") }
+        let other = try self.field()
+        guard try skip(symbol: ")") else { throw unexpected("“)”") }
+        return .within(kilometers: kilometers, of: point, latitude: field, longitude: other)
+    }
+
+    private mutating func number(
+        _ expected: String, in range: ClosedRange<Double>
+    ) throws(Condition.SyntaxError) -> Double {
+        guard case .word(let word) = token, let value = FieldValue.number(word), range.contains(value) else {
+            throw unexpected(expected)
+        }
+        try advance()
+        return value
     }
 
     private mutating func comparison(of field: EntityField) throws(Condition.SyntaxError) -> Condition {

@@ -10,7 +10,8 @@ import Foundation
 ///
 /// A condition is applied before the nearest entities are selected: a search with a limit of 10 returns ten entities
 /// that satisfy it, if there are as many. A catalog looks fields up in an index: a
-/// condition costs O(log entities) and what it finds.
+/// condition costs O(log entities) and what it finds; a distance costs O(log entities) for each entity between the same
+/// circles of latitude.
 ///
 /// Stored text is compared by its bytes: case, diacritics and the form of Unicode matter.
 public indirect enum Condition: Sendable, Hashable {
@@ -21,6 +22,11 @@ public indirect enum Condition: Sendable, Hashable {
     /// The field is a date in a range: ISO 8601 (`1969-07-20` or `1969-07-20T20:17Z`), compared as text. A bound
     /// without a time is a whole day, month or year.
     case date(EntityField, ValueRange<String>)
+    /// The entity is at most so far from a point of the earth. Two fields have its latitude and longitude in degrees,
+    /// as numbers in -90…90 and -180…180.
+    case within(
+        kilometers: Double, of: GeoPoint, latitude: EntityField = .attribute("latitude"),
+        longitude: EntityField = .attribute("longitude"))
     /// The field starts with a text.
     case hasPrefix(EntityField, String)
     /// The field has a value.
@@ -55,6 +61,7 @@ public indirect enum Condition: Sendable, Hashable {
         switch self {
         case .isAnyOf(let field, let values): [(field, values)]
         case .number(let field, _), .date(let field, _), .hasPrefix(let field, _), .exists(let field): [(field, [])]
+        case .within(_, _, let latitude, let longitude): [(latitude, []), (longitude, [])]
         case .not(let condition): condition.tests
         case .all(let parts), .any(let parts): parts.flatMap(\.tests)
         }

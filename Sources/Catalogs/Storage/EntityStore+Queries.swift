@@ -57,6 +57,10 @@ extension Condition {
                                     ? "field.text <= \($0.value) || char(0x10FFFF)" : "field.text < \($0.value)"
                             },
                         ].compactMap(\.self), .and))
+        case .within(_, _, .id, _), .within(_, _, _, .id): "0"
+        case .within(let kilometers, let point, let latitude, let longitude):
+            kilometers >= 0 && point.isValid
+                ? having(latitude, Self.isNear(point, kilometers, longitude: longitude)) : "0"
         case .hasPrefix(.id, let prefix): Self.hasPrefix("entity.id", prefix)
         case .hasPrefix(let field, let prefix): having(field, Self.hasPrefix("field.text", prefix))
         case .exists(.id): "1"
@@ -70,6 +74,29 @@ extension Condition {
     /// The range is for the index; it has a text too many only where the next scalar is the largest that there is.
     private static func hasPrefix(_ column: SQL, _ prefix: String) -> SQL {
         "(\(column) >= \(prefix) AND \(column) <= \(prefix) || char(0x10FFFF))"
+    }
+
+    /// The condition that a row of `field` is the latitude of a point near another one. The index finds those of the
+    /// box, and each is measured.
+    private static func isNear(_ point: GeoPoint, _ kilometers: Double, longitude: EntityField) -> SQL {
+        let box = point.box(kilometers: kilometers)
+        let isInBox = joined(
+            box.longitudes.map { "other.number BETWEEN \($0.lowerBound) AND \($0.upperBound)" }, .or)
+        return """
+            field.number IS NOT NULL \
+            AND field.number BETWEEN \(box.latitudes.lowerBound) AND \(box.latitudes.upperBound) \
+            AND EXISTS (SELECT 1 FROM field AS other INDEXED BY fieldByEntity \
+            WHERE other.row = field.row AND other.name = \(longitude.storedName) AND \(isInBox) \
+            AND kilometers(field.number, other.number, \(point.latitude), \(point.longitude)) <= \(kilometers))
+            """
+    }
+
+    /// The distance of two points by their degrees, for SQL.
+    static let distanceFunction = DatabaseFunction("kilometers", argumentCount: 4, pure: true) { values in
+        let degrees = values.compactMap(Double.fromDatabaseValue)
+        guard degrees.count == 4 else { return nil }
+        return GeoPoint(latitude: degrees[0], longitude: degrees[1]).kilometers(
+            to: GeoPoint(latitude: degrees[2], longitude: degrees[3]))
     }
 
     private enum Conjunction { case and, or }

@@ -135,6 +135,7 @@ struct EntityStore: Sendable {
 
     static var configuration: Configuration {
         var configuration = Configuration()
+        configuration.prepareDatabase { $0.add(function: Condition.distanceFunction) }
         // A reader waits at most for a writer's commit.
         configuration.busyMode = .timeout(10)
         // As many threads of a catalog's executor may read at once.

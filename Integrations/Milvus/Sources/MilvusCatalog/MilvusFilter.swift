@@ -74,6 +74,7 @@ struct MilvusFilter {
                 $0.isIncluded ? "\(path) <= \(literal($0.value + "\u{10FFFF}"))" : "\(path) < \(literal($0.value))"
             }
             return guarded(path, [lower, upper])
+        case .within: throw error(.unsupportedCondition("a distance from a point; compare latitudes and longitudes"))
         case .hasPrefix(let field, let prefix):
             let path = try path(field, in: nil)
             return guarded(path, ["\(path) >= \(literal(prefix))", "\(path) <= \(literal(prefix + "\u{10FFFF}"))"])
