@@ -45,6 +45,31 @@ struct MergeTests {
         try await Catalog(at: url).reduceEntities(into: []) { $0.append($1) }
     }
 
+    /// What is put back is what was indexed, and nothing is embedded again.
+    @Test func aCopiedEntityIsRestored() async throws {
+        let url = try catalog("catalog", (0..<3).map(Self.cover))
+        let catalog = try Catalog(at: url)
+        let (before, thumbnail) = (try await entities(url), try await catalog.storedThumbnail(for: "c1"))
+        let indexer = try CatalogIndexer(at: url)
+        #expect(try indexer.copy(of: "none") == nil)
+        let copy = try #require(try indexer.copy(of: "c1"))
+        #expect(copy.byteCount > 1000)
+        let other = CatalogEntity(id: "c1", title: "Other")
+        try await indexer.upsert(IndexItem(other, image: .pixels(CoverFixture.cover(7))))
+        let (image, _) = CoverFixture.photograph(of: 1)
+        #expect(try await catalog.search(matching: image).map(\.entity.id) == [])
+        try indexer.restore(copy)
+        #expect(try await entities(url).sorted { $0.id < $1.id } == before)
+        #expect(try await catalog.storedThumbnail(for: "c1") == thumbnail)
+        let match = try #require(try await catalog.search(matching: image).first)
+        #expect(match.entity.id == "c1" && match.outline != nil)
+        #expect(try await catalog.verify().isEmpty)
+        // Also where it is gone.
+        try indexer.remove(["c1"])
+        try indexer.restore(copy)
+        #expect(try await catalog.search(matching: image).first?.entity.id == "c1")
+    }
+
     @Test func aMergedCatalogAnswersAsOneThatIndexedAll() async throws {
         let items = (0..<6).map(Self.cover)
         let whole = try Catalog(at: catalog("whole", items))

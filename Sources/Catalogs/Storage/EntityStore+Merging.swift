@@ -123,6 +123,17 @@ extension EntityStore {
         }
     }
 
+    /// Calls `body` with the entities of some ids.
+    func withPage<Result>(ofIDs ids: [String], _ body: (MergedPage) throws -> Result) throws -> Result {
+        try read { db in
+            let entities = try Self.digestedEntities(forIDs: ids, db)
+            return try body(
+                MergedPage(
+                    catalog: 0, entities: ids.compactMap { entities[ExactText($0)] }, replacedCount: 0, folder: folder,
+                    db: db))
+        }
+    }
+
     /// Calls `body` with the entities after a row, in the catalog's order.
     func page<Result>(after row: Int64, limit: Int, _ body: (MergedPage) throws -> Result) throws -> Result {
         try read { db in

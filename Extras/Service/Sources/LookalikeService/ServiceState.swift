@@ -14,6 +14,7 @@ final class ServiceState: Sendable {
     let links: ThumbnailLinks
     let store: CatalogStore
     let queries = QueryCache()
+    let undos = UndoCache()
     let bodies: RequestBodyReader
     let imagePool: WorkPool
     /// Where large images are decoded, on threads of their own: they take seconds, and a decoder cannot be interrupted.

@@ -133,6 +133,36 @@ import Testing
         }
     }
 
+    /// All that is stored of what was replaced comes back, unless the entity has been changed since.
+    @Test func aReplacementIsUndone() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = Self.path + "/salt-signal"
+            let (own, other) = (try DemoCovers.image("salt-signal"), try DemoCovers.image("glass-orchard"))
+            let plain = try await server.send("PUT", path + "?undo=false", body: own)
+            #expect(plain.headers["x-undo"] == nil)
+            #expect(try await server.send("PUT", Self.path + "/new?undo=true", body: other).headers["x-undo"] == nil)
+            let put = try await server.send("PUT", path + "?undo=true&title=Other", body: other)
+            #expect(put.status == 200 && put.headers["x-undo"] == "600")
+            let tag = try #require(put.headers["etag"])
+            let found = try await server.send("POST", "/v1/catalogs/covers/search", body: own)
+            #expect(try !found.ids.contains("salt-signal"))
+            for (headers, code) in [
+                ([:], "invalid-request"), (["If-Match": "*"], "invalid-request"),
+                (["If-Match": plain.headers["etag"] ?? ""], "undo-expired"),
+            ] {
+                #expect(try await server.send("POST", path + "/undo", headers).code == code)
+            }
+            let undone = try await server.send("POST", path + "/undo", ["If-Match": tag])
+            #expect(undone.status == 200 && undone.headers["etag"] == plain.headers["etag"])
+            let again = try await server.send("POST", "/v1/catalogs/covers/search", body: own)
+            let result = try #require((try again.json["results"] as? [[String: Any]])?.first)
+            #expect((result["entity"] as? [String: Any])?["id"] as? String == "salt-signal")
+            // Local features are there, too.
+            #expect(result["inliers"] as? Int ?? 0 > 10)
+            #expect(try await server.send("POST", path + "/undo", ["If-Match": tag]).code == "precondition-failed")
+        }
+    }
+
     @Test func twoCatalogsAreSwapped() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let image = try DemoCovers.image("salt-signal")

@@ -8,7 +8,7 @@ import Testing
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let document = try await server.send("GET", "/openapi.json").json
             let paths = try #require(document["paths"] as? [String: [String: Any]])
-            #expect(paths.count == 21)
+            #expect(paths.count == 22)
             for (path, operations) in paths {
                 let concrete = path.replacing("{catalog}", with: "none").replacing("{id}", with: "none")
                     .replacing("{name}", with: "none")

@@ -792,6 +792,10 @@ def managing(browser, server, keys):
         page.click("#add-send")
         expect(page.locator("#add-list li:first-child")).to_contain_text("was replaced")
         expect(page.locator("#entities li")).to_have_count(20)
+        page.click("#add-list li:first-child button")
+        expect(page.locator("#add-list li:first-child")).to_contain_text("not replaced after all")
+        stored = json.loads(server.send("GET", "/v1/catalogs/covers/entities/slow-meridian", headers=keys["header"]))
+        assert stored["title"] == "Slow Meridian", stored
         # Change and delete.
         page.fill("#browse", "copper")
         expect(page.locator("#entities li")).to_have_count(1)

@@ -84,7 +84,13 @@ struct BatchHandler: Sendable {
             guard byteCount <= limit else {
                 throw Problem(.bodyTooLarge, "The batch has more than \(limit) bytes, the limit of tasks.")
             }
-            try claim.add(buffer.readableBytes)
+            do {
+                try claim.add(buffer.readableBytes)
+            } catch {
+                throw Problem(
+                    .overloaded, "Tasks take all space that is set aside for them; try again when one has ended.",
+                    headers: [.retryAfter: "30"])
+            }
             buffer.withUnsafeReadableBytes { counter.add($0) }
             let data = Data(buffer.readableBytesView)
             try await computing { try upload.lines.write(contentsOf: data) }

@@ -50,30 +50,61 @@ struct EntityHandler: Sendable {
         try service.writePool.check(for: context.client)
         let held = try await service.bodies.read(request)
         let header = request.headers[.contentType] ?? "application/octet-stream"
-        let fields = try RequestFields(query: request.uri.query)
+        let query = try RequestFields(query: request.uri.query)
+        let (fields, canUndo) = (query.without("undo"), try query.flag("undo") ?? false)
         let body = try await service.parsing(held.data, for: context.client, isPatient: true) {
             try Self.body($0, id: id, header: header, fields: fields)
         }
         let expected = EntityExpectation(request)
-        let (entity, tag, isNew) = try await service.store.using(name) { served in
+        let (entity, tag, isNew, isKept) = try await service.store.using(name) { served in
             let isNew = try await served.catalog.entities(for: [id]).isEmpty
             // At once, before the image is decoded; and again when nothing else is written.
             if let expected { try expected.check(try await Self.tag(of: id, in: served)) }
             try await service.check(body, for: served, from: context.client)
-            try await service.writePool.run(for: context.client) {
-                guard let expected else { return try await served.writer.put(body.item) }
-                try await served.writer.change { indexer in
-                    try expected.check(try await Self.tag(of: id, in: served))
+            let isKept = try await service.writePool.run(for: context.client) {
+                guard canUndo || expected != nil else {
+                    try await served.writer.put(body.item)
+                    return false
+                }
+                return try await served.writer.change { indexer in
+                    if let expected { try expected.check(try await Self.tag(of: id, in: served)) }
+                    let copy = canUndo ? try await computing { try indexer.copy(of: id) } : nil
                     try await indexer.upsert(body.item)
+                    guard let copy, let tag = try await Self.tag(of: id, in: served) else { return false }
+                    return service.undos.keep(copy, of: id, in: served, replacedBy: tag)
                 }
             }
             let entity = try await Self.entity(id, of: served)
-            return (entity, try await Self.tag(of: entity, in: served), isNew)
+            return (entity, try await Self.tag(of: entity, in: served), isNew, isKept)
         }
         var headers: HTTPFields = [.eTag: tag]
+        if isKept, let field = HTTPField.Name("X-Undo") { headers[field] = "\(UndoCache.seconds)" }
         if isNew { headers[.location] = EntityAnswer.path(of: id, catalog: name, base: service.base) }
         return Response(
             EntityAnswer(entity, catalog: name, links: service.links), status: isNew ? .created : .ok, headers: headers)
+    }
+
+    /// Puts back what the entity with the tag in `If-Match` took the place of.
+    func undo(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.require(.write)
+        let (name, id) = try Self.target(context)
+        guard let given = request.headers[.ifMatch]?.trimmingCharacters(in: .whitespaces), given != "*" else {
+            throw Problem(.invalidRequest, "“If-Match” has the ETag that the entity got when it replaced another one.")
+        }
+        let (entity, tag) = try await service.store.using(name) { served in
+            guard let copy = service.undos.copy(of: id, in: served, replacedBy: given) else {
+                throw Problem(.undoExpired, "What the entity replaced is not kept, or not any more.")
+            }
+            try await service.writePool.run(for: context.client) {
+                try await served.writer.change { indexer in
+                    try EntityExpectation(request)?.check(try await Self.tag(of: id, in: served))
+                    try await computing { try indexer.restore(copy) }
+                }
+            }
+            let entity = try await Self.entity(id, of: served)
+            return (entity, try await Self.tag(of: entity, in: served))
+        }
+        return Response(EntityAnswer(entity, catalog: name, links: service.links), headers: [.eTag: tag])
     }
 
     func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {

@@ -5,7 +5,7 @@ import Multipart
 
 /// The named values in the query string or the form of a request.
 struct RequestFields: Sendable {
-    private let values: [String: [String]]
+    private var values: [String: [String]]
     private let source: String
 
     /// The fields of a query string, percent-decoded.
@@ -76,6 +76,13 @@ struct RequestFields: Sendable {
         case "false": false
         default: throw Problem(.invalidRequest, "“\(name)” is neither “true” nor “false”.")
         }
+    }
+
+    /// The fields but one.
+    func without(_ name: String) -> RequestFields {
+        var rest = self
+        rest.values[name] = nil
+        return rest
     }
 
     /// The fields whose names have a prefix, such as `attribute.year=1998`, under the rest of the name.

@@ -45,6 +45,7 @@ struct Routes: Sendable {
                 catalog + "/entities/:id",
                 [(.get, entities.get), (.put, entities.put), (.patch, entities.patch), (.delete, entities.delete)]
             ),
+            (catalog + "/entities/:id/undo", [(.post, entities.undo)]),
             (catalog + "/entities/:id/thumbnail", [(.get, entities.thumbnail)]),
             ("/v1/tasks", [(.get, tasks.list)]),
             ("/v1/tasks/:id", [(.get, tasks.get), (.delete, tasks.delete)]),

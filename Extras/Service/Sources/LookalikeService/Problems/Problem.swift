@@ -25,6 +25,7 @@ struct Problem: Error, Sendable {
         case remoteCatalog = "remote-catalog"
         case preconditionFailed = "precondition-failed"
         case queryExpired = "query-expired"
+        case undoExpired = "undo-expired"
         case slowBody = "slow-body"
         case bodyTooLarge = "body-too-large"
         case imageTooLarge = "image-too-large"
@@ -100,7 +101,7 @@ extension Problem.Code {
         case .methodNotAllowed: .methodNotAllowed
         case .slowBody: .requestTimeout
         case .catalogExists, .catalogBusy, .remoteCatalog: .conflict
-        case .queryExpired: .gone
+        case .queryExpired, .undoExpired: .gone
         case .preconditionFailed: .preconditionFailed
         case .bodyTooLarge, .imageTooLarge: .contentTooLarge
         case .unsupportedMediaType, .unsupportedImage: .unsupportedMediaType
@@ -132,6 +133,7 @@ extension Problem.Code {
         case .catalogBusy: "Another process is writing to the catalog"
         case .remoteCatalog: "A database elsewhere keeps the catalog"
         case .queryExpired: "The query is no longer kept"
+        case .undoExpired: "What was replaced is no longer kept"
         case .preconditionFailed: "The entity is not what the request expects"
         case .slowBody: "The body comes too slowly"
         case .bodyTooLarge: "The body is too large"

@@ -1,6 +1,6 @@
 // Adding entities to the catalog: photos are chosen, named, and sent when the person says so.
 
-import { deleteEntity, getEntity, putEntity } from "./api.js";
+import { deleteEntity, getEntity, putEntity, undoPut } from "./api.js";
 import { button, element, isolated } from "./cards.js";
 import { acceptDrops, files as filesOf, prepared } from "./photo.js";
 
@@ -119,14 +119,16 @@ export function setUpAdding({ catalog, onChanged, onNoKey }) {
     const title = entry.title || "Untitled";
     const place = catalog();
     try {
-      const isNew = await putEntity(place, id, entry.image, { ...fields, title: entry.title }, onProgress);
-      const remove = async () => {
-        await deleteEntity(place, id);
-        item.replaceWith(element("li", "", `${isolated(title)} was ${isNew ? "not added after all" : "deleted"}`));
+      const { isNew, tag } = await putEntity(place, id, entry.image, { ...fields, title: entry.title }, onProgress);
+      const undo = async () => {
+        if (tag) await undoPut(place, id, tag);
+        else await deleteEntity(place, id);
+        const outcome = tag ? "not replaced after all" : isNew ? "not added after all" : "deleted";
+        item.replaceWith(element("li", "", `${isolated(title)} was ${outcome}`));
         onChanged();
       };
       const item = line(
-        `${isolated(title)} was ${isNew ? "added" : "replaced"}`, "good", isNew ? "Undo" : "Delete", remove);
+        `${isolated(title)} was ${isNew ? "added" : "replaced"}`, "good", isNew || tag ? "Undo" : "Delete", undo);
       return true;
     } catch (error) {
       line(`${isolated(title)}: ${error.message}`, "bad");
@@ -147,7 +149,7 @@ export function setUpAdding({ catalog, onChanged, onNoKey }) {
       if (ownID && confirmed !== ownID && await exists(ownID)) {
         confirmed = ownID;
         field("add-warning").textContent =
-          `There is an entity with the id ${isolated(ownID)} already. Sending replaces it with its photo for good.`;
+          `There is an entity with the id ${isolated(ownID)} already. Sending replaces it with its photo.`;
         sender.textContent = "Replace it";
         return;
       }

@@ -105,7 +105,7 @@ function upload(url, { method, body, headers, signal, onProgress }) {
     request.addEventListener("abort", () => reject(new DOMException("The request was replaced.", "AbortError")));
     request.addEventListener("load", () => {
       const answer = new Headers();
-      for (const name of ["Content-Type", "Retry-After"]) {
+      for (const name of ["Content-Type", "Retry-After", "ETag", "X-Undo"]) {
         const value = request.getResponseHeader(name);
         if (value) answer.set(name, value);
       }
@@ -169,14 +169,18 @@ export async function showImage(element, path) {
 
 export const getEntity = async (catalog, id) => getJSON(entityPath(catalog, id));
 
-/** Puts an entity; true if there was none of its id. */
+/** Puts an entity. What it replaces can be put back with the tag, unless that is null. */
 export async function putEntity(catalog, id, image, fields, onProgress) {
-  const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== ""));
+  const query = new URLSearchParams(Object.entries({ ...fields, undo: true }).filter(([, value]) => value !== ""));
   const response = await send(`${entityPath(catalog, id)}?${query}`, {
     method: "PUT", body: image, headers: { "Content-Type": typeOf(image) }, onProgress,
   });
-  return response.status === 201;
+  return { isNew: response.status === 201, tag: response.headers.get("X-Undo") && response.headers.get("ETag") };
 }
+
+/** Puts back what the entity with a tag replaced, unless it has been changed since. */
+export const undoPut = (catalog, id, tag) => (
+  send(`${entityPath(catalog, id)}/undo`, { method: "POST", headers: { "If-Match": tag } }));
 
 /** Changes an entity by a JSON merge patch. */
 export const patchEntity = async (catalog, id, patch) => (
