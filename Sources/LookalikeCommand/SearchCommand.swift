@@ -29,6 +29,7 @@ struct SearchCommand: AsyncParsableCommand {
             corners in the query's pixels, clockwise from the image's own top left.
             {"query":"photo.jpg","results":[{"confidence":0.98,"distance":0.61,"id":"a/b","image":"…", \
             "inliers":31,"outline":[[12,8],[311,14],[305,322],[9,310]],"title":"…"}]}
+            A line has "incomplete":true if the time of --within was over before all was compared.
             The image is that of the entity’s images that matches; of an entity with several, it is printed without \
             --json, too.
             """)
@@ -51,6 +52,20 @@ struct SearchCommand: AsyncParsableCommand {
     @OptionGroup var bounds: BoundOptions
     @OptionGroup var effort: EffortOption
     @OptionGroup var crops: CropOption
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The time for an image, such as 100ms or 2s: its matches are the best found so far, and marked as such. A \
+            step that has begun is finished.
+            """, valueName: "time"),
+        transform: { text in
+            guard let time = Duration(searchTime: text) else {
+                throw ValidationError("“\(text)” is not a time such as 100ms or 2s.")
+            }
+            return time
+        })
+    var within: Duration?
 
     @Option(
         name: .customLong("code"), parsing: .singleValue,
@@ -114,6 +129,7 @@ struct SearchCommand: AsyncParsableCommand {
             // Narrow lines do not outlast a reduction.
             if barcodes { (options.neededSize, options.largeImages) = (nil, nil) }
             #endif
+            searchOptions.budget = within.map { TimeBudget($0) }
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
             #if Barcodes
@@ -122,12 +138,14 @@ struct SearchCommand: AsyncParsableCommand {
             let found = try await QueryImage.resultOrReport(argument, failures: &failures) {
                 let query = try await catalog.query(for: image, options: searchOptions)
                 let matches = try await catalog.search(query, options: searchOptions)
-                guard similar > 0 else { return (matches, nil as [CatalogMatch]?) }
+                guard similar > 0 else { return (matches, nil as [CatalogMatch]?, query.isComplete) }
                 var options = searchOptions
                 options.limit = similar
-                return (matches, try await catalog.similar(to: query, besides: matches, options: options))
+                return (
+                    matches, try await catalog.similar(to: query, besides: matches, options: options), query.isComplete
+                )
             }
-            guard case (var matches, let resembling)? = found else { continue }
+            guard case (var matches, let resembling, let isComplete)? = found else { continue }
             var duplicates: [String: [String]]?
             if groupDuplicates {
                 let groups = try await catalog.grouped(matches)
@@ -138,11 +156,13 @@ struct SearchCommand: AsyncParsableCommand {
             if json {
                 print(
                     try SearchAnswer(
-                        query: argument, image: image, matches: matches, duplicates: duplicates, similar: resembling
+                        query: argument, image: image, matches: matches, isComplete: isComplete,
+                        duplicates: duplicates, similar: resembling
                     ).line)
             } else {
                 print(argument.escaped)
                 if matches.isEmpty { print("      no match") }
+                if !isComplete { print("      cut short: the time was over before all was compared") }
                 printMatches(matches, duplicates: duplicates ?? [:])
                 if let resembling, !resembling.isEmpty {
                     print("   similar:")
@@ -211,18 +231,22 @@ struct SearchAnswer: Encodable {
 
     let query: String
     let results: [Result]
+    /// True if the time was over before all was compared; nil otherwise.
+    let incomplete: Bool?
     /// What resembles the query besides its matches; nil if it was not asked for.
     let similar: [Result]?
 
     /// - Parameters:
     ///   - image: the query; outlines are written in its pixels.
+    ///   - isComplete: whether all was compared that the effort asks for.
     ///   - duplicates: the matches that are folded into each match, by its id; nil unless they are.
     ///   - similar: what resembles the query; nil unless it was asked for.
     init(
-        query: String, image: PixelBuffer, matches: [CatalogMatch], duplicates: [String: [String]]? = nil,
-        similar: [CatalogMatch]? = nil
+        query: String, image: PixelBuffer, matches: [CatalogMatch], isComplete: Bool = true,
+        duplicates: [String: [String]]? = nil, similar: [CatalogMatch]? = nil
     ) {
         self.query = query
+        incomplete = isComplete ? nil : true
         let size = image.sourceSize
         func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
         func result(_ match: CatalogMatch, duplicates: [String: [String]]? = nil) -> Result {

@@ -16,6 +16,7 @@ import Testing
         }
         let query: String
         let results: [Result]
+        let incomplete: Bool?
     }
 
     private let folder: TemporaryFolder
@@ -43,12 +44,14 @@ import Testing
         #expect(result.status == 0, "\(result.errors)")
     }
 
-    private func search(_ more: String...) throws -> [Answer.Result] {
+    private func search(_ more: String...) throws -> [Answer.Result] { try answer(more).results }
+
+    private func answer(_ more: [String]) throws -> Answer {
         let result = try Command.run(["search", "--catalog", catalog, "--json", photograph.path] + more)
         #expect(result.status == 0, "\(result.errors)")
         let answer = try JSONDecoder().decode(Answer.self, from: Data(result.output.utf8))
         #expect(answer.query == photograph.path)
-        return answer.results
+        return answer
     }
 
     @Test func answersHaveConfidenceAndOutline() throws {
@@ -94,6 +97,21 @@ import Testing
             #expect(results.map(\.id) == ["i2"] && results.first?.outline != nil, "\(effort)")
         }
         #expect(try Command.run("search", "--catalog", catalog, "--effort", "none", photograph.path).status == 64)
+    }
+
+    @Test func aSearchIsCutShort() throws {
+        try index()
+        let whole = try answer(["--within", "1000000s"])
+        #expect(whole.incomplete == nil && whole.results.first?.outline != nil)
+        let early = try answer(["--within", "0ms", "--min-confidence", "0"])
+        #expect(early.incomplete == true && early.results.count == 4 && early.results.allSatisfy { $0.outline == nil })
+        let text = try Command.run("search", "--catalog", catalog, "--within", "0.5ms", photograph.path).output
+        #expect(text.contains("cut short"))
+        for wrong in ["100", "-1s", "soon", "1e3ms", "nans", "99999999s"] {
+            #expect(
+                try Command.run("search", "--catalog", catalog, "--within=\(wrong)", photograph.path).status == 64,
+                "\(wrong)")
+        }
     }
 
     @Test func aCatalogMayDoWithoutFeatures() throws {

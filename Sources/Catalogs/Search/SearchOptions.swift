@@ -93,6 +93,15 @@ public struct TimeBudget: Sendable {
     public var isSpent: Bool { hasPassed() }
 }
 
+extension Duration {
+    /// A time as the command and the service take it, such as `100ms` or `1.5s`; nil for another text.
+    package init?(searchTime text: String) {
+        guard let found = text.wholeMatch(of: /([0-9]{1,7}(?:\.[0-9]{1,6})?)(ms|s)/), let number = Double(found.1)
+        else { return nil }
+        self = found.2 == "ms" ? .milliseconds(number) : .seconds(number)
+    }
+}
+
 /// Options that no search can have, such as a confidence of 90 for 90 %.
 public struct SearchOptionsError: DescribedError, Equatable {
     /// The option.

@@ -144,6 +144,32 @@ import Testing
         }
     }
 
+    @Test func whatTheTimeAllows() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            let image = try DemoCovers.image("salt-signal")
+            let whole = try await server.send("POST", path + "?within=1000000s", body: image)
+            #expect(try whole.ids == ["salt-signal"] && whole.json["incomplete"] == nil)
+            // The prints are compared in any case.
+            let early = try await server.send("POST", path + "?within=0ms", body: image)
+            #expect(try early.ids == ["salt-signal"] && early.json["incomplete"] as? Bool == true)
+            let results = try #require(try early.json["results"] as? [[String: Any]])
+            #expect(results.allSatisfy { $0["outline"] == nil })
+            let query = try #require(try early.json["query"] as? String)
+            #expect(try await server.json("POST", path, ["query": query]).json["incomplete"] as? Bool == true)
+            let encoded = image.base64EncodedString()
+            let posted = try await server.json("POST", path, ["image": encoded, "within": "0.5ms"])
+            #expect(try posted.json["incomplete"] as? Bool == true)
+            for body: [String: Any] in [
+                ["image": encoded, "within": "100"], ["image": encoded, "within": 100],
+                ["image": encoded, "within": "-1s"], ["entity": "salt-signal", "within": "1s"],
+            ] {
+                let refused = try await server.json("POST", path, body)
+                #expect(try (refused.status, refused.code) == (400, "invalid-request"))
+            }
+        }
+    }
+
     /// RGB images of one height.
     private static func besideEachOther(_ images: [PixelBuffer]) throws -> PixelBuffer {
         let bytes = (0..<images[0].height).flatMap { y in
@@ -264,6 +290,7 @@ import Testing
         ("limit=0", "invalid-request"), ("limit=x", "invalid-request"), ("limit=1&limit=2", "invalid-request"),
         ("max-distance=3", "invalid-request"), ("min-confidence=nan", "invalid-request"),
         ("effort=best", "invalid-request"), ("max-objects=0", "invalid-request"), ("max-objects=x", "invalid-request"),
+        ("within=1", "invalid-request"), ("within=nans", "invalid-request"), ("within=1e3ms", "invalid-request"),
         ("region=0,0,2,1", "invalid-request"), ("region=0,0", "invalid-request"),
         ("region=0,0,nan,1", "invalid-request"), ("region=0,0,1e-300,1", "invalid-request"),
         ("region=1,0,1e-7,1", "invalid-request"), ("region=1.0000005,0,1e-7,1", "invalid-request"),

@@ -74,7 +74,7 @@ struct SearchHandler: Sendable {
                 data, options: decodingOptions(for: search, of: served.catalog), for: client, timings: timings,
                 admitted: { admitted = .now }
             ) { image in
-                try await imageAnswer(image, search, served, timings)
+                try await imageAnswer(image, search, served, timings, since: received)
             }
         case .print(let print):
             answer = try await service.printPool.run(for: client) {
@@ -135,7 +135,8 @@ struct SearchHandler: Sendable {
     }
 
     private func imageAnswer(
-        _ image: PixelBuffer, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings
+        _ image: PixelBuffer, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings,
+        since received: ContinuousClock.Instant
     ) async throws -> SearchResponse {
         var image = image
         if let region = search.region { image = try image.cropped(to: region.pixels(of: image)) }
@@ -143,7 +144,8 @@ struct SearchHandler: Sendable {
             for: image,
             options: SearchOptions(
                 condition: search.condition, effort: search.effort,
-                maxObjects: search.maxObjects ?? SearchOptions.defaultMaxObjects, timings: timings))
+                maxObjects: search.maxObjects ?? SearchOptions.defaultMaxObjects,
+                budget: search.within.map { TimeBudget($0 - (ContinuousClock.now - received)) }, timings: timings))
         var answer = try await ranking(of: query, search, served, timings, region: search.region)
         answer.query = service.queries.keep(
             query, of: served, condition: search.condition, region: search.region)
@@ -165,6 +167,7 @@ struct SearchHandler: Sendable {
                 try await served.catalog.facets(of: query, by: search.facets, options: options))
         }
         answer.matchThreshold = query.matchThreshold.map(SearchResponse.rounded)
+        answer.incomplete = query.isComplete ? nil : true
         return answer
     }
 

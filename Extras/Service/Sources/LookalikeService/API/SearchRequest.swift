@@ -25,6 +25,8 @@ struct SearchRequest: Sendable {
     var effort = SearchEffort.standard
     /// The maximum number of objects to find in an image; nil for the library's default.
     var maxObjects: Int?
+    /// The time for the analysis of an image; nil for as long as it takes.
+    var within: Duration?
     var types: [String] = []
     var labels: [String] = []
     var attributes: [String: [String]] = [:]
@@ -93,6 +95,9 @@ struct SearchRequest: Sendable {
             if maxObjects != nil {
                 throw Problem(.invalidRequest, "The maximum number of objects is of an image, and there is none.")
             }
+            if within != nil {
+                throw Problem(.invalidRequest, "“within” is the time for an image, and there is none.")
+            }
         }
     }
 
@@ -118,7 +123,7 @@ struct SearchRequest: Sendable {
 
 extension SearchRequest {
     private static let fieldNames: Set<String> = [
-        "limit", "max-distance", "min-confidence", "effort", "max-objects", "types", "labels", "filter", "region",
+        "limit", "max-distance", "min-confidence", "effort", "max-objects", "within", "types", "labels", "filter", "region",
         "cursor", "facets",
     ]
 
@@ -131,6 +136,7 @@ extension SearchRequest {
         minConfidence = try fields.number("min-confidence")
         if let text = try fields.one("effort") { effort = try Self.effort(text) }
         maxObjects = try fields.integer("max-objects")
+        within = try fields.one("within").map(Self.time)
         (types, labels) = (fields.list("types"), fields.list("labels"))
         attributes = fields.prefixed("attribute.")
         if let text = try fields.one("filter") { filter = try EntitiesHandler.condition(text) }
@@ -138,6 +144,13 @@ extension SearchRequest {
         if let text = try fields.one("cursor") { cursor = try Self.cursor(text) }
         facets = try fields.list("facets").map { name throws(Problem) in try Self.facet(name) }
         try check()
+    }
+
+    private static func time(_ text: String) throws(Problem) -> Duration {
+        guard let time = Duration(searchTime: text) else {
+            throw Problem(.invalidRequest, "“within” is not a time such as “100ms” or “2s”.")
+        }
+        return time
     }
 
     private static func effort(_ text: String) throws(Problem) -> SearchEffort {
@@ -160,6 +173,7 @@ extension SearchRequest {
         (maxDistance, minConfidence) = (body.maxDistance, body.minConfidence)
         if let text = body.effort { effort = try Self.effort(text) }
         maxObjects = body.maxObjects
+        within = try body.within.map(Self.time)
         (types, labels, attributes) = (body.types ?? [], body.labels ?? [], body.attributes ?? [:])
         filter = try body.filter.map(EntitiesHandler.condition) ?? filter
         region = body.region
@@ -170,7 +184,7 @@ extension SearchRequest {
 
     private struct Body: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable {
-            case image, print, entity, text, query, limit, maxDistance, minConfidence, effort, maxObjects
+            case image, print, entity, text, query, limit, maxDistance, minConfidence, effort, maxObjects, within
             case types, labels, attributes, filter, region, cursor, facets
         }
 
@@ -184,6 +198,7 @@ extension SearchRequest {
         let minConfidence: Double?
         let effort: String?
         let maxObjects: Int?
+        let within: String?
         let types: [String]?
         let labels: [String]?
         let attributes: [String: [String]]?

@@ -31,6 +31,8 @@ struct SearchResponse: Encodable, Sendable {
     var query: String?
     /// The match threshold of the query, a distance.
     var matchThreshold: Double?
+    /// True if the time of the query was over before all was compared; nil otherwise.
+    var incomplete: Bool?
     /// Milliseconds per stage.
     var timings: [String: Double] = [:]
 }
