@@ -60,9 +60,9 @@ help:
 dependencies:
 	@Scripts/install-dependencies
 
-# The libraries of the products in Extras, calendars, XML and barcodes, and a BLAS library for the tests of batches.
+# The libraries of the products in Extras, calendars, XML, barcodes and text, and a BLAS library for the tests of batches.
 extra-dependencies:
-	@Scripts/install-dependencies libical-dev libxml2-dev libblis4-serial libzxing-dev
+	@Scripts/install-dependencies libical-dev libxml2-dev libblis4-serial libzxing-dev libtesseract-dev tesseract-ocr-eng
 
 build: dependencies
 	swift build -c release --product lookalike
@@ -72,6 +72,7 @@ test: extra-dependencies
 	Scripts/check-apple-sources
 	swift test $(TEST_FLAGS) --package-path Extras/SystemStores $(EXTRAS_FLAGS)
 	swift test $(TEST_FLAGS) --package-path Extras/Barcodes $(EXTRAS_FLAGS)
+	swift test $(TEST_FLAGS) --package-path Extras/TextRecognition $(EXTRAS_FLAGS)
 	swift test $(MACRO_FLAGS) --package-path Extras/VisualSearchMacros
 	swift test $(MACRO_FLAGS) --package-path Extras/AppleNames
 	swift test $(TEST_FLAGS) $(IMPORT_FLAGS)

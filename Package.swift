@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "LookalikeService", targets: ["LookalikeService", "Multipart", "PrometheusMetrics"]),
         .library(name: "ONNXImport", targets: ["ONNXImport"]),
         .library(name: "SystemStores", targets: ["SystemStores"]),
+        .library(name: "TextRecognition", targets: ["TextRecognition"]),
         .library(name: "VisualSearchMacros", targets: ["VisualSearchMacros"]),
         // For the programs in Extras.
         .library(name: "CommandProcess", targets: ["CommandProcess"]),
@@ -55,6 +56,7 @@ let package = Package(
         .trait(
             name: "SystemStores",
             description: "Calendars, contacts and health readings from files, with libical and libxml2."),
+        .trait(name: "TextRecognition", description: "Reads the text of queries with Tesseract."),
         .trait(
             name: "TLS", description: "HTTPS by the service itself. It builds BoringSSL, which takes minutes.",
             enabledTraits: ["Service"]),
@@ -166,6 +168,7 @@ let package = Package(
                 "LocalFeatures", "Lookalike", "VectorSearch",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .target(name: "Barcodes", condition: .when(traits: ["Barcodes"])),
+                .target(name: "TextRecognition", condition: .when(traits: ["TextRecognition"])),
             ]),
 
         // Products behind traits. Their sources are inside #if of the trait, so that a build of all targets has none.
@@ -175,6 +178,13 @@ let package = Package(
             linkerSettings: [.linkedLibrary("ZXing", .when(traits: ["Barcodes"]))]),
         .target(
             name: "Barcodes", dependencies: ["CBarcodes", "Imaging"], path: "Extras/Barcodes/Sources/Barcodes"),
+        .target(
+            name: "CTextRecognition", path: "Extras/TextRecognition/Sources/CTextRecognition",
+            cSettings: [.define("LK_TEXT_RECOGNITION", .when(traits: ["TextRecognition"]))],
+            linkerSettings: [.linkedLibrary("tesseract", .when(traits: ["TextRecognition"]))]),
+        .target(
+            name: "TextRecognition", dependencies: ["CTextRecognition", "Compute", "Imaging"],
+            path: "Extras/TextRecognition/Sources/TextRecognition"),
         .systemLibrary(
             name: "CLibical", path: "Extras/SystemStores/Sources/CLibical", pkgConfig: "libical",
             providers: [.apt(["libical-dev"]), .brew(["libical"])]),

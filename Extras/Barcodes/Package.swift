@@ -9,7 +9,7 @@ let package = Package(
         // The traits of all packages in Extras, so that these compile the core once for all of them.
         .package(
             name: "lookalike", path: "../..",
-            traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores"])
+            traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition"])
     ],
     targets: [
         .testTarget(

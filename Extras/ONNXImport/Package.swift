@@ -9,7 +9,8 @@ let package = Package(
     dependencies: [
         // The traits of all packages in Extras, so that these compile the core once for all of them.
         .package(
-            name: "lookalike", path: "../..", traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores"]),
+            name: "lookalike", path: "../..",
+            traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [

@@ -20,7 +20,7 @@ let package = Package(
         .package(
             name: "lookalike", path: "../..",
             traits: [
-                .defaults, "Barcodes", "ONNXImport", "Service", "SystemStores",
+                .defaults, "Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition",
                 .trait(name: "TLS", condition: .when(traits: ["TLS"])),
             ]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -8,7 +8,8 @@ let package = Package(
     dependencies: [
         // The traits of all packages in Extras, so that these compile the core once for all of them.
         .package(
-            name: "lookalike", path: "../..", traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores"])
+            name: "lookalike", path: "../..",
+            traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition"])
     ],
     targets: [
         .testTarget(

@@ -6,6 +6,9 @@ import Lookalike
 #if Barcodes
 import Barcodes
 #endif
+#if TextRecognition
+import TextRecognition
+#endif
 
 struct SearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -74,9 +77,26 @@ struct SearchCommand: AsyncParsableCommand {
             valueName: "text"))
     var codes: [String] = []
 
+    @Option(
+        name: .customLong("text"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A line of text in the image: entities whose title has its words are matches, or surer ones.",
+            valueName: "line"))
+    var texts: [String] = []
+
     #if Barcodes
     @Flag(help: "Read the barcodes of the images.")
     var barcodes = false
+    #endif
+
+    #if TextRecognition
+    @Flag(help: "Read the text of the images.")
+    var readText = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The languages of the text, names of Tesseract’s data with plus signs between.", valueName: "names"))
+    var textLanguages = "eng"
     #endif
 
     @Option(help: "Also print this many entities that resemble the image most, below the matches.")
@@ -120,7 +140,11 @@ struct SearchCommand: AsyncParsableCommand {
         var searchOptions = SearchOptions(
             limit: limit ?? max(10, maxObjects ?? 0), bounds: bounds.bounds, condition: selection.condition,
             effort: effort.effort, crops: crops.crops, maxObjects: maxObjects ?? SearchOptions.defaultMaxObjects,
-            recall: effort.recall, codes: codes, timings: timings)
+            recall: effort.recall, codes: codes, texts: texts, timings: timings)
+        #if TextRecognition
+        let textReader =
+            readText ? try TextReader(languages: textLanguages.split(separator: "+").map(String.init)) : nil
+        #endif
         var page = ContactSheet()
         var failures = 0
         for argument in images {
@@ -129,11 +153,17 @@ struct SearchCommand: AsyncParsableCommand {
             // Narrow lines do not outlast a reduction.
             if barcodes { (options.neededSize, options.largeImages) = (nil, nil) }
             #endif
+            #if TextRecognition
+            if readText { (options.neededSize, options.largeImages) = (nil, nil) }
+            #endif
             searchOptions.budget = within.map { TimeBudget($0) }
             guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
             else { continue }
             #if Barcodes
             if barcodes { searchOptions.codes = codes + BarcodeReader().barcodes(in: image).map(\.text) }
+            #endif
+            #if TextRecognition
+            if let textReader { searchOptions.texts = texts + (try textReader.lines(in: image)).map(\.text) }
             #endif
             let found = try await QueryImage.resultOrReport(argument, failures: &failures) {
                 let query = try await catalog.query(for: image, options: searchOptions)
@@ -192,7 +222,7 @@ struct SearchCommand: AsyncParsableCommand {
             print(
                 figures + match.entity.id.escaped + (words.isEmpty ? "" : "  " + words.escaped)
                     + (match.imageName.map { "  [\($0.escaped)]" } ?? "") + (match.isMirrored ? "  (mirrored)" : "")
-                    + (match.isNamedByCode ? "  (code)" : ""))
+                    + (match.isNamedByCode ? "  (code)" : "") + (match.isNamedByText ? "  (text)" : ""))
             let others = duplicates[match.id] ?? []
             if !others.isEmpty {
                 let ids = others.map(\.escaped).joined(separator: ", ")

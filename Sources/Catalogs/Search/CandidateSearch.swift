@@ -126,7 +126,35 @@ struct CandidateSearch {
             VerifiedEntity(
                 key: image.key, revision: state.revision.number, inlierCount: 0, outline: nil, isMirrored: false,
                 evidence: MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 0),
-                squaredDistance: image.squaredDistance, isNamedByCode: true)
+                squaredDistance: image.squaredDistance, isCompared: false, isNamedByCode: true)
+        }
+    }
+
+    /// The entities that texts of the query name, by their nearest image.
+    func entities(withTexts texts: [String], where condition: Condition) async throws -> [VerifiedEntity] {
+        let texts = ReadTexts(texts)
+        guard !texts.words.isEmpty else { return [] }
+        let probabilities = try await state.entities(namedBy: texts) { try cancellation.check() }
+        let rows = probabilities.keys.filter { !excluded.contains($0) }.sorted()
+        if rows.isEmpty { return [] }
+        let named = try await state.selection(where: condition, among: .only(rows))
+        var images = rows.count
+        while true {
+            let nearest = try await state.nearest(
+                images, to: prints, in: named, after: nil, recall: 1, cancellation: cancellation)
+            let found = nearest.firstOfEachEntity(\.key)
+            // Entities may have many images.
+            guard nearest.count < images || found.count == rows.count else {
+                images *= 4
+                continue
+            }
+            return found.map { image in
+                VerifiedEntity(
+                    key: image.key, revision: state.revision.number, inlierCount: 0, outline: nil, isMirrored: false,
+                    evidence: MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 0),
+                    squaredDistance: image.squaredDistance, isCompared: false,
+                    textProbability: probabilities[image.entity] ?? 0)
+            }
         }
     }
 

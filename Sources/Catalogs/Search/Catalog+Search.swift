@@ -256,7 +256,9 @@ extension Catalog {
         let scan = try await search.scanPrints()
         timings?.add(ContinuousClock.now - start, to: .search)
         let threshold = model.matchThreshold(for: prints, beside: search.distances(of: scan))
-        let named = try await search.entities(withCodes: options.codes, where: options.condition)
+        let named = VerifiedEntity.joined(
+            try await search.entities(withCodes: options.codes, where: options.condition),
+            named: try await search.entities(withTexts: options.texts, where: options.condition))
         var isComplete = analyzed.isComplete
         func hasTime() -> Bool {
             guard options.budget?.isSpent == true else { return true }

@@ -20,6 +20,8 @@ public struct CatalogMatch: Sendable, Hashable {
     public let isMirrored: Bool
     /// Whether a code of ``SearchOptions/codes`` names the entity.
     public let isNamedByCode: Bool
+    /// Whether words of ``SearchOptions/texts`` name the entity more likely than not.
+    public let isNamedByText: Bool
     /// The number of local features that agree on ``outline``; 0 without one.
     public let inlierCount: Int
     /// The minimum distance between the query's prints and the image's, 0...2.
@@ -38,8 +40,9 @@ public struct CatalogMatch: Sendable, Hashable {
     ///   - cursor: where pages after this match start. Without it they start at its distance.
     public init(
         entity: CatalogEntity, imageIndex: Int = 0, confidence: Double, distance: Double,
-        outline: Quadrilateral? = nil, isMirrored: Bool = false, isNamedByCode: Bool = false, inlierCount: Int = 0,
-        cursor: SearchCursor? = nil
+        outline: Quadrilateral? = nil, isMirrored: Bool = false, isNamedByCode: Bool = false,
+        isNamedByText: Bool = false,
+        inlierCount: Int = 0, cursor: SearchCursor? = nil
     ) {
         self.entity = entity
         self.imageIndex = imageIndex
@@ -48,6 +51,7 @@ public struct CatalogMatch: Sendable, Hashable {
         self.outline = outline
         self.isMirrored = isMirrored
         self.isNamedByCode = isNamedByCode
+        self.isNamedByText = isNamedByText
         self.inlierCount = inlierCount
         self.cursor = cursor ?? SearchCursor(sortKey: distance * distance, key: 0)
     }
@@ -59,6 +63,7 @@ public struct CatalogMatch: Sendable, Hashable {
         outline = place.verified?.outline
         isMirrored = place.verified?.isMirrored ?? false
         isNamedByCode = place.verified?.isNamedByCode ?? false
+        isNamedByText = place.verified?.textProbability ?? 0 >= 0.5
         inlierCount = place.verified?.inlierCount ?? 0
         distance = Double(place.squaredDistance.squareRoot())
         cursor = SearchCursor(sortKey: place.sortKey, key: place.key)
@@ -71,11 +76,12 @@ extension CatalogMatch: Identifiable {
 }
 
 /// Coded as `entity`, `image` and `imageIndex` (of an entity with several images), `confidence`, `distance`,
-/// `inlierCount`, `outline` (the corners; absent for a match that was not verified), `isMirrored`, `isNamedByCode` and
-/// `cursor` (what ``SearchCursor`` is after this match).
+/// `inlierCount`, `outline` (the corners; absent for a match that was not verified), `isMirrored`, `isNamedByCode`,
+/// `isNamedByText` and `cursor` (what ``SearchCursor`` is after this match).
 extension CatalogMatch: Codable {
     private enum CodingKeys: CodingKey {
-        case entity, image, imageIndex, confidence, distance, inlierCount, outline, isMirrored, isNamedByCode, cursor
+        case entity, image, imageIndex, confidence, distance, inlierCount, outline, isMirrored, isNamedByCode
+        case isNamedByText, cursor
     }
 
     public init(from decoder: any Decoder) throws {
@@ -88,6 +94,7 @@ extension CatalogMatch: Codable {
             outline: try values.decodeIfPresent(Quadrilateral.self, forKey: .outline),
             isMirrored: try values.decodeIfPresent(Bool.self, forKey: .isMirrored) ?? false,
             isNamedByCode: try values.decodeIfPresent(Bool.self, forKey: .isNamedByCode) ?? false,
+            isNamedByText: try values.decodeIfPresent(Bool.self, forKey: .isNamedByText) ?? false,
             inlierCount: try values.decodeIfPresent(Int.self, forKey: .inlierCount) ?? 0,
             cursor: try values.decodeIfPresent(SearchCursor.self, forKey: .cursor))
     }
@@ -105,6 +112,7 @@ extension CatalogMatch: Codable {
         try values.encodeIfPresent(outline, forKey: .outline)
         try values.encode(isMirrored, forKey: .isMirrored)
         try values.encode(isNamedByCode, forKey: .isNamedByCode)
+        try values.encode(isNamedByText, forKey: .isNamedByText)
         try values.encode(SearchCursor(after: self), forKey: .cursor)
     }
 }
@@ -190,14 +198,22 @@ package struct VerifiedEntity: Sendable, Hashable, Codable {
     /// The minimum over the query's crops and, if it was embedded, the crop that the outline rectifies.
     package var squaredDistance: Float
     package var distance: Double { Double(squaredDistance.squareRoot()) }
+    /// Whether its local features were compared.
+    package var isCompared = true
     /// Whether a code that was read from the query names the entity, whatever its image looks like.
     package var isNamedByCode = false
+    /// The probability that texts that were read from the query name the entity, whatever its image looks like.
+    package var textProbability = 0.0
 
-    /// Entities that were compared, and those that codes name.
+    /// Entities that were compared, and those that codes and texts name.
     static func joined(_ compared: [VerifiedEntity], named: [VerifiedEntity]) -> [VerifiedEntity] {
-        let entities = Set(named.map(\.entity))
+        let entities = Dictionary(named.map { ($0.entity, $0) }, uniquingKeysWith: { first, _ in first })
         var joined = compared
-        for index in joined.indices where entities.contains(joined[index].entity) { joined[index].isNamedByCode = true }
+        for index in joined.indices {
+            guard let named = entities[joined[index].entity] else { continue }
+            joined[index].isNamedByCode = joined[index].isNamedByCode || named.isNamedByCode
+            joined[index].textProbability = max(joined[index].textProbability, named.textProbability)
+        }
         let known = Set(compared.map(\.entity))
         return joined + named.filter { !known.contains($0.entity) }
     }

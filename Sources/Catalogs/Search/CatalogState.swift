@@ -41,6 +41,11 @@ protocol CatalogState: Sendable {
     /// The squared distance of each image's print to the nearest of the prints; none for an image without a print.
     func squaredDistances(of keys: [Int64], to prints: [FeaturePrint]) async throws -> [Int64: Float]
 
+    /// The entities that lines of text name, with the probability of each; see ``ReadTexts``.
+    ///
+    /// - Parameter check: called now and then; what it throws ends the search.
+    func entities(namedBy texts: ReadTexts, check: () throws -> Void) async throws -> [Int64: Double]
+
     /// The images whose visual words have the most votes of a query's features, one per entity, most first.
     func mostVoted(
         _ count: Int, by query: LocalFeatureQuery, in selection: EntitySelection?, without excluded: Set<Int64>

@@ -27,6 +27,23 @@ enum ProductCode {
         return code == digits || spellings.contains(code) ? spellings : [code] + spellings
     }
 
+    /// The numbers in a line of text that have a product's or a book's number of digits, and the right check digit.
+    static func numbers(in line: some StringProtocol) -> [String] {
+        line.split { !$0.isASCII || !($0.isNumber || "-  Xx".contains($0)) }.compactMap { run in
+            let digits = String(run.filter { $0 != "-" && $0 != " " }).uppercased()
+            let values = digits.map { $0.wholeNumberValue ?? 10 }
+            guard values.dropLast().allSatisfy({ $0 < 10 }), let last = values.last else { return nil }
+            if digits.count == 10 {
+                return zip(values, stride(from: 10, through: 1, by: -1)).reduce(0) { $0 + $1.0 * $1.1 } % 11 == 0
+                    ? digits : nil
+            }
+            guard [8, 12, 13, 14].contains(digits.count), last < 10 else { return nil }
+            // From the right, digits count once and three times in turn.
+            let sum = values.reversed().enumerated().reduce(0) { $0 + $1.element * ($1.offset % 2 == 0 ? 1 : 3) }
+            return sum % 10 == 0 ? digits : nil
+        }
+    }
+
     /// The entities that have one of the codes.
     static func condition(_ codes: [String]) -> Condition {
         let values = codes.flatMap(spellings)

@@ -147,7 +147,11 @@ extension MatchConfidence {
 
     /// The place of an entity by an image whose local features were compared.
     func place(_ entity: VerifiedEntity) -> RankedEntity {
-        var odds = coefficients.logOdds(entity.evidence, distance: entity.distance, threshold: threshold)
+        var odds =
+            entity.isCompared
+            ? coefficients.logOdds(entity.evidence, distance: entity.distance, threshold: threshold)
+            : isCalibrated ? logOdds(distance: entity.distance) : -.infinity
+        if entity.textProbability > 0 { odds = Self.logOdds(odds, orProbability: entity.textProbability) }
         if entity.isNamedByCode { odds = max(odds, Self.logOddsOfCode) }
         let asPrint = self.distance(logOdds: odds)
         // As a float, like the squared distances that it is sorted among, so that cursors are exact.
@@ -184,7 +188,7 @@ struct MatchConfidence: Sendable {
         perDistance = isVerified ? coefficients.perUnverifiedDistance : coefficients.perDistance
         // A verified entity explains the prints of the query: what is less near merely resembles it.
         let explained = verified.filter {
-            coefficients.logOdds($0.evidence, distance: $0.distance, threshold: threshold) > 0
+            $0.isCompared && coefficients.logOdds($0.evidence, distance: $0.distance, threshold: threshold) > 0
         }.map(\.distance).min()
         margin = max(
             isVerified ? coefficients.unverifiedMargin : 0, explained.map { threshold - $0 } ?? -.infinity)
@@ -199,6 +203,16 @@ struct MatchConfidence: Sendable {
 
     /// The distance at which a print alone has these log odds; negative if none has.
     func distance(logOdds: Double) -> Double { threshold - margin - logOdds / perDistance }
+
+    /// The log odds that one of two causes holds, as if they were independent: the picture is that of the entity, or the
+    /// words in it name the entity.
+    ///
+    /// - Parameter other: below 1.
+    private static func logOdds(_ odds: Double, orProbability other: Double) -> Double {
+        // Odds of p + q − pq are those of p, of q, and their product, summed.
+        let otherOdds = other / (1 - other)
+        return odds > 30 ? odds : log(exp(odds) * (1 + otherOdds) + otherOdds)
+    }
 
     /// 0...1.
     static func probability(_ logOdds: Double) -> Double { 1 / (1 + exp(-logOdds)) }

@@ -205,6 +205,9 @@ final class RemoteState: CatalogState {
         }.sorted { $0.key < $1.key }
     }
 
+    /// A catalog elsewhere has no index of words.
+    func entities(namedBy texts: ReadTexts, check: () throws -> Void) -> [Int64: Double] { [:] }
+
     /// A match is judged by what was read for it.
     func keys(changedSince revisions: [Int64: Int64]) -> Set<Int64> { [] }
 

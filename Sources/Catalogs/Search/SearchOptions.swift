@@ -34,6 +34,11 @@ public struct SearchOptions: Sendable {
     /// an attribute `gtin`, `ean`, `upc`, `isbn` or `barcode` are matches with a confidence of 0.99 at least. Numbers
     /// are digits without hyphens there; those of 8, 12, 13 and 14 digits and old ISBNs are compared as what they name.
     public var codes: [String]
+    /// Lines of text that were read from the image. An entity whose title they have is a match if the title's words are
+    /// rare enough in the catalog, and so is one that has a value with digits as an attribute, such as a number of an
+    /// edition; with a confidence of 0.9 at most by the text alone. Entities that the same words name share it. Texts
+    /// add to what the picture shows, and remove nothing. A ``RemoteCatalog`` ignores them.
+    public var texts: [String]
     /// The time that the analysis of an image may take; as long as it takes if nil.
     public var budget: TimeBudget?
     /// Receives the time of each stage.
@@ -50,7 +55,7 @@ public struct SearchOptions: Sendable {
         limit: Int = 10, bounds: MatchBounds = .accepted, condition: Condition = .everything,
         after cursor: SearchCursor? = nil, effort: SearchEffort = .standard, crops: QueryCrops? = nil,
         maxObjects: Int = SearchOptions.defaultMaxObjects, recall: Double = SearchOptions.defaultRecall,
-        codes: [String] = [], budget: TimeBudget? = nil, timings: StageTimings? = nil
+        codes: [String] = [], texts: [String] = [], budget: TimeBudget? = nil, timings: StageTimings? = nil
     ) {
         self.limit = limit
         self.bounds = bounds
@@ -61,6 +66,7 @@ public struct SearchOptions: Sendable {
         self.maxObjects = maxObjects
         self.recall = recall
         self.codes = codes
+        self.texts = texts
         self.budget = budget
         self.timings = timings
     }

@@ -115,7 +115,7 @@ struct SearchedWord {
     }
 
     /// Whether a letter is of a script that writes no spaces between words, or of Korean (Unicode 15, Blocks.txt).
-    private static func isUnspaced(_ scalar: Unicode.Scalar) -> Bool {
+    static func isUnspaced(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         // Thai, Lao, Tibetan, Burmese; Hangul Jamo; Khmer; Tai Le, New Tai Lue; Tai Tham.
         case 0x0E00...0x109F, 0x1100...0x11FF, 0x1780...0x17FF, 0x1950...0x19FF, 0x1A20...0x1AAF,

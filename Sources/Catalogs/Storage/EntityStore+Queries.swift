@@ -265,6 +265,86 @@ extension EntityStore {
         """
     }
 
+    /// Entities whose titles, attributes or other fields have words of a text, and the probability that it names each.
+    ///
+    /// O(words · log entities + the entities that have the rarest words).
+    func entities(
+        namedBy texts: ReadTexts, among entityCount: Int, check: () throws -> Void
+    ) throws -> [Int64: Double] {
+        try read { db in
+            let matching = try db.cachedStatement(
+                sql: "SELECT rowid FROM entityText WHERE entityText MATCH ? LIMIT \(Self.mostNamed + 1)")
+            let counting = try db.cachedStatement(
+                sql: "SELECT COUNT(*) FROM (SELECT 1 FROM entityText WHERE entityText MATCH ? LIMIT 100000)")
+            var counts: [String: Int] = [:]
+            func expression(_ word: String) -> String { SearchedWord(word).terms(lastIsPrefix: false) }
+            func count(_ word: String) throws -> Int {
+                if let known = counts[word] { return known }
+                try check()
+                let count = try Int.fetchOne(counting, arguments: [expression(word)]) ?? 0
+                counts[word] = count
+                return count
+            }
+            var information: [Int64: Double] = [:]
+            for word in texts.words {
+                try check()
+                let rows = try Int64.fetchAll(matching, arguments: [expression(word)])
+                guard rows.count <= Self.mostNamed else { continue }
+                counts[word] = rows.count
+                let each = TextWords.information(
+                    length: TextWords.length(of: word), count: rows.count, entityCount: entityCount)
+                for row in rows { information[row, default: 0] += each }
+            }
+            let likely = information.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.mostJudged)
+            let valued = try Self.values(of: texts, check: check, db)
+            let keys =
+                likely.map(\.key)
+                + valued.keys.filter { information[$0] == nil }.sorted()
+                .prefix(Self.mostJudged)
+            let stored = try Self.entities(forKeys: keys, withThumbnails: false, db)
+            let candidates = keys.compactMap { key in
+                stored[key].map {
+                    ReadTexts.Candidate(
+                        row: key, title: $0.entity.title, subtitle: $0.entity.subtitle, attributes: valued[key] ?? [])
+                }
+            }
+            return try texts.probabilities(of: candidates, among: entityCount, count: count)
+        }
+    }
+
+    /// A word that more entities have finds none of them.
+    private static let mostNamed = 2_000
+    /// The entities with the most information that are judged.
+    private static let mostJudged = 100
+
+    /// The attributes that have a value of a text, and the number of entities with each.
+    private static func values(
+        of texts: ReadTexts, check: () throws -> Void, _ db: Database
+    ) throws -> [Int64: [(value: String, count: Int)]] {
+        // The next name each time: SQLite would read all fields for the distinct ones.
+        let prefix = EntityField.attribute("").storedName
+        let next = try db.cachedStatement(sql: "SELECT MIN(name) FROM field WHERE name > ?")
+        let codes = texts.codes.flatMap(ProductCode.spellings)
+        var found: [Int64: [(value: String, count: Int)]] = [:]
+        var name = prefix
+        while let attribute = try String.fetchOne(next, arguments: [name]), attribute.hasPrefix(prefix) {
+            try check()
+            name = attribute
+            let isCode = ProductCode.attributes.contains(String(attribute.dropFirst(prefix.count)))
+            let values = isCode ? Array(Set(texts.values + codes)).sorted() : texts.values
+            guard !values.isEmpty else { continue }
+            let request: SQLRequest<Row> = """
+                SELECT text, row FROM field WHERE name = \(attribute) AND text IN \(values) LIMIT \(mostNamed)
+                """
+            var rows: [String: [Int64]] = [:]
+            for row in try request.fetchAll(db) {
+                rows[try row.decode(atIndex: 0), default: []].append(try row.decode(atIndex: 1))
+            }
+            for (value, keys) in rows { for key in keys { found[key, default: []].append((value, keys.count)) } }
+        }
+        return found
+    }
+
     /// The entities that contain any of the phrases, by how many they contain; ties in the catalog's order.
     func entities(
         havingAnyOf phrases: [TextQuery], among keys: [Int64]?, after last: Catalog.PhraseMatch?, limit: Int,

@@ -86,6 +86,10 @@ struct LocalState: CatalogState {
         return EntitySelection(condition: condition, keys: keys, rows: rows)
     }
 
+    func entities(namedBy texts: ReadTexts, check: () throws -> Void) throws -> [Int64: Double] {
+        try files.store.entities(namedBy: texts, among: entityCount, check: check)
+    }
+
     func selected(_ keys: [Int64], in selection: EntitySelection?) -> Set<Int64> {
         Set(keys.filter { contains($0, in: selection) })
     }
