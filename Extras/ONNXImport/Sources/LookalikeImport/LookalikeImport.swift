@@ -42,13 +42,15 @@ struct LookalikeImport: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The distance up to which a search accepts a match, 0…2; the file has no match threshold without it.",
+            "The distance up to which a search accepts a match, 0…2; the file has no match threshold without it or "
+                + "--calibrate.",
             valueName: "d"))
     var maxDistance: Double?
 
     @Option(
         help: ArgumentHelp(
-            "A folder or manifest of images like those that will be indexed, to measure the ranges that int8 needs.",
+            "A folder or manifest of images like those that will be indexed: they measure the ranges that int8 needs, "
+                + "and, drawn as photographs may show them, the match threshold.",
             valueName: "folder"),
         completion: .directory)
     var calibrate: String?
@@ -88,7 +90,17 @@ struct LookalikeImport: ParsableCommand {
             print(String(decoding: try JSONEncoder().encode(vector), as: UTF8.self))
         }
         guard embed.isEmpty else { return }
-        if let calibrate { data = try calibrated(imported, folder: calibrate, options: model.decodingOptions) }
+        var hasThreshold = maxDistance != nil
+        if let calibrate {
+            let images = try images(of: calibrate, options: model.decodingOptions)
+            data = try calibrated(imported, images)
+            if !hasThreshold, let threshold = try DrawnThreshold(of: model, images: images) {
+                data = try FeaturePrintModel(data, named: target.path, precision: .float32)
+                    .fileData(with: threshold.fit)
+                hasThreshold = true
+                report(threshold, count: images.count)
+            }
+        }
         try data.write(to: target, options: .atomic)
         let summary = model.summary
         print(
@@ -96,8 +108,9 @@ struct LookalikeImport: ParsableCommand {
                 + "\(summary.multiplyAdds / 1_000_000) million multiply-adds")
         for assumption in imported.assumptions { print(assumption) }
         print("images of \(model.inputSize.width)×\(model.inputSize.height), prints of \(model.dimension) dimensions")
-        if maxDistance == nil {
-            print("The file has no match threshold; --max-distance sets one, here or at a search.")
+        if !hasThreshold {
+            let few = calibrate == nil ? "" : ": \(DrawnThreshold.leastImages) different images are needed to fit one"
+            print("The file has no match threshold\(few); --max-distance sets one, here or at a search.")
         }
         print("The file localizes no objects and brings no local features: matches are by prints alone.")
     }
@@ -111,8 +124,17 @@ struct LookalikeImport: ParsableCommand {
     /// The images of a calibration: more change little.
     private static let mostImages = 64
 
+    private func report(_ threshold: DrawnThreshold, count: Int) {
+        func percent(_ share: Double) -> String { String(format: "%.1f %%", 100 * share) }
+        print(
+            String(format: "match threshold %.4f", threshold.fit.matchThreshold)
+                + ", fitted to drawn views of \(count) images: it accepts \(percent(threshold.recall)) of them, and "
+                + "\(percent(threshold.falseAcceptRate)) of views of what is not there. Measure it with real "
+                + "photographs: “lookalike evaluate --calibrate”")
+    }
+
     /// - Parameter options: how images are decoded; all of them are in memory at once.
-    private func calibrated(_ network: ImportedNetwork, folder: String, options: DecodingOptions) throws -> Data {
+    private func images(of folder: String, options: DecodingOptions) throws -> [PixelBuffer] {
         let source = try ImageSource.items(at: URL(fileURLWithPath: folder))
         for problem in source.problems { report(problem) }
         // Evenly over the folder, whose neighbors may be alike.
@@ -127,6 +149,10 @@ struct LookalikeImport: ParsableCommand {
             }
         }
         guard !images.isEmpty else { throw ValidationError("“\(folder)” has no image to calibrate with.") }
+        return images
+    }
+
+    private func calibrated(_ network: ImportedNetwork, _ images: [PixelBuffer]) throws -> Data {
         let calibration = try Calibration(of: network, images: images, matchThreshold: maxDistance)
         guard let cosines = calibration.cosines else {
             let reason =

@@ -60,6 +60,38 @@ struct CalibrationTests {
         }
     }
 
+    /// Blocks of different colors.
+    private static func blocks(_ count: Int) throws -> [PixelBuffer] {
+        var state: UInt64 = 7
+        func next() -> UInt8 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(state >> 56)
+        }
+        return try (0..<count).map { _ in
+            let colors = (0..<36).map { _ in [next(), next(), next()] }
+            let bytes = (0..<96 * 96).flatMap { colors[$0 / 96 / 16 * 6 + $0 % 96 / 16] }
+            return try PixelBuffer(bytes, width: 96, height: 96, format: .rgb8)
+        }
+    }
+
+    @Test func aThresholdIsFittedToDrawnViews() throws {
+        let model = try FeaturePrintModel.default(precision: .float32)
+        let images = try Self.blocks(18)
+        let threshold = try #require(try DrawnThreshold(of: model, images: images + images.prefix(3)))
+        #expect((0.2...1.2).contains(threshold.fit.matchThreshold), "\(threshold.fit.matchThreshold)")
+        #expect(threshold.recall >= 0.8 && threshold.falseAcceptRate <= 0.1, "\(threshold)")
+        let again = try #require(try DrawnThreshold(of: model, images: images))
+        #expect(again.fit.matchThreshold == threshold.fit.matchThreshold)
+
+        let plain = try FeaturePrintModel(Self.network("residual").modelFile(), named: "plain")
+        #expect(plain.matchThreshold == nil)
+        let fitted = try FeaturePrintModel(plain.fileData(with: threshold.fit), named: "fitted")
+        let stored = try #require(fitted.matchThreshold)
+        #expect(abs(stored - threshold.fit.matchThreshold) < 1e-3 && fitted.identity == plain.identity)
+        // Copies say nothing of how near others come.
+        #expect(try DrawnThreshold(of: model, images: Array(images.prefix(15) + images.prefix(10))) == nil)
+    }
+
     @Test func aNetworkWithoutWeightsStaysFloat32() throws {
         let file = ProtocolBuffer.model([
             .node("GlobalAveragePool", ["image"], "mean"), .node("Flatten", ["mean"], "out"),
