@@ -1,10 +1,76 @@
 // swift-tools-version: 6.1
 import CompilerPluginSupport
+import Foundation
 import PackageDescription
 
-/// An optional library of the C decoders; without its trait nothing names its headers or its binary.
+/// A system library of a trait; without the trait nothing names its headers or its binary.
 func library(_ name: String, _ trait: String) -> Target.Dependency {
     .target(name: name, condition: .when(traits: [trait]))
+}
+
+/// A library that the C decoders use if its trait is enabled and its headers are there. A missing one costs its format,
+/// not the build.
+///
+/// SwiftPM keeps what a manifest says, and does not evaluate it again when a library is installed: the C decoders stop
+/// the build then (`missing_libraries.c`). `LOOKALIKE_LIBRARIES=all` in the environment looks for none, such as to
+/// compile for another system.
+struct ImageLibrary {
+    let trait: String
+    let module: String
+    /// The macro of the C decoders, and the condition in Swift.
+    let condition: String
+    let headers: [String]
+    let pkgConfig: String?
+    let apt: [String]
+    let brew: [String]
+    let linked: [String]
+
+    static let all = [
+        ImageLibrary(
+            trait: "WebP", module: "CWebP", condition: "LK_WEBP", headers: ["webp/decode.h"], pkgConfig: "libwebp",
+            apt: ["libwebp-dev"], brew: ["webp"], linked: ["webp"]),
+        ImageLibrary(
+            trait: "HEIF", module: "CHEIF", condition: "LK_HEIF",
+            headers: ["libheif/heif.h", "libde265/de265.h", "dav1d/dav1d.h"], pkgConfig: "libheif",
+            apt: ["libheif-dev", "libde265-dev", "libdav1d-dev"], brew: ["libheif", "libde265", "dav1d"],
+            linked: ["heif", "de265", "dav1d"]),
+        // giflib comes without a file for pkg-config.
+        ImageLibrary(
+            trait: "GIF", module: "CGIF", condition: "LK_GIF", headers: ["gif_lib.h"], pkgConfig: nil,
+            apt: ["libgif-dev"], brew: ["giflib"], linked: ["gif"]),
+        ImageLibrary(
+            trait: "TIFF", module: "CTIFF", condition: "LK_TIFF", headers: ["tiffio.h"], pkgConfig: "libtiff-4",
+            apt: ["libtiff-dev"], brew: ["libtiff"], linked: ["tiff"]),
+        ImageLibrary(
+            trait: "ColorManagement", module: "CLCMS", condition: "LK_COLOR_MANAGEMENT", headers: ["lcms2.h"],
+            pkgConfig: "lcms2", apt: ["liblcms2-dev"], brew: ["little-cms2"], linked: ["lcms2"]),
+    ]
+    static let found = all.filter(\.isInstalled)
+    static let missing = all.filter { !$0.isInstalled }
+
+    var target: Target {
+        .systemLibrary(
+            name: module, path: "Sources/SystemLibraries/\(module)", pkgConfig: pkgConfig,
+            providers: [.apt(apt), .brew(brew)])
+    }
+
+    private var isInstalled: Bool {
+        if Context.environment["LOOKALIKE_LIBRARIES"] == "all" { return true }
+        func paths(_ variable: String) -> [String] {
+            (Context.environment[variable] ?? "").split(separator: ":").map(String.init)
+        }
+        // Where compilers look, and beside the files of pkg-config, which SwiftPM reads.
+        var folders = ["/usr/include", "/usr/local/include"] + paths("CPATH") + paths("C_INCLUDE_PATH")
+        folders += ["x86_64", "aarch64"].map { "/usr/include/\($0)-linux-gnu" }
+        if let pkgConfig {
+            folders += (paths("PKG_CONFIG_PATH") + ["/opt/homebrew/lib/pkgconfig", "/usr/local/lib/pkgconfig"])
+                .filter { FileManager.default.fileExists(atPath: "\($0)/\(pkgConfig).pc") }
+                .map { $0 + "/../../include" }
+        }
+        return headers.allSatisfy { header in
+            folders.contains { FileManager.default.fileExists(atPath: "\($0)/\(header)") }
+        }
+    }
 }
 
 /// The default model for the targets that use it if they are given none; without its trait they do not link it.
@@ -90,42 +156,10 @@ let package = Package(
         .systemLibrary(
             name: "COpenSSL", path: "Sources/SystemLibraries/COpenSSL", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
-        .systemLibrary(
-            name: "CWebP", path: "Sources/SystemLibraries/CWebP", pkgConfig: "libwebp",
-            providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
-        .systemLibrary(
-            name: "CHEIF", path: "Sources/SystemLibraries/CHEIF", pkgConfig: "libheif",
-            providers: [
-                .apt(["libheif-dev", "libde265-dev", "libdav1d-dev"]), .brew(["libheif", "libde265", "dav1d"]),
-            ]),
-        // giflib comes without a file for pkg-config.
-        .systemLibrary(
-            name: "CGIF", path: "Sources/SystemLibraries/CGIF", providers: [.apt(["libgif-dev"]), .brew(["giflib"])]),
-        .systemLibrary(
-            name: "CTIFF", path: "Sources/SystemLibraries/CTIFF", pkgConfig: "libtiff-4",
-            providers: [.apt(["libtiff-dev"]), .brew(["libtiff"])]),
-        .systemLibrary(
-            name: "CLCMS", path: "Sources/SystemLibraries/CLCMS", pkgConfig: "lcms2",
-            providers: [.apt(["liblcms2-dev"]), .brew(["little-cms2"])]),
         .target(
-            name: "CImageCodecs",
-            dependencies: [
-                "CPNG", "CJPEG", library("CWebP", "WebP"), library("CHEIF", "HEIF"), library("CGIF", "GIF"),
-                library("CTIFF", "TIFF"), library("CLCMS", "ColorManagement"),
-            ],
-            cSettings: [
-                .define("LK_WEBP", .when(traits: ["WebP"])), .define("LK_HEIF", .when(traits: ["HEIF"])),
-                .define("LK_GIF", .when(traits: ["GIF"])), .define("LK_TIFF", .when(traits: ["TIFF"])),
-                .define("LK_COLOR_MANAGEMENT", .when(traits: ["ColorManagement"])),
-            ],
+            name: "CImageCodecs", dependencies: ["CPNG", "CJPEG"],
             // Without pkg-config nothing else names the libraries to the linker: module maps do so for Swift alone.
-            linkerSettings: [
-                .linkedLibrary("png16"), .linkedLibrary("jpeg"), .linkedLibrary("z"),
-                .linkedLibrary("webp", .when(traits: ["WebP"])), .linkedLibrary("heif", .when(traits: ["HEIF"])),
-                .linkedLibrary("de265", .when(traits: ["HEIF"])), .linkedLibrary("dav1d", .when(traits: ["HEIF"])),
-                .linkedLibrary("gif", .when(traits: ["GIF"])), .linkedLibrary("tiff", .when(traits: ["TIFF"])),
-                .linkedLibrary("lcms2", .when(traits: ["ColorManagement"])),
-            ]),
+            linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("jpeg"), .linkedLibrary("z")]),
         .target(name: "CKernels"),
         .target(name: "CMappedFiles"),
         .target(name: "Digests", dependencies: ["COpenSSL"]),
@@ -275,9 +309,28 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
+package.targets += ImageLibrary.found.map(\.target)
+
 for target in package.targets where target.type != .system {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
     ]
+}
+for target in package.targets {
+    for library in ImageLibrary.found {
+        let isEnabled = BuildSettingCondition.when(traits: [library.trait])
+        switch target.name {
+        case "CImageCodecs":
+            target.dependencies.append(.target(name: library.module, condition: .when(traits: [library.trait])))
+            target.cSettings = (target.cSettings ?? []) + [.define(library.condition, isEnabled)]
+            target.linkerSettings? += library.linked.map { .linkedLibrary($0, isEnabled) }
+        case "Imaging", "ImagingTests": target.swiftSettings?.append(.define(library.condition, isEnabled))
+        default: break
+        }
+    }
+    for library in ImageLibrary.missing where target.name == "CImageCodecs" {
+        target.cSettings =
+            (target.cSettings ?? []) + [.define(library.condition + "_MISSING", .when(traits: [library.trait]))]
+    }
 }

@@ -25,7 +25,8 @@ struct LookalikeCommand: AsyncParsableCommand {
         version: PackageVersion.current,
         subcommands: [
             IndexCommand.self, SearchCommand.self, EmbedCommand.self, DistanceCommand.self,
-            EvaluateCommand.self, CatalogCommand.self, ModelCommand.self, WorkerCommand.self, ServeCommand.self,
+            EvaluateCommand.self, CatalogCommand.self, ModelCommand.self, FormatsCommand.self, WorkerCommand.self,
+            ServeCommand.self,
         ])
 
     static func main() async {

@@ -18,6 +18,17 @@ struct VersionTests {
         #expect(result.status == 0 && result.output == PackageVersion.current + "\n")
     }
 
+    @Test func theCommandListsWhatItReads() throws {
+        let result = try Command.run("formats")
+        let lines = result.output.split(separator: "\n")
+        #expect(result.status == 0 && lines.count == ImageFormat.all.count + 1)
+        for (line, format) in zip(lines, ImageFormat.all) {
+            #expect(line.hasPrefix(format.name) && line.contains(format.fileExtensions.joined(separator: ", ")))
+            let library = format.library?.name ?? "none"
+            #expect(line.contains("not in this build, which lacks \(library)") == !format.isDecoded, "\(line)")
+        }
+    }
+
     @Test func documentsNameTheVersion() throws {
         for document in ["README.md", "Sources/Lookalike/Lookalike.docc/FromCoversToSearch.md"] {
             #expect(try Self.text(document).contains("from: \"\(PackageVersion.current)\""), "\(document)")

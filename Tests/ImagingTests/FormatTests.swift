@@ -24,17 +24,17 @@ struct FormatTests {
     /// The library and the trait that a build without them names; nil for what this build reads.
     static func missing(_ name: String) -> ImageError.Reason? {
         let kind = (name as NSString).pathExtension
-        #if !WebP
+        #if !LK_WEBP
         if kind == "webp" { return .decoderMissing(format: "a WebP", library: "libwebp", trait: "WebP") }
         #endif
-        #if !HEIF
+        #if !LK_HEIF
         if kind == "heic" { return .decoderMissing(format: "a HEIC", library: "libheif", trait: "HEIF") }
         if kind == "avif" { return .decoderMissing(format: "an AVIF", library: "libheif", trait: "HEIF") }
         #endif
-        #if !GIF
+        #if !LK_GIF
         if kind == "gif" { return .decoderMissing(format: "a GIF", library: "giflib", trait: "GIF") }
         #endif
-        #if !TIFF
+        #if !LK_TIFF
         if kind == "tiff" { return .decoderMissing(format: "a TIFF", library: "libtiff", trait: "TIFF") }
         #endif
         return nil
@@ -80,7 +80,7 @@ struct FormatTests {
         #expect((image.width, image.height) == (expected.width, expected.height))
         let (colors, reference) = (Self.colors(image), Self.colors(expected.rgb))
         try #require(colors.count == reference.count)
-        #if !ColorManagement
+        #if !LK_COLOR_MANAGEMENT
         // Profiles with tables.
         if ["table.jpg", "cmyk.jpg", "cmyk.tiff"].contains(name) {
             #expect(image.decodingNotes.count == 1)
@@ -253,7 +253,7 @@ struct FormatTests {
         #expect(Self.reason(data, DecodingOptions(maximumMemory: bytes)) == nil)
     }
 
-    #if GIF
+    #if LK_GIF
     /// A canvas of 65,535 × 65,535 pixels in a hundred bytes.
     @Test func hugeCanvasesOfGIFFilesAreRefused() throws {
         var data = try Self.data("frame-on-canvas.gif")
@@ -262,7 +262,7 @@ struct FormatTests {
     }
     #endif
 
-    #if WebP
+    #if LK_WEBP
     @Test func largeWebPFilesAreDecodedAtAReducedScale() throws {
         let data = try Self.data("large.webp")
         let whole = try PixelBuffer(decoding: data)
@@ -291,7 +291,7 @@ struct FormatTests {
     }
     #endif
 
-    #if HEIF
+    #if LK_HEIF
     @Test func thumbnailsOfHEIFFilesAreReadWhereTheyAreLargeEnough() throws {
         let data = try Self.data("thumbnail.heic")
         for (needed, width, height) in [(20, 128, 64), (42, 128, 64), (43, 256, 128), (100, 256, 128)] {
@@ -313,7 +313,7 @@ struct FormatTests {
     }
     #endif
 
-    #if TIFF
+    #if LK_TIFF
     @Test func samplesThatAreNoBytesAreRefused() throws {
         guard case .unsupported(let words) = Self.reason(try Self.data("float.tiff")) else {
             Issue.record("\(String(describing: Self.reason(try Self.data("float.tiff"))))")

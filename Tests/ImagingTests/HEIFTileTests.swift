@@ -1,4 +1,4 @@
-#if HEIF
+#if LK_HEIF
 import Foundation
 import Imaging
 import Testing

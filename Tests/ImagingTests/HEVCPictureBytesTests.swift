@@ -1,4 +1,4 @@
-#if HEIF
+#if LK_HEIF
 import CImageCodecs
 import TestSupport
 import Testing

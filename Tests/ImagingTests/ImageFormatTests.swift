@@ -41,16 +41,16 @@ struct ImageFormatTests {
 
     @Test func traitsDecideWhatABuildDecodes() {
         var traits: Set<String> = []
-        #if WebP
+        #if LK_WEBP
         traits.insert("WebP")
         #endif
-        #if HEIF
+        #if LK_HEIF
         traits.insert("HEIF")
         #endif
-        #if GIF
+        #if LK_GIF
         traits.insert("GIF")
         #endif
-        #if TIFF
+        #if LK_TIFF
         traits.insert("TIFF")
         #endif
         for format in ImageFormat.all {

@@ -1,4 +1,4 @@
-#if TIFF
+#if LK_TIFF
 import Foundation
 import Imaging
 import Testing

@@ -1,6 +1,6 @@
 import CImageCodecs
 
-#if HEIF
+#if LK_HEIF
 extension ImageDecoder {
     static func heif(
         _ bytes: UnsafeRawBufferPointer, options: DecodingOptions

@@ -1,4 +1,4 @@
-#if WebP
+#if LK_WEBP
 import CImageCodecs
 
 extension ImageDecoder {

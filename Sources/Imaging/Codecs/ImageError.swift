@@ -12,7 +12,8 @@ public struct ImageError: DescribedError, Equatable {
         case empty
         /// The bytes are of another format; its name, if it is known.
         case unsupported(String)
-        /// The format's optional library is not in this build: the package's trait was disabled.
+        /// The format's optional library is not in this build: it was not installed, or the package's trait was
+        /// disabled.
         case decoderMissing(format: String, library: String, trait: String)
         /// Truncated or corrupt; the decoder's message.
         case damaged(String)
@@ -56,7 +57,7 @@ extension ImageError.Reason: CustomStringConvertible {
         case .empty: "is empty"
         case .unsupported(let kind): "is \(kind); \(ImageFormat.list(conjunction: "and")) can be read"
         case .decoderMissing(let format, let library, let trait):
-            "is \(format), and this build lacks \(library); enable the package's trait “\(trait)”"
+            "is \(format), and this build lacks \(library); build again with it and the package's trait “\(trait)”"
         case .damaged(let words): "is damaged: \(words)"
         case .tooManyPixels(let width, let height, let limit):
             "has \(width)×\(height) pixels, more than the limit of \(limit)"

@@ -28,7 +28,7 @@ public struct ImageFormat: Sendable {
     /// The extensions of file names, in lower case.
     public let fileExtensions: [String]
     /// The optional library that decodes the format, and the package's trait that enables it; nil for a format that
-    /// every build decodes.
+    /// every build decodes. A build decodes it if the trait is enabled and the library was installed.
     public let library: (name: String, trait: String)?
     /// A file begins with one of these.
     package let signatures: [Signature]
@@ -66,19 +66,19 @@ public struct ImageFormat: Sendable {
 
     // Decoders of the optional libraries. A format that needs no Swift code of its own has only its C functions here.
 
-    #if WebP
+    #if LK_WEBP
     private static let webp: Decoder? = ImageDecoder.webp
     #else
     private static let webp: Decoder? = nil
     #endif
 
-    #if HEIF
+    #if LK_HEIF
     private static let heif: Decoder? = ImageDecoder.heif
     #else
     private static let heif: Decoder? = nil
     #endif
 
-    #if GIF
+    #if LK_GIF
     private static let gif: Decoder? = { bytes, options throws(ImageError.Reason) in
         try ImageDecoder.image(
             in: bytes, options: options, open: lk_gif_open, decode: lk_gif_decode, close: lk_gif_close)
@@ -87,7 +87,7 @@ public struct ImageFormat: Sendable {
     private static let gif: Decoder? = nil
     #endif
 
-    #if TIFF
+    #if LK_TIFF
     private static let tiff: Decoder? = { bytes, options throws(ImageError.Reason) in
         // libtiff's own tables take a little, whatever the limit.
         let memory = max(1 << 20, options.maximumMemory)
@@ -101,6 +101,17 @@ public struct ImageFormat: Sendable {
 }
 
 extension ImageFormat {
+    /// Whether this build decodes the format.
+    public var isDecoded: Bool { decoder != nil }
+
+    #if LK_COLOR_MANAGEMENT
+    /// Whether this build converts colors through ICC profiles with tables, with lcms2.
+    package static let convertsByTables = true
+    #else
+    /// Whether this build converts colors through ICC profiles with tables, with lcms2.
+    package static let convertsByTables = false
+    #endif
+
     /// The extensions of the names of image files, in lower case. Files of formats that a build lacks are among them,
     /// and are errors then.
     package static let allFileExtensions = Set(all.flatMap(\.fileExtensions))

@@ -72,11 +72,13 @@ enum ColorConversion {
                     let (curves, toXYZ) = try profile.matrixAndCurves()
                     return MatrixConversion(curves: curves, toXYZ: toXYZ).map { .matrix($0) } ?? .none
                 default:
-                    #if ColorManagement
+                    #if LK_COLOR_MANAGEMENT
                     return .profile(bytes)
                     #else
                     throw ICCProfile.Problem(
-                        words: "it has a table, and this build lacks lcms2 (package trait “ColorManagement”)")
+                        words:
+                            "it has a table, and this build lacks lcms2; build again with it and the package's trait "
+                            + "“ColorManagement”")
                     #endif
                 }
             }
@@ -110,7 +112,7 @@ enum ColorConversion {
                 }
             }
         case .profile(let bytes):
-            #if ColorManagement
+            #if LK_COLOR_MANAGEMENT
             do throws(ImageError.Reason) {
                 try ImageDecoder.check {
                     lk_convert_profile(
