@@ -28,7 +28,10 @@ def main():
     )
     parser.add_argument("--output", type=Path, default=HERE.parent / "results", help="folder of the results")
     parser.add_argument(
-        "--only", nargs="+", choices=[*CONTESTS, "scaling"], help="these contests; the others keep their results"
+        "--only",
+        nargs="+",
+        choices=[*CONTESTS, "scaling", "recall"],
+        help="these contests; the others keep their results",
     )
     options = parser.parse_args()
     inputs = Inputs(options.work.resolve(), HERE.parents[1], options.command.resolve())
@@ -60,7 +63,7 @@ def main():
             )
 
     for name in options.only or CONTESTS:
-        if name == "scaling":
+        if name in ("scaling", "recall"):
             continue
         contest, processes = CONTESTS[name](options.program.resolve(), inputs, limits)
         results["contests"][name] = contest.run(log)
@@ -69,12 +72,18 @@ def main():
         for process in processes:
             process.close()
         path.write_text(json.dumps(results, indent=1, ensure_ascii=False))
+
+    def say(text):
+        print(text, flush=True)
+
+    program = options.program.resolve()
+    if not options.only or "recall" in options.only:
+        # Sizes that were measured otherwise keep their curves.
+        results["byRecall"] = results.get("byRecall", {}) | {
+            str(size): curves for size, curves in scaling.by_recall(program, inputs, say).items()
+        }
+        path.write_text(json.dumps(results, indent=1, ensure_ascii=False))
     if not options.only or "scaling" in options.only:
-
-        def say(text):
-            print(text, flush=True)
-
-        program = options.program.resolve()
         results["scaling"] = {
             "bySize": scaling.by_size(program, inputs, say),
             "byBatch": scaling.by_batch(program, inputs, say),

@@ -27,6 +27,10 @@ COLORS = {
     "OpenVINO bfloat16": "#7d5ba6",
     "onnxruntime int8": "#8f2d56",
     "OpenVINO int8 (NNCF)": "#2a6f97",
+    "Lookalike IVF": "#6bbf59",
+    "FAISS IVF, 4-bit PQ, refined": "#e09f3e",
+    "FAISS IVF, SQ8": "#7d5ba6",
+    "FAISS HNSW": "#2a6f97",
 }
 
 
@@ -133,6 +137,35 @@ def machine(results):
     )
 
 
+def recall_picture(curves, folder, kind):
+    """Queries per second against recall, a panel per number of prints."""
+    sizes = sorted(curves, key=int)
+    figure, panels = plt.subplots(1, len(sizes), figsize=(4.4 * len(sizes), 4.2), dpi=130, squeeze=False)
+    for panel, size in zip(panels[0], sizes):
+        for name, points in curves[size].items():
+            recalls, rates = zip(*sorted(points))
+            # The axis ends at 0.9999, where 1 stands.
+            panel.plot(
+                [1 - min(recall, 0.9999) for recall in recalls],
+                rates,
+                "o-",
+                label=name,
+                color=COLORS[name],
+                linewidth=2,
+                markersize=4,
+            )
+        panel.set(xscale="log", yscale="log", xlabel="recall@10", title=f"{int(size):,} prints")
+        panel.invert_xaxis()
+        ticks = [0.5, 0.9, 0.99, 0.999, 0.9999]
+        panel.set_xticks([1 - tick for tick in ticks], [f"{tick:g}" if tick < 0.9999 else "1" for tick in ticks])
+        panel.minorticks_off()
+        panel.grid(True, which="major", alpha=0.3)
+    panels[0][0].set_ylabel("queries per second, one core")
+    panels[0][0].legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(folder / f"{kind}-recall.png")
+
+
 def heading(contest):
     return f"{contest['name']}, {contest['threads']} thread{'s' if contest['threads'] != 1 else ''}"
 
@@ -155,6 +188,13 @@ def page(kind, results, folder):
         parts.append(
             f"## Scaling\n\n![Search time against catalog size]({kind}-search.png)\n\n"
             f"![Throughput against batch and threads]({kind}-network.png)"
+        )
+    if "byRecall" in results:
+        recall_picture(results["byRecall"], folder, kind)
+        remark = results.get("byRecallRemark", "")
+        parts.append(
+            f"## Recall and throughput\n\n![Queries per second against recall]({kind}-recall.png)"
+            + (f"\n\n{remark}" if remark else "")
         )
     write(folder / f"{kind}.md", parts)
 

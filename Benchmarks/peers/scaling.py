@@ -1,4 +1,4 @@
-"""How time grows with catalog size, threads and batch size."""
+"""How time grows with catalog size, threads, batch size, and recall."""
 
 import faiss
 import numpy as np
@@ -6,10 +6,11 @@ from contest import ALL_CORES, core, pin, rest, spread, timed
 from inputs import DIMENSION, SIDE
 from network_stage import our_networks, peer_networks
 from runner import Ours
-from search_stage import K
+from search_stage import K, found, inverted_files, recall_of
 
 # Both sides hold a copy; more rows would not fit into memory twice.
 SIZES = [1_000, 10_000, 100_000, 1_000_000, 2_000_000]
+RECALL_SIZES = [100_000, 1_000_000]
 BATCHES = [1, 2, 4, 8, 16, 32]
 
 
@@ -56,6 +57,84 @@ def by_size(program, inputs, log):
             process.close()
         log(f"{size:,} prints: " + ", ".join(f"{name} {value['median']:.3f} ms" for name, value in found[size].items()))
     return found
+
+
+def by_recall(program, inputs, log, queries=256, rounds=5):
+    """Recall@10 and queries per second, one query after the other on one core, for each setting of each index.
+
+    Settings are not compared round by round, so that the fastest round counts: others have met other programs.
+    """
+    curves = {}
+    for size in RECALL_SIZES:
+        path = inputs.similar_rows(size)
+        files = {"rows": str(path), "queries": str(inputs.similar_queries(path, queries))}
+        numbers = {"rows": size, "dimension": DIMENSION, "queries": queries, "k": K}
+        asked = np.fromfile(files["queries"], np.float32).reshape(-1, DIMENSION)
+        rows = np.fromfile(path, np.float32).reshape(-1, DIMENSION)
+        flat = faiss.IndexFlatL2(DIMENSION)
+        flat.add(rows)
+        _, truth = flat.search(asked, K)
+        lists, scanned, coded = inverted_files(path)
+        refined = faiss.downcast_index(scanned.base_index)
+        graph = faiss.IndexHNSWFlat(DIMENSION, 32)
+        graph.hnsw.efConstruction = 100
+        if size <= 100_000:
+            # A million takes ten minutes.
+            graph.add(rows)
+        pin(1)
+        faiss.omp_set_num_threads(1)
+
+        def one_by_one(index, asked=asked):
+            return np.concatenate([index.search(query[None], K)[1] for query in asked])
+
+        def scan(probes, factor, refined=refined, scanned=scanned):
+            refined.nprobe, scanned.k_factor = probes, factor
+
+        probes = [p for p in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512) if p <= lists]
+        settings = {
+            "FAISS IVF, 4-bit PQ, refined": [
+                (scanned, lambda p=p, f=f: scan(p, f)) for p, f in zip(probes, (4, 4, 8, 8, 16, 32, 64, 64, 128, 128))
+            ],
+            "FAISS IVF, SQ8": [(coded, lambda p=p: setattr(coded, "nprobe", p)) for p in probes],
+            "FAISS HNSW": [(graph, lambda e=e: setattr(graph.hnsw, "efSearch", e)) for e in (10, 20, 40, 80, 160, 320)],
+            "FAISS flat float32": [(flat, lambda: None)],
+        }
+        curves[size] = {}
+        for name, points in settings.items():
+            if not points[0][0].ntotal:
+                continue
+            curve = []
+            for index, apply in points:
+                apply()
+                recall = recall_of(one_by_one(index), truth)
+                times = [timed(lambda index=index: one_by_one(index))() for _ in range(rounds)]
+                curve.append([float(recall), 1e3 * queries / min(times)])
+            curves[size][name] = curve
+            log(f"{size:,} prints, {name}: " + ", ".join(f"{r:.3f} {rate:.0f}/s" for r, rate in curve))
+        for name, codes, recalls in (
+            ("Lookalike IVF", "ivf", (0.7, 0.9, 0.95, 0.99, 0.995, 0.999)),
+            ("Lookalike int8, then float32", "yes", (1,)),
+        ):
+            curve = []
+            for recall in recalls:
+                ours = Ours(
+                    program,
+                    "search",
+                    1,
+                    core(1),
+                    files=files,
+                    numbers=numbers | {"recall": round(recall * 1000)},
+                    options={"codes": codes, "batch": "no"},
+                )
+                ours()
+                reached = recall_of(found(ours.result(), queries)[0], truth)
+                times = [ours() for _ in range(rounds)]
+                ours.close()
+                curve.append([float(reached), 1e3 * queries / min(times)])
+            curves[size][name] = curve
+            log(f"{size:,} prints, {name}: " + ", ".join(f"{r:.3f} {rate:.0f}/s" for r, rate in curve))
+        pin(0)
+    return curves
 
 
 def by_batch(program, inputs, log):
