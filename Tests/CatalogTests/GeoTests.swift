@@ -20,11 +20,11 @@ struct GeoTests {
     @Test(arguments: [
         // A quarter of the equator and of a meridian; antipodes; across the 180th meridian; Vienna to Sydney.
         (0.0, 0.0, 0.0, 90.0, 10_007.557), (0, 0, 90, 123, 10_007.557), (10, 20, -10, -160, 20_015.115),
-        (0, 179.5, 0, -179.5, 111.195), (48.2082, 16.3738, -33.8688, 151.2093, 15_989.1),
+        (0, 179.5, 0, -179.5, 111.195), (48.2082, 16.3738, -33.8688, 151.2093, 15_975.739),
     ])
     func distances(_ y: Double, _ x: Double, _ otherY: Double, _ otherX: Double, kilometers: Double) {
         let (a, b) = (GeoPoint(latitude: y, longitude: x), GeoPoint(latitude: otherY, longitude: otherX))
-        #expect(abs(a.kilometers(to: b) / kilometers - 1) < 1e-3)
+        #expect(abs(a.kilometers(to: b) / kilometers - 1) < 1e-5)
         #expect(abs(a.kilometers(to: b) - Self.kilometers(a, b)) < 1e-3)
         #expect(a.kilometers(to: a) == 0)
     }
