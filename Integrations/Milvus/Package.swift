@@ -14,11 +14,16 @@ let package = Package(
         .executable(name: "lookalike-milvus", targets: ["LookalikeMilvus"]),
     ],
     dependencies: [
-        .package(name: "lookalike", path: "../.."),
+        // The traits of the packages in Extras, so that these and this one compile the core once.
+        .package(
+            name: "lookalike", path: "../..",
+            traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
         .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
         .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // Lowest layer first: a target depends only on targets above it in this list.
@@ -38,12 +43,19 @@ let package = Package(
                 "MilvusCatalog",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CommandProcess", package: "lookalike"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Lookalike", package: "lookalike"),
+                .product(name: "LookalikeService", package: "lookalike"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], swiftSettings: swiftSettings),
         .testTarget(
             name: "MilvusTests",
             dependencies: [
-                "MilvusCatalog", .product(name: "Lookalike", package: "lookalike"),
+                "LookalikeMilvus", "MilvusCatalog",
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),
+                .product(name: "Lookalike", package: "lookalike"),
             ], swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6]

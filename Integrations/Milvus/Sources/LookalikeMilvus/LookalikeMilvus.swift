@@ -17,10 +17,11 @@ struct LookalikeMilvus: AsyncParsableCommand {
               lookalike index covers/ --catalog catalog/
               lookalike-milvus push catalog/ milvus://localhost/covers
               lookalike-milvus search milvus://localhost/covers photo.jpg
+              lookalike-milvus serve milvus://localhost/covers --port 8700
 
             Exit status: 0 success, 1 failure, 3 some images could not be copied or read, 64 invalid arguments.
             """,
-        version: PackageVersion.current, subcommands: [Push.self, Pull.self, Search.self])
+        version: PackageVersion.current, subcommands: [Push.self, Pull.self, Search.self, Serve.self])
 
     static func main() async {
         CommandProcess.prepare()
@@ -41,6 +42,25 @@ struct ServerOptions: ParsableArguments {
         MilvusOptions(
             readDeadline: .seconds(timeout), token: ProcessInfo.processInfo.environment["MILVUS_TOKEN"])
     }
+
+    func options(_ breadth: BreadthOption) -> MilvusOptions {
+        var options = options
+        options.breadth = breadth.breadth
+        return options
+    }
+}
+
+struct BreadthOption: ParsableArguments {
+    @Option(
+        help: """
+            How much of an index that is not flat a search looks at: lists of ivf, 32 by default, and neighbors of \
+            hnsw and diskann, 128 by default. More find more, and take longer.
+            """)
+    var breadth: Int?
+
+    func validate() throws {
+        if let breadth, !(1...32_768).contains(breadth) { throw ValidationError("--breadth must be from 1 to 32768.") }
+    }
 }
 
 struct ModelOption: ParsableArguments {
@@ -56,6 +76,13 @@ struct ModelOption: ParsableArguments {
 enum Parsed {
     static func address(_ text: String) throws -> MilvusAddress {
         do { return try MilvusAddress(text) } catch { throw ValidationError("\(error)") }
+    }
+
+    /// An address in the place of a folder would be taken for a path.
+    static func checkFolder(_ text: String) throws {
+        if text.wholeMatch(of: /milvus(\+tls)?:.*/) != nil {
+            throw ValidationError("“\(text)” is in the place of a folder; push has the folder first, pull the address.")
+        }
     }
 
     static func condition(_ text: String) throws -> Condition {
@@ -91,7 +118,19 @@ struct Push: AsyncParsableCommand {
             collection is not searched before its first push is finished.
             """)
 
-    enum Index: String, ExpressibleByArgument, CaseIterable { case flat, ivf, hnsw }
+    enum Index: String, ExpressibleByArgument, CaseIterable {
+        case flat, ivf, hnsw, diskann
+
+        var index: MilvusIndex {
+            switch self {
+            case .flat: .flat
+            case .ivf: .ivf
+            case .hnsw: .hnsw
+            case .diskann: .diskANN
+            }
+        }
+    }
+
     enum Words: String, ExpressibleByArgument, CaseIterable { case signatures, words, none }
 
     @Argument(help: "The folder of the catalog.") var catalog: String
@@ -104,15 +143,31 @@ struct Push: AsyncParsableCommand {
             their signatures, or words alone, which take an eighth of the room.
             """)
     var words = Words.signatures
+    @Flag(help: "Let a new collection have its partitions by the types of entities, for searches among some types.")
+    var partitionByType = false
+    @Option(
+        help: ArgumentHelp(
+            """
+            The number of this catalog among several that one collection has, from 0: the rows of the others stay as \
+            they are. No entity may be in two of them.
+            """, valueName: "number"))
+    var shard: Int?
     @OptionGroup var server: ServerOptions
     @OptionGroup var model: ModelOption
+
+    func validate() throws {
+        try Parsed.checkFolder(catalog)
+        if let shard, !(0..<MilvusCatalog.mostShards).contains(shard) {
+            throw ValidationError("--shard is not in 0…\(MilvusCatalog.mostShards - 1).")
+        }
+    }
 
     func run() async throws {
         let local = try await Catalog.open(at: URL(fileURLWithPath: catalog), model: model.loaded)
         let settings = MilvusSettings(
-            index: index == .flat ? .flat : index == .ivf ? .ivf : .hnsw, hasWords: words != .none,
-            hasSignatures: words == .signatures)
-        try await MilvusCatalog.push(local, to: address, settings: settings, options: server.options)
+            index: index.index, hasWords: words != .none, hasSignatures: words == .signatures,
+            isPartitionedByType: partitionByType)
+        try await MilvusCatalog.push(local, to: address, shard: shard, settings: settings, options: server.options)
             .printAndExit(verb: "pushed")
     }
 }
@@ -126,6 +181,8 @@ struct Pull: AsyncParsableCommand {
     @Argument(help: "The folder of the catalog.") var catalog: String
     @OptionGroup var server: ServerOptions
     @OptionGroup var model: ModelOption
+
+    func validate() throws { try Parsed.checkFolder(catalog) }
 
     func run() async throws {
         let remote = try await MilvusCatalog(address, options: server.options)
@@ -152,6 +209,7 @@ struct Search: AsyncParsableCommand {
     @Option(help: "How much work a search does: prints, standard or thorough.", transform: Parsed.effort)
     var effort = SearchEffort.standard
     @Flag(help: "Print the nearest entities however sure they are.") var all = false
+    @OptionGroup var breadth: BreadthOption
     @OptionGroup var server: ServerOptions
     @OptionGroup var model: ModelOption
 
@@ -174,7 +232,7 @@ struct Search: AsyncParsableCommand {
 
     func run() async throws {
         let catalog = try await Catalog(
-            MilvusCatalog(address, options: server.options), model: try model.loaded)
+            MilvusCatalog(address, options: server.options(breadth)), model: try model.loaded)
         let options = SearchOptions(
             limit: limit, bounds: all ? .none : .accepted, condition: condition, effort: effort)
         var failures = 0

@@ -33,10 +33,15 @@ public struct MilvusSettings: Sendable, Hashable {
     /// Whether a dimension of these is a word with a part of the signature, and not a word alone: vectors are eight
     /// times as long, and votes are closer to those of a catalog in a folder.
     public var hasSignatures: Bool
+    /// Whether Milvus puts entities of a type into a partition: a search among some types then reads theirs alone.
+    public var isPartitionedByType: Bool
 
     /// Settings; each has a default.
-    public init(index: MilvusIndex = .flat, hasWords: Bool = true, hasSignatures: Bool = true) {
+    public init(
+        index: MilvusIndex = .flat, hasWords: Bool = true, hasSignatures: Bool = true, isPartitionedByType: Bool = false
+    ) {
         (self.index, self.hasWords, self.hasSignatures) = (index, hasWords, hasSignatures)
+        self.isPartitionedByType = isPartitionedByType
     }
 }
 
@@ -47,6 +52,12 @@ extension MilvusCatalog {
     /// Entities whose rows are compared at once.
     private static let entitiesPerSpan: Int64 = 4_096
     private static let rowsPerPage = 256
+    /// Shards of a collection.
+    public static let mostShards = 1 << 20
+    /// A shard has 2^28 rows of entities.
+    fileprivate static let shardBits: Int64 = 28
+    /// An image's key is the row of its entity with as many more bits for its place.
+    fileprivate static let placeBits: Int64 = 14
 
     /// Makes a collection what a catalog is, and the collection itself if it is missing.
     ///
@@ -55,13 +66,19 @@ extension MilvusCatalog {
     /// images that the catalog does not have are removed. Until the first push is finished, the collection is not
     /// searched; during later ones, a search may find changed images and unchanged ones beside each other.
     ///
+    /// Several catalogs are pushed into one collection as its shards, each with a number of its own. A push of a shard
+    /// looks at the rows of that shard alone. The ids of a shard must not be in another one: such an entity would be
+    /// found twice.
+    ///
     /// - Parameters:
+    ///   - shard: the number of the catalog among those of the collection, below ``mostShards``; nil for the whole
+    ///     collection.
     ///   - settings: those of a new collection.
     ///   - progress: called after every batch.
     /// - Throws: ``MilvusError``, for example if the collection is of other models; ``CatalogError``; and
     ///   `CancellationError`. What was written stays.
     public static func push(
-        _ catalog: Catalog, to address: MilvusAddress, settings: MilvusSettings = MilvusSettings(),
+        _ catalog: Catalog, to address: MilvusAddress, shard: Int? = nil, settings: MilvusSettings = MilvusSettings(),
         options: MilvusOptions = MilvusOptions(), progress: (CopyReport) -> Void = { _ in }
     ) async throws -> CopyReport {
         let client = try MilvusClient(address, options: options)
@@ -78,11 +95,12 @@ extension MilvusCatalog {
             stored = StoredSettings(
                 prints: models.prints, localFeatures: models.localFeatures, dimension: catalog.model.dimension,
                 index: settings.index,
-                words: hasWords ? (settings.hasSignatures ? .signatures : .words) : nil)
+                words: hasWords ? (settings.hasSignatures ? .signatures : .words) : nil,
+                isPartitionedByType: settings.isPartitionedByType)
             try await client.create(stored)
         }
         try await client.load()
-        var push = Push(client: client, words: stored.words.map(SparseWords.init))
+        var push = Push(client: client, settings: stored, shard: shard)
         var row: Int64?
         repeat {
             try Task.checkCancellation()
@@ -111,11 +129,22 @@ extension MilvusCatalog {
     private struct Push {
         let client: MilvusClient
         let words: SparseWords?
+        let hasTypes: Bool
         var report = CopyReport()
+        /// What is added to the numbers of a shard's rows.
+        private let offset: Int64
+        /// The last row that may be one of the catalog's.
+        private let end: Int64
         /// The last row that was compared.
-        private var last: Int64 = -1
+        private var last: Int64
 
-        init(client: MilvusClient, words: SparseWords?) { (self.client, self.words) = (client, words) }
+        init(client: MilvusClient, settings: StoredSettings, shard: Int?) {
+            (self.client, hasTypes) = (client, settings.isPartitionedByType)
+            words = settings.words.map(SparseWords.init)
+            offset = shard.map { Int64($0) << MilvusCatalog.shardBits } ?? 0
+            end = shard == nil ? .max : offset + (1 << MilvusCatalog.shardBits) - 1
+            last = offset - 1
+        }
 
         /// - Parameters:
         ///   - end: the row of the last entity of the page.
@@ -124,7 +153,7 @@ extension MilvusCatalog {
         mutating func write(
             _ records: [CatalogRecord], through end: Int64?, removingOthers isComplete: Bool
         ) async throws {
-            guard let end else { return }
+            guard let end = end.map({ $0 + offset }) else { return }
             var known: [Int64: String] = [:]
             while last < end {
                 let next = min(end, last + MilvusCatalog.entitiesPerSpan)
@@ -138,7 +167,8 @@ extension MilvusCatalog {
             for record in records {
                 for (place, image) in record.images.enumerated() {
                     do {
-                        let row = try StoredRow(image, place: place, of: record, words: words, notes: &report.notes)
+                        let row = try StoredRow(
+                            image, place: place, of: record, offset: offset, words: words, notes: &report.notes)
                         guard known.removeValue(forKey: row.key) != row.digest else {
                             report.unchanged += 1
                             continue
@@ -146,7 +176,7 @@ extension MilvusCatalog {
                         rows.append(row)
                         byteCount += row.byteCount
                     } catch let problem as IndexProblem {
-                        known[image.key] = nil
+                        known[image.key + offset << MilvusCatalog.placeBits] = nil
                         report.problems.append(problem)
                     }
                     if byteCount >= MilvusCatalog.bytesPerRequest {
@@ -162,7 +192,8 @@ extension MilvusCatalog {
         mutating func removeRest() async throws {
             while true {
                 let columns = try await client.query(
-                    "\(Field.entity.rawValue) > \(last)", [], consistency: .strong, parameters: ["limit": "1000"])
+                    "(\(Field.entity.rawValue) > \(last)) and (\(Field.entity.rawValue) <= \(end))", [],
+                    consistency: .strong, parameters: ["limit": "1000"])
                 let keys = columns.numbers(.key)
                 if keys.isEmpty { return }
                 try await delete(keys)
@@ -172,7 +203,7 @@ extension MilvusCatalog {
         private mutating func upsert(_ rows: [StoredRow]) async throws {
             guard !rows.isEmpty else { return }
             let collection = client.address.collection
-            let hasWords = words != nil
+            let (hasWords, hasTypes) = (words != nil, hasTypes)
             try await client.write(
                 .upsert,
                 MilvusInsertRequest.with {
@@ -185,6 +216,7 @@ extension MilvusCatalog {
                             .texts(.features, rows.map(\.features)), .texts(.thumbnail, rows.map(\.thumbnail)),
                             .vectors(.print, rows.map(\.print)),
                         ] + (hasWords ? [.sparse(.words, rows.map(\.words))] : [])
+                        + (hasTypes ? [.texts(.type, rows.map(\.type))] : [])
                 })
             report.written += rows.count
         }
@@ -304,6 +336,7 @@ private struct StoredRow {
     let key: Int64
     let entity: Int64
     let place: Int64
+    let type: String
     let digest: String
     let fields: Data
     let record: String
@@ -319,11 +352,14 @@ private struct StoredRow {
 
     /// - Throws: ``IndexProblem`` if Milvus has no room for it.
     init(
-        _ image: CatalogRecord.Image, place: Int, of record: CatalogRecord, words kind: SparseWords?,
+        _ image: CatalogRecord.Image, place: Int, of record: CatalogRecord, offset: Int64, words kind: SparseWords?,
         notes: inout [String]
     ) throws {
         let subject = "entity “\(record.entity.id)”"
-        (key, entity, self.place, print) = (image.key, record.row, Int64(place), image.print)
+        (key, entity, self.place, print) = (
+            image.key + offset << MilvusCatalog.placeBits, record.row + offset, Int64(place), image.print
+        )
+        type = record.entity.type ?? ""
         fields = try MilvusFilter.json(of: record.entity)
         var thumbnail = image.thumbnail
         if let data = thumbnail?.data, (data.count + 2) / 3 * 4 > Field.longestText {
@@ -338,9 +374,13 @@ private struct StoredRow {
         words = kind?.vector(ofImage: image.words) ?? [:]
         for (name, count) in [
             ("record", self.record.utf8.count), ("fields", fields.count), ("local features", features.utf8.count),
+            ("type", type.utf8.count),
         ] where count > Field.longestText {
             throw IndexProblem(
                 subject: subject, reason: "its \(name) take \(count) bytes, and Milvus has \(Field.longestText)")
+        }
+        guard offset == 0 || record.row < 1 << MilvusCatalog.shardBits else {
+            throw IndexProblem(subject: subject, reason: "its row \(record.row) is beyond those of a shard")
         }
         var sum = SHA256()
         for part in [fields, Data(self.record.utf8), Data(features.utf8), Data(self.thumbnail.utf8)] {

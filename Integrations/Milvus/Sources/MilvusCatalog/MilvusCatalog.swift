@@ -67,7 +67,7 @@ public final class MilvusCatalog: RemoteCatalog {
         guard !prints.isEmpty, count > 0 else { return [:] }
         let found = try await search(
             .print, count: count, in: selection, metric: "L2",
-            parameters: settings.index.searchParameters(count: count), output: [.print]
+            parameters: settings.index.searchParameters(count: count, breadth: client.options.breadth), output: [.print]
         ) {
             $0.type = .floatVectors
             $0.values = prints.map(\.vector).map { vector in
@@ -136,7 +136,7 @@ public final class MilvusCatalog: RemoteCatalog {
 
     // MARK: Requests
 
-    var filter: MilvusFilter { MilvusFilter(error: client.error) }
+    var filter: MilvusFilter { MilvusFilter(isPartitioned: settings.isPartitionedByType, error: client.error) }
 
     private func search(
         _ field: Field, count: Int, in selection: RemoteSelection, metric: String, parameters: [String: Int],
@@ -222,11 +222,15 @@ public enum MilvusIndex: Sendable, Hashable, Codable {
     case ivf(lists: Int, searched: Int)
     /// A graph of neighbors.
     case hnsw(neighbors: Int, construction: Int, search: Int)
+    /// A graph of neighbors on disk; the server needs to be set up for it.
+    case diskANN(search: Int)
 
     /// IVF with usual parameters.
     public static let ivf = MilvusIndex.ivf(lists: 1024, searched: 32)
     /// HNSW with usual parameters.
     public static let hnsw = MilvusIndex.hnsw(neighbors: 16, construction: 200, search: 128)
+    /// DiskANN with usual parameters.
+    public static let diskANN = MilvusIndex.diskANN(search: 128)
 
     var parameters: [(String, String)] {
         let (type, parameters): (String, [String: Int]) =
@@ -235,16 +239,19 @@ public enum MilvusIndex: Sendable, Hashable, Codable {
             case .ivf(let lists, _): ("IVF_FLAT", ["nlist": lists])
             case .hnsw(let neighbors, let construction, _):
                 ("HNSW", ["M": neighbors, "efConstruction": construction])
+            case .diskANN: ("DISKANN", [:])
             }
         return [("index_type", type), ("metric_type", "L2"), ("params", JSON.text(parameters))]
     }
 
-    func searchParameters(count: Int) -> [String: Int] {
+    /// - Parameter breadth: the lists or neighbors to look at; nil for as many as the index says.
+    func searchParameters(count: Int, breadth: Int?) -> [String: Int] {
         switch self {
         case .flat: [:]
-        case .ivf(_, let searched): ["nprobe": searched]
+        case .ivf(let lists, let searched): ["nprobe": min(breadth ?? searched, lists)]
         // Milvus refuses fewer than are asked for.
-        case .hnsw(_, _, let search): ["ef": max(search, count)]
+        case .hnsw(_, _, let search): ["ef": max(breadth ?? search, count)]
+        case .diskANN(let search): ["search_list": max(breadth ?? search, count)]
         }
     }
 }
@@ -252,7 +259,7 @@ public enum MilvusIndex: Sendable, Hashable, Codable {
 /// What a collection says of itself, in a property.
 struct StoredSettings: Codable, Equatable {
     /// That of the rows; another one is not read.
-    static let currentFormat = 1
+    static let currentFormat = 2
 
     var format = currentFormat
     var prints: ModelIdentity
@@ -261,6 +268,8 @@ struct StoredSettings: Codable, Equatable {
     var index: MilvusIndex
     /// Nil in a collection without sparse vectors.
     var words: SparseWords.Kind?
+    /// Whether rows have a type, which Milvus partitions them by.
+    var isPartitionedByType: Bool
 
     var models: RemoteModels { RemoteModels(prints: prints, localFeatures: localFeatures) }
 }
@@ -324,6 +333,7 @@ extension MilvusClient {
                 .of(.features, .varchar, text(Field.longestText)), .of(.thumbnail, .varchar, text(Field.longestText)),
                 .of(.print, .floatVector, ["dim": "\(settings.dimension)"]),
             ] + (settings.words == nil ? [] : [.of(.words, .sparseFloatVector)])
+            + (settings.isPartitionedByType ? [.of(.type, .varchar, text(Field.longestText))] : [])
         let schema = MilvusCollectionSchema.with {
             $0.name = address.collection
             $0.description_p = "A catalog of Lookalike: an image per row."

@@ -98,6 +98,17 @@ public struct MilvusAddress: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
+extension MilvusError: RemoteCatalogError {
+    public var failure: RemoteFailure {
+        switch reason {
+        case .unreachable, .deadlineExceeded: .unavailable
+        case .refused where isOfRateLimit || isOfUnloadedCollection: .unavailable
+        case .unsupportedCondition, .tooManyResults: .search(words)
+        default: .other
+        }
+    }
+}
+
 extension Substring {
     fileprivate func trimming(_ isTrimmed: (Character) -> Bool) -> String {
         String(drop(while: isTrimmed).reversed().drop(while: isTrimmed).reversed())

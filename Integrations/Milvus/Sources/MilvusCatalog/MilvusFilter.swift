@@ -8,6 +8,8 @@ import Lookalike
 /// catalog. A field that is missing has no value, and what Milvus makes of a comparison with it depends on its version;
 /// so each comparison comes with the condition that the field exists.
 struct MilvusFilter {
+    /// Whether rows have the field `type`.
+    let isPartitioned: Bool
     let error: (MilvusError.Reason) -> MilvusError
 
     private static let (numbers, dates) = ("number", "date")
@@ -54,7 +56,11 @@ struct MilvusFilter {
                 let list = values.map(literal).joined(separator: ", ")
                 return guarded(path(field), "json_contains_any(\(path(field)), [\(list)])")
             }
-            return guarded(path(field), values.map { "\(path(field)) == \(literal($0))" }.joined(separator: " or "))
+            let isAny = guarded(
+                path(field), values.map { "\(path(field)) == \(literal($0))" }.joined(separator: " or "))
+            guard isPartitioned, field == .type else { return isAny }
+            // The server reads the partitions of these alone. An empty text may also stand for no type.
+            return "((\(Field.type.rawValue) in [\(values.map(literal).joined(separator: ", "))]) and \(isAny))"
         case .number(.id, _), .date(.id, _): return Self.never
         case .number(let field, let range):
             let path = try path(field, in: Self.numbers)

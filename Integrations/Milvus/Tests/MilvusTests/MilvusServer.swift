@@ -132,6 +132,18 @@ enum Demo {
     }
 }
 
+/// The default model with one bias changed: another model, as far as prints go.
+enum OtherModel {
+    static func load() throws -> FeaturePrintModel {
+        let file = Demo.folder.appendingPathComponent("../../Models/default.safetensors").standardizedFileURL
+        var data = try Data(contentsOf: file)
+        data[data.count - 3] ^= 0x55
+        let folder = try TemporaryFolder()
+        try data.write(to: folder("other.safetensors"))
+        return try FeaturePrintModel(contentsOf: folder("other.safetensors"))
+    }
+}
+
 /// Entities with prints alone, in directions that follow from their numbers.
 enum Drawn {
     static func print(_ number: Int, of model: FeaturePrintModel) -> FeaturePrint {
@@ -142,10 +154,11 @@ enum Drawn {
     }
 
     static func index(
-        _ count: Int, into url: URL, entity: (Int) -> CatalogEntity = { CatalogEntity(id: "entity-\($0)") }
+        _ count: Int, into url: URL, first: Int = 0,
+        entity: (Int) -> CatalogEntity = { CatalogEntity(id: "entity-\($0)") }
     ) throws -> Catalog {
         let indexer = try CatalogIndexer(at: url)
-        let items = (0..<count).map { IndexItem(entity($0), image: .print(print($0, of: indexer.model))) }
+        let items = (first..<first + count).map { IndexItem(entity($0), image: .print(print($0, of: indexer.model))) }
         let report = try indexer.index(items)
         try #require(report.added == count, "\(report.problems)")
         return try Catalog(at: url)

@@ -183,7 +183,135 @@ import Testing
         }
     }
 
+    // MARK: Indexes, partitions and shards
+
+    @Test(arguments: [
+        MilvusIndex.ivf, .hnsw, .ivf(lists: 4, searched: 4), .hnsw(neighbors: 8, construction: 64, search: 1),
+    ])
+    func otherIndexesAnswer(index: MilvusIndex) async throws {
+        let local = try Drawn.index(400, into: folder("catalog"))
+        let settings = MilvusSettings(index: index)
+        _ = try await MilvusCatalog.push(local, to: server.address("other"), settings: settings)
+        for options in [MilvusOptions(), MilvusOptions(breadth: 400)] {
+            let remote = try await Catalog(MilvusCatalog(server.address("other"), options: options))
+            for number in [3, 250, 399] {
+                let query = try remote.query(for: [Drawn.print(number, of: local.model)])
+                let found = try await remote.search(query, options: SearchOptions(limit: 1, bounds: .none))
+                #expect(found.map(\.id) == ["entity-\(number)"])
+            }
+        }
+    }
+
+    @Test func anIndexThatTheServerDoesNotHaveIsRefused() async throws {
+        let local = try Drawn.index(3, into: folder("catalog"))
+        let address = try server.address("disk")
+        await #expect {
+            _ = try await MilvusCatalog.push(local, to: address, settings: MilvusSettings(index: .diskANN))
+            let remote = try await Catalog(MilvusCatalog(address))
+            _ = try await remote.search(remote.query(for: [Drawn.print(1, of: local.model)]))
+        } throws: {
+            "\($0)".contains("DISKANN")
+        }
+    }
+
+    @Test func partitionsByTypeAnswerAsWithout() async throws {
+        let local = try Drawn.index(60, into: folder("catalog"), entity: Self.entity)
+        let settings = MilvusSettings(isPartitionedByType: true)
+        _ = try await MilvusCatalog.push(local, to: server.address("types"), settings: settings)
+        func check(_ local: Catalog) async throws {
+            let remote = try await Catalog(MilvusCatalog(server.address("types")))
+            #expect(remote.count == local.count)
+            let isA = EntityField.type.isAnyOf(["a"])
+            for condition in [
+                .everything, isA, EntityField.type.isAnyOf(["b", "c", ""]), !isA, isA || EntityField.label.exists,
+                isA && EntityField.title.hasPrefix("1"),
+            ] {
+                let options = SearchOptions(limit: 100, bounds: .none, condition: condition)
+                let prints = [Drawn.print(3, of: local.model)]
+                let expected = try await local.search(local.query(for: prints), options: options)
+                #expect(try await remote.search(remote.query(for: prints), options: options) == expected)
+            }
+        }
+        try await check(local)
+        // A row whose type changes goes to another partition, and is there once.
+        let indexer = try CatalogIndexer(at: folder("catalog"))
+        for id in ["id 0", "id 2", "id 4"] { try await indexer.update(id) { $0.type = "c" } }
+        let changed = try Catalog(at: folder("catalog"))
+        let pushed = try await MilvusCatalog.push(changed, to: server.address("types"))
+        #expect(pushed == report(written: 3, unchanged: 57))
+        try await check(changed)
+        let pulled = try await MilvusCatalog(server.address("types")).pull(into: folder("pulled"))
+        #expect(pulled.written == 60)
+    }
+
+    @Test func shardsOfACollectionArePushedByThemselves() async throws {
+        let whole = try Drawn.index(90, into: folder("whole"))
+        let address = try server.address("shards")
+        for shard in 0..<3 {
+            let part = try Drawn.index(30, into: folder("\(shard)"), first: 30 * shard)
+            #expect(try await MilvusCatalog.push(part, to: address, shard: shard) == report(written: 30))
+        }
+        func check(_ expected: Catalog) async throws {
+            let remote = try await Catalog(MilvusCatalog(address))
+            #expect(remote.count == expected.count)
+            for number in [0, 44, 89, 700] {
+                let prints = [Drawn.print(number, of: expected.model)]
+                let options = SearchOptions(limit: 20, bounds: .none)
+                let matches = try await remote.search(remote.query(for: prints), options: options)
+                #expect(try await expected.search(expected.query(for: prints), options: options) == matches)
+            }
+        }
+        try await check(whole)
+        #expect(try await MilvusCatalog(address).pull(into: folder("pulled")) == report(written: 90))
+        try await check(Catalog(at: folder("pulled")))
+        // What is removed from a shard leaves the others alone.
+        let ids = (30..<60).filter { $0 != 44 }.map { "entity-\($0)" }
+        _ = try CatalogIndexer(at: folder("1")).remove(ids)
+        let pushed = try await MilvusCatalog.push(Catalog(at: folder("1")), to: address, shard: 1)
+        #expect(pushed == report(unchanged: 1, removed: 29))
+        _ = try CatalogIndexer(at: folder("whole")).remove(ids)
+        try await check(Catalog(at: folder("whole")))
+    }
+
     // MARK: Failures
+
+    @Test func aPushGoesOnAfterTheServerWasKilled() async throws {
+        let local = try Drawn.index(1_200, into: folder("catalog"))
+        let address = try server.address("killed")
+        await #expect {
+            try await MilvusCatalog.push(local, to: address, options: MilvusOptions(readDeadline: .seconds(1))) {
+                if $0.written >= 500 { server.stop() }
+            }
+        } throws: {
+            guard case .unreachable? = ($0 as? MilvusError)?.reason else { return false }
+            return true
+        }
+        try await server.start()
+        let done = try await MilvusCatalog.push(local, to: address)
+        #expect(done.written + done.unchanged == 1_200 && done.removed == 0)
+        #expect(try await MilvusCatalog(address).counts() == RemoteCounts(entities: 1_200, images: 1_200))
+        #expect(try await MilvusCatalog.push(local, to: address) == report(unchanged: 1_200))
+    }
+
+    @Test func aCollectionThatIsMissingOrOfAnotherModelIsRefused() async throws {
+        await #expect { try await MilvusCatalog(server.address("none")) } throws: {
+            ($0 as? MilvusError)?.reason == .missing
+        }
+        let address = try server.address("without")
+        _ = try await MilvusCatalog.push(Demo.index(into: folder("catalog"), localFeatures: false), to: address)
+        let remote = try await MilvusCatalog(address)
+        // A catalog with another model for its prints, and one with local features.
+        await #expect {
+            try await remote.pull(into: folder("with"), model: OtherModel.load())
+        } throws: {
+            guard case .otherModels? = ($0 as? MilvusError)?.reason else { return false }
+            return true
+        }
+        await #expect { try await Catalog(remote, model: OtherModel.load()) } throws: {
+            guard case .otherModel? = ($0 as? CatalogError)?.reason else { return false }
+            return true
+        }
+    }
 
     @Test func aSearchOutlastsARestartOfTheServer() async throws {
         let local = try Demo.index(into: folder("catalog"))
@@ -234,6 +362,61 @@ struct MilvusClientTests {
             default: false
             }
         }
+    }
+
+    @Test func aServerThatStopsAnsweringIsNotWaitedForLongerThanTheDeadline() async throws {
+        let server = try await FakeMilvus()
+        server.fail("HasCollection", .silence)
+        await #expect {
+            _ = try await MilvusCatalog(
+                server.address("slow"), options: MilvusOptions(readDeadline: .milliseconds(200)))
+        } throws: {
+            ($0 as? MilvusError)?.reason == .deadlineExceeded(seconds: 0.2)
+        }
+        // A write that was not answered is not sent again: it may have been done.
+        let folder = try TemporaryFolder()
+        let local = try Drawn.index(3, into: folder("catalog"))
+        server.fail("Upsert", .silence)
+        await #expect {
+            try await MilvusCatalog.push(
+                local, to: server.address("slow"), options: MilvusOptions(writeDeadline: .milliseconds(500)))
+        } throws: {
+            ($0 as? MilvusError)?.reason == .deadlineExceeded(seconds: 0.5)
+        }
+        #expect(server.callCount("Upsert") == 1)
+    }
+
+    @Test(arguments: [UInt8(8), 49]) func aRateLimitIsWaitedFor(code: UInt8) async throws {
+        let server = try await FakeMilvus()
+        let folder = try TemporaryFolder()
+        let local = try Drawn.index(3, into: folder("catalog"))
+        server.fail("Upsert", times: 2, .refusal(code: code, "rate limit exceeded"))
+        server.fail("Query", .refusal(code: code, "rate limit exceeded"))
+        #expect(try await MilvusCatalog.push(local, to: server.address("limited")).written == 3)
+        #expect(server.callCount("Upsert") == 3 && server.callCount("AlterCollection") == 1)
+        // One that does not end is an error, and says so.
+        server.fail("Upsert", times: 1_000, .refusal(code: code, "rate limit exceeded"))
+        await #expect {
+            try await MilvusCatalog.push(
+                local, to: server.address("limited"), options: MilvusOptions(writeDeadline: .milliseconds(400)))
+        } throws: {
+            ($0 as? MilvusError)?.reason == .refused(code: Int(code), "rate limit exceeded")
+                && ($0 as? MilvusError)?.failure == .unavailable
+        }
+    }
+
+    @Test func aQuotaThatIsUsedUpEndsAPush() async throws {
+        let server = try await FakeMilvus()
+        let folder = try TemporaryFolder()
+        let local = try Drawn.index(3, into: folder("catalog"))
+        let words = "quota exceeded[reason=disk quota exceeded, please allocate more resources]"
+        server.fail("Upsert", times: 1_000, .refusal(code: 9, words))
+        await #expect {
+            try await MilvusCatalog.push(local, to: server.address("full"))
+        } throws: {
+            ($0 as? MilvusError)?.reason == .refused(code: 9, words) && "\($0)".contains("please allocate")
+        }
+        #expect(server.callCount("Upsert") == 1 && server.callCount("AlterCollection") == 0)
     }
 
     @Test(arguments: [

@@ -144,14 +144,17 @@ public struct MilvusOptions: Sendable {
     public var loadDeadline: Duration
     /// `user:password` or an API key; nil for a server without authorization.
     public var token: String?
+    /// How much of an index that is not flat a search looks at: lists of an inverted file, and neighbors of a graph.
+    /// More find more, and take longer. Nil for what the collection says.
+    public var breadth: Int?
 
     /// Options; each has a default.
     public init(
         readDeadline: Duration = .seconds(10), writeDeadline: Duration = .seconds(60),
-        loadDeadline: Duration = .seconds(600), token: String? = nil
+        loadDeadline: Duration = .seconds(600), token: String? = nil, breadth: Int? = nil
     ) {
         (self.readDeadline, self.writeDeadline) = (readDeadline, writeDeadline)
-        (self.loadDeadline, self.token) = (loadDeadline, token)
+        (self.loadDeadline, self.token, self.breadth) = (loadDeadline, token, breadth)
     }
 }
 
@@ -166,7 +169,7 @@ extension MilvusError {
         if case .unreachable = reason { true } else { isOfRateLimit || isOfUnloadedCollection }
     }
 
-    fileprivate var isOfUnloadedCollection: Bool {
+    var isOfUnloadedCollection: Bool {
         if case .refused(let code, let words) = reason {
             code == Code.notLoaded || words.contains("not loaded") || words.contains("'released'")
         } else {
@@ -174,7 +177,7 @@ extension MilvusError {
         }
     }
 
-    fileprivate var isOfRateLimit: Bool {
+    var isOfRateLimit: Bool {
         if case .refused(Code.rateLimited, _) = reason { return true }
         if case .refused(Code.formerlyRateLimited, _) = reason { return true }
         return false

@@ -13,6 +13,8 @@ enum Field: String, CaseIterable {
     case entity
     /// Its place among the images of the entity; filters count entities by 0.
     case place
+    /// The type of the entity, empty without; in a collection whose partitions are by type.
+    case type
     /// SHA-256 of all that the row has.
     case digest
     /// What conditions ask for, see ``MilvusFilter``.
@@ -37,7 +39,7 @@ extension MilvusFieldSchema {
         .with {
             $0.name = field.rawValue
             $0.dataType = type
-            $0.isPrimaryKey = field == .key
+            ($0.isPrimaryKey, $0.isPartitionKey) = (field == .key, field == .type)
             $0.typeParams = parameters.map(MilvusKeyValue.of)
         }
     }

@@ -249,6 +249,8 @@ nonisolated struct MilvusFieldSchema: Sendable {
 
   var typeParams: [MilvusKeyValue] = []
 
+  var isPartitionKey: Bool = false
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -1057,7 +1059,7 @@ nonisolated extension MilvusKeyValue: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension MilvusFieldSchema: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".FieldSchema"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}field_id\0\u{1}name\0\u{3}is_primary_key\0\u{1}description\0\u{3}data_type\0\u{3}type_params\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}field_id\0\u{1}name\0\u{3}is_primary_key\0\u{1}description\0\u{3}data_type\0\u{3}type_params\0\u{4}\u{7}is_partition_key\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1071,6 +1073,7 @@ nonisolated extension MilvusFieldSchema: SwiftProtobuf.Message, SwiftProtobuf._M
       case 4: try { try decoder.decodeSingularStringField(value: &self.description_p) }()
       case 5: try { try decoder.decodeSingularEnumField(value: &self.dataType) }()
       case 6: try { try decoder.decodeRepeatedMessageField(value: &self.typeParams) }()
+      case 13: try { try decoder.decodeSingularBoolField(value: &self.isPartitionKey) }()
       default: break
       }
     }
@@ -1095,6 +1098,9 @@ nonisolated extension MilvusFieldSchema: SwiftProtobuf.Message, SwiftProtobuf._M
     if !self.typeParams.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.typeParams, fieldNumber: 6)
     }
+    if self.isPartitionKey != false {
+      try visitor.visitSingularBoolField(value: self.isPartitionKey, fieldNumber: 13)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1105,6 +1111,7 @@ nonisolated extension MilvusFieldSchema: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.description_p != rhs.description_p {return false}
     if lhs.dataType != rhs.dataType {return false}
     if lhs.typeParams != rhs.typeParams {return false}
+    if lhs.isPartitionKey != rhs.isPartitionKey {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
