@@ -41,7 +41,7 @@ help:
 	@echo "make deb             build a Debian package of all programs, $(OUTPUT)/lookalike_*.deb"
 	@echo "make test-deb        install it into a bare Debian 12, and use it there"
 	@echo "make wheel           build a Python wheel of the command and the module, $(OUTPUT)/wheel/"
-	@echo "make test-integrations  test the wheel in a bare environment, Milvus, and the Spark job"
+	@echo "make test-integrations  test the wheel in a bare environment, Milvus, and the Spark job; SMALL=1"
 	@echo "make test-container  build a container image of it with podman, and use it"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
@@ -159,8 +159,9 @@ test-container: deb
 wheel: dependencies
 	Scripts/wheel $(OUTPUT)/wheel $(TRAITS)
 
-test-integrations: wheel
-	Integrations/test $(OUTPUT)/wheel/lookalike-*.whl
+# SMALL=1 for the walk through them alone, in minutes: without the wheel, and with the program of “make build”.
+test-integrations: $(if $(SMALL),build,wheel)
+	Integrations/test $(if $(SMALL),--small $(LOOKALIKE),$(OUTPUT)/wheel/lookalike-*.whl)
 
 # The training recipe for a minute on generated images; installs PyTorch into .venv-training.
 smoke-training: build
