@@ -202,18 +202,6 @@ import Testing
         }
     }
 
-    @Test func anIndexThatTheServerDoesNotHaveIsRefused() async throws {
-        let local = try Drawn.index(3, into: folder("catalog"))
-        let address = try server.address("disk")
-        await #expect {
-            _ = try await MilvusCatalog.push(local, to: address, settings: MilvusSettings(index: .diskANN))
-            let remote = try await Catalog(MilvusCatalog(address))
-            _ = try await remote.search(remote.query(for: [Drawn.print(1, of: local.model)]))
-        } throws: {
-            "\($0)".contains("DISKANN")
-        }
-    }
-
     @Test func partitionsByTypeAnswerAsWithout() async throws {
         let local = try Drawn.index(60, into: folder("catalog"), entity: Self.entity)
         let settings = MilvusSettings(isPartitionedByType: true)
@@ -258,7 +246,10 @@ import Testing
                 let prints = [Drawn.print(number, of: expected.model)]
                 let options = SearchOptions(limit: 20, bounds: .none)
                 let matches = try await remote.search(remote.query(for: prints), options: options)
-                #expect(try await expected.search(expected.query(for: prints), options: options) == matches)
+                let others = try await expected.search(expected.query(for: prints), options: options)
+                // The rows of a shard are others than those of the whole.
+                #expect(matches.map(\.id) == others.map(\.id))
+                #expect(matches.map(\.distance) == others.map(\.distance))
             }
         }
         try await check(whole)
