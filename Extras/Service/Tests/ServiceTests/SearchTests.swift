@@ -161,8 +161,8 @@ import Testing
             let posted = try await server.json("POST", path, ["image": encoded, "within": "0.5ms"])
             #expect(try posted.json["incomplete"] as? Bool == true)
             for body: [String: Any] in [
-                ["image": encoded, "within": "100"], ["image": encoded, "within": 100],
-                ["image": encoded, "within": "-1s"], ["entity": "salt-signal", "within": "1s"],
+                ["image": encoded, "within": "100"], ["image": encoded, "within": "-1s"],
+                ["entity": "salt-signal", "within": "1s"],
             ] {
                 let refused = try await server.json("POST", path, body)
                 #expect(try (refused.status, refused.code) == (400, "invalid-request"))
