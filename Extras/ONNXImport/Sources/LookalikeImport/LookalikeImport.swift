@@ -109,7 +109,8 @@ struct LookalikeImport: ParsableCommand {
         for assumption in imported.assumptions { print(assumption) }
         print("images of \(model.inputSize.width)×\(model.inputSize.height), prints of \(model.dimension) dimensions")
         if !hasThreshold {
-            let few = calibrate == nil ? "" : ": \(DrawnThreshold.leastImages) different images are needed to fit one"
+            let few =
+                calibrate == nil ? "" : ": it takes \(DrawnThreshold.leastImages) images that the network tells apart"
             print("The file has no match threshold\(few); --max-distance sets one, here or at a search.")
         }
         print("The file localizes no objects and brings no local features: matches are by prints alone.")

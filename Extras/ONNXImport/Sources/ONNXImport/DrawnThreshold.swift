@@ -22,7 +22,8 @@ public struct DrawnThreshold: Sendable {
 
     /// Draws and embeds four views of each image.
     ///
-    /// - Returns: nil for fewer than ``leastImages`` images, copies left out.
+    /// - Returns: nil for fewer than ``leastImages`` images, copies left out, and for a network whose prints are no
+    ///   nearer for views of one image than for others.
     /// - Throws: `ModelError` if an image cannot be embedded.
     /// - Complexity: five forward passes per image, and O(images² · dimension).
     public init?(of model: FeaturePrintModel, images: [PixelBuffer]) throws {
@@ -55,7 +56,7 @@ public struct DrawnThreshold: Sendable {
                 }
             }
         }
-        guard let fit = ConfidenceFit(observations) else { return nil }
+        guard let fit = ConfidenceFit(observations), fit.matchThreshold > 0 else { return nil }
         self.fit = fit
         let count = Double(nearest.count)
         recall = Double(nearest.count { $0.own < $0.other && $0.own <= fit.matchThreshold }) / count

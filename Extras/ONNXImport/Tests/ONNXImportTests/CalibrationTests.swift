@@ -60,23 +60,17 @@ struct CalibrationTests {
         }
     }
 
-    /// Blocks of different colors.
-    private static func blocks(_ count: Int) throws -> [PixelBuffer] {
-        var state: UInt64 = 7
-        func next() -> UInt8 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return UInt8(state >> 56)
-        }
-        return try (0..<count).map { _ in
-            let colors = (0..<36).map { _ in [next(), next(), next()] }
-            let bytes = (0..<96 * 96).flatMap { colors[$0 / 96 / 16 * 6 + $0 % 96 / 16] }
-            return try PixelBuffer(bytes, width: 96, height: 96, format: .rgb8)
-        }
+    /// The covers of the demo.
+    private static func covers() throws -> [PixelBuffer] {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<5 { folder.deleteLastPathComponent() }
+        let items = try ImageSource.items(at: folder.appendingPathComponent("Examples/Demo/covers")).items
+        return try items.map { try PixelBuffer(contentsOf: URL(fileURLWithPath: $0.entity.image)) }
     }
 
     @Test func aThresholdIsFittedToDrawnViews() throws {
         let model = try FeaturePrintModel.default(precision: .float32)
-        let images = try Self.blocks(18)
+        let images = try Self.covers()
         let threshold = try #require(try DrawnThreshold(of: model, images: images + images.prefix(3)))
         #expect((0.2...1.2).contains(threshold.fit.matchThreshold), "\(threshold.fit.matchThreshold)")
         #expect(threshold.recall >= 0.8 && threshold.falseAcceptRate <= 0.1, "\(threshold)")
@@ -88,8 +82,16 @@ struct CalibrationTests {
         let fitted = try FeaturePrintModel(plain.fileData(with: threshold.fit), named: "fitted")
         let stored = try #require(fitted.matchThreshold)
         #expect(abs(stored - threshold.fit.matchThreshold) < 1e-3 && fitted.identity == plain.identity)
-        // Copies say nothing of how near others come.
+        // Copies say nothing of how near others come, and no threshold tells noise from noise.
         #expect(try DrawnThreshold(of: model, images: Array(images.prefix(15) + images.prefix(10))) == nil)
+        let mean = ProtocolBuffer.model([
+            .node("GlobalAveragePool", ["image"], "mean"), .node("Flatten", ["mean"], "out"),
+        ]).data
+        let blind = try ImportedNetwork(mean, named: "mean.onnx", options: ImportOptions(name: "mean"))
+        #expect(
+            try DrawnThreshold(
+                of: FeaturePrintModel(blind.modelFile(), named: "mean", precision: .float32), images: Self.images(24))
+                == nil)
     }
 
     @Test func aNetworkWithoutWeightsStaysFloat32() throws {
