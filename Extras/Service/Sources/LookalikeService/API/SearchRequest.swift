@@ -123,7 +123,8 @@ struct SearchRequest: Sendable {
 
 extension SearchRequest {
     private static let fieldNames: Set<String> = [
-        "limit", "max-distance", "min-confidence", "effort", "max-objects", "within", "types", "labels", "filter", "region",
+        "limit", "max-distance", "min-confidence", "effort", "max-objects", "within", "types", "labels", "filter",
+        "region",
         "cursor", "facets",
     ]
 
