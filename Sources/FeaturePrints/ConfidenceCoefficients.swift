@@ -43,9 +43,9 @@ extension MatchEvidence {
 /// perLogMatch · ln(1 + matches) + perDenseMatch · min(denseMatches, 60) + perVerifiedDistance · (threshold −
 /// distance)*. Those of an entity that was compared and has none are *resemblingBias + perResemblingMatch ·
 /// min(denseMatches, 60) + perResemblingDistance · (threshold − distance)*, and one with an outline has at least these.
-/// The log odds of any other entity are *perDistance · (threshold − distance)*, and *perUnverifiedDistance · (threshold
-/// − distance − unverifiedMargin)* if the query's local features were compared with others. The threshold is that of the
-/// query (``FeaturePrintModel/matchThreshold(for:beside:)``).
+/// The log odds of any other entity are *perDistance · (threshold − distance)*, and *perUnverifiedDistance ·
+/// (threshold − distance − unverifiedMargin)* if the query's local features were compared with others. The threshold is
+/// that of the query (``FeaturePrintModel/matchThreshold(for:beside:)``).
 ///
 /// ``ConfidenceFit`` finds the coefficients.
 public struct ConfidenceCoefficients: Sendable, Hashable, Codable {

@@ -204,8 +204,8 @@ struct MatchConfidence: Sendable {
     /// The distance at which a print alone has these log odds; negative if none has.
     func distance(logOdds: Double) -> Double { threshold - margin - logOdds / perDistance }
 
-    /// The log odds that one of two causes holds, as if they were independent: the picture is that of the entity, or the
-    /// words in it name the entity.
+    /// The log odds that one of two causes holds, as if they were independent: the picture is that of the entity, or
+    /// the words in it name the entity.
     ///
     /// - Parameter other: below 1.
     private static func logOdds(_ odds: Double, orProbability other: Double) -> Double {

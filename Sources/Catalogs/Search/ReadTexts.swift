@@ -2,12 +2,12 @@ import Foundation
 
 /// Lines of text that were read from a query, and how likely they name an entity.
 ///
-/// A word tells more the rarer it is in the catalog, and the longer it is: in natural logarithms, it has the information
-/// of its share of the entities, as if there were a thousand more without it, and 1.5 per letter after the second at
-/// most. What counts for an entity is the information of its title's and its subtitle's words that were read; against
-/// it count the share of its title that was not read, the share of other words in the same lines, and the size of the
-/// catalog. Entities that the same words name share their probability, so editions of a book with one title have a part
-/// of it each.
+/// A word tells more the rarer it is in the catalog, and the longer it is: in natural logarithms, it has the
+/// information of its share of the entities, as if there were a thousand more without it, and 1.5 per letter after the
+/// second at most. What counts for an entity is the information of its title's and its subtitle's words that were read;
+/// against it count the share of its title that was not read, the share of other words in the same lines, and the size
+/// of the catalog. Entities that the same words name share their probability, so editions of a book with one title have
+/// a part of it each.
 ///
 /// The coefficients were fitted to drawn catalogs of 10 to 10,000 titles, half of them short, and to drawn lines with
 /// misread, missing, joined and foreign words (`Models/training/text_evidence.py`).
@@ -166,8 +166,8 @@ enum TextWords {
     /// What a word tells less if a letter was misread.
     static let costOfALetter = 2.0
 
-    /// Whether what was read may be a word of five letters and more: with one wrong letter, one more or less, or without
-    /// the spaces around it.
+    /// Whether what was read may be a word of five letters and more: with one wrong letter, one more or less, or
+    /// without the spaces around it.
     static func isMisread(_ read: String, of word: String) -> Bool {
         let (a, b) = (Array(read.unicodeScalars), Array(word.unicodeScalars))
         guard b.count >= 5 else { return false }

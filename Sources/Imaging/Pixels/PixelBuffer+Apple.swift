@@ -6,8 +6,8 @@ extension PixelBuffer {
     /// The pixels of a camera or screen frame: 32-bit BGRA or RGBA without a copy, biplanar 4:2:0 converted.
     ///
     /// The color space and the matrix of luma are those that are attached to the frame; sRGB and BT.709 without any.
-    /// High dynamic range is not tone mapped. The frame stays locked for reading as long as the buffer, or a copy of it,
-    /// is in use.
+    /// High dynamic range is not tone mapped. The frame stays locked for reading as long as the buffer, or a copy of
+    /// it, is in use.
     /// - Throws: ``PixelBufferError`` for a frame of another pixel format.
     /// - Complexity: O(1), or O(pixels) for 4:2:0.
     public init(_ frame: CVPixelBuffer) throws(PixelBufferError) {
