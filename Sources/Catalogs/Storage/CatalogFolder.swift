@@ -214,13 +214,23 @@ extension FileStamp {
         #else
         let clock = CLOCK_REALTIME
         #endif
-        var now = timespec()
+        #if canImport(Darwin)
+        var now = stat().st_mtimespec
+        #else
+        var now = stat().st_mtim
+        #endif
         return clock_gettime(clock, &now) == 0 && modified < Self.nanoseconds(now)
     }
 
     /// Times after 2262 wrap around.
+    ///
+    /// The members of `timespec` have no names here: which module they belong to depends on what the compiler read
+    /// before. Both are words of 64 bits.
     fileprivate static func nanoseconds(_ time: timespec) -> Int64 {
-        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+        withUnsafeBytes(of: time) { bytes in
+            let (seconds, nanoseconds) = (bytes.load(as: Int64.self), bytes.load(fromByteOffset: 8, as: Int64.self))
+            return seconds &* 1_000_000_000 &+ nanoseconds
+        }
     }
 
     /// Whether there is certainly no file at the path, in contrast to one that cannot be reached now.
