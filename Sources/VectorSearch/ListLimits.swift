@@ -5,7 +5,7 @@ import Foundation
 /// Lists come by their distance from the query. A search stops at a list whose squared distance exceeds a reference by
 /// more than a limit: that of the nearest list, or that of the last neighbor found so far. Which of the two looks at
 /// fewer lists depends on the rows, and is measured when the index is made. So easy queries look at few lists: of real
-/// prints, at less than half as many as if their number were fixed.
+/// prints, at half as many on average as if their number were fixed.
 package struct ListLimits {
     /// Whether the reference is the distance of the nearest list.
     package let isFromNearest: Bool
@@ -23,11 +23,14 @@ package struct ListLimits {
     private static let shares = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999]
     /// The share that decides about the reference, and its neighbors.
     private static let decidingPlace = 6
-    /// A query looks at so many times the lists that would have the share if their number were fixed, at most.
-    private static let mostFactor = 4
 
-    /// The reference, and for each of ``neighborCounts`` and ``shares`` the excess, the logarithms of the mean and of
-    /// the fixed number of lists.
+    /// The maximum number of lists is this many times the one that would have the share if it were fixed.
+    private static let mostFactor = 1.5
+    /// Stands for any number of lists, at any distance.
+    private static let unlimited: Float = 1e12
+
+    /// The reference, and for each of ``neighborCounts`` and ``shares`` the excess and the logarithms of the mean and
+    /// the maximum number of lists.
     package static let numberCount = 1 + 3 * neighborCounts.count * shares.count
 
     /// - Parameter share: the share of the `k` neighbors that the lists shall hold, 0...1.
@@ -51,11 +54,9 @@ package struct ListLimits {
             return perCount[0] + max(0, perCount[1] - perCount[0]) * part
         }
         excess = Float(value(0))
-        func lists(_ logarithm: Double, _ factor: Int) -> Int {
-            Int(min(max(exp(logarithm).rounded(.up) * Double(factor), 1), Double(listCount)))
-        }
-        most = lists(value(2), Self.mostFactor)
-        mean = min(lists(value(1), 1), most)
+        func lists(_ logarithm: Double) -> Int { Int(min(max(exp(logarithm).rounded(.up), 1), Double(listCount))) }
+        most = lists(value(2))
+        mean = min(lists(value(1)), most)
     }
 
     /// Linear in the logarithm of what is missed; beyond what was measured, along the last part.
@@ -71,9 +72,9 @@ extension ListLimits {
     /// What was measured of a query.
     package struct Measured {
         /// The squared distances of all lists, ascending.
-        let lists: [Float]
+        package let lists: [Float]
         /// The squared distances of the nearest neighbors, ascending.
-        let neighbors: [Float]
+        package let neighbors: [Float]
         /// The ranks of the neighbors' lists.
         package let ranks: [Int]
 
@@ -93,21 +94,29 @@ extension ListLimits {
         }
         let isFromNearest = both[1][decidingPlace].mean < both[0][decidingPlace].mean
         return [isFromNearest ? 1 : 0]
-            + both[isFromNearest ? 1 : 0].flatMap { [$0.excess, log($0.mean), log($0.fixed)].map(\.bitPattern) }
+            + both[isFromNearest ? 1 : 0].flatMap { [$0.excess, log($0.mean), log($0.most)].map(\.bitPattern) }
     }
 
     private static func limits(
         of queries: [Measured], fromNearest: Bool, count: Int
-    ) -> [(excess: Float, mean: Float, fixed: Float)] {
-        let excesses = queries.flatMap { query in
+    ) -> [(excess: Float, mean: Float, most: Float)] {
+        let places = queries.flatMap { query in
             let reference = query.reference(fromNearest: fromNearest, count: count)
-            return query.ranks.prefix(count).map { query.lists[$0] - reference }
-        }.sorted()
-        let ranks = queries.flatMap { $0.ranks.prefix(count) }.sorted()
-        guard !ranks.isEmpty else { return shares.map { _ in (0, 1, 1) } }
+            return query.ranks.prefix(count).map { (excess: query.lists[$0] - reference, rank: $0) }
+        }.sorted { $0.excess < $1.excess }
+        let ranks = places.map(\.rank).sorted()
+        // Too few rows to measure anything: all lists.
+        guard !ranks.isEmpty else { return shares.map { _ in (Self.unlimited, Self.unlimited, Self.unlimited) } }
         return shares.map { share in
-            let place = min(ranks.count - 1, Int(share * Double(ranks.count)))
-            let (excess, fixed) = (excesses[place], ranks[place] + 1)
+            let wanted = min(ranks.count - 1, Int(share * Double(ranks.count)))
+            let most = Int((Double(ranks[wanted] + 1) * mostFactor).rounded(.up))
+            // The share has to lie within both limits.
+            var within = -1
+            let excess =
+                places.first { place in
+                    within += place.rank < most ? 1 : 0
+                    return within >= wanted
+                }?.excess ?? unlimited
             let looked = queries.reduce(0) { sum, query in
                 let limit = query.reference(fromNearest: fromNearest, count: count) + excess
                 // Ascending, so the lists within the limit are the first.
@@ -116,9 +125,9 @@ extension ListLimits {
                     let middle = (low + high) / 2
                     if query.lists[middle] <= limit { low = middle + 1 } else { high = middle }
                 }
-                return sum + min(max(low, 1), mostFactor * fixed)
+                return sum + min(max(low, 1), most)
             }
-            return (excess, Float(looked) / Float(queries.count), Float(fixed))
+            return (excess, Float(looked) / Float(queries.count), Float(most))
         }
     }
 }

@@ -3,22 +3,20 @@ import Testing
 import VectorSearch
 
 struct ListLimitsTests {
-    /// Between the squared distances of lists.
-    private static let spacing: Float = 0.002
-
-    /// Queries that are at `distances` from the nearest of 1000 lists, and whose neighbors are in lists up to `spread`
-    /// farther away than the nearest list, or than the last neighbor.
+    /// Queries with 1000 lists, near each other for some queries and far apart for others. Their neighbors are in lists
+    /// up to 0.3 farther away than the nearest list, or than the last neighbor.
     private static func queries(
         _ random: inout SeededGenerator, areNeighborsNearFirstList: Bool
     ) -> [ListLimits.Measured] {
         (0..<200).map { _ in
-            let first = Float.random(in: 0.1...1, using: &random)
+            let (first, spacing) = (
+                Float.random(in: 0.1...1, using: &random), Float.random(in: 0.002...0.05, using: &random)
+            )
             let lists = (0..<1000).map { first + Float($0) * spacing }
             let last = Float.random(in: 0.1...1, using: &random)
             let reference = areNeighborsNearFirstList ? first : max(first, last)
             let ranks = (0..<100).map { _ in
-                let distance = reference + Float.random(in: 0...0.3, using: &random)
-                return min(999, max(0, Int((distance - first) / spacing)))
+                Int((reference + Float.random(in: 0...0.3, using: &random) - first) / spacing)
             }
             return ListLimits.Measured(
                 lists: lists, neighbors: (0..<100).map { last * Float($0 + 1) / 100 }, ranks: ranks)
@@ -33,13 +31,18 @@ struct ListLimitsTests {
 
     @Test(arguments: [7, 8, 9] as [UInt64]) func theReferenceIsTheOneThatLooksAtFewerLists(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        let (near, late) = (
-            Self.queries(&random, areNeighborsNearFirstList: true),
-            Self.queries(&random, areNeighborsNearFirstList: false)
-        )
-        #expect(Self.limits(near, share: 0.995, k: 10).isFromNearest, "seed \(seed)")
-        // The last of a hundred neighbors is as far as the reference; of ten, a tenth of that.
-        #expect(!Self.limits(late, share: 0.995, k: 100).isFromNearest, "seed \(seed)")
+        let queries = Self.queries(&random, areNeighborsNearFirstList: true)
+        let limits = Self.limits(queries, share: 0.995, k: 10)
+        #expect(limits.isFromNearest, "seed \(seed)")
+        #expect(limits.mean < limits.most / 2, "seed \(seed): \(limits)")
+        // The same lists a unit nearer for half of the queries, and neighbors where they were.
+        let moved = queries.enumerated().map { index, query in
+            let last = query.lists[query.ranks.max() ?? 0]
+            return ListLimits.Measured(
+                lists: index % 2 == 0 ? [0] + query.lists : query.lists,
+                neighbors: query.neighbors.map { _ in last }, ranks: query.ranks.map { $0 + (index + 1) % 2 })
+        }
+        #expect(!Self.limits(moved, share: 0.995, k: 10).isFromNearest, "seed \(seed)")
     }
 
     @Test(arguments: [0.5, 0.9, 0.99, 0.999]) func theShareIsWithinTheLimit(share: Double) {
@@ -48,11 +51,12 @@ struct ListLimitsTests {
         let limits = Self.limits(queries, share: share, k: 10)
         var (within, looked) = (0, 0)
         for query in queries {
-            let count = min(limits.most, Int(limits.excess / Self.spacing + 1.01))
+            let reference = limits.isFromNearest ? query.lists[0] : query.neighbors[9]
+            let count = min(limits.most, max(1, query.lists.count { $0 <= reference + limits.excess }))
             within += query.ranks.prefix(10).count { $0 < count }
             looked += count
         }
-        #expect(abs(Double(within) / 2000 - share) <= 0.01, "\(within) of 2000")
+        #expect((share - 0.01...share + 0.03).contains(Double(within) / 2000), "\(within) of 2000")
         #expect(abs(Double(looked) / 200 - Double(limits.mean)) <= 1)
     }
 
@@ -72,8 +76,8 @@ struct ListLimitsTests {
         }
     }
 
-    @Test func withoutQueriesTheNearestListIsLookedAt() {
+    @Test func withoutQueriesAllListsAreLookedAt() {
         let limits = Self.limits([], share: 0.99, k: 10)
-        #expect(limits.mean == 1 && limits.excess == 0)
+        #expect(limits.mean == 1000 && limits.most == 1000 && limits.excess > 4)
     }
 }
