@@ -176,7 +176,7 @@ def people(arguments, folder):
             shares.append(sum(seconds <= 2 for seconds in answers[before:]) / count)
         print(
             f"{count} at once: {statistics.mean(shares):.1%} answered within 2 s, {min(shares):.0%} to"
-            f" {max(shares):.0%} of a round; {milliseconds(answers)}; {len(answers)} answers, {refused[0]} refused tries",
+            f" {max(shares):.0%} of a round; {milliseconds(answers)}; {len(answers)} answers, {refused[0]} refusals",
             flush=True,
         )
     service.end()
