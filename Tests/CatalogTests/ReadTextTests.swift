@@ -29,7 +29,7 @@ struct ReadTextTests {
         (["COPPER", "HORIZON"], ["t0"]), (["a picture of", "Copper Horizon – Delta Wren", "12.50"], ["t0"]),
         // One letter was misread, and case and diacritics do not matter.
         (["HOLDERL1NS GARTEN"], ["t3"]), (["Copper Horizom", "Delta Wren"], ["t0"]),
-        // Of two titles with a word, the one that is read.
+        // Two titles have the word; the one that is read counts.
         (["The Remains", "of the Night", "Ada Fontaine"], ["t1"]),
         (["真夜中のバス"], ["t4"]), (["ISBN 978-0-306-40615-7"], ["t3"]), (["ISBN 978-0-306-40615-8"], []),
         (["No. LK-2041 Stereo"], ["t0"]),

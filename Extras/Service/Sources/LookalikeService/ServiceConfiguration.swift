@@ -77,7 +77,7 @@ public struct ServiceConfiguration: Sendable {
         }
     }
 
-    /// A program that is told of events by `POST` requests.
+    /// A URL that gets events as `POST` requests.
     public struct Webhook: Sendable {
         /// Where the requests go.
         public var url: URL
@@ -86,7 +86,7 @@ public struct ServiceConfiguration: Sendable {
         /// How long to wait after each failed attempt but the last.
         public var retryDelays: [Duration] = [1, 5, 25, 125].map { .seconds($0) }
 
-        /// How long changes of a catalog are collected before one event tells of them.
+        /// How long changes of a catalog are collected before one event is sent for all of them.
         public var changeInterval = Duration.seconds(5)
 
         /// A program at a URL, with a secret that it knows.

@@ -3,7 +3,7 @@ import Glibc
 @_spi(Service) import LookalikeService
 import Testing
 
-/// Batches that run without their clients, and the program that is told of their ends.
+/// Batches that run without their clients, and the webhook that gets an event when they end.
 @Suite struct TaskTests {
     private static let headers = ["Content-Type": "application/x-ndjson", "Prefer": "wait=10, Respond-Async"]
 
@@ -66,7 +66,7 @@ import Testing
             _ = try await server.json("PUT", "/v1/catalogs/shop", ["localFeatures": false])
             let lines = try (0..<100).map { try Self.line("\($0)") }
             var statuses: Set<String> = []
-            // One that waits for two others is cancelled before it begins, unless these end as it comes.
+            // A task that waits for two others is cancelled before it begins, unless they have just ended.
             for _ in 0..<20 where !statuses.contains("cancelled") {
                 var replies: [HTTPReply] = []
                 for _ in 0..<3 { replies.append(try await Self.start(lines, server)) }

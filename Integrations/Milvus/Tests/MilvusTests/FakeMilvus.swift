@@ -3,7 +3,7 @@ import GRPCNIOTransportHTTP2Posix
 import MilvusCatalog
 import Synchronization
 
-/// A server that accepts everything, keeps nothing, and fails as it is told: what a real one does not do on demand.
+/// A server that accepts everything, keeps nothing, and fails on demand, as a real one does not.
 final class FakeMilvus: Sendable {
     enum Failure: Sendable {
         /// An answer with an error, as Milvus gives it.

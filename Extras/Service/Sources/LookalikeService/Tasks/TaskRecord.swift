@@ -26,7 +26,7 @@ struct TaskRecord: Codable, Sendable {
     var status = Status.waiting
     /// The lines of the batch that are not empty.
     let total: Int
-    /// Those that were carried out or refused.
+    /// The lines that were carried out or refused.
     var done = 0
     var refused = 0
     let created: String
