@@ -46,7 +46,7 @@ import Testing
 
     /// Without a threshold nothing is accepted, and a search says why; labeled queries give the model one.
     @Test func aModelWithoutAThresholdIsCalibrated() throws {
-        // The new value has the same length, so that the header stays valid.
+        // The other key has the same length, so that the header stays valid.
         var model = try Data(contentsOf: DefaultModelFile.prints.find())
         let key = try #require(model.range(of: Data("\"lookalike.recommended_max_distance\"".utf8)))
         model.replaceSubrange(key, with: Data("\"lookalike.recommended_mux_distance\"".utf8))
