@@ -136,65 +136,17 @@ private struct GrayImage {
         (self.width, self.height, self.bytes) = (width, height, bytes)
     }
 
-    /// An image of which the long side is between the small and the large one, or nearly: it is doubled, or its squares
-    /// of pixels are averaged.
+    /// An image of which the long side is between the small and the large one, or nearly: it is doubled, or a whole
+    /// number of times smaller.
     init(_ image: PixelBuffer, smallSide: Int, largeSide: Int) {
-        let (step, last) = (image.format.bytesPerPixel, image.format == .gray8 ? 0 : 2)
-        let green = image.format == .gray8 ? 0 : 1
-        let (width, height, bytesPerRow) = (image.width, image.height, image.bytesPerRow)
-        let gray = image.withUnsafeBytes { bytes in
-            [UInt8](unsafeUninitializedCapacity: width * height) { out, count in
-                for y in 0..<height {
-                    for x in 0..<width {
-                        let place = y * bytesPerRow + x * step
-                        // Green has most of the luma, and the order of the others matters little.
-                        let sum = Int(bytes[place]) + 2 * Int(bytes[place + green]) + Int(bytes[place + last])
-                        out[y * width + x] = UInt8(sum / 4)
-                    }
-                }
-                count = width * height
-            }
-        }
-        self.init(width: width, height: height, bytes: gray)
-        let longSide = max(width, height)
-        if longSide < smallSide {
-            self = doubled()
-        } else if longSide >= 2 * largeSide {
-            self = averaged(longSide / largeSide)
-        }
-    }
-
-    /// Twice as large; pixels between others are their mean.
-    private func doubled() -> GrayImage {
-        var result = GrayImage(
-            width: 2 * width, height: 2 * height, bytes: [UInt8](repeating: 0, count: 4 * width * height))
-        for y in 0..<2 * height {
-            let (above, below) = (y / 2 * width, min((y + 1) / 2, height - 1) * width)
-            for x in 0..<2 * width {
-                let (left, right) = (x / 2, min((x + 1) / 2, width - 1))
-                let sum =
-                    Int(bytes[above + left]) + Int(bytes[above + right]) + Int(bytes[below + left])
-                    + Int(bytes[below + right])
-                result.bytes[y * 2 * width + x] = UInt8((sum + 2) / 4)
-            }
-        }
-        return result
-    }
-
-    private func averaged(_ factor: Int) -> GrayImage {
-        let (columns, rows) = (width / factor, height / factor)
-        var result = GrayImage(width: columns, height: rows, bytes: [])
-        result.bytes.reserveCapacity(columns * rows)
-        for y in 0..<rows {
-            for x in 0..<columns {
-                var sum = 0
-                for row in y * factor..<(y + 1) * factor {
-                    for place in row * width + x * factor..<row * width + (x + 1) * factor { sum += Int(bytes[place]) }
-                }
-                result.bytes.append(UInt8(sum / (factor * factor)))
-            }
-        }
-        return result
+        let longSide = max(image.width, image.height)
+        let (larger, smaller) = (longSide < smallSide ? 2 : 1, max(1, longSide / largeSide))
+        width = max(1, image.width * larger / smaller)
+        height = max(1, image.height * larger / smaller)
+        var luma = [Float](repeating: 0, count: width * height)
+        let resizer = LumaResizer(width: width, height: height)
+        luma.withUnsafeMutableBufferPointer { resizer.resize(image, into: $0, stride: resizer.width) }
+        bytes = luma.map { UInt8(max(0, min(255, ($0 * 255).rounded()))) }
     }
 
     /// Turned clockwise by quarters.
