@@ -51,14 +51,23 @@ public struct SHA256: ~Copyable {
     }
 }
 
-/// A code that shows who made a message: somebody who knows a key (RFC 2104).
+/// A code that shows who made a message: somebody who knows a key (RFC 2104). Computed by OpenSSL.
 public enum HMAC {
     /// The 32 bytes of HMAC-SHA-256 (RFC 4231). Compare codes with ``SHA256/areEqual(_:_:)``.
     public static func sha256(of message: Data, key: Data) -> Data {
-        let block = 64
-        let short = key.count > block ? SHA256.hash(key) : key
-        let padded = short + Data(count: block - short.count)
-        let inner = SHA256.hash(Data(padded.map { $0 ^ 0x36 }) + message)
-        return SHA256.hash(Data(padded.map { $0 ^ 0x5C }) + inner)
+        var code = Data(count: 32)
+        let isDone = code.withUnsafeMutableBytes { code in
+            message.withUnsafeBytes { message in
+                key.withUnsafeBytes { key in
+                    // Nil would be the key of an earlier call.
+                    COpenSSL.HMAC(
+                        EVP_sha256(), key.baseAddress ?? UnsafeRawPointer(code.baseAddress), Int32(key.count),
+                        message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count,
+                        code.baseAddress?.assumingMemoryBound(to: UInt8.self), nil) != nil
+                }
+            }
+        }
+        precondition(isDone, "OpenSSL computes HMAC-SHA-256")
+        return code
     }
 }
