@@ -247,8 +247,8 @@ class Inputs:
             "digest", 2, lambda id, blob: blob and hashlib.sha256(id.encode() + b"\0" + blob).digest()[:16]
         )
         database.execute(
-            "INSERT INTO image (row, size, modified, contentHash, revision, print, localFeatures)"
-            " SELECT print.row, 0, 0, x'', ?, digest(id, vector), digest(id, data)"
+            "INSERT INTO image (row, size, modified, changed, inode, contentHash, revision, print, localFeatures)"
+            " SELECT print.row, 0, 0, 0, 0, x'', ?, digest(id, vector), digest(id, data)"
             f" FROM print JOIN entity ON entity.row = print.row >> {PLACE_BITS}"
             " LEFT JOIN localFeatures ON localFeatures.row = print.row WHERE entity.row >= ?",
             (number, have + 1000),
