@@ -50,8 +50,10 @@ def memory():
 
 
 def commit():
-    """The commit that is measured, with “-dirty” for changes that are in none."""
-    return first_line(["git", "describe", "--always", "--dirty", "--exclude", "*"])
+    """The commit that is measured, with “-dirty” for changes that are in none, but those of stored results."""
+    changed = ["git", "diff", "--quiet", "HEAD", "--", ":/", ":(exclude,top)Benchmarks/results"]
+    dirty = "-dirty" if subprocess.run(changed).returncode else ""
+    return first_line(["git", "describe", "--always", "--exclude", "*"]) + dirty
 
 
 def described():
