@@ -25,6 +25,8 @@ let package = Package(
         // Throughput, lateness of other tasks, and cancellation, with many searches in flight.
         .executableTarget(
             name: "Concurrency", dependencies: [.product(name: "Lookalike", package: "lookalike")]),
+        // Bytes, times and recall of inverted lists of visual words among millions of simulated images.
+        .executableTarget(name: "Votes", dependencies: [.product(name: "Lookalike", package: "lookalike")]),
         // The quick mode: stages against the limits, in one process.
         .executableTarget(
             name: "Quick",

@@ -4,37 +4,94 @@ import Foundation
 
 /// Inverted lists: for each visual word, the images that show it, with a signature per feature.
 ///
+/// In a large catalog the list of each word is divided by the first bits of the signatures, and a query reads those
+/// parts alone that its features are in, or would be in if the bits of least certainty were others: Q. Lv et al.,
+/// "Multi-Probe LSH", VLDB 2007. So lists do not grow with the catalog.
+///
 /// A query's features vote for the images whose features have the same words and similar signatures, so the images that
 /// a query shows are found among hundreds of thousands without comparing it with each of them, wherever in the picture
 /// they are and however they are turned. J. Sivic and A. Zisserman, "Video Google", ICCV 2003; the signatures are those
 /// of H. Jégou et al., "Hamming Embedding and Weak Geometric Consistency", ECCV 2008.
 public struct InvertedLists: @unchecked Sendable {
     /// Where the list of each word starts; one more than there are words.
-    let offsets: UnsafeBufferPointer<UInt64>
-    let signatures: UnsafeBufferPointer<UInt64>
+    private let offsets: UnsafeBufferPointer<UInt64>
+    private let signatures: UnsafeBufferPointer<UInt32>
     /// The image of each signature, by its position.
-    let images: UnsafeBufferPointer<UInt32>
+    private let images: CodedImages
     /// The number of features of each image.
-    let featureCounts: UnsafeBufferPointer<UInt16>
+    private let featureCounts: UnsafeBufferPointer<UInt16>
     /// The owner keeps the memory alive. Unchecked: the memory is never written.
     private let owner: AnyObject
 
     /// Wraps memory that `owner` keeps and nobody writes.
     ///
-    /// - Precondition: there are as many signatures as `images`, and at least one offset. Offsets ascend from 0 to that
-    ///   number; where they do not, the result is arbitrary.
+    /// - Parameters:
+    ///   - offsets: where the list of each word starts, and the end of the last.
+    ///   - signatures: the first half of the bits of each feature's signature, list after list.
+    ///   - lows: the low bits of the images, from ``ImageEncoder``.
+    ///   - highs: their high bits.
+    ///   - featureCounts: the number of features of each image.
+    /// - Precondition: there is at least one offset, and there are as many words of low and high bits as
+    ///   ``InvertedListsShape`` says. Where offsets and bits are not what the builder and the encoder make, the result
+    ///   is arbitrary.
     public init(
-        offsets: UnsafeBufferPointer<UInt64>, signatures: UnsafeBufferPointer<UInt64>,
-        images: UnsafeBufferPointer<UInt32>,
+        offsets: UnsafeBufferPointer<UInt64>, signatures: UnsafeBufferPointer<UInt32>,
+        lows: UnsafeBufferPointer<UInt64>, highs: UnsafeBufferPointer<UInt64>,
         featureCounts: UnsafeBufferPointer<UInt16>, owner: AnyObject
     ) {
-        precondition(signatures.count == images.count && !offsets.isEmpty)
-        (self.offsets, self.signatures, self.images) = (offsets, signatures, images)
+        precondition(!offsets.isEmpty)
+        let shape = InvertedListsShape(
+            listCount: offsets.count - 1, imageCount: featureCounts.count, featureCount: signatures.count)
+        images = CodedImages(shape, lows: lows, highs: highs)
+        (self.offsets, self.signatures) = (offsets, signatures)
         (self.featureCounts, self.owner) = (featureCounts, owner)
     }
 
     /// The number of images, including those without features.
     public var imageCount: Int { featureCounts.count }
+
+    /// The number of features of an image.
+    package func featureCount(of image: Int) -> UInt16 { featureCounts[image] }
+
+    /// The features of a list: their images, which ascend, and their signatures. O(list).
+    ///
+    /// - Complexity: features of a damaged file may be missing.
+    package func forEachFeature(ofList list: Int, _ body: (_ image: Int, _ signature: UInt32) -> Void) {
+        let features = features(ofList: list)
+        var reader = images.reader(ofList: list, from: features.lowerBound)
+        for (place, index) in features.enumerated() {
+            if let image = reader.image(at: place) { body(image, signatures[index]) }
+        }
+    }
+
+    /// Where the features of a list are; empty if the offsets are damaged.
+    private func features(ofList list: Int) -> Range<Int> {
+        let (start, end) = (offsets[list], offsets[list + 1])
+        // Offsets cannot be trusted if another program changed the file.
+        return start < end && end <= signatures.count ? Int(start)..<Int(end) : 0..<0
+    }
+
+    /// The number of first bits of the signatures that divide the list of each word of a catalog, so that lists have
+    /// some hundred features. O(1).
+    package static func divisionBits(imageCount: Int) -> Int {
+        min(Int.bitWidth - (imageCount >> 18).leadingZeroBitCount, mostDivisionBits)
+    }
+
+    private static let mostDivisionBits = 8
+
+    /// Whether so many lists can be those of a vocabulary. O(1).
+    package static func isListCount(_ count: Int, ofWords wordCount: Int) -> Bool {
+        (0...mostDivisionBits).contains { count == wordCount << $0 }
+    }
+
+    /// The parts of a word's list that are read: masks of the bits that differ from those of the query's feature, the
+    /// likeliest first. Bits are numbered by certainty; the n-th least certain one costs n².
+    private static func probes(bits: Int) -> [Int] {
+        let count = Int(exp2(0.6 * Double(bits)).rounded())
+        return (0..<(1 << bits)).map { mask in
+            (cost: (0..<bits).reduce(0) { $0 + (mask >> $1 & 1) * ($1 + 1) * ($1 + 1) }, mask: mask)
+        }.sorted { ($0.cost, $0.mask) < ($1.cost, $1.mask) }.prefix(count).map(\.mask)
+    }
 
     /// An image, and how strongly the features of a query vote for it.
     public struct Candidate: Sendable, Equatable {
@@ -44,82 +101,146 @@ public struct InvertedLists: @unchecked Sendable {
         public let score: Float
     }
 
-    /// Larger distances of 64-bit signatures are no evidence.
-    private static let largestHammingDistance = 22
+    /// Larger distances of 32-bit signatures are no evidence.
+    private static let largestHammingDistance = 10
     /// The distance at which a vote counts 1/e; half the spread of a Gaussian as Jégou et al. use it in "On the
     /// Burstiness of Visual Elements" (CVPR 2009).
-    private static let hammingScale: Float = 12
+    private static let hammingScale: Float = 7
     /// Scores of images with fewer features are normalized as if they had this many.
     private static let fewestFeatures = 30
 
     /// The images with most votes, highest score first; of equal scores the first image first.
     ///
-    /// A feature of the query votes once for an image, by the most similar signature.
+    /// A feature of the query votes once for an image, by the most similar signature. Votes are added up for some
+    /// thousand images at a time, so that memory follows the number of votes, and not that of the images.
     /// - Parameters:
     ///   - limit: candidates at most.
     ///   - isIncluded: whether an image may be a candidate.
-    /// - Complexity: O(the lists of the query's words + images).
+    /// - Complexity: O(the parts of lists that the query reads).
     public func candidates(
         for query: QueryWords, limit: Int, where isIncluded: (Int) -> Bool = { _ in true }
     ) -> [Candidate] {
         guard imageCount > 0, limit > 0 else { return [] }
-        var scores = [Float](repeating: 0, count: imageCount)
-        let touched = scores.withUnsafeMutableBufferPointer { vote(query, $0) }
         var best: [Candidate] = []
-        for image in touched {
-            let count = max(Int(featureCounts[image]), Self.fewestFeatures)
-            let candidate = Candidate(image: image, score: scores[image] / Float(count).squareRoot())
-            if best.count == limit, !Self.isBetter(candidate, best[limit - 1]) { continue }
-            guard isIncluded(image) else { continue }
-            if best.count == limit { best.removeLast() }
-            let place = best.firstIndex { Self.isBetter(candidate, $0) } ?? best.count
-            best.insert(candidate, at: place)
+        var tallies = [Tally](repeating: Tally(), count: min(imageCount, Self.imagesAtOnce))
+        var touched: [Int] = []
+        for votes in blocks(of: votes(of: query)) {
+            let first = votes.first.map { Int($0.image) / Self.imagesAtOnce * Self.imagesAtOnce } ?? 0
+            for vote in votes {
+                let place = Int(vote.image) - first
+                if tallies[place].add(vote) { touched.append(place) }
+            }
+            for place in touched {
+                let (image, score) = (first + place, tallies[place].score)
+                tallies[place] = Tally()
+                // Most images have a vote or two.
+                if best.count == limit, score < best[limit - 1].score * Self.leastShare { continue }
+                let candidate = Candidate(
+                    image: image, score: score / max(Float(featureCounts[image]).squareRoot(), Self.smallestNorm))
+                if best.count == limit, !Self.isBetter(candidate, best[limit - 1]) { continue }
+                guard isIncluded(image) else { continue }
+                if best.count == limit { best.removeLast() }
+                best.insert(candidate, at: best.firstIndex { Self.isBetter(candidate, $0) } ?? best.count)
+            }
+            touched.removeAll(keepingCapacity: true)
         }
         return best
     }
 
+    private static let smallestNorm = Float(fewestFeatures).squareRoot()
+    /// A little below the smallest norm, so that rounding does not matter.
+    private static let leastShare = 0.99 * smallestNorm
+    /// Their tallies stay in the second-level cache.
+    private static let imagesAtOnce = 1 << 15
+
     private static func isBetter(_ a: Candidate, _ b: Candidate) -> Bool { (b.score, a.image) < (a.score, b.image) }
 
-    /// Adds up the votes, and returns the images that got any.
-    private func vote(_ query: QueryWords, _ scores: UnsafeMutableBufferPointer<Float>) -> [Int] {
+    private struct Vote {
+        let image: UInt32
+        let feature: Int32
+        let value: Float
+    }
+
+    /// The votes for an image.
+    private struct Tally {
+        private(set) var score: Float = 0
+        /// The last feature that voted, and its vote.
+        private var feature: Int32 = -1
+        private var value: Float = 0
+
+        /// Adds a vote; true if it is the first one.
+        mutating func add(_ vote: Vote) -> Bool {
+            let isFirst = feature < 0
+            if vote.feature != feature {
+                score += vote.value
+                (feature, value) = (vote.feature, vote.value)
+            } else if vote.value > value {
+                score += vote.value - value
+                value = vote.value
+            }
+            return isFirst
+        }
+    }
+
+    /// All votes, in the order of the query's features.
+    private func votes(of query: QueryWords) -> [Vote] {
         let weights = (0...Self.largestHammingDistance).map { distance in
             exp(-Float(distance * distance) / (Self.hammingScale * Self.hammingScale))
         }
-        var touched: [Int] = []
-        // The last feature that voted for an image, and its vote.
-        var voters = [Int32](repeating: -1, count: imageCount)
-        var votes = [Float](repeating: 0, count: imageCount)
         let kernels = query.kernels.table
+        guard Self.isListCount(images.shape.listCount, ofWords: query.wordCount) else { return [] }
+        let partCount = images.shape.listCount / query.wordCount
+        let bits = partCount.trailingZeroBitCount
+        let probes = Self.probes(bits: bits)
+        var votes: [Vote] = []
         var found: [lk_hamming] = []
-        for entry in query.entries where Int(entry.word) + 1 < offsets.count {
-            let (start, end) = (offsets[Int(entry.word)], offsets[Int(entry.word) + 1])
-            // Offsets cannot be trusted if another program changed the file.
-            guard start < end, end <= signatures.count else { continue }
-            let list = Int(start)..<Int(end)
-            if found.count < list.count { found = Array(repeating: lk_hamming(), count: list.count) }
-            let count = kernels.hamming_within(
-                entry.signature, signatures.baseAddress.map { $0 + list.lowerBound }, list.count,
-                UInt32(Self.largestHammingDistance), &found)
-            guard count > 0 else { continue }
+        for entry in query.entries {
+            let first = Int(entry.word) << bits
+            let (start, end) = (offsets[first], offsets[first + partCount])
+            guard start < end else { continue }
             // Rare words count more: inverse document frequency.
-            let rarity = log(Float(imageCount) / Float(list.count) + 1)
-            for match in found[..<count] {
-                let image = Int(images[list.lowerBound + Int(match.index)])
-                // A damaged file may name images that it does not have; `catalog verify` reports it.
-                guard image < imageCount else { continue }
-                let vote = weights[Int(match.distance)] * rarity
-                if voters[image] != entry.feature {
-                    if voters[image] < 0 { touched.append(image) }
-                    voters[image] = entry.feature
-                    votes[image] = vote
-                    scores[image] += vote
-                } else if vote > votes[image] {
-                    scores[image] += vote - votes[image]
-                    votes[image] = vote
+            let rarity = log(Float(imageCount) / Float(end - start) + 1)
+            let uncertain = entry.uncertainBits(bits)
+            for probe in probes {
+                var part = Int(truncatingIfNeeded: entry.signature) & (partCount - 1)
+                for place in 0..<bits { part ^= (probe >> place & 1) << Int(uncertain >> UInt64(8 * place) & 7) }
+                let list = features(ofList: first + part)
+                if found.count < list.count { found = Array(repeating: lk_hamming(), count: list.count) }
+                let count = kernels.hamming_within(
+                    UInt32(truncatingIfNeeded: entry.signature), signatures.baseAddress.map { $0 + list.lowerBound },
+                    list.count, UInt32(Self.largestHammingDistance), &found)
+                guard count > 0 else { continue }
+                var reader = images.reader(ofList: first + part, from: list.lowerBound)
+                for match in found[..<count] {
+                    // A damaged file may name images that it does not have; `catalog verify` reports it.
+                    guard let image = reader.image(at: Int(match.index)) else { continue }
+                    votes.append(
+                        Vote(
+                            image: UInt32(image), feature: entry.feature,
+                            value: weights[Int(match.distance)] * rarity))
                 }
             }
         }
-        return touched
+        return votes
+    }
+
+    /// The votes for each block of ``imagesAtOnce`` images, in their order.
+    private func blocks(of votes: [Vote]) -> [ArraySlice<Vote>] {
+        let count = (imageCount - 1) / Self.imagesAtOnce + 1
+        guard count > 1 else { return [votes[...]] }
+        var next = [Int](repeating: 0, count: count + 1)
+        for vote in votes { next[Int(vote.image) / Self.imagesAtOnce + 1] += 1 }
+        for block in 0..<count { next[block + 1] += next[block] }
+        let ends = next.dropFirst()
+        let sorted = [Vote](unsafeUninitializedCapacity: votes.count) { sorted, initialized in
+            for vote in votes {
+                let block = Int(vote.image) / Self.imagesAtOnce
+                sorted.initializeElement(at: next[block], to: vote)
+                next[block] += 1
+            }
+            initialized = votes.count
+        }
+        return zip([0] + ends, ends).map { sorted[$0..<$1] }
     }
 }
 
@@ -159,6 +280,21 @@ public struct QueryWords: Sendable {
         let feature: Int32
         let word: UInt16
         let signature: UInt64
+        /// `Vocabulary.margins`.
+        let margins: SIMD8<Int16>
+
+        /// The first bits of the signature, the least certain first, in 8 bits each.
+        func uncertainBits(_ count: Int) -> UInt64 {
+            var keys = SIMD8<Int16>(repeating: .max)
+            for bit in 0..<count { keys[bit] = margins[bit] << 3 | Int16(bit) }
+            var order: UInt64 = 0
+            for place in 0..<count {
+                let bit = keys.min() & 7
+                order |= UInt64(bit) << UInt64(8 * place)
+                keys[Int(bit)] = .max
+            }
+            return order
+        }
     }
 
     /// Words per feature: what a capture changes can move a descriptor into a neighboring word (J. Philbin et al.,
@@ -167,6 +303,8 @@ public struct QueryWords: Sendable {
 
     let entries: [Entry]
     let kernels: SIMDTarget
+    /// The number of words that there are.
+    let wordCount: Int
 
     /// Several words per feature.
     public var visualWords: [VisualWord] {
@@ -175,6 +313,7 @@ public struct QueryWords: Sendable {
 
     init(_ query: QueryFeatures, model: LocalFeatureModel, kernels: SIMDTarget) {
         self.kernels = kernels
+        wordCount = model.wordCount
         let (dimension, count) = (LocalFeatureModel.dimension, Self.wordsPerFeature)
         var entries: [Entry] = []
         entries.reserveCapacity(query.count * count)
@@ -187,7 +326,8 @@ public struct QueryWords: Sendable {
                     entries.append(
                         Entry(
                             feature: Int32(feature), word: word,
-                            signature: model.vocabulary.signature(of: source, word: word)))
+                            signature: model.vocabulary.signature(of: source, word: word),
+                            margins: model.vocabulary.margins(of: source, word: word)))
                 }
             }
         }

@@ -114,6 +114,17 @@ struct Vocabulary: Sendable {
         return bits | descriptor.fixedBits
     }
 
+    /// How far a descriptor is from the other side of a word's center, for the first eight bits of its signature.
+    func margins(of descriptor: SignatureSource, word: UInt16) -> SIMD8<Int16> {
+        let center = Int(word) * depth
+        var margins = SIMD8<Int16>()
+        for index in 0..<8 {
+            // In halves of a code. The limit is the first code that is not below the descriptor.
+            margins[index] = abs(2 * (Int16(descriptor.limits[index]) - Int16(centers[center + index])) - 1)
+        }
+        return margins
+    }
+
     /// What signatures of a descriptor are made of, for any word.
     struct SignatureSource {
         /// A center with a smaller code is below the descriptor.

@@ -357,7 +357,7 @@ static void features(int round) {
         report("best_two", round, 0);
     static lk_hamming near[2][256];
     for (int i = 0; i < 2; i++)
-        found[i] = side(i)->hamming_within(0x123456789ABCDEFu, (uint64_t *)(void *)floats[0], 251, 30, near[i]);
+        found[i] = side(i)->hamming_within(0x89ABCDEFu, (uint32_t *)(void *)floats[0], 251, 13, near[i]);
     if (found[0] != found[1]) report("hamming_within", round, found[1]);
     else same("hamming_within", round, near[0], near[1], found[0] * sizeof(lk_hamming));
     enum { BINARY_COLUMNS = 12, BLOCK_BYTES = BINARY_COLUMNS * 16 + LK_BINARY_FACTOR_BYTES };

@@ -15,37 +15,60 @@ enum InvertedListsFixture {
         return builder
     }
 
-    /// Keeps copies of the builder's arrays.
+    /// Keeps copies of arrays.
     private final class Memory: @unchecked Sendable {
-        let offsets: UnsafeMutableBufferPointer<UInt64>
-        let signatures: UnsafeMutableBufferPointer<UInt64>
-        let images: UnsafeMutableBufferPointer<UInt32>
-        let counts: UnsafeMutableBufferPointer<UInt16>
+        private var buffers: [UnsafeMutableRawBufferPointer] = []
 
-        init(_ builder: InvertedListsBuilder) {
-            func copy<Element>(_ array: [Element]) -> UnsafeMutableBufferPointer<Element> {
-                let buffer = UnsafeMutableBufferPointer<Element>.allocate(capacity: array.count)
-                _ = buffer.initialize(from: array)
-                return buffer
-            }
-            (offsets, signatures) = (copy(builder.offsets), copy(builder.signatures))
-            (images, counts) = (copy(builder.images), copy(builder.featureCounts))
+        func copy<Element>(_ array: [Element]) -> UnsafeBufferPointer<Element> {
+            let buffer = UnsafeMutableBufferPointer<Element>.allocate(capacity: array.count)
+            _ = buffer.initialize(from: array)
+            buffers.append(UnsafeMutableRawBufferPointer(buffer))
+            return UnsafeBufferPointer(buffer)
         }
 
-        deinit {
-            offsets.deallocate()
-            signatures.deallocate()
-            images.deallocate()
-            counts.deallocate()
+        deinit { for buffer in buffers { buffer.deallocate() } }
+    }
+
+    /// The parts of lists, which a test may damage.
+    struct Parts {
+        var offsets: [UInt64]
+        var signatures: [UInt32]
+        var lows: [UInt64]
+        var highs: [UInt64]
+        var featureCounts: [UInt16]
+
+        var lists: InvertedLists {
+            let memory = Memory()
+            return InvertedLists(
+                offsets: memory.copy(offsets), signatures: memory.copy(signatures), lows: memory.copy(lows),
+                highs: memory.copy(highs), featureCounts: memory.copy(featureCounts), owner: memory)
         }
     }
 
+    /// Parts of lists of images, which ascend, and of signatures.
+    static func parts(_ lists: [[(image: UInt32, signature: UInt32)]], featureCounts: [UInt16]) -> Parts {
+        let offsets = lists.reduce(into: [UInt64(0)]) { $0.append(($0.last ?? 0) + UInt64($1.count)) }
+        let shape = InvertedListsShape(
+            listCount: lists.count, imageCount: featureCounts.count, featureCount: Int(offsets.last ?? 0))
+        let coded = [ImageEncoder.Part.lows, .highs].map { part in
+            var encoder = ImageEncoder(part, of: shape)
+            return lists.flatMap { list in
+                encoder.append(list.lazy.map(\.image))
+                return encoder.takeWords()
+            } + encoder.finish()
+        }
+        return Parts(
+            offsets: offsets, signatures: lists.flatMap { $0.map(\.signature) }, lows: coded[0], highs: coded[1],
+            featureCounts: featureCounts)
+    }
+
     static func lists(_ builder: InvertedListsBuilder) -> InvertedLists {
-        let memory = Memory(builder)
-        return InvertedLists(
-            offsets: UnsafeBufferPointer(memory.offsets), signatures: UnsafeBufferPointer(memory.signatures),
-            images: UnsafeBufferPointer(memory.images), featureCounts: UnsafeBufferPointer(memory.counts),
-            owner: memory)
+        let ends = zip(builder.offsets, builder.offsets.dropFirst())
+        return parts(
+            ends.map { start, end in
+                (Int(start)..<Int(end)).map { (builder.images[$0], builder.signatures[$0]) }
+            }, featureCounts: builder.featureCounts
+        ).lists
     }
 }
 
@@ -73,10 +96,11 @@ struct InvertedListsTests {
                 let signature = reference.signature(of: descriptor.map(Double.init), word: word)
                 let rarity = log(Double(images.count) / Double(max(list.count, 1)) + 1)
                 for entry in list {
-                    let distance = (entry.signature ^ signature).nonzeroBitCount
-                    guard distance <= 22 else { continue }
+                    // The first half of the signature.
+                    let distance = UInt32(truncatingIfNeeded: entry.signature ^ signature).nonzeroBitCount
+                    guard distance <= 10 else { continue }
                     votes[entry.image] = max(
-                        votes[entry.image] ?? 0, rarity * exp(-Double(distance * distance) / 144))
+                        votes[entry.image] ?? 0, rarity * exp(-Double(distance * distance) / 49))
                 }
             }
             for (image, vote) in votes { scores[image, default: 0] += vote }
@@ -159,6 +183,176 @@ struct InvertedListsTests {
         for images in [[], [nil, nil]] as [[LocalFeatures?]] {
             let lists = InvertedListsFixture.lists(try InvertedListsFixture.build(images))
             #expect(lists.imageCount == images.count && lists.candidates(for: words, limit: 5).isEmpty)
+        }
+    }
+
+    /// Parts of a list have the features whose signatures start with their bits, in the order of the images.
+    @Test(arguments: [1, 2, 4, 8]) func dividedListsHoldTheSameFeatures(bits: Int) throws {
+        let images = Self.collection(try FeatureFixture.extractor())
+        let whole = try InvertedListsFixture.build(images)
+        var divided = whole
+        divided.divide(bits: bits)
+        let (before, after) = (InvertedListsFixture.lists(whole), InvertedListsFixture.lists(divided))
+        for word in 0..<65_536 {
+            var expected: [[[UInt32]]] = Array(repeating: [], count: 1 << bits)
+            before.forEachFeature(ofList: word) { image, signature in
+                expected[Int(signature) & (1 << bits - 1)].append([UInt32(image), signature])
+            }
+            for (part, expected) in expected.enumerated() {
+                var found: [[UInt32]] = []
+                after.forEachFeature(ofList: word << bits | part) { found.append([UInt32($0), $1]) }
+                #expect(found == expected, "word \(word), part \(part)")
+            }
+        }
+        #expect(InvertedLists.isListCount(65_536 << bits, ofWords: 65_536))
+        #expect(!InvertedLists.isListCount(65_537 << bits, ofWords: 65_536))
+        #expect(!InvertedLists.isListCount(65_536 << 9, ofWords: 65_536))
+    }
+
+    /// Some parts of a list are read: at least that of the feature itself, at most all.
+    @Test(arguments: [1, 2, 4, 8]) func dividedListsVoteForNearlyTheSame(bits: Int) throws {
+        let extractor = try FeatureFixture.extractor()
+        let images = Self.collection(extractor)
+        var builder = try InvertedListsFixture.build(images)
+        let whole = InvertedListsFixture.lists(builder)
+        builder.divide(bits: bits)
+        let divided = InvertedListsFixture.lists(builder)
+        let (image, _) = try FeatureFixture.placed(degrees: 40, scale: 0.9)
+        let words = LocalFeatureQuery(extractor.queryFeatures(of: image), model: extractor.model).words
+        let all = Dictionary(
+            uniqueKeysWithValues: whole.candidates(for: words, limit: 12).map { ($0.image, $0.score) })
+        let found = divided.candidates(for: words, limit: 12)
+        #expect(found.prefix(2).map(\.image) == [1, 9])
+        for candidate in found { #expect(candidate.score <= (all[candidate.image] ?? 0) * 1.0001) }
+        #expect(found[0].score > 0.8 * (all[1] ?? 0), "\(found[0].score) of \(all[1] ?? 0)")
+        // An image finds itself in the first part of each list.
+        let own = LocalFeatureQuery(try #require(images[1]), model: extractor.model).words
+        let best = (whole.candidates(for: own, limit: 1), divided.candidates(for: own, limit: 1))
+        #expect(best.1[0].image == 1 && best.1[0].score > 0.9 * best.0[0].score)
+    }
+
+    @Test func largeCatalogsHaveDividedLists() {
+        let bits = [0, 1, 262_143, 262_144, 1_000_000, 10_000_000, 1_000_000_000].map {
+            InvertedLists.divisionBits(imageCount: $0)
+        }
+        #expect(bits == [0, 0, 0, 1, 2, 6, 8])
+    }
+
+    /// More images than are added up at a time, some of them without features, and lists of all lengths.
+    @Test(arguments: [UInt64(1), 2, 3]) func manyImagesFollowTheStatedRule(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let extractor = try FeatureFixture.extractor()
+        let words = LocalFeatureQuery(
+            extractor.queryFeatures(of: FeatureFixture.image), model: extractor.model
+        ).words
+        let imageCount = Int.random(in: 30_000...140_000, using: &random)
+        let counts = (0..<imageCount).map { _ in UInt16.random(in: 0...300, using: &random) }
+        var lists = [[(image: UInt32, signature: UInt32)]](repeating: [], count: 65_536)
+        for word in words.visualWords where lists[Int(word.word)].isEmpty {
+            let count = Int.random(in: 0...Int.random(in: 1...400, using: &random), using: &random)
+            // A few images get many votes.
+            lists[Int(word.word)] = (0..<count).map { _ in
+                let image = UInt32.random(in: 0..<UInt32(imageCount), using: &random)
+                let flipped = (0..<Int.random(in: 0...14, using: &random)).reduce(UInt32(0)) { bits, _ in
+                    bits | 1 << UInt32.random(in: 0..<32, using: &random)
+                }
+                return (image % 8 == 0 ? image % 4096 : image, UInt32(truncatingIfNeeded: word.signature) ^ flipped)
+            }.sorted { $0.image < $1.image }
+        }
+        var expected: [Int: Double] = [:]
+        let features = Dictionary(grouping: words.visualWords, by: \.feature)
+        for (_, words) in features {
+            var votes: [Int: Double] = [:]
+            for word in words {
+                let list = lists[Int(word.word)]
+                let rarity = log(Double(imageCount) / Double(max(list.count, 1)) + 1)
+                for (image, signature) in list {
+                    let distance = (signature ^ UInt32(truncatingIfNeeded: word.signature)).nonzeroBitCount
+                    guard distance <= 10 else { continue }
+                    votes[Int(image)] = max(votes[Int(image)] ?? 0, rarity * exp(-Double(distance * distance) / 49))
+                }
+            }
+            for (image, vote) in votes { expected[image, default: 0] += vote }
+        }
+        for (image, score) in expected { expected[image] = score / Double(max(counts[image], 30)).squareRoot() }
+        let found = InvertedListsFixture.parts(lists, featureCounts: counts).lists.candidates(for: words, limit: 60)
+        #expect(found.count == 60, "seed \(seed)")
+        #expect(zip(found, found.dropFirst()).allSatisfy { ($1.score, $0.image) < ($0.score, $1.image) })
+        for (candidate, score) in zip(found, expected.values.sorted(by: >)) {
+            #expect(abs(Double(candidate.score) - score) < 1e-4 * score, "seed \(seed), image \(candidate.image)")
+            #expect(abs(Double(candidate.score) - (expected[candidate.image] ?? 0)) < 1e-4 * score, "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: 0..<40) func codedImagesAreReadBack(seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let imageCount = [0, 1, 2, 63, 64, 65, 1000, 70_000][seed % 8]
+        // One list, few, or more than there are features.
+        let listCount = [1, 3, 300][seed % 3]
+        let lists = (0..<listCount).map { _ -> [(image: UInt32, signature: UInt32)] in
+            let longest = imageCount == 0 ? 0 : [0, 1, 40, 900][Int.random(in: 0..<4, using: &random)]
+            return (0..<Int.random(in: 0...longest, using: &random)).map { _ in
+                UInt32.random(in: 0..<UInt32(imageCount), using: &random)
+            }.sorted().map { ($0, UInt32(truncatingIfNeeded: random.next())) }
+        }
+        let read = InvertedListsFixture.parts(lists, featureCounts: Array(repeating: 1, count: imageCount)).lists
+        for (index, list) in lists.enumerated() {
+            var place = 0
+            read.forEachFeature(ofList: index) { image, signature in
+                #expect(place < list.count && (UInt32(image), signature) == list[place], "seed \(seed), list \(index)")
+                place += 1
+            }
+            #expect(place == list.count, "seed \(seed), list \(index)")
+        }
+    }
+
+    /// As in lists of a file that another program changed.
+    @Test func imagesThatDoNotAscendTakeNoMoreRoom() {
+        var random = SeededGenerator(seed: 77)
+        let lists = (0..<5).map { _ in (0..<100).map { _ in UInt32.random(in: 0..<9_000, using: &random) } }
+        let shape = InvertedListsShape(listCount: 5, imageCount: 9_000, featureCount: 500)
+        for (part, count) in [(ImageEncoder.Part.lows, shape.lowWordCount), (.highs, shape.highWordCount)] {
+            var encoder = ImageEncoder(part, of: shape)
+            for list in lists { encoder.append(list) }
+            #expect(encoder.takeWords().count + encoder.finish().count == count)
+        }
+    }
+
+    /// Whatever the bits say, images are among those that there are.
+    @Test(arguments: 0..<40) func damagedListsAreReadWithoutHarm(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let extractor = try FeatureFixture.extractor()
+        let words = LocalFeatureQuery(
+            extractor.queryFeatures(of: FeatureFixture.image), model: extractor.model
+        ).words
+        let imageCount = [1, 50, 33_000][seed % 3]
+        var lists = [[(image: UInt32, signature: UInt32)]](repeating: [], count: 65_536)
+        for word in words.visualWords {
+            lists[Int(word.word)] = (0..<Int.random(in: 0...20, using: &random)).map { _ in
+                (UInt32.random(in: 0..<UInt32(imageCount), using: &random), UInt32(truncatingIfNeeded: word.signature))
+            }.sorted { $0.image < $1.image }
+        }
+        var parts = InvertedListsFixture.parts(lists, featureCounts: Array(repeating: 9, count: imageCount))
+        func damage(_ words: inout [UInt64], _ value: (inout SeededGenerator) -> UInt64) {
+            for _ in 0..<Int.random(in: 0...300, using: &random) {
+                words[Int.random(in: 0..<words.count, using: &random)] = value(&random)
+            }
+        }
+        damage(&parts.lows) { $0.next() }
+        damage(&parts.highs) { [0, .max, $0.next()][Int.random(in: 0..<3, using: &$0)] }
+        if seed % 2 == 1 {
+            damage(&parts.offsets) {
+                UInt64.random(in: 0...[100, .max][Int.random(in: 0..<2, using: &$0)], using: &$0)
+            }
+        }
+        let read = parts.lists
+        for candidate in read.candidates(for: words, limit: 20) {
+            #expect((0..<imageCount).contains(candidate.image), "seed \(seed)")
+        }
+        for list in 0..<65_536 {
+            read.forEachFeature(ofList: list) { image, _ in
+                if !(0..<imageCount).contains(image) { Issue.record("seed \(seed), image \(image)") }
+            }
         }
     }
 }

@@ -80,8 +80,9 @@ struct VocabularyTests {
         for (position, index) in order.enumerated() {
             let word = Int(features.words[index])
             let descriptor = reference.restored(features.codes[(32 * index)..<(32 * index + 32)])
-            let different = builder.signatures[position] ^ reference.signature(of: descriptor, word: word)
-            for bit in 0..<64 where different >> UInt64(bit) & 1 == 1 {
+            let expected = reference.signature(of: descriptor, word: word)
+            let different = builder.signatures[position] ^ UInt32(truncatingIfNeeded: expected)
+            for bit in 0..<32 where different >> UInt32(bit) & 1 == 1 {
                 let center = Double(Int(reference.centers[word * 64 + bit]) - reference.zero) * Double(reference.unit)
                 #expect(abs(descriptor[bit] - center) < 1e-5, "a component may round to its center at most")
             }

@@ -1,6 +1,6 @@
-// The two nearest of a row of dot products, and Hamming distances of 64-bit signatures.
+// The two nearest of a row of dot products, and Hamming distances of 32-bit signatures.
 
-typedef uint64_t lk_u64x8 __attribute__((vector_size(64)));
+typedef uint32_t lk_u32x16 __attribute__((vector_size(64)));
 
 void KERNEL(best_two)(const int32_t *dots, int32_t offset, const float *scales, size_t count, lk_best_two *out) {
     lk_f32x16 best = lk_splat16(-INFINITY), second = best;
@@ -26,27 +26,26 @@ void KERNEL(best_two)(const int32_t *dots, int32_t offset, const float *scales, 
     *out = (lk_best_two){best[winner], runner_up, places[winner]};
 }
 
-size_t KERNEL(hamming_within)(uint64_t signature, const uint64_t *signatures, size_t count, uint32_t limit,
+size_t KERNEL(hamming_within)(uint32_t signature, const uint32_t *signatures, size_t count, uint32_t limit,
                               lk_hamming *found) {
     size_t kept = 0, i = 0;
-    const lk_u64x8 one = {1, 1, 1, 1, 1, 1, 1, 1};
-    for (; i + 8 <= count; i += 8) {
-        lk_u64x8 v;
+    const lk_u32x16 one = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    for (; i + 16 <= count; i += 16) {
+        lk_u32x16 v;
         memcpy(&v, signatures + i, sizeof v);
         v ^= one * signature;
-        // Counts bits in fields of 2, 4, 8, 16, 32 and 64 bits.
-        v -= (v >> 1) & (one * 0x5555555555555555);
-        v = (v & (one * 0x3333333333333333)) + ((v >> 2) & (one * 0x3333333333333333));
-        v = (v + (v >> 4)) & (one * 0x0f0f0f0f0f0f0f0f);
+        // Counts bits in fields of 2, 4, 8, 16 and 32 bits.
+        v -= (v >> 1) & (one * 0x55555555);
+        v = (v & (one * 0x33333333)) + ((v >> 2) & (one * 0x33333333));
+        v = (v + (v >> 4)) & (one * 0x0f0f0f0f);
         v += v >> 8;
-        v += v >> 16;
-        v = (v + (v >> 32)) & (one * 0x7f);
+        v = (v + (v >> 16)) & (one * 0x3f);
         if (!__builtin_reduce_or(v <= (one * limit))) continue;
-        for (int lane = 0; lane < 8; lane++)
-            if (v[lane] <= limit) found[kept++] = (lk_hamming){(uint32_t)i + (uint32_t)lane, (uint32_t)v[lane]};
+        for (int lane = 0; lane < 16; lane++)
+            if (v[lane] <= limit) found[kept++] = (lk_hamming){(uint32_t)i + (uint32_t)lane, v[lane]};
     }
     for (; i < count; i++) {
-        uint32_t distance = (uint32_t)__builtin_popcountll(signature ^ signatures[i]);
+        uint32_t distance = (uint32_t)__builtin_popcount(signature ^ signatures[i]);
         if (distance <= limit) found[kept++] = (lk_hamming){(uint32_t)i, distance};
     }
     return kept;

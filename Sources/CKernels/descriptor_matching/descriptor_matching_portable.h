@@ -10,12 +10,12 @@ void KERNEL(best_two)(const int32_t *dots, int32_t offset, const float *scales, 
     }
 }
 
-size_t KERNEL(hamming_within)(uint64_t signature, const uint64_t *signatures, size_t count, uint32_t limit,
+size_t KERNEL(hamming_within)(uint32_t signature, const uint32_t *signatures, size_t count, uint32_t limit,
                               lk_hamming *found) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t distance = 0;
-        for (uint64_t bits = signature ^ signatures[i]; bits; bits &= bits - 1) distance++;
+        for (uint32_t bits = signature ^ signatures[i]; bits; bits &= bits - 1) distance++;
         if (distance <= limit) found[kept++] = (lk_hamming){(uint32_t)i, distance};
     }
     return kept;

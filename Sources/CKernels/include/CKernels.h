@@ -464,7 +464,7 @@ typedef struct {
     void (*best_two)(const int32_t *dots, int32_t offset, const float *scales, size_t count, lk_best_two *out);
 
     // The signatures within a Hamming distance of `limit`, in order; returns how many. `found` has `count` places.
-    size_t (*hamming_within)(uint64_t signature, const uint64_t *signatures, size_t count, uint32_t limit,
+    size_t (*hamming_within)(uint32_t signature, const uint32_t *signatures, size_t count, uint32_t limit,
                              lk_hamming *found);
 
     // The ascending indices of the first `count` 1-bit codes of some blocks whose lower bound is not above `limit`, and

@@ -1,0 +1,193 @@
+/// The size of inverted lists, and how their images are coded.
+///
+/// The images of a list ascend. The low bits of each are stored as they are, and the high bits as the places of set
+/// bits: if those of the k-th image are h, the bit h + k of its list is set. An image takes two to three bits besides
+/// its low ones, and each can be read without those before it. P. Elias, "Efficient Storage and Retrieval by Content
+/// and Address of Static Files", J. ACM 1974; S. Vigna, "Quasi-Succinct Indices", WSDM 2013.
+public struct InvertedListsShape: Sendable, Hashable {
+    /// Lists: visual words.
+    public let listCount: Int
+    /// Images, with features or without.
+    public let imageCount: Int
+    /// The features of all images.
+    public let featureCount: Int
+
+    /// - Precondition: the numbers are not negative.
+    public init(listCount: Int, imageCount: Int, featureCount: Int) {
+        precondition(listCount >= 0 && imageCount >= 0 && featureCount >= 0)
+        (self.listCount, self.imageCount, self.featureCount) = (listCount, imageCount, featureCount)
+    }
+
+    /// The low bits of an image: their number is that of the mean gap between the images of a list.
+    var lowBitCount: Int {
+        guard imageCount > 0, featureCount > 0 else { return 0 }
+        let gap = Double(imageCount) * Double(listCount) / Double(featureCount)
+        return gap < 1 ? 0 : min(gap.exponent, Self.mostLowBits)
+    }
+    private static let mostLowBits = 31
+
+    /// The largest number that the high bits of an image are.
+    var largestHigh: Int { max(imageCount - 1, 0) >> lowBitCount }
+
+    /// 64-bit words of all low bits. One more than they fill, so that two can be read at any place.
+    public var lowWordCount: Int { Self.words(featureCount.multipliedReportingOverflow(by: lowBitCount)) + 1 }
+
+    /// 64-bit words of all high bits.
+    public var highWordCount: Int {
+        let (zeros, isTooLarge) = listCount.multipliedReportingOverflow(by: largestHigh)
+        return isTooLarge ? .max / 64 : Self.words(featureCount.addingReportingOverflow(zeros))
+    }
+
+    /// More than any memory has for a number of bits that is no integer.
+    private static func words(_ bits: (partialValue: Int, overflow: Bool)) -> Int {
+        bits.overflow ? .max / 64 : bits.partialValue / 64 + (bits.partialValue % 64 > 0 ? 1 : 0)
+    }
+}
+
+/// The coded images of inverted lists.
+struct CodedImages {
+    let shape: InvertedListsShape
+    let lows: UnsafeBufferPointer<UInt64>
+    let highs: UnsafeBufferPointer<UInt64>
+    private let lowBitCount: Int
+    private let largestHigh: Int
+
+    /// - Precondition: there are as many words as the shape says.
+    init(_ shape: InvertedListsShape, lows: UnsafeBufferPointer<UInt64>, highs: UnsafeBufferPointer<UInt64>) {
+        precondition(lows.count == shape.lowWordCount && highs.count == shape.highWordCount)
+        (self.shape, self.lows, self.highs) = (shape, lows, highs)
+        (lowBitCount, largestHigh) = (shape.lowBitCount, shape.largestHigh)
+    }
+
+    /// Reads images of the list with a number, whose first feature has this place among those of all lists.
+    func reader(ofList list: Int, from first: Int) -> Reader {
+        let start = first + list * largestHigh
+        let isInside = start >> 6 < highs.count
+        return Reader(
+            images: self, first: first, start: start, word: start >> 6,
+            bits: isInside ? highs[start >> 6] & ~0 << UInt64(start & 63) : 0)
+    }
+
+    struct Reader {
+        fileprivate let images: CodedImages
+        fileprivate let first: Int
+        fileprivate let start: Int
+        /// The word that is read, its bits without those of images that were passed, and the number of these.
+        fileprivate var word: Int
+        fileprivate var bits: UInt64
+        fileprivate var passed = 0
+
+        /// The image at a place of the list; nil if the bits say nonsense.
+        ///
+        /// - Precondition: places ascend from call to call, and the list has them.
+        mutating func image(at place: Int) -> Int? {
+            while true {
+                let ones = bits.nonzeroBitCount
+                if passed + ones > place { break }
+                passed += ones
+                word += 1
+                guard word < images.highs.count else { return nil }
+                bits = images.highs[word]
+            }
+            while passed < place {
+                bits &= bits - 1
+                passed += 1
+            }
+            let high = word << 6 + bits.trailingZeroBitCount - start - place
+            let image = high << images.lowBitCount | images.low(first + place)
+            return 0 <= image && image < images.shape.imageCount ? image : nil
+        }
+    }
+
+    private func low(_ index: Int) -> Int {
+        guard lowBitCount > 0 else { return 0 }
+        let bit = index * lowBitCount
+        let (word, shift) = (bit >> 6, UInt64(bit & 63))
+        let bits = lows[word] >> shift | (lows[word + 1] << 1) << (63 - shift)
+        return Int(bits & (1 << UInt64(lowBitCount) - 1))
+    }
+}
+
+/// Codes the images of inverted lists, list after list: their low bits, or their high bits.
+public struct ImageEncoder {
+    /// The part of each image that is coded.
+    public enum Part: Sendable {
+        /// For ``InvertedListsShape/lowWordCount`` words.
+        case lows
+        /// For ``InvertedListsShape/highWordCount`` words.
+        case highs
+    }
+
+    private let part: Part
+    private let shape: InvertedListsShape
+    private let lowBitCount: Int
+    private let largestHigh: Int
+    private var words: [UInt64] = []
+    private var partial: UInt64 = 0
+    private var usedBits = 0
+    private var wordCount = 0
+
+    /// Codes a part of the images of lists of a shape.
+    public init(_ part: Part, of shape: InvertedListsShape) {
+        (self.part, self.shape) = (part, shape)
+        (lowBitCount, largestHigh) = (shape.lowBitCount, shape.largestHigh)
+    }
+
+    /// Appends the next list.
+    ///
+    /// - Precondition: the images ascend; the same one may follow itself.
+    public mutating func append(_ images: some Sequence<UInt32>) {
+        var high = 0
+        for image in images {
+            switch part {
+            case .lows: append(UInt64(image) & (1 << UInt64(lowBitCount) - 1), bits: lowBitCount)
+            case .highs:
+                // Where images do not ascend, as in a damaged file, the size stays what the shape says.
+                let next = max(Int(image) >> lowBitCount, high)
+                appendZeros(next - high)
+                append(1, bits: 1)
+                high = next
+            }
+        }
+        if part == .highs { appendZeros(largestHigh - high) }
+    }
+
+    /// The words that are complete, and were not taken before.
+    public mutating func takeWords() -> [UInt64] {
+        defer { words.removeAll(keepingCapacity: true) }
+        return words
+    }
+
+    /// The words that are left, after the last list.
+    public mutating func finish() -> [UInt64] {
+        let all = part == .lows ? shape.lowWordCount : shape.highWordCount
+        while wordCount < all { push() }
+        return takeWords()
+    }
+
+    private mutating func appendZeros(_ count: Int) {
+        var left = count
+        while left > 0 {
+            append(0, bits: min(left, 64))
+            left -= 64
+        }
+    }
+
+    /// - Precondition: the value has no more bits.
+    private mutating func append(_ value: UInt64, bits: Int) {
+        guard bits > 0 else { return }
+        partial |= value << UInt64(usedBits)
+        usedBits += bits
+        guard usedBits >= 64 else { return }
+        let left = usedBits - 64
+        push()
+        // What did not fit; a shift by 64 is zero.
+        (partial, usedBits) = (left > 0 ? value >> UInt64(bits - left) : 0, left)
+    }
+
+    private mutating func push() {
+        words.append(partial)
+        wordCount += 1
+        (partial, usedBits) = (0, 0)
+    }
+}
