@@ -322,11 +322,12 @@ public struct QueryWords: Sendable {
             for feature in 0..<query.count {
                 let source = model.vocabulary.signatureSource(
                     UnsafeBufferPointer(rebasing: descriptors[(feature * dimension)..<((feature + 1) * dimension)]))
-                for word in words[(feature * count)..<((feature + 1) * count)] {
+                model.vocabulary.signatures(
+                    of: source, words: words[(feature * count)..<((feature + 1) * count)]
+                ) { word, signature in
                     entries.append(
                         Entry(
-                            feature: Int32(feature), word: word,
-                            signature: model.vocabulary.signature(of: source, word: word),
+                            feature: Int32(feature), word: word, signature: signature,
                             margins: model.vocabulary.margins(of: source, word: word)))
                 }
             }

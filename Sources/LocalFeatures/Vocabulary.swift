@@ -18,7 +18,7 @@ struct Vocabulary: Sendable {
 
     private let coarse: PackedCenters
     private let groups: [PackedCenters]
-    /// The centers of all words, row by row, in units of `unit` above `zero`.
+    /// The centers of all words, row by row, in units of `unit` above `zero`. At each of them 64 bytes can be read.
     private let centers: [UInt8]
     /// Components that centers have: the first of a descriptor.
     private let depth: Int
@@ -39,9 +39,9 @@ struct Vocabulary: Sendable {
         )
         self.kernels = kernels
         let coarseCenters = try file.bytes("coarse", shape: shape)
-        centers = try file.bytes("words", shape: wordShape)
+        let all = try file.bytes("words", shape: wordShape)
+        centers = all + [UInt8](repeating: 0, count: LocalFeatureModel.dimension - depth)
         coarse = PackedCenters(coarseCenters[...], depth: depth, unit: unit, zero: zero, kernels: kernels)
-        let all = centers
         groups = (0..<groupCount).map { group in
             PackedCenters(
                 all[(group * wordsPerGroup * depth)..<((group + 1) * wordsPerGroup * depth)], depth: depth, unit: unit,
@@ -104,14 +104,25 @@ struct Vocabulary: Sendable {
     /// H. Jégou, M. Douze and C. Schmid, "Hamming Embedding and Weak Geometric Consistency", ECCV 2008, without their
     /// random rotation: the components are uncorrelated already. Components beyond a center's are compared with zero.
     func signature(of descriptor: SignatureSource, word: UInt16) -> UInt64 {
-        var bits: UInt64 = 0
-        let center = Int(word) * depth
-        centers.withUnsafeBufferPointer { centers in
-            descriptor.limits.withUnsafeBufferPointer { limits in
-                for index in 0..<depth { bits |= (limits[index] > centers[center + index] ? 1 : 0) << UInt64(index) }
+        var signature: UInt64 = 0
+        signatures(of: descriptor, words: [word][...]) { signature = $1 }
+        return signature
+    }
+
+    /// The same of several words; `body` gets each of them with its signature.
+    func signatures(
+        of descriptor: SignatureSource, words: ArraySlice<UInt16>, _ body: (_ word: UInt16, _ signature: UInt64) -> Void
+    ) {
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: words.count) { signatures in
+            words.withUnsafeBufferPointer { words in
+                withUnsafeBytes(of: descriptor.limits) { limits in
+                    kernels.table.signatures(
+                        limits.assumingMemoryBound(to: UInt8.self).baseAddress, centers, depth, words.baseAddress,
+                        words.count, signatures.baseAddress)
+                }
+                for (word, signature) in zip(words, signatures) { body(word, signature | descriptor.fixedBits) }
             }
         }
-        return bits | descriptor.fixedBits
     }
 
     /// How far a descriptor is from the other side of a word's center, for the first eight bits of its signature.
@@ -127,18 +138,19 @@ struct Vocabulary: Sendable {
 
     /// What signatures of a descriptor are made of, for any word.
     struct SignatureSource {
-        /// A center with a smaller code is below the descriptor.
-        fileprivate let limits: [UInt8]
+        /// A center with a smaller code is below the descriptor. Zero for components that centers do not have.
+        fileprivate let limits: SIMD64<UInt8>
         /// The bits of components that centers do not have.
         fileprivate let fixedBits: UInt64
     }
 
     func signatureSource(_ descriptor: UnsafeBufferPointer<Float>) -> SignatureSource {
-        var bits: UInt64 = 0
+        var (limits, bits) = (SIMD64<UInt8>(), UInt64(0))
+        for index in 0..<depth {
+            limits[index] = UInt8(min(max((descriptor[index] / unit + Float(zero)).rounded(.up), 0), 255))
+        }
         for index in depth..<LocalFeatureModel.dimension where descriptor[index] > 0 { bits |= 1 << UInt64(index) }
-        return SignatureSource(
-            limits: (0..<depth).map { UInt8(min(max((descriptor[$0] / unit + Float(zero)).rounded(.up), 0), 255)) },
-            fixedBits: bits)
+        return SignatureSource(limits: limits, fixedBits: bits)
     }
 }
 

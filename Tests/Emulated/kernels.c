@@ -355,6 +355,12 @@ static void features(int round) {
     for (int i = 0; i < 2; i++) side(i)->best_two(integers[0], 17, floats[0], 256, &best[i]);
     if (best[0].row != best[1].row || best[0].best != best[1].best || best[0].second != best[1].second)
         report("best_two", round, 0);
+    static uint16_t words[9];
+    static uint64_t signatures[2][9];
+    for (int j = 0; j < 9; j++) words[j] = (uint16_t)between(0, 9);
+    for (int i = 0; i < 2; i++)
+        side(i)->signatures((uint8_t *)(void *)floats[0], (uint8_t *)(void *)floats[1], 48, words, 9, signatures[i]);
+    same("signatures", round, signatures[0], signatures[1], sizeof signatures[0]);
     static lk_hamming near[2][256];
     for (int i = 0; i < 2; i++)
         found[i] = side(i)->hamming_within(0x89ABCDEFu, (uint32_t *)(void *)floats[0], 251, 13, near[i]);

@@ -96,3 +96,22 @@ struct HammingKernelTests {
         }
     }
 }
+
+struct SignatureKernelTests {
+    @Test(arguments: [64, 48, 16]) func everyTargetComparesWithEachCenter(depth: Int) {
+        let seed = UInt64(depth) + 77
+        var random = SeededGenerator(seed: seed)
+        // Small numbers, so that some are equal.
+        let limits = (0..<64).map { $0 < depth ? UInt8.random(in: 0...9, using: &random) : 0 }
+        let centers = (0..<(20 * depth + 64)).map { _ in UInt8.random(in: 0...9, using: &random) }
+        let words = (0..<7).map { _ in UInt16.random(in: 0..<20, using: &random) }
+        let expected = words.map { word in
+            (0..<depth).reduce(UInt64(0)) { $0 | (limits[$1] > centers[Int(word) * depth + $1] ? 1 << UInt64($1) : 0) }
+        }
+        for simd in SIMDTarget.available {
+            var signatures = [UInt64](repeating: 5, count: words.count + 1)
+            simd.table.signatures(limits, centers, depth, words, words.count, &signatures)
+            #expect(signatures == expected + [5], "\(simd.name), seed \(seed)")
+        }
+    }
+}

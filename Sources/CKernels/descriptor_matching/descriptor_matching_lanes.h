@@ -1,5 +1,7 @@
-// The two nearest of a row of dot products, and Hamming distances of 32-bit signatures.
+// The two nearest of a row of dot products, and signatures and their Hamming distances.
 
+typedef uint8_t lk_u8x64 __attribute__((vector_size(64)));
+typedef _Bool lk_boolx64 __attribute__((ext_vector_type(64)));
 typedef uint32_t lk_u32x16 __attribute__((vector_size(64)));
 
 void KERNEL(best_two)(const int32_t *dots, int32_t offset, const float *scales, size_t count, lk_best_two *out) {
@@ -24,6 +26,18 @@ void KERNEL(best_two)(const int32_t *dots, int32_t offset, const float *scales, 
     for (int lane = 0; lane < 16; lane++)
         if (lane != winner && best[lane] > runner_up) runner_up = best[lane];
     *out = (lk_best_two){best[winner], runner_up, places[winner]};
+}
+
+void KERNEL(signatures)(const uint8_t *limits, const uint8_t *centers, size_t depth, const uint16_t *words,
+                        size_t count, uint64_t *signatures) {
+    lk_u8x64 limit;
+    memcpy(&limit, limits, sizeof limit);
+    for (size_t i = 0; i < count; i++) {
+        lk_u8x64 center;
+        memcpy(&center, centers + words[i] * depth, sizeof center);
+        lk_boolx64 above = __builtin_convertvector(limit > center, lk_boolx64);
+        memcpy(signatures + i, &above, sizeof *signatures);
+    }
 }
 
 size_t KERNEL(hamming_within)(uint32_t signature, const uint32_t *signatures, size_t count, uint32_t limit,

@@ -10,6 +10,15 @@ void KERNEL(best_two)(const int32_t *dots, int32_t offset, const float *scales, 
     }
 }
 
+void KERNEL(signatures)(const uint8_t *limits, const uint8_t *centers, size_t depth, const uint16_t *words,
+                        size_t count, uint64_t *signatures) {
+    for (size_t i = 0; i < count; i++) {
+        signatures[i] = 0;
+        for (size_t bit = 0; bit < 64; bit++)
+            signatures[i] |= (uint64_t)(limits[bit] > centers[words[i] * depth + bit]) << bit;
+    }
+}
+
 size_t KERNEL(hamming_within)(uint32_t signature, const uint32_t *signatures, size_t count, uint32_t limit,
                               lk_hamming *found) {
     size_t kept = 0;
