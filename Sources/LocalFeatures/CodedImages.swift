@@ -1,3 +1,5 @@
+import CKernels
+
 /// The size of inverted lists, and how their images are coded.
 ///
 /// The images of a list ascend. The low bits of each are stored as they are, and the high bits as the places of set
@@ -59,52 +61,32 @@ struct CodedImages {
         (lowBitCount, largestHigh) = (shape.lowBitCount, shape.largestHigh)
     }
 
-    /// Reads images of the list with a number, whose first feature has this place among those of all lists.
-    func reader(ofList list: Int, from first: Int) -> Reader {
-        let start = first + list * largestHigh
-        let isInside = start >> 6 < highs.count
-        return Reader(
-            images: self, first: first, start: start, word: start >> 6,
-            bits: isInside ? highs[start >> 6] & ~0 << UInt64(start & 63) : 0)
+    /// Reads the images at some places of a list, which ascend; nonsense where the bits are.
+    ///
+    /// - Parameters:
+    ///   - first: the place of the list's first feature among those of all lists.
+    ///   - found: the places, all of them in the list.
+    ///   - images: as many numbers as there are places.
+    func read(
+        ofList list: Int, from first: Int, at found: UnsafeBufferPointer<lk_hamming>,
+        into images: UnsafeMutableBufferPointer<UInt32>
+    ) {
+        precondition(images.count >= found.count)
+        var coded = lk_coded_list(
+            lows: lows.baseAddress, highs: highs.baseAddress, high_words: highs.count, first: first,
+            start: first + list * largestHigh, low_bits: UInt32(lowBitCount))
+        lk_read_coded(&coded, found.baseAddress, found.count, images.baseAddress)
     }
 
-    struct Reader {
-        fileprivate let images: CodedImages
-        fileprivate let first: Int
-        fileprivate let start: Int
-        /// The word that is read, its bits without those of images that were passed, and the number of these.
-        fileprivate var word: Int
-        fileprivate var bits: UInt64
-        fileprivate var passed = 0
-
-        /// The image at a place of the list; nil if the bits say nonsense.
-        ///
-        /// - Precondition: places ascend from call to call, and the list has them.
-        mutating func image(at place: Int) -> Int? {
-            while true {
-                let ones = bits.nonzeroBitCount
-                if passed + ones > place { break }
-                passed += ones
-                word += 1
-                guard word < images.highs.count else { return nil }
-                bits = images.highs[word]
-            }
-            while passed < place {
-                bits &= bits - 1
-                passed += 1
-            }
-            let high = word << 6 + bits.trailingZeroBitCount - start - place
-            let image = high << images.lowBitCount | images.low(first + place)
-            return 0 <= image && image < images.shape.imageCount ? image : nil
-        }
-    }
-
-    private func low(_ index: Int) -> Int {
-        guard lowBitCount > 0 else { return 0 }
-        let bit = index * lowBitCount
-        let (word, shift) = (bit >> 6, UInt64(bit & 63))
-        let bits = lows[word] >> shift | (lows[word + 1] << 1) << (63 - shift)
-        return Int(bits & (1 << UInt64(lowBitCount) - 1))
+    /// Asks for the bits of a list before they are read.
+    ///
+    /// - Parameter features: the places of the list's features among those of all lists.
+    func prefetch(ofList list: Int, _ features: Range<Int>) {
+        guard let lows = lows.baseAddress, let highs = highs.baseAddress else { return }
+        let (low, high) = (features.lowerBound * lowBitCount / 64, (features.lowerBound + list * largestHigh) / 64)
+        lk_prefetch(lows + low, features.count * lowBitCount / 8 + 8)
+        guard high < self.highs.count else { return }
+        lk_prefetch(highs + high, (features.count + largestHigh) / 8 + 8)
     }
 }
 

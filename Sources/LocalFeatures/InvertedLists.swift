@@ -58,9 +58,20 @@ public struct InvertedLists: @unchecked Sendable {
     /// - Complexity: features of a damaged file may be missing.
     package func forEachFeature(ofList list: Int, _ body: (_ image: Int, _ signature: UInt32) -> Void) {
         let features = features(ofList: list)
-        var reader = images.reader(ofList: list, from: features.lowerBound)
-        for (place, index) in features.enumerated() {
-            if let image = reader.image(at: place) { body(image, signatures[index]) }
+        let places = features.indices.map { lk_hamming(index: UInt32($0 - features.lowerBound), distance: 0) }
+        withImages(ofList: list, from: features.lowerBound, at: places[...]) { index, image in
+            body(image, signatures[features.lowerBound + index])
+        }
+    }
+
+    /// Calls `body` for some places of a list, which ascend, with their order and their images. A damaged file may name
+    /// images that it does not have; `catalog verify` reports it.
+    private func withImages(
+        ofList list: Int, from first: Int, at places: ArraySlice<lk_hamming>, _ body: (_ index: Int, _ image: Int) -> Void
+    ) {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: places.count) { found in
+            places.withUnsafeBufferPointer { images.read(ofList: list, from: first, at: $0, into: found) }
+            for index in 0..<places.count where found[index] < imageCount { body(index, Int(found[index])) }
         }
     }
 
@@ -190,38 +201,58 @@ public struct InvertedLists: @unchecked Sendable {
         let kernels = query.kernels.table
         guard Self.isListCount(images.shape.listCount, ofWords: query.wordCount) else { return [] }
         let partCount = images.shape.listCount / query.wordCount
-        let bits = partCount.trailingZeroBitCount
-        let probes = Self.probes(bits: bits)
+        let probes = Self.probes(bits: partCount.trailingZeroBitCount)
+        let lists = lists(of: query, partCount: partCount, probes: probes)
         var votes: [Vote] = []
         var found: [lk_hamming] = []
-        for entry in query.entries {
-            let first = Int(entry.word) << bits
-            let (start, end) = (offsets[first], offsets[first + partCount])
-            guard start < end else { continue }
+        for (index, number) in lists.enumerated() {
+            if index + Self.listsAhead < lists.count { prefetch(list: Int(lists[index + Self.listsAhead])) }
+            let (entry, number) = (query.entries[index / probes.count], Int(number))
+            let list = features(ofList: number)
+            if list.isEmpty { continue }
+            if found.count < list.count { found = Array(repeating: lk_hamming(), count: list.count) }
+            let count = kernels.hamming_within(
+                UInt32(truncatingIfNeeded: entry.signature), signatures.baseAddress.map { $0 + list.lowerBound },
+                list.count, UInt32(Self.largestHammingDistance), &found)
+            guard count > 0 else { continue }
             // Rare words count more: inverse document frequency.
-            let rarity = log(Float(imageCount) / Float(end - start) + 1)
+            let word = Int(entry.word) * partCount
+            let features = offsets[word + partCount] - min(offsets[word], offsets[word + partCount])
+            let rarity = log(Float(imageCount) / Float(max(features, 1)) + 1)
+            withImages(ofList: number, from: list.lowerBound, at: found[..<count]) { place, image in
+                votes.append(
+                    Vote(
+                        image: UInt32(image), feature: entry.feature,
+                        value: weights[Int(found[place].distance)] * rarity))
+            }
+        }
+        return votes
+    }
+
+    /// The lists to read, as many for each entry as there are probes.
+    private func lists(of query: QueryWords, partCount: Int, probes: [Int]) -> [UInt32] {
+        let bits = partCount.trailingZeroBitCount
+        var lists: [UInt32] = []
+        lists.reserveCapacity(query.entries.count * probes.count)
+        for entry in query.entries {
             let uncertain = entry.uncertainBits(bits)
             for probe in probes {
                 var part = Int(truncatingIfNeeded: entry.signature) & (partCount - 1)
                 for place in 0..<bits { part ^= (probe >> place & 1) << Int(uncertain >> UInt64(8 * place) & 7) }
-                let list = features(ofList: first + part)
-                if found.count < list.count { found = Array(repeating: lk_hamming(), count: list.count) }
-                let count = kernels.hamming_within(
-                    UInt32(truncatingIfNeeded: entry.signature), signatures.baseAddress.map { $0 + list.lowerBound },
-                    list.count, UInt32(Self.largestHammingDistance), &found)
-                guard count > 0 else { continue }
-                var reader = images.reader(ofList: first + part, from: list.lowerBound)
-                for match in found[..<count] {
-                    // A damaged file may name images that it does not have; `catalog verify` reports it.
-                    guard let image = reader.image(at: Int(match.index)) else { continue }
-                    votes.append(
-                        Vote(
-                            image: UInt32(image), feature: entry.feature,
-                            value: weights[Int(match.distance)] * rarity))
-                }
+                lists.append(UInt32(Int(entry.word) * partCount + part))
             }
         }
-        return votes
+        return lists
+    }
+
+    /// Lists are anywhere in a large file: while a few are read, the next one comes from memory.
+    private static let listsAhead = 6
+
+    private func prefetch(list: Int) {
+        let features = features(ofList: list)
+        guard let signatures = signatures.baseAddress, !features.isEmpty else { return }
+        lk_prefetch(signatures + features.lowerBound, features.count * MemoryLayout<UInt32>.stride)
+        images.prefetch(ofList: list, features)
     }
 
     /// The votes for each block of ``imagesAtOnce`` images, in their order.
