@@ -42,6 +42,15 @@ LK_INLINE uint8_t lk_u8(float x) {
 }
 
 typedef int32_t lk_i32x16 __attribute__((vector_size(64)));
+typedef _Bool lk_boolx16 __attribute__((ext_vector_type(16)));
+
+// A bit per lane that is true.
+LK_INLINE uint16_t lk_lanes(lk_i32x16 are_true) {
+    const lk_boolx16 bits = __builtin_convertvector(are_true, lk_boolx16);
+    uint16_t lanes;
+    memcpy(&lanes, &bits, sizeof lanes);
+    return lanes;
+}
 typedef uint8_t lk_u8x16 __attribute__((vector_size(16)));
 typedef uint8_t lk_u8x64 __attribute__((vector_size(64)));
 

@@ -4,28 +4,36 @@ typedef uint8_t lk_u8x64 __attribute__((vector_size(64)));
 typedef _Bool lk_boolx64 __attribute__((ext_vector_type(64)));
 typedef uint32_t lk_u32x16 __attribute__((vector_size(64)));
 
+// Numbers are finite: what the elementwise functions do for others takes as long again.
+LK_INLINE lk_f32x16 larger(lk_f32x16 a, lk_f32x16 b) { return lk_choose(a > b, a, b); }
+LK_INLINE lk_f32x16 smaller(lk_f32x16 a, lk_f32x16 b) { return lk_choose(a < b, a, b); }
+
+LK_INLINE float largest(lk_f32x16 v) {
+    v = larger(v, __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+    v = larger(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+    v = larger(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+    v = larger(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
+    return v[0];
+}
+
 void KERNEL(best_two)(const int32_t *dots, int32_t offset, const float *scales, size_t count, lk_best_two *out) {
     lk_f32x16 best = lk_splat16(-INFINITY), second = best;
-    lk_i32x16 places = {0}, place = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    lk_i32x16 offsets;
-    for (int lane = 0; lane < 16; lane++) offsets[lane] = offset;
+    const lk_i32x16 zero = {0}, lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    lk_i32x16 places = zero, place = lanes;
     for (size_t i = 0; i < count; i += 16, place += 16) {
         lk_i32x16 dot;
         memcpy(&dot, dots + i, sizeof dot);
-        lk_f32x16 value = __builtin_convertvector(dot - offsets, lk_f32x16) * lk_load16(scales + i);
-        lk_i32x16 above = value > best;
-        second = __builtin_elementwise_max(second, __builtin_elementwise_min(value, best));
-        best = __builtin_elementwise_max(value, best);
+        const lk_f32x16 value = __builtin_convertvector(dot - (zero + offset), lk_f32x16) * lk_load16(scales + i);
+        const lk_i32x16 above = value > best;
+        second = larger(second, smaller(value, best));
+        best = larger(value, best);
         places = (above & place) | (~above & places);
     }
     // The first row wins among equal values, as in a loop over the rows.
-    int winner = 0;
-    for (int lane = 1; lane < 16; lane++)
-        if (best[lane] > best[winner] || (best[lane] == best[winner] && places[lane] < places[winner])) winner = lane;
-    float runner_up = second[winner];
-    for (int lane = 0; lane < 16; lane++)
-        if (lane != winner && best[lane] > runner_up) runner_up = best[lane];
-    *out = (lk_best_two){best[winner], runner_up, places[winner]};
+    const float most = largest(best);
+    const lk_i32x16 tied = best == lk_splat16(most);
+    const int32_t row = __builtin_reduce_min((tied & places) | (~tied & (zero + INT32_MAX)));
+    *out = (lk_best_two){most, largest(lk_choose(tied & (places == zero + row), second, best)), row};
 }
 
 void KERNEL(signatures)(const uint8_t *limits, const uint8_t *centers, size_t depth, const uint16_t *words,
@@ -54,9 +62,13 @@ size_t KERNEL(hamming_within)(uint32_t signature, const uint32_t *signatures, si
         v = (v + (v >> 4)) & (one * 0x0f0f0f0f);
         v += v >> 8;
         v = (v + (v >> 16)) & (one * 0x3f);
-        if (!__builtin_reduce_or(v <= (one * limit))) continue;
-        for (int lane = 0; lane < 16; lane++)
-            if (v[lane] <= limit) found[kept++] = (lk_hamming){(uint32_t)i + (uint32_t)lane, v[lane]};
+        uint16_t lanes = lk_lanes((lk_i32x16)(v <= one * limit));
+        uint32_t distances[16];
+        memcpy(distances, &v, sizeof v);
+        for (; lanes; lanes &= lanes - 1) {
+            const uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+            found[kept++] = (lk_hamming){(uint32_t)i + lane, distances[lane]};
+        }
     }
     for (; i < count; i++) {
         uint32_t distance = (uint32_t)__builtin_popcount(signature ^ signatures[i]);
