@@ -247,13 +247,14 @@ let package = Package(
         .target(
             name: "LookalikeService",
             dependencies: [
-                "Digests", "Lookalike", "Multipart", "PrometheusMetrics",
+                "CommandProcess", "Digests", "Lookalike", "Multipart", "PrometheusMetrics",
                 product("Hummingbird", "hummingbird", "Service"), product("HummingbirdCore", "hummingbird", "Service"),
                 product("HummingbirdTLS", "hummingbird", "TLS"), product("Logging", "swift-log", "Service"),
                 product("Metrics", "swift-metrics", "Service"), product("NIOCore", "swift-nio", "Service"),
                 product("NIOHTTP1", "swift-nio", "Service"), product("NIOPosix", "swift-nio", "Service"),
                 product("NIOSSL", "swift-nio-ssl", "TLS"),
                 product("ServiceLifecycle", "swift-service-lifecycle", "Service"),
+                product("UnixSignals", "swift-service-lifecycle", "Service"),
             ],
             path: "Extras/Service/Sources/LookalikeService",
             resources: [.copy("Page/Resources"), .copy("openapi.json")]),

@@ -23,7 +23,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
         .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
         .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // Lowest layer first: a target depends only on targets above it in this list.
@@ -46,8 +45,6 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "LookalikeService", package: "lookalike"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], swiftSettings: swiftSettings),
         .testTarget(
             name: "MilvusTests",

@@ -1,13 +1,10 @@
 import ArgumentParser
-import CommandProcess
 import Foundation
 import Logging
 import Lookalike
 @_spi(Service) import LookalikeService
 import Metrics
 import PrometheusMetrics
-import ServiceLifecycle
-import UnixSignals
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -160,9 +157,7 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         Catalog.handleTruncatedFiles()
-        let (given, level, isJSON) = try configuration()
-        var configuration = given
-        try OpenFileLimit.raise().check(&configuration)
+        let (configuration, level, isJSON) = try configuration()
         LoggingSystem.bootstrap { label in
             var handler: any LogHandler =
                 isJSON ? JSONLogHandler(label: label) : StreamLogHandler.standardError(label: label)
@@ -171,39 +166,9 @@ struct Serve: AsyncParsableCommand {
         }
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
-        let logger = Logger(label: "lookalike-serve")
-        let scheme = configuration.tls == nil ? "http" : "https"
-        let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
-        let service = try LookalikeService(configuration, registry: registry, logger: logger) { port in
-            do {
-                try StandardOutput.printUnbuffered("\(scheme)://\(host):\(port)/")
-            } catch {
-                logger.warning("\(error)", metadata: ["port": "\(port)"])
-            }
-        } onHealthRunning: {
-            logger.notice("health and metrics", metadata: ["port": "\($0)"])
-        }
-        var group = ServiceGroupConfiguration(
-            services: [
-                service, KeyReloading(service: service, logger: logger, keys: { try keys(try Settings(file: config)) }),
-            ], logger: logger)
-        // A client that still sends a body or reads an answer then is cut off.
-        group.maximumGracefulShutdownDuration =
-            configuration.drainDelay + configuration.limits.requestTime + .seconds(10)
-        let running = ServiceGroup(configuration: group)
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await running.run() }
-            tasks.addTask {
-                var isFirst = true
-                for await _ in signals {
-                    if isFirst { await running.triggerGracefulShutdown() } else { service.hurry() }
-                    isFirst = false
-                }
-            }
-            try await tasks.next()
-            tasks.cancelAll()
-        }
+        try await LookalikeService.runProcess(
+            configuration, registry: registry, logger: Logger(label: "lookalike-serve"),
+            keys: { try keys(try Settings(file: config)) })
     }
 
     private func configuration() throws -> (ServiceConfiguration, Logger.Level, isJSON: Bool) {
@@ -351,65 +316,5 @@ struct Serve: AsyncParsableCommand {
         limits.requestTime = try time(requestTime, "requestTime", limits.requestTime)
         limits.queueTime = try time(queueTime, "queueTime", limits.queueTime)
         return limits
-    }
-}
-
-/// Reads the API keys again at SIGHUP, which ends a program that does not handle it.
-private struct KeyReloading: Service {
-    let service: LookalikeService
-    let logger: Logger
-    let keys: @Sendable () throws -> KeyRing
-
-    func run() async throws {
-        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
-            do {
-                let ring = try keys()
-                try service.replaceKeys(by: ring)
-                logger.notice("API keys were read again", metadata: ["keys": "\(ring.keys.count)"])
-            } catch {
-                logger.error("API keys stay as they were", metadata: ["error": "\(error)"])
-            }
-        }
-    }
-}
-
-/// The number of files, connections among them, that the process may have open.
-private struct OpenFileLimit {
-    let count: Int
-
-    /// Raises the limit to the largest that the system allows.
-    static func raise() -> OpenFileLimit {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
-            return OpenFileLimit(count: 1024)
-        }
-        limit.rlim_cur = limit.rlim_max
-        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        _ = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        return OpenFileLimit(count: Int(clamping: limit.rlim_cur))
-    }
-
-    /// For logs, images, health checks and the system's libraries, some of which end the process without.
-    private static let reserve = 96
-    /// A database's files, once for each connection of its pool.
-    private static let perCatalog = 16
-    private static let fewestConnections = 16
-
-    /// Opens no more catalogs, and accepts no more connections, than there are descriptors for.
-    ///
-    /// - Throws: ``ServiceError`` if that is too few.
-    func check(_ configuration: inout ServiceConfiguration) throws {
-        // Half of the rest is for connections, at least.
-        let forCatalogs = (count - Self.reserve) / 2
-        guard forCatalogs >= max(Self.perCatalog, Self.fewestConnections) else {
-            throw ServiceError(
-                subject: "the limit of open files",
-                reason: "is \(count); the service needs \(Self.reserve + 2 * Self.perCatalog). "
-                    + "Raise it with “ulimit -n” or LimitNOFILE.")
-        }
-        let open = min(configuration.limits.openCatalogs, forCatalogs / Self.perCatalog)
-        configuration.limits.openCatalogs = open
-        configuration.limits.connections = min(
-            configuration.limits.connections, count - Self.reserve - open * Self.perCatalog)
     }
 }

@@ -3,10 +3,8 @@ import CommandProcess
 import Foundation
 import Logging
 import Lookalike
-import LookalikeService
+@_spi(Service) import LookalikeService
 import MilvusCatalog
-import ServiceLifecycle
-import UnixSignals
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,7 +15,8 @@ struct Serve: AsyncParsableCommand {
             request is answered with 409. It keeps nothing, so any number of these run beside each other, and a client \
             whose node has ended asks another one. While Milvus does not answer, it answers 503.
 
-            SIGTERM and SIGINT end it after the requests that it has were answered. SIGHUP reads the API keys again.
+            SIGTERM and SIGINT end it after the requests that it has were answered; a second one ends it at once. SIGHUP \
+            reads the API keys again.
             """)
 
     @Argument(help: "The addresses of the collections.", transform: Parsed.address) var addresses: [MilvusAddress]
@@ -60,26 +59,9 @@ struct Serve: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let logger = Logger(label: "lookalike-milvus")
-        let configuration = try configuration()
-        let host = host.contains(":") ? "[\(host)]" : host
-        let service = try LookalikeService(configuration, logger: logger) { port in
-            do {
-                try StandardOutput.printUnbuffered("http://\(host):\(port)/")
-            } catch {
-                logger.warning("\(error)", metadata: ["port": "\(port)"])
-            }
-        } onHealthRunning: {
-            logger.notice("health and metrics", metadata: ["port": "\($0)"])
-        }
-        var group = ServiceGroupConfiguration(
-            services: [
-                service,
-                KeyReloading(service: service, logger: logger) { [keysFile] in try Self.keys(in: keysFile) },
-            ],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        group.maximumGracefulShutdownDuration = .seconds(drainDelay + requestTime + 10)
-        try await ServiceGroup(configuration: group).run()
+        try await LookalikeService.runProcess(
+            try configuration(), logger: Logger(label: "lookalike-milvus"),
+            keys: { [keysFile] in try Self.keys(in: keysFile) })
     }
 
     private func configuration() throws -> ServiceConfiguration {
@@ -113,23 +95,6 @@ struct Serve: AsyncParsableCommand {
             throw ServiceError(subject: file, reason: "\(error)")
         } catch {
             throw ServiceError(subject: file, reason: "cannot be read: \(error.localizedDescription)")
-        }
-    }
-}
-
-/// Reads the API keys again at SIGHUP, which ends a program that does not handle it.
-private struct KeyReloading: Service {
-    let service: LookalikeService
-    let logger: Logger
-    let keys: @Sendable () throws -> KeyRing
-
-    func run() async throws {
-        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
-            do {
-                try service.replaceKeys(by: keys())
-            } catch {
-                logger.error("API keys stay as they were", metadata: ["error": "\(error)"])
-            }
         }
     }
 }

@@ -1,0 +1,119 @@
+#if Service
+import CommandProcess
+import Foundation
+public import Logging
+public import PrometheusMetrics
+import ServiceLifecycle
+import UnixSignals
+
+extension LookalikeService {
+    /// Serves as a program of its own: prints the URL to standard output when it listens, and ends at SIGTERM and SIGINT
+    /// after the requests that it has; a second one ends it at once. SIGHUP reads the API keys again.
+    ///
+    /// The limit of open files is raised to the largest that the system allows, and connections and open catalogs are
+    /// limited by it.
+    ///
+    /// - Parameter keys: reads the API keys.
+    /// - Throws: ``ServiceError`` for a configuration that cannot run.
+    @_spi(Service) public static func runProcess(
+        _ given: ServiceConfiguration, registry: PrometheusRegistry = PrometheusRegistry(), logger: Logger,
+        keys: @escaping @Sendable () throws -> KeyRing
+    ) async throws {
+        var configuration = given
+        try OpenFileLimit.raise().check(&configuration)
+        let scheme = configuration.tls == nil ? "http" : "https"
+        let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
+        let service = try LookalikeService(configuration, registry: registry, logger: logger) { port in
+            do {
+                try StandardOutput.printUnbuffered("\(scheme)://\(host):\(port)/")
+            } catch {
+                logger.warning("\(error)", metadata: ["port": "\(port)"])
+            }
+        } onHealthRunning: {
+            logger.notice("health and metrics", metadata: ["port": "\($0)"])
+        }
+        var group = ServiceGroupConfiguration(
+            services: [service, KeyReloading(service: service, logger: logger, keys: keys)], logger: logger)
+        // A client that still sends a body or reads an answer then is cut off.
+        group.maximumGracefulShutdownDuration =
+            configuration.drainDelay + configuration.limits.requestTime + .seconds(10)
+        let running = ServiceGroup(configuration: group)
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await running.run() }
+            tasks.addTask {
+                var isFirst = true
+                for await _ in signals {
+                    if isFirst { await running.triggerGracefulShutdown() } else { service.hurry() }
+                    isFirst = false
+                }
+            }
+            try await tasks.next()
+            tasks.cancelAll()
+        }
+    }
+}
+
+/// Reads the API keys again at SIGHUP, which ends a program that does not handle it.
+private struct KeyReloading: Service {
+    let service: LookalikeService
+    let logger: Logger
+    let keys: @Sendable () throws -> KeyRing
+
+    func run() async throws {
+        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+            do {
+                let ring = try keys()
+                try service.replaceKeys(by: ring)
+                logger.notice("API keys were read again", metadata: ["keys": "\(ring.keys.count)"])
+            } catch {
+                logger.error("API keys stay as they were", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+}
+
+/// The number of files, connections among them, that the process may have open.
+private struct OpenFileLimit {
+    let count: Int
+
+    /// Raises the limit to the largest that the system allows.
+    static func raise() -> OpenFileLimit {
+        #if canImport(Darwin)
+        let openFiles = RLIMIT_NOFILE
+        #else
+        let openFiles = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #endif
+        var limit = rlimit()
+        guard getrlimit(openFiles, &limit) == 0 else { return OpenFileLimit(count: 1024) }
+        limit.rlim_cur = limit.rlim_max
+        _ = setrlimit(openFiles, &limit)
+        _ = getrlimit(openFiles, &limit)
+        return OpenFileLimit(count: Int(clamping: limit.rlim_cur))
+    }
+
+    /// For logs, images, health checks and the system's libraries, some of which end the process without.
+    private static let reserve = 96
+    /// A database's files, once for each connection of its pool.
+    private static let perCatalog = 16
+    private static let fewestConnections = 16
+
+    /// Opens no more catalogs, and accepts no more connections, than there are descriptors for.
+    ///
+    /// - Throws: ``ServiceError`` if that is too few.
+    func check(_ configuration: inout ServiceConfiguration) throws {
+        // Half of the rest is for connections, at least.
+        let forCatalogs = (count - Self.reserve) / 2
+        guard forCatalogs >= max(Self.perCatalog, Self.fewestConnections) else {
+            throw ServiceError(
+                subject: "the limit of open files",
+                reason: "is \(count); the service needs \(Self.reserve + 2 * Self.perCatalog). "
+                    + "Raise it with “ulimit -n” or LimitNOFILE.")
+        }
+        let open = min(configuration.limits.openCatalogs, forCatalogs / Self.perCatalog)
+        configuration.limits.openCatalogs = open
+        configuration.limits.connections = min(
+            configuration.limits.connections, count - Self.reserve - open * Self.perCatalog)
+    }
+}
+#endif
