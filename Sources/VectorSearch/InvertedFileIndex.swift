@@ -88,14 +88,26 @@ extension InvertedFileIndex {
     /// The recall without another one: 0.99.
     public static var defaultRecall: Double { 0.99 }
 
-    /// The `k` nearest rows of each query.
+    /// The `k` nearest rows of each query: the same as of each alone. The lists to look at are found for all at once.
     ///
     /// - Precondition: the queries are finite and have the matrix's dimension.
     public func nearest(
         toEach queries: [[Float]], k: Int, recall: Double = defaultRecall, threads: Int? = nil
     ) -> [[Neighbor]] {
-        concurrentMap(queries.count, threads: threads ?? availableThreadCount) {
-            nearest(to: queries[$0], k: k, recall: recall)
+        matrix.check(queries)
+        guard !queries.isEmpty, k > 0, matrix.rowCount > 0 else { return queries.map { _ in [] } }
+        let threads = threads ?? availableThreadCount
+        guard let limits = limits(recall: recall, k: k, allowed: matrix.rowCount) else {
+            return ExactSearch(matrix, simd: kernels).nearest(toEach: queries, k: k, threads: threads)
+        }
+        let rotated = concurrentMap(queries.count, threads: threads) {
+            contents.rotated(queries[$0], kernels: kernels)
+        }
+        let lists = ExactSearch(contents.centroids, simd: kernels).nearest(
+            toEach: rotated, k: limits.most, threads: threads)
+        return concurrentMap(queries.count, threads: threads) {
+            let query = InvertedFileScan.Query(queries[$0], rotated: rotated[$0], lists: lists[$0])
+            return nearest(toAnyOf: [query], k: k, recall: recall, within: limits, among: nil, cancellation: .none)
         }
     }
 
@@ -117,18 +129,35 @@ extension InvertedFileIndex {
         matrix.check(queries)
         guard !queries.isEmpty, k > 0, matrix.rowCount > 0 else { return [] }
         let allowed = rows.map { $0.reduce(0) { $0 + $1.count } } ?? matrix.rowCount
-        // Reading the allowed rows takes less than looking at as many lists.
-        guard allowed > 0, recall < 1,
-            case let limits = contents.limits(recall: recall, k: k * matrix.rowCount / allowed),
-            limits.mean * matrix.rowCount < allowed * listCount * Self.exactShare
-        else {
+        guard let limits = limits(recall: recall, k: k, allowed: allowed) else {
             return ExactSearch(matrix, simd: kernels).nearest(
                 toAnyOf: queries, k: k, among: rows, threads: 1, cancellation: cancellation)
         }
+        let lists = ExactSearch(contents.centroids, simd: kernels)
+        let prepared = queries.map { vector in
+            let rotated = contents.rotated(vector, kernels: kernels)
+            return InvertedFileScan.Query(
+                vector, rotated: rotated, lists: lists.nearest(to: rotated, k: limits.most, threads: 1))
+        }
+        return nearest(
+            toAnyOf: prepared, k: k, recall: recall, within: limits, among: rows, cancellation: cancellation)
+    }
+
+    private func nearest(
+        toAnyOf queries: [InvertedFileScan.Query], k: Int, recall: Double, within limits: ListLimits,
+        among rows: [Range<Int>]?, cancellation: Cancellation
+    ) -> [Neighbor] {
         var scan = InvertedFileScan(
             self, queries: queries, k: k, rows: rows, recall: recall, kernels: kernels, cancellation: cancellation)
         scan.run(within: limits)
         return scan.best.sorted()
+    }
+
+    /// When a search stops to look at lists; nil if comparing the allowed rows takes less.
+    private func limits(recall: Double, k: Int, allowed: Int) -> ListLimits? {
+        guard allowed > 0, recall < 1 else { return nil }
+        let limits = contents.limits(recall: recall, k: k * matrix.rowCount / allowed)
+        return limits.mean * matrix.rowCount < allowed * listCount * Self.exactShare ? limits : nil
     }
 
     /// A row costs about as much in a list as this part of a row in an exact pass.
@@ -137,17 +166,24 @@ extension InvertedFileIndex {
 
 /// One search of an ``InvertedFileIndex``.
 private struct InvertedFileScan {
-    private struct Query {
+    struct Query {
         let vector: [Float]
         let quantized: QuantizedQuery
         let bound: lk_distance_bound
         let binary: BinaryQuery
+        /// The lists to look at, nearest first.
         let lists: [Neighbor]
+
+        init(_ vector: [Float], rotated: [Float], lists: [Neighbor]) {
+            (self.vector, quantized) = (vector, QuantizedQuery(vector))
+            bound = lk_distance_bound(quantized)
+            (binary, self.lists) = (BinaryQuery(rotated), lists)
+        }
     }
 
     private let matrix: PrintMatrix
     private let contents: InvertedFileContents
-    private let queries: [[Float]]
+    private let queries: [Query]
     private let rows: [Range<Int>]?
     private let kernels: SIMDTarget
     private let cancellation: Cancellation
@@ -158,7 +194,7 @@ private struct InvertedFileScan {
     private var seen: Set<Int> = []
 
     init(
-        _ index: InvertedFileIndex, queries: [[Float]], k: Int, rows: [Range<Int>]?, recall: Double,
+        _ index: InvertedFileIndex, queries: [Query], k: Int, rows: [Range<Int>]?, recall: Double,
         kernels: SIMDTarget, cancellation: Cancellation
     ) {
         matrix = index.matrix
@@ -172,28 +208,20 @@ private struct InvertedFileScan {
     }
 
     mutating func run(within limits: ListLimits) {
-        let lists = ExactSearch(contents.centroids, simd: kernels)
-        let prepared = queries.map { vector -> Query in
-            let rotated = contents.rotated(vector, kernels: kernels)
-            let quantized = QuantizedQuery(vector)
-            return Query(
-                vector: vector, quantized: quantized, bound: lk_distance_bound(quantized),
-                binary: BinaryQuery(rotated), lists: lists.nearest(to: rotated, k: limits.most, threads: 1))
-        }
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Self.codesAtOnce) { found in
             withUnsafeTemporaryAllocation(of: Float.self, capacity: Self.codesAtOnce) { bounds in
                 guard let found = found.baseAddress, let bounds = bounds.baseAddress else { return }
                 // The nearest lists of all queries first: they lower the bound soonest.
                 for rank in 0..<limits.most {
                     var isDone = true
-                    for query in prepared where rank < query.lists.count {
+                    for query in queries where rank < query.lists.count {
                         if cancellation.isCancelled { return }
                         let reference = limits.isFromNearest ? query.lists[0].squaredDistance : best.bound
                         guard rank == 0 || query.lists[rank].squaredDistance - reference <= limits.excess else {
                             continue
                         }
                         isDone = false
-                        scan(query.lists[rank], for: query, of: prepared, found, bounds)
+                        scan(query.lists[rank], for: query, found, bounds)
                     }
                     // Lists get farther away, and the last neighbor nearer.
                     if isDone { return }
@@ -206,7 +234,7 @@ private struct InvertedFileScan {
     private static let codesAtOnce = 8 * BinaryCodes.codesPerBlock
 
     private mutating func scan(
-        _ list: Neighbor, for query: Query, of all: [Query], _ found: UnsafeMutablePointer<UInt32>,
+        _ list: Neighbor, for query: Query, _ found: UnsafeMutablePointer<UInt32>,
         _ bounds: UnsafeMutablePointer<Float>
     ) {
         let (columns, blockBytes) = (contents.columns, contents.byteCountOfBlock)
@@ -237,7 +265,7 @@ private struct InvertedFileScan {
                 }
                 // The bound falls with each row that is compared, soonest if the nearest come first.
                 for index in (0..<kept).sorted(by: { bounds[$0] < bounds[$1] }) where !(bounds[index] > best.bound) {
-                    compare(Int(found[index]), with: all)
+                    compare(Int(found[index]))
                 }
             }
         }
@@ -253,7 +281,7 @@ private struct InvertedFileScan {
         return low < rows.count && rows[low].contains(row)
     }
 
-    private mutating func compare(_ row: Int, with queries: [Query]) {
+    private mutating func compare(_ row: Int) {
         if queries.count > 1, !seen.insert(row).inserted { return }
         var least = Float.infinity
         for query in queries {

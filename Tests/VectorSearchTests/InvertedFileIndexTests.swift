@@ -57,6 +57,26 @@ struct InvertedFileIndexTests {
         #expect(index.probeCount(recall: 0.99, k: 10) <= index.probeCount(recall: 0.99, k: 1000))
     }
 
+    @Test(arguments: [1, 7, 100]) func queriesAtOnceFindWhatEachFindsAlone(count: Int) {
+        let (dimension, seed) = (40, UInt64(count) + 90)
+        var random = SeededGenerator(seed: seed)
+        let rows = Self.rows(5000, dimension, &random)
+        let index = InvertedFileIndex(PrintMatrix(rows, dimension: dimension))
+        let queries = (0..<count).map { _ in
+            let row = Int.random(in: 0..<5000, using: &random)
+            return zip(Self.row(row, of: rows, dimension), random.floats(dimension, in: -0.1...0.1)).map { $0 + $1 }
+        }
+        // With the highest recall all rows are compared.
+        for (recall, k) in [(0.5, 3), (0.99, 10), (0.999_999, 40)] {
+            let alone = queries.map { index.nearest(to: $0, k: k, recall: recall) }
+            for threads in [1, 3] {
+                #expect(
+                    index.nearest(toEach: queries, k: k, recall: recall, threads: threads) == alone,
+                    "recall \(recall), seed \(seed)")
+            }
+        }
+    }
+
     @Test func everyRowIsInOneList() {
         var random = SeededGenerator(seed: 5)
         let index = InvertedFileIndex(PrintMatrix(Self.rows(3001, 32, &random), dimension: 32), listCount: 50)
