@@ -67,7 +67,8 @@ public struct InvertedLists: @unchecked Sendable {
     /// Calls `body` for some places of a list, which ascend, with their order and their images. A damaged file may name
     /// images that it does not have; `catalog verify` reports it.
     private func withImages(
-        ofList list: Int, from first: Int, at places: ArraySlice<lk_hamming>, _ body: (_ index: Int, _ image: Int) -> Void
+        ofList list: Int, from first: Int, at places: ArraySlice<lk_hamming>,
+        _ body: (_ index: Int, _ image: Int) -> Void
     ) {
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: places.count) { found in
             places.withUnsafeBufferPointer { images.read(ofList: list, from: first, at: $0, into: found) }
