@@ -7,8 +7,8 @@ import ServiceLifecycle
 import UnixSignals
 
 extension LookalikeService {
-    /// Serves as a program of its own: prints the URL to standard output when it listens, and ends at SIGTERM and SIGINT
-    /// after the requests that it has; a second one ends it at once. SIGHUP reads the API keys again.
+    /// Serves as a program of its own: prints the URL to standard output when it listens, and ends at SIGTERM or SIGINT
+    /// after the requests that it has; a second signal ends it at once. SIGHUP reads the API keys again.
     ///
     /// The limit of open files is raised to the largest that the system allows, and connections and open catalogs are
     /// limited by it.
