@@ -304,16 +304,17 @@ typedef struct {
     uint32_t distance;
 } lk_hamming;
 
-// A list of numbers below 2³² that ascend, coded as P. Elias did ("Efficient Storage and Retrieval by Content and
-// Address of Static Files", J. ACM 1974). The low bits of the k-th are in `lows` from the bit (first + k) · low_bits on;
-// if its other bits are h, the bit start + h + k of `highs` is set. One more word than the low bits fill can be read.
+// A list of numbers below 2^32 that ascend, coded as P. Elias did ("Efficient Storage and Retrieval by Content and
+// Address of Static Files", J. ACM 1974). The low bits of the k-th are in `lows` from the bit (first + k) * low_bits
+// on; if its other bits are h, the bit start + h + k of `highs` is set. One more word than the low bits fill can be
+// read.
 typedef struct {
     const uint64_t *lows, *highs;
     size_t high_words, first, start;
     uint32_t low_bits;
 } lk_coded_list;
 
-// The numbers at the places `found[i].index`, which ascend; UINT32_MAX where the bits make no number below 2³².
+// The numbers at the places `found[i].index`, which ascend; UINT32_MAX where the bits make no number below 2^32.
 void lk_read_coded(const lk_coded_list *list, const lk_hamming *found, size_t count, uint32_t *numbers);
 
 // The step of int8 components, and the sum of their codes.
