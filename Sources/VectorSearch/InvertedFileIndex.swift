@@ -100,16 +100,21 @@ extension InvertedFileIndex {
         guard let limits = limits(recall: recall, k: k, allowed: matrix.rowCount) else {
             return ExactSearch(matrix, simd: kernels).nearest(toEach: queries, k: k, threads: threads)
         }
-        let rotated = concurrentMap(queries.count, threads: threads) {
-            contents.rotated(queries[$0], kernels: kernels)
-        }
-        let lists = ExactSearch(contents.centroids, simd: kernels).nearest(
-            toEach: rotated, k: limits.most, threads: threads)
-        return concurrentMap(queries.count, threads: threads) {
-            let query = InvertedFileScan.Query(queries[$0], rotated: rotated[$0], lists: lists[$0])
-            return nearest(toAnyOf: [query], k: k, recall: recall, within: limits, among: nil, cancellation: .none)
-        }
+        let size = min(Self.queriesAtOnce, (queries.count - 1) / max(threads, 1) + 1)
+        let parts = stride(from: 0, to: queries.count, by: size).map { queries[$0..<min($0 + size, queries.count)] }
+        return concurrentMap(parts.count, threads: threads) { part in
+            let rotated = parts[part].map { contents.rotated($0, kernels: kernels) }
+            let lists = ExactSearch(contents.centroids, simd: kernels).nearest(
+                toEach: rotated, k: limits.most, threads: 1)
+            return zip(parts[part], zip(rotated, lists)).map { vector, found in
+                let query = InvertedFileScan.Query(vector, rotated: found.0, lists: found.1)
+                return nearest(toAnyOf: [query], k: k, recall: recall, within: limits, among: nil, cancellation: .none)
+            }
+        }.flatMap(\.self)
     }
+
+    /// Queries whose lists are found together: enough for the kernels of batches, and parts for all threads.
+    private static let queriesAtOnce = 32
 
     /// The `k` rows nearest to any of several queries. A row's distance is its minimum distance over the queries.
     ///
