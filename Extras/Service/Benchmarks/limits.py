@@ -202,6 +202,7 @@ def idle(arguments, folder):
             results[status] += 1
             if status == 200:
                 times.append(seconds)
+            is_over.wait(arguments.pause)
 
     connections = []
 
@@ -256,6 +257,7 @@ def main():
     commands.choices["bombs"].add_argument("--seconds", type=float, default=25)
     commands.choices["people"].add_argument("--rounds", type=int, default=10)
     commands.choices["idle"].add_argument("--seconds", type=float, default=180)
+    commands.choices["idle"].add_argument("--pause", type=float, default=0, help="seconds between a client's searches")
     arguments = parser.parse_args()
     folder = tempfile.mkdtemp()
     try:
