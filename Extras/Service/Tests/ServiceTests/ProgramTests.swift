@@ -287,7 +287,7 @@ import Testing
                 log += byte
             }
             let text = String(decoding: log, as: UTF8.self)
-            let port = try #require(text.firstMatch(of: /port=(\d+) \[LookalikeServe\]/)?.output.1, "\(text)")
+            let port = try #require(text.firstMatch(of: /port=(\d+) \[LookalikeService\]/)?.output.1, "\(text)")
             #expect(try await HTTPClient(port: try #require(Int(port))).send("GET", "/v1/catalogs").status == 200)
             process.terminate()
             process.waitUntilExit()
