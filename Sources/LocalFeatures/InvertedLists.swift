@@ -123,8 +123,9 @@ public struct InvertedLists: @unchecked Sendable {
 
     /// The images with most votes, highest score first; of equal scores the first image first.
     ///
-    /// A feature of the query votes once for an image, by the most similar signature. Votes are added up for some
-    /// thousand images at a time, so that memory follows the number of votes, and not that of the images.
+    /// A feature of the query votes once for an image, by the most similar signature. Lists of more than 16,384 features
+    /// are left out. Votes are added up for some thousand images at a time, so that memory follows the number of votes,
+    /// and not that of the images.
     /// - Parameters:
     ///   - limit: candidates at most.
     ///   - isIncluded: whether an image may be a candidate.
@@ -210,7 +211,7 @@ public struct InvertedLists: @unchecked Sendable {
             if index + Self.listsAhead < lists.count { prefetch(list: Int(lists[index + Self.listsAhead])) }
             let (entry, number) = (query.entries[index / probes.count], Int(number))
             let list = features(ofList: number)
-            if list.isEmpty { continue }
+            if list.isEmpty || list.count > Self.longestList { continue }
             if found.count < list.count { found = Array(repeating: lk_hamming(), count: list.count) }
             let count = kernels.hamming_within(
                 UInt32(truncatingIfNeeded: entry.signature), signatures.baseAddress.map { $0 + list.lowerBound },
@@ -246,12 +247,18 @@ public struct InvertedLists: @unchecked Sendable {
         return lists
     }
 
+    /// Lists have some hundred features. A much longer one is that of a pattern which many images repeat, such as a
+    /// screen of dots: it says little of any of them, and would take longer to read than all the others.
+    private static let longestList = 16_384
+
     /// Lists are anywhere in a large file: while a few are read, the next one comes from memory.
     private static let listsAhead = 6
 
     private func prefetch(list: Int) {
         let features = features(ofList: list)
-        guard let signatures = signatures.baseAddress, !features.isEmpty else { return }
+        guard let signatures = signatures.baseAddress, !features.isEmpty, features.count <= Self.longestList else {
+            return
+        }
         lk_prefetch(signatures + features.lowerBound, features.count * MemoryLayout<UInt32>.stride)
         images.prefetch(ofList: list, features)
     }

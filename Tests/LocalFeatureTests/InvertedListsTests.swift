@@ -284,6 +284,25 @@ struct InvertedListsTests {
         }
     }
 
+    /// A pattern that many images repeat would take longer to read than all the rest.
+    @Test(arguments: [(16_384, true), (16_385, false)]) func veryLongListsAreLeftOut(count: Int, isRead: Bool) throws {
+        let extractor = try FeatureFixture.extractor()
+        let words = LocalFeatureQuery(
+            extractor.queryFeatures(of: FeatureFixture.image), model: extractor.model
+        ).words
+        var lists = [[(image: UInt32, signature: UInt32)]](repeating: [], count: 65_536)
+        let pattern = try #require(words.visualWords.first)
+        let other = try #require(words.visualWords.first { $0.word != pattern.word })
+        lists[Int(pattern.word)] = (0..<count).map {
+            (UInt32(100 + $0), UInt32(truncatingIfNeeded: pattern.signature))
+        }
+        lists[Int(other.word)] = [(5, UInt32(truncatingIfNeeded: other.signature))]
+        let found = InvertedListsFixture.parts(lists, featureCounts: Array(repeating: 200, count: 100 + count))
+            .lists.candidates(for: words, limit: 50)
+        #expect(found.first?.image == 5)
+        #expect(found.count == (isRead ? 50 : 1))
+    }
+
     @Test(arguments: 0..<40) func codedImagesAreReadBack(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         let imageCount = [0, 1, 2, 63, 64, 65, 1000, 70_000][seed % 8]
