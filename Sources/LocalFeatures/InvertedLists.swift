@@ -123,9 +123,9 @@ public struct InvertedLists: @unchecked Sendable {
 
     /// The images with most votes, highest score first; of equal scores the first image first.
     ///
-    /// A feature of the query votes once for an image, by the most similar signature. Lists of more than 16,384 features
-    /// are left out. Votes are added up for some thousand images at a time, so that memory follows the number of votes,
-    /// and not that of the images.
+    /// A feature of the query votes once for an image, by the most similar signature. Lists of more than 16,384
+    /// features are left out. Votes are added up for some thousand images at a time, so that memory follows the number
+    /// of votes, and not that of the images.
     /// - Parameters:
     ///   - limit: candidates at most.
     ///   - isIncluded: whether an image may be a candidate.
