@@ -199,7 +199,7 @@ private struct Mixer {
         return z ^ (z >> 31)
     }
 
-    mutating func below(_ count: Int) -> Int { Int(next() >> 32) * count >> 32 }
+    mutating func below(_ count: Int) -> Int { (Int(next() >> 32) * count) >> 32 }
 }
 
 /// The parts of lists.
