@@ -85,7 +85,7 @@ public struct InvertedLists: @unchecked Sendable {
 
     /// The number of first bits of the signatures that divide the list of each word of a catalog, so that lists have
     /// some hundred features. O(1).
-    package static func divisionBits(imageCount: Int) -> Int {
+    public static func divisionBits(imageCount: Int) -> Int {
         min(Int.bitWidth - (imageCount >> 18).leadingZeroBitCount, mostDivisionBits)
     }
 

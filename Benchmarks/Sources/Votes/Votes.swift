@@ -128,7 +128,10 @@ struct SimulatedLists {
         let imageCount = known.images.count + count
         let counts = known.images.map { UInt16($0.count) } + Array(repeating: UInt16(200), count: count)
         let total = counts.reduce(0) { $0 + Int($1) }
-        let shape = InvertedListsShape(listCount: Self.wordCount, imageCount: imageCount, featureCount: total)
+        // As in a catalog, the first bits of the signatures divide the list of each word.
+        let divisions = 1 << InvertedLists.divisionBits(imageCount: imageCount)
+        let shape = InvertedListsShape(
+            listCount: Self.wordCount * divisions, imageCount: imageCount, featureCount: total)
         let memory = ListsInMemory(shape, featureCounts: counts)
         var lows = ImageEncoder(.lows, of: shape)
         var highs = ImageEncoder(.highs, of: shape)
@@ -147,10 +150,16 @@ struct SimulatedLists {
                 next[word - range.lowerBound] += 1
             }
             for list in 0..<range.count {
-                let features = starts[list]..<starts[list + 1]
-                memory.append(signatures[features])
-                lows.append(images[features])
-                highs.append(images[features])
+                var parts = [[Int]](repeating: [], count: divisions)
+                for place in starts[list]..<starts[list + 1] {
+                    parts[Int(signatures[place]) & (divisions - 1)].append(place)
+                }
+                for places in parts {
+                    memory.append(places.map { signatures[$0] })
+                    let images = places.map { images[$0] }
+                    lows.append(images)
+                    highs.append(images)
+                }
                 memory.append(lows: lows.takeWords(), highs: highs.takeWords())
             }
         }
@@ -229,7 +238,7 @@ final class ListsInMemory: @unchecked Sendable {
         featureCounts.deallocate()
     }
 
-    func append(_ list: ArraySlice<UInt32>) {
+    func append(_ list: [UInt32]) {
         for (place, signature) in list.enumerated() { signatures[filled.features + place] = signature }
         filled.features += list.count
         filled.lists += 1
