@@ -15,8 +15,8 @@ struct Serve: AsyncParsableCommand {
             request is answered with 409. It keeps nothing, so any number of these run beside each other, and a client \
             whose node has ended asks another one. While Milvus does not answer, it answers 503.
 
-            SIGTERM and SIGINT end it after the requests that it has were answered; a second one ends it at once. SIGHUP \
-            reads the API keys again.
+            SIGTERM and SIGINT end it after the requests that it has were answered; a second one ends it at once. \
+            SIGHUP reads the API keys again.
             """)
 
     @Argument(help: "The addresses of the collections.", transform: Parsed.address) var addresses: [MilvusAddress]
