@@ -24,9 +24,11 @@ let package = Package(
         .executableTarget(name: "StageRunner", dependencies: ["Stages"]),
         // Throughput, lateness of other tasks, and cancellation, with many searches in flight.
         .executableTarget(
-            name: "Concurrency", dependencies: [.product(name: "Lookalike", package: "lookalike")]),
+            name: "Concurrency", dependencies: ["SeededNumbers", .product(name: "Lookalike", package: "lookalike")]),
         // Bytes, times and recall of inverted lists of visual words among millions of simulated images.
-        .executableTarget(name: "Votes", dependencies: [.product(name: "Lookalike", package: "lookalike")]),
+        .executableTarget(
+            name: "Votes", dependencies: ["SeededNumbers", .product(name: "Lookalike", package: "lookalike")]),
+        .target(name: "SeededNumbers"),
         // The quick mode: stages against the limits, in one process.
         .executableTarget(
             name: "Quick",

@@ -13,7 +13,7 @@ import Foundation
 /// they are and however they are turned. J. Sivic and A. Zisserman, "Video Google", ICCV 2003; the signatures are those
 /// of H. Jégou et al., "Hamming Embedding and Weak Geometric Consistency", ECCV 2008.
 public struct InvertedLists: @unchecked Sendable {
-    /// Where the list of each word starts; one more than there are words.
+    /// Where each list starts; one more than there are lists.
     private let offsets: UnsafeBufferPointer<UInt64>
     private let signatures: UnsafeBufferPointer<UInt32>
     /// The image of each signature, by its position.
@@ -26,7 +26,7 @@ public struct InvertedLists: @unchecked Sendable {
     /// Wraps memory that `owner` keeps and nobody writes.
     ///
     /// - Parameters:
-    ///   - offsets: where the list of each word starts, and the end of the last.
+    ///   - offsets: where each list starts, and the end of the last.
     ///   - signatures: the first half of the bits of each feature's signature, list after list.
     ///   - lows: the low bits of the images, from ``ImageEncoder``.
     ///   - highs: their high bits.
@@ -53,9 +53,8 @@ public struct InvertedLists: @unchecked Sendable {
     /// The number of features of an image.
     package func featureCount(of image: Int) -> UInt16 { featureCounts[image] }
 
-    /// The features of a list: their images, which ascend, and their signatures. O(list).
-    ///
-    /// - Complexity: features of a damaged file may be missing.
+    /// The features of a list: their images, which ascend, and their signatures. Features of a damaged file may be
+    /// missing. O(list).
     package func forEachFeature(ofList list: Int, _ body: (_ image: Int, _ signature: UInt32) -> Void) {
         let features = features(ofList: list)
         let places = features.indices.map { lk_hamming(index: UInt32($0 - features.lowerBound), distance: 0) }

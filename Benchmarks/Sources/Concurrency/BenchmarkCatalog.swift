@@ -1,5 +1,6 @@
 import Foundation
 import Lookalike
+import SeededNumbers
 
 /// A catalog of generated images and of prints from a formula.
 enum BenchmarkCatalog {
@@ -24,7 +25,7 @@ enum BenchmarkCatalog {
     static let queries = (0..<16).map { shapes(seed: UInt64($0 * 8), side: 640) }
 
     private static func print(_ seed: UInt64, model: FeaturePrintModel) -> FeaturePrint {
-        var random = Random(state: seed)
+        var random = SplitMix64(state: seed)
         let values = (0..<model.dimension).map { _ in Float(random.next() >> 40) * 0x1p-23 - 1 }
         let norm = values.reduce(0) { $0 + $1 * $1 }.squareRoot()
         return FeaturePrint(vector: values.map { $0 / norm }, model: model.identity)
@@ -32,7 +33,7 @@ enum BenchmarkCatalog {
 
     /// Rectangles of many sizes.
     private static func shapes(seed: UInt64, side: Int) -> PixelBuffer {
-        var random = Random(state: seed &+ 1)
+        var random = SplitMix64(state: seed &+ 1)
         var bytes = [UInt8](repeating: 200, count: side * side * 3)
         for index in 0..<140 {
             let size = max(6, side / 4 - index * side / 600)
@@ -48,18 +49,5 @@ enum BenchmarkCatalog {
             preconditionFailure("\(bytes.count) bytes are an image of \(side)×\(side)")
         }
         return image
-    }
-
-    private struct Random {
-        var state: UInt64
-
-        /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
     }
 }

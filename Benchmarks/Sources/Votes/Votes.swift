@@ -1,5 +1,6 @@
 import Foundation
 import Lookalike
+import SeededNumbers
 
 /// How votes of visual words scale: bytes of inverted lists, time of a query and recall among many simulated images.
 ///
@@ -179,11 +180,11 @@ struct SimulatedLists {
         }
         for image in 0..<count {
             // The generator of each image starts anew, so that each part sees the same images.
-            var random = Mixer(state: UInt64(image) &* 0x9E37_79B9_7F4A_7C15)
+            var random = SplitMix64(state: UInt64(image) &* 0x9E37_79B9_7F4A_7C15)
             for _ in 0..<4 {
-                let source = pool.images[random.below(pool.images.count)]
+                let source = pool.images[Int.random(in: pool.images.indices, using: &random)]
                 for _ in 0..<50 {
-                    let word = Int(source[random.below(source.count)])
+                    let word = Int(source[Int.random(in: source.indices, using: &random)])
                     let (bits, mask) = (random.next(), random.next())
                     guard range.contains(word) else { continue }
                     let signatures = pool.signatures[word]
@@ -194,21 +195,6 @@ struct SimulatedLists {
             }
         }
     }
-}
-
-/// SplitMix64.
-private struct Mixer {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
-    mutating func below(_ count: Int) -> Int { (Int(next() >> 32) * count) >> 32 }
 }
 
 /// The parts of lists.
