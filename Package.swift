@@ -76,6 +76,14 @@ struct ImageLibrary {
 /// The default model for the targets that use it if they are given none; without its trait they do not link it.
 let defaultModel = Target.Dependency.target(name: "DefaultModel", condition: .when(traits: ["DefaultModel"]))
 
+/// Modules with the names of Apple's, which its systems have themselves: the product `AppleNames` is empty there, so a
+/// program that depends on it is the same on both.
+#if os(Linux)
+let appleModules = ["AppIntents", "CoreImage", "EventKit", "ImageIO", "VideoToolbox", "Vision", "VisualIntelligence"]
+#else
+let appleModules: [String] = []
+#endif
+
 /// A product of another package, which is fetched with the trait alone.
 func product(_ name: String, _ package: String, _ trait: String) -> Target.Dependency {
     .product(name: name, package: package, condition: .when(traits: [trait]))
@@ -89,6 +97,7 @@ let package = Package(
         .library(name: "DefaultModel", targets: ["DefaultModel"]),
         .library(name: "VisualSearch", targets: ["VisualSearch"]),
         // Each needs the trait of its name; ContactPhotos needs SystemStores, and LookalikeService needs Service.
+        .library(name: "AppleNames", targets: ["AppleNames"] + appleModules),
         .library(name: "Barcodes", targets: ["Barcodes"]),
         .library(name: "ContactPhotos", targets: ["ContactPhotos"]),
         .library(name: "LookalikeService", targets: ["LookalikeService", "Multipart", "PrometheusMetrics"]),
@@ -116,6 +125,10 @@ let package = Package(
         .trait(
             name: "BLAS",
             description: "Multiplies batches by a BLAS library that the machine has, where it is faster."),
+        .trait(
+            name: "AppleNames",
+            description: "Modules on Linux with the names of Apple's: a visual search for both has the same imports.",
+            enabledTraits: ["SystemStores", "VisualSearchMacros"]),
         .trait(name: "Barcodes", description: "Reads barcodes of queries with zxing-cpp."),
         .trait(name: "ONNXImport", description: "The import of networks in ONNX format, with protocol buffers."),
         .trait(name: "Service", description: "The service over HTTP, with Hummingbird."),
@@ -268,6 +281,7 @@ let package = Package(
         .target(
             name: "VisualSearchMacros", dependencies: ["VisualSearch", "VisualSearchMacroPlugin"],
             path: "Extras/VisualSearchMacros/Sources/VisualSearchMacros"),
+        .target(name: "AppleNames", dependencies: ["VisualSearch"], path: "Extras/AppleNames/Sources/AppleNames"),
 
         .target(name: "TestSupport", dependencies: ["Imaging"], path: "Tests/TestSupport"),
         .testTarget(name: "KernelTests", dependencies: ["CKernels", "Compute", "TestSupport"]),
@@ -311,6 +325,11 @@ let package = Package(
 )
 
 package.targets += ImageLibrary.found.map(\.target)
+package.targets += appleModules.map {
+    .target(
+        name: $0, dependencies: ["AppleNames", "SystemStores", "VisualSearchMacros"],
+        path: "Extras/AppleNames/Sources/\($0)")
+}
 
 for target in package.targets where target.type != .system {
     target.swiftSettings = [

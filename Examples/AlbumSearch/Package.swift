@@ -5,15 +5,14 @@ let package = Package(
     name: "album-search",
     platforms: [.macOS(.v15), .iOS(.v18)],
     dependencies: [
-        .package(name: "lookalike", path: "../..", traits: [.defaults, "SystemStores", "VisualSearchMacros"]),
-        .package(name: "lookalike-apple-names", path: "../../Extras/AppleNames"),
+        .package(name: "lookalike", path: "../..", traits: [.defaults, "AppleNames"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
         .executableTarget(
             name: "AlbumSearch",
             dependencies: [
-                .product(name: "AppleNames", package: "lookalike-apple-names"),
+                .product(name: "AppleNames", package: "lookalike"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "SystemStores", package: "lookalike"),

@@ -3,15 +3,12 @@ import PackageDescription
 
 // On Apple's platforms the system has the modules that the programs import, and nothing of this repository is linked.
 let appleNames = Target.Dependency.product(
-    name: "AppleNames", package: "lookalike-apple-names", condition: .when(platforms: [.linux]))
+    name: "AppleNames", package: "lookalike", condition: .when(platforms: [.linux]))
 
 let package = Package(
     name: "visual-intelligence",
     platforms: [.macOS("26.0"), .iOS("26.0")],
-    dependencies: [
-        .package(name: "lookalike", path: "../..", traits: [.defaults, "SystemStores", "VisualSearchMacros"]),
-        .package(name: "lookalike-apple-names", path: "../../Extras/AppleNames"),
-    ],
+    dependencies: [.package(name: "lookalike", path: "../..", traits: [.defaults, "AppleNames"])],
     targets: [
         .target(name: "Pictures", dependencies: [appleNames]),
         .target(name: "Landmarks", dependencies: ["Pictures", appleNames]),

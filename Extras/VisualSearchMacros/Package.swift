@@ -7,7 +7,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     dependencies: [
         // The traits of all packages that use the macros, so that these compile the core once for all of them.
-        .package(name: "lookalike", path: "../..", traits: [.defaults, "SystemStores", "VisualSearchMacros"])
+        .package(name: "lookalike", path: "../..", traits: [.defaults, "AppleNames"])
     ],
     targets: [
         .testTarget(

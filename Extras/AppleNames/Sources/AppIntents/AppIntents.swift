@@ -1,1 +1,3 @@
-@_exported import VisualSearchMacros
+#if AppleNames
+@_exported public import VisualSearchMacros
+#endif

@@ -1,4 +1,4 @@
-#if os(Linux)
+#if os(Linux) && AppleNames
 import Foundation
 
 extension NotificationCenter {

@@ -1,5 +1,5 @@
-#if os(Linux)
-@_exported import VisualSearch
+#if os(Linux) && AppleNames
+@_exported public import VisualSearch
 
 // The names of Core Graphics, Core Video, Core Image, VideoToolbox and Image I/O that a handler converts captured
 // pixels with. All images are pixel buffers, so nothing is converted.

@@ -1,7 +1,8 @@
-@_exported import AppleNames
-@_exported import Observation
+#if AppleNames
+@_exported public import AppleNames
+@_exported public import Observation
 import Synchronization
-@_exported import SystemStores
+@_exported public import SystemStores
 
 /// EventKit's name for the user's calendars, here a folder of iCalendar files (`CalendarFolder`).
 ///
@@ -141,3 +142,4 @@ private final class EventPredicate: NSPredicate {
 
     required init?(coder: NSCoder) { nil }
 }
+#endif

@@ -1,1 +1,3 @@
-@_exported import AppleNames
+#if AppleNames
+@_exported public import AppleNames
+#endif

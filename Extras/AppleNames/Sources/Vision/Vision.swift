@@ -1,2 +1,4 @@
-@_exported import AppleNames
-@_exported import Observation
+#if AppleNames
+@_exported public import AppleNames
+@_exported public import Observation
+#endif

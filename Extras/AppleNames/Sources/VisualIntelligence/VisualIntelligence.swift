@@ -1,2 +1,4 @@
-@_exported import AppleNames
-@_exported import VisualSearchMacros
+#if AppleNames
+@_exported public import AppleNames
+@_exported public import VisualSearchMacros
+#endif
