@@ -72,7 +72,7 @@ public struct ExactSearch: Sendable {
         // Threads share the rows, so that each streams its part of the matrix once for a group.
         return groups.flatMap { range in
             let group = Array(queries[range])
-            if let quantizedForBatches, isForced || group.count >= Self.fewestForInt8Batch {
+            if let quantizedForBatches, isForced || group.count >= fewestForInt8Batch {
                 return QuantizedBatchScan(
                     matrix, rows: quantizedForBatches, queries: group, k: k, kernels: kernels,
                     cancellation: cancellation
@@ -95,9 +95,9 @@ public struct ExactSearch: Sendable {
     /// 65,536 rows of 256 components that way, and 6.1 to 7.9 in a batch; eight took as long, 16 were faster in a batch
     /// (EPYC of family 26, one core).
     private static let fewestForBatchBesideInt8 = 10
-    /// Smaller batches are faster in float32: those of 16, 32, 64 and 256 queries took 1.7, 1.3, 0.8 and 0.5 times as
-    /// long in int8 there.
-    private static let fewestForInt8Batch = 64
+    /// Smaller batches are faster in float32: those of 16, 32, 64 and 256 queries of 256 components took 1.7, 1.3, 0.8
+    /// and 0.5 times as long in int8 there, those of 64 and 256 queries of 2,048 components 1.3 and 0.8 times.
+    private var fewestForInt8Batch: Int { matrix.dimension > 1024 ? 128 : 64 }
     /// 256 queries of 256 floats are 256 KiB, a quarter of a common second-level cache.
     private static let queriesPerBlock = 256
     /// Rows that are still in the cache when the next query reads them.
