@@ -82,13 +82,15 @@ public struct InvertedLists: @unchecked Sendable {
         return start < end && end <= signatures.count ? Int(start)..<Int(end) : 0..<0
     }
 
-    /// The number of first bits of the signatures that divide the list of each word of a catalog, so that lists have
-    /// some hundred features. O(1).
+    /// The number of first bits of the signatures that divide the list of each word of a catalog, so that lists have a
+    /// hundred to two hundred features. O(1).
     public static func divisionBits(imageCount: Int) -> Int {
-        min(Int.bitWidth - (imageCount >> 18).leadingZeroBitCount, mostDivisionBits)
+        guard imageCount >= largeCatalog else { return 0 }
+        return min(Int.bitWidth - (imageCount >> 16).leadingZeroBitCount, mostDivisionBits)
     }
 
     private static let mostDivisionBits = 8
+    private static let largeCatalog = 1 << 18
 
     /// Whether so many lists can be those of a vocabulary. O(1).
     package static func isListCount(_ count: Int, ofWords wordCount: Int) -> Bool {
@@ -112,8 +114,11 @@ public struct InvertedLists: @unchecked Sendable {
         public let score: Float
     }
 
-    /// Larger distances of 32-bit signatures are no evidence.
-    private static let largestHammingDistance = 10
+    /// Larger distances of 32-bit signatures are no evidence. With each bit fewer, half as many features of other
+    /// images are as close by chance, so a larger catalog allows fewer bits.
+    private static func largestHammingDistance(imageCount: Int) -> Int {
+        imageCount < largeCatalog ? 10 : imageCount < largeCatalog << 4 ? 9 : 8
+    }
     /// The distance at which a vote counts 1/e; half the spread of a Gaussian as Jégou et al. use it in "On the
     /// Burstiness of Visual Elements" (CVPR 2009).
     private static let hammingScale: Float = 7
@@ -196,7 +201,8 @@ public struct InvertedLists: @unchecked Sendable {
 
     /// All votes, in the order of the query's features.
     private func votes(of query: QueryWords) -> [Vote] {
-        let weights = (0...Self.largestHammingDistance).map { distance in
+        let largestDistance = Self.largestHammingDistance(imageCount: imageCount)
+        let weights = (0...largestDistance).map { distance in
             exp(-Float(distance * distance) / (Self.hammingScale * Self.hammingScale))
         }
         let kernels = query.kernels.table
@@ -214,7 +220,7 @@ public struct InvertedLists: @unchecked Sendable {
             if found.count < list.count { found = Array(repeating: lk_hamming(), count: list.count) }
             let count = kernels.hamming_within(
                 UInt32(truncatingIfNeeded: entry.signature), signatures.baseAddress.map { $0 + list.lowerBound },
-                list.count, UInt32(Self.largestHammingDistance), &found)
+                list.count, UInt32(largestDistance), &found)
             guard count > 0 else { continue }
             // Rare words count more: inverse document frequency.
             let word = Int(entry.word) * partCount

@@ -235,17 +235,21 @@ struct InvertedListsTests {
         let bits = [0, 1, 262_143, 262_144, 1_000_000, 10_000_000, 1_000_000_000].map {
             InvertedLists.divisionBits(imageCount: $0)
         }
-        #expect(bits == [0, 0, 0, 1, 2, 6, 8])
+        #expect(bits == [0, 0, 0, 3, 4, 8, 8])
     }
 
     /// More images than are added up at a time, some of them without features, and lists of all lengths.
-    @Test(arguments: [UInt64(1), 2, 3]) func manyImagesFollowTheStatedRule(seed: UInt64) throws {
+    /// The larger a catalog, the more similar signatures have to be.
+    @Test(arguments: [
+        (UInt64(1), 30_000, 10), (2, 90_000, 10), (3, 262_143, 10), (4, 262_144, 9), (5, 4_194_303, 9),
+        (6, 4_194_304, 8),
+    ])
+    func manyImagesFollowTheStatedRule(seed: UInt64, imageCount: Int, largestDistance: Int) throws {
         var random = SeededGenerator(seed: seed)
         let extractor = try FeatureFixture.extractor()
         let words = LocalFeatureQuery(
             extractor.queryFeatures(of: FeatureFixture.image), model: extractor.model
         ).words
-        let imageCount = Int.random(in: 30_000...140_000, using: &random)
         let counts = (0..<imageCount).map { _ in UInt16.random(in: 0...300, using: &random) }
         var lists = [[(image: UInt32, signature: UInt32)]](repeating: [], count: 65_536)
         for word in words.visualWords where lists[Int(word.word)].isEmpty {
@@ -268,7 +272,7 @@ struct InvertedListsTests {
                 let rarity = log(Double(imageCount) / Double(max(list.count, 1)) + 1)
                 for (image, signature) in list {
                     let distance = (signature ^ UInt32(truncatingIfNeeded: word.signature)).nonzeroBitCount
-                    guard distance <= 10 else { continue }
+                    guard distance <= largestDistance else { continue }
                     votes[Int(image)] = max(votes[Int(image)] ?? 0, rarity * exp(-Double(distance * distance) / 49))
                 }
             }
