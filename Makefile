@@ -139,7 +139,7 @@ test-service: build
 	$(PAGE_TEST) -m pip install --quiet --disable-pip-version-check -r Extras/Service/Tests/requirements.txt
 	$(PAGE_TEST) Extras/Service/Tests/page/test_page.py $(LOOKALIKE_SERVE) --screenshots $(OUTPUT)/page
 	Extras/Service/Tests/interface/run $(LOOKALIKE_SERVE) $(PAGE_TEST)
-	Scripts/install-dependencies nginx-light openssl
+	Scripts/install-dependencies caddy nginx-light openssl
 	Extras/Service/Tests/proxy/run $(LOOKALIKE_SERVE)
 	$(PAGE_TEST) Extras/Service/Tests/walkthrough/run.py $(LOOKALIKE) $(LOOKALIKE_SERVE) --screenshots $(OUTPUT)/page
 	$(MAKE) service-faults SAMPLE=10
