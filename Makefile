@@ -144,7 +144,7 @@ test-service: build
 	$(PAGE_TEST) Extras/Service/Tests/walkthrough/run.py $(LOOKALIKE) $(LOOKALIKE_SERVE) --screenshots $(OUTPUT)/page
 	$(MAKE) service-faults SAMPLE=10
 
-deb: man
+deb: build
 	Scripts/deb $(OUTPUT)
 
 # Installs it into a bare Debian 12, and uses it there. Needs root.
