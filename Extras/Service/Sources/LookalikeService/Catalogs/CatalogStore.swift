@@ -157,13 +157,14 @@ import Synchronization
         _ = try? await turn.run { await self.closeLeastUsed(since: time) }
     }
 
-    /// A request that still reads a catalog goes on with what it has; one that changes it opens it again.
+    /// A request that still reads a catalog goes on with what it has, and one that changes it has the writer, which the
+    /// catalog keeps when it is opened again.
     private func closeLeastUsed(since time: ContinuousClock.Instant?) async {
         let open = state.withLock { Array($0.open.values) }.map { ($0, $0.lastUse) }.sorted { $0.1 < $1.1 }
         var excess = open.count - mostOpen
         for (catalog, use) in open {
             guard excess > 0 || time.map({ use < $0 }) ?? false else { return }
-            guard await catalog.writer.closeIfIdle() else { continue }
+            guard await catalog.writer.releaseIfIdle() else { continue }
             excess -= 1
             let closed = ClosedCatalog(catalog)
             state.withLock { state in
@@ -323,7 +324,8 @@ import Synchronization
     /// - Returns: what keeps other processes from writing while it exists, if the catalog could be opened.
     /// - Throws: `CatalogError` if another process is writing; the catalog is served on then.
     private func closeForGood(_ name: CatalogName) async throws -> CatalogWriter {
-        let writer = known(name)?.writer ?? CatalogWriter(url: url(of: name))
+        let writer =
+            known(name)?.writer ?? state.withLock { $0.closed[name] }?.writer ?? CatalogWriter(url: url(of: name))
         if let error = try await writer.closeForGood() {
             logger.warning(
                 "a catalog that cannot be opened is replaced or removed",
@@ -355,7 +357,8 @@ import Synchronization
 
     /// Ends all writing.
     func close() async {
-        for catalog in state.withLock({ Array($0.open.values) }) { await catalog.writer.close() }
+        let writers = state.withLock { $0.open.values.map(\.writer) + $0.closed.values.map(\.writer) }
+        for writer in writers { await writer.close() }
     }
 
     private func open(_ name: CatalogName, indexer: CatalogIndexer? = nil) async throws -> ServedCatalog {
@@ -363,13 +366,17 @@ import Synchronization
         let closed = state.withLock { $0.closed[name] }
         // Before the files are opened: another folder may take its place meanwhile.
         let folder = FolderState(url)
+        let same = closed.flatMap { $0.folder?.identity == folder?.identity ? $0 : nil }
+        if same == nil { await closed?.writer.close() }
         do {
             let served = ServedCatalog(
                 name: name, catalog: try await opening(url) { try await Catalog.open(at: url) },
-                writer: CatalogWriter(
-                    url: url, indexer: indexer, idleTime: writerIdleTime, onWrite: { [onChange] in onChange(name) }),
+                writer: same?.writer
+                    ?? CatalogWriter(
+                        url: url, indexer: indexer, idleTime: writerIdleTime, onWrite: { [onChange] in onChange(name) }
+                    ),
                 // Queries that were kept of it still hold.
-                id: closed.flatMap { $0.folder?.identity == folder?.identity ? $0.id : nil } ?? UUID())
+                id: same?.id ?? UUID())
             state.withLock { state in
                 state.open[name] = served
                 state.closed[name] = nil

@@ -76,12 +76,11 @@ actor CatalogWriter {
         return try await answer.value
     }
 
-    /// Ends writing unless something is being written.
+    /// Lets other processes write until the next change, unless something is being written.
     ///
-    /// - Returns: whether writing has ended; other processes may write then.
-    func closeIfIdle() -> Bool {
+    /// - Returns: whether other processes may write.
+    func releaseIfIdle() -> Bool {
         guard !isWriting, !isClosed else { return false }
-        isClosed = true
         indexer = nil
         return true
     }

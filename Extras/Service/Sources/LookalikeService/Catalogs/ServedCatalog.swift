@@ -109,12 +109,13 @@ extension [String: Int] {
 /// What is known of a catalog that is not open.
 struct ClosedCatalog: Sendable {
     let id: UUID
+    let writer: CatalogWriter
     /// The number of entities, as long as the folder is in this state.
     let count: Int
     let folder: FolderState?
 
     init(_ served: ServedCatalog) {
-        id = served.id
+        (id, writer) = (served.id, served.writer)
         count = served.catalog.count
         folder = FolderState(served.writer.url)
     }
