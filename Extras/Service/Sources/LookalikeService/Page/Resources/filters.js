@@ -19,6 +19,8 @@ export class Filters {
         if (!menu.contains(event.target)) menu.open = false;
       }
     });
+    // This event goes up to no parent.
+    container.addEventListener("toggle", () => this.makeRoom(), true);
     container.addEventListener("keydown", (event) => {
       const menu = event.target.closest("details[open]");
       if (event.key !== "Escape" || !menu) return;
@@ -42,6 +44,13 @@ export class Filters {
     this.chosen.clear();
     this.container.replaceChildren();
     this.container.hidden = true;
+    this.makeRoom();
+  }
+
+  /** Moves what follows below an open menu: half a heading under it looks broken. */
+  makeRoom() {
+    const fields = this.container.querySelector("details[open] fieldset");
+    this.container.style.setProperty("--menu", `${fields?.offsetHeight ?? 0}px`);
   }
 
   get isActive() {
@@ -75,6 +84,7 @@ export class Filters {
       const boxes = [...menu.querySelectorAll("input")];
       (boxes.find((box) => box.value === value) ?? menu.querySelector("summary")).focus();
     }
+    this.makeRoom();
   }
 
   menu({ key, values }) {
