@@ -169,6 +169,9 @@ let package = Package(
         .systemLibrary(
             name: "COpenSSL", path: "Sources/SystemLibraries/COpenSSL", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        .systemLibrary(
+            name: "CZlib", path: "Sources/SystemLibraries/CZlib", pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "CImageCodecs", dependencies: ["CPNG", "CJPEG"],
             // Without pkg-config nothing else names the libraries to the linker: module maps do so for Swift alone.
@@ -260,8 +263,9 @@ let package = Package(
         .target(
             name: "LookalikeService",
             dependencies: [
-                "CommandProcess", "Digests", "Lookalike", "Multipart", "PrometheusMetrics",
-                product("Hummingbird", "hummingbird", "Service"), product("HummingbirdCore", "hummingbird", "Service"),
+                "CommandProcess", library("CZlib", "Service"), "Digests", "Lookalike", "Multipart",
+                "PrometheusMetrics", product("Hummingbird", "hummingbird", "Service"),
+                product("HummingbirdCore", "hummingbird", "Service"),
                 product("HummingbirdTLS", "hummingbird", "TLS"), product("Logging", "swift-log", "Service"),
                 product("Metrics", "swift-metrics", "Service"), product("NIOCore", "swift-nio", "Service"),
                 product("NIOHTTP1", "swift-nio", "Service"), product("NIOPosix", "swift-nio", "Service"),

@@ -191,6 +191,7 @@ public struct LookalikeService: Service {
         let router = Router(context: ServiceContext.self)
         router.add(middleware: RequestIDs())
         router.add(middleware: MeasuringMiddleware(metrics: state.metrics, logsRequests: configuration.logsRequests))
+        router.add(middleware: AnswerCompression())
         router.add(middleware: ContentSecurityMiddleware(contentSecurityPolicy: .page))
         router.add(middleware: BrowserHeaders(isTLS: configuration.tls != nil))
         router.add(middleware: AllowedOrigins(configuration.origins))

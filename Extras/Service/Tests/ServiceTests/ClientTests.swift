@@ -70,6 +70,87 @@ struct ClientTests {
         }
     }
 
+    /// Two programs in a row could take different ones (RFC 9112, section 3.2).
+    @Test(arguments: [
+        ("HTTP/1.1", [], 400), ("HTTP/1.1", ["Host: 127.0.0.1", "host: localhost"], 400),
+        ("HTTP/1.1", ["Host: 127.0.0.1", "Host: 127.0.0.1"], 400), ("HTTP/1.0", ["Host: a", "Host: b"], 400),
+        ("HTTP/1.1", ["Host: 127.0.0.1"], 200), ("HTTP/1.1", ["Host:"], 200), ("HTTP/1.0", [], 200),
+    ])
+    func aRequestHasOneHost(version: String, hosts: [String], status: Int) async throws {
+        try await TestServer.run(covers: false) { server in
+            for path in ["/health/live", "/v1/catalogs", "/page.js"] {
+                let lines = ["GET \(path) \(version)", "Connection: close"] + hosts
+                let text = try await HTTPClient(port: server.port).exchange(
+                    lines.joined(separator: "\r\n") + "\r\n\r\n", seconds: 20
+                ).text
+                #expect(text.hasPrefix("\(version) \(status) "), "\(path): \(text.prefix(300))")
+            }
+        }
+    }
+
+    @Test func answersOfTextAreCompressed() async throws {
+        try await TestServer.run { server in
+            let gzip = ["Accept-Encoding": "br, gzip;q=0.8"]
+            for path in ["/", "/page.js", "/page.css", "/openapi.json", "/metrics"] {
+                let plain = try await server.send("GET", path)
+                let reply = try await server.send("GET", path, gzip)
+                #expect(reply.headers["content-encoding"] == "gzip" && plain.headers["content-encoding"] == nil)
+                for reply in [plain, reply] { #expect(reply.headers["vary"] == "Accept-Encoding", "\(path)") }
+                #expect(reply.headers["etag"] == plain.headers["etag"])
+                if path != "/metrics" { #expect(try Self.decompressed(reply.body) == plain.body, "\(path)") }
+                let head = try await server.send("HEAD", path, gzip)
+                #expect(head.status == 200 && head.headers["content-encoding"] == nil && head.body.isEmpty)
+            }
+            // What is small, what is compressed already, and clients that do not want it.
+            for (path, accepted) in [
+                ("/v1/catalogs", "gzip"), ("/v1/catalogs/covers/entities/salt-signal/thumbnail", "gzip"),
+                ("/page.js", "gzip;q=0"), ("/page.js", "gzip;q=0, *"), ("/page.js", "br"), ("/page.js", ""),
+            ] {
+                let reply = try await server.send("GET", path, ["Accept-Encoding": accepted])
+                #expect(reply.status == 200 && reply.headers["content-encoding"] == nil, "\(path) \(accepted)")
+            }
+            let tag = try #require(try await server.send("GET", "/page.js", gzip).headers["etag"])
+            let known = try await server.send("GET", "/page.js", gzip.merging(["If-None-Match": tag]) { $1 })
+            #expect(known.status == 304 && known.body.isEmpty)
+            // Chunks came with HTTP/1.1.
+            let old = try await HTTPClient(port: server.port).exchange(
+                "GET /page.js HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n", seconds: 20)
+            #expect(old.text.contains("import") && !old.text.lowercased().contains("content-encoding"))
+        }
+    }
+
+    /// The results of a batch come as they are written, compressed or not.
+    @Test func linesAreCompressedOneByOne() async throws {
+        try await TestServer.run { server in
+            let lines = ["Accept": "application/x-ndjson", "Accept-Encoding": "gzip"]
+            let list = try await server.send("GET", "/v1/catalogs/covers/entities?fields=id", lines)
+            #expect(list.headers["content-encoding"] == "gzip")
+            let text = String(decoding: try Self.decompressed(list.body), as: UTF8.self)
+            #expect(text.split(separator: "\n").count == DemoCovers.ids.count)
+            let body = Data((0..<600).map { "{\"id\":\"\($0)\",\"delete\":true}\n" }.joined().utf8)
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/covers/entities:batch",
+                ["Content-Type": "application/x-ndjson", "Accept-Encoding": "gzip"], body: body)
+            let results = String(decoding: try Self.decompressed(reply.body), as: UTF8.self).split(separator: "\n")
+            #expect(results.count == 600 && results.allSatisfy { $0.contains("\"status\":404") })
+        }
+    }
+
+    private static func decompressed(_ data: Data) throws -> Data {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try data.write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["sh", "-c", "gzip -dc < \"$0\"", file.path]
+        process.standardOutput = output
+        try process.run()
+        let plain = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return plain
+    }
+
     /// As `canvas.toDataURL` makes them, and others.
     @Test func imagesMayBeDataURLs() async throws {
         try await TestServer.run { server in

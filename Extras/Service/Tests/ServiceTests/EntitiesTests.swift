@@ -73,6 +73,30 @@ import Testing
         }
     }
 
+    /// Shops along the Danube from Linz on, some kilometers from each other.
+    @Test func rangesOfNumbersAndDatesAndNearAPoint() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            for (index, id) in DemoCovers.ids.enumerated() {
+                let attributes = [
+                    "price": "\(9 + index).50", "since": "2026-11-0\(index + 1)", "latitude": "48.30",
+                    "longitude": "\(14.29 + 0.1 * Double(index))",
+                ]
+                let reply = try await server.json("PATCH", Self.path + "/\(id)", ["attributes": attributes])
+                #expect(reply.status == 200)
+            }
+            for (filter, count) in [
+                ("price < 11", 2), ("price >= 14.5", 1), ("price < 11 or price > 13", 4),
+                ("since < 2026-11-03", 2), ("since >= 2026-11-02 and since <= 2026-11-04", 3),
+                ("within 5 km of (48.3069, 14.2858)", 1), ("within 10 km of (48.3, 14.29) and price > 9.5", 1),
+            ] {
+                let listed = try await server.send("GET", Self.path + "?fields=id&filter=" + Self.escaped(filter))
+                #expect((try listed.json["entities"] as? [Any])?.count == count, "\(filter): \(listed.text)")
+                let search = try await server.json("POST", "/v1/catalogs/covers/search", ["filter": filter])
+                #expect(try search.ids.count == count, "\(filter)")
+            }
+        }
+    }
+
     @Test func aBatchRemovesInTheOrderOfItsLines() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let image = try DemoCovers.image("salt-signal").base64EncodedString()
@@ -93,6 +117,18 @@ import Testing
             #expect(
                 Set((ids ?? []).compactMap { $0["id"] })
                     == Set(DemoCovers.ids).subtracting(["salt-signal"]).union(["last"]))
+        }
+    }
+
+    /// nginx does so to the tags of what it compresses, and each change was refused then.
+    @Test func tagsThatAProxyHasMadeWeak() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let path = Self.path + "/salt-signal"
+            let tag = try #require(try await server.send("GET", path).headers["etag"])
+            let weak = ["Content-Type": "application/json", "If-Match": "\"x\", W/\(tag)"]
+            let body = Data("{\"title\":\"A\"}".utf8)
+            #expect(try await server.send("PATCH", path, weak, body: body).status == 200)
+            #expect(try await server.send("PATCH", path, weak, body: body).status == 412)
         }
     }
 

@@ -204,14 +204,15 @@ extension EntityAnswer {
 struct EntityExpectation: Sendable {
     /// `If-None-Match: *`: there is none yet.
     private let isNew: Bool
-    /// `If-Match`: one of these tags; empty for any entity.
+    /// `If-Match`: one of these tags; empty for any entity. A proxy that compresses answers makes tags weak, and the
+    /// entity is the same.
     private let tags: [String]?
 
     /// Nil if the request expects nothing.
     init?(_ request: Request) {
         isNew = request.headers[.ifNoneMatch]?.trimmingCharacters(in: .whitespaces) == "*"
         let tags = request.headers[.ifMatch]?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        self.tags = tags.map { $0.contains("*") ? [] : $0 }
+        self.tags = tags.map { $0.contains("*") ? [] : $0.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 } }
         if !isNew, tags == nil { return nil }
     }
 

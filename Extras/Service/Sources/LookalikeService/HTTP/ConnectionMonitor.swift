@@ -83,7 +83,7 @@ final class ConnectionMonitor: ChannelDuplexHandler, RemovableChannelHandler {
         let operations = context.pipeline.syncOperations
         do {
             let decoder = try operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            try operations.addHandler(ConnectionPersistence(), position: .after(decoder))
+            try operations.addHandler(HTTP1Rules(), position: .after(decoder))
         } catch {
             context.fireErrorCaught(error)
         }
@@ -96,15 +96,8 @@ final class ConnectionMonitor: ChannelDuplexHandler, RemovableChannelHandler {
         connection.close()
     }
 
-    /// Answers a client that waits before it sends a body (RFC 9110, section 10.1.1), as curl does for a second. The
-    /// key and the length are checked later, as for clients that do not wait.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head(let head) = unwrapInboundIn(data) {
-            table.begin(context.channel)
-            if head.headerFields[.expect]?.lowercased() == "100-continue" {
-                context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
-            }
-        }
+        if case .head = unwrapInboundIn(data) { table.begin(context.channel) }
         context.fireChannelRead(data)
     }
 

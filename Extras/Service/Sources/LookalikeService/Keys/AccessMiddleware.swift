@@ -22,6 +22,9 @@ struct AccessMiddleware: RouterMiddleware {
     func handle(
         _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
     ) async throws -> Response {
+        guard request.head.authority != nil else {
+            throw Problem(.invalidRequest, "A request has one “Host” field (RFC 9112, section 3.2).")
+        }
         try checkOrigin(request)
         let keys = ring.current
         var (context, rate) = (context, rate)
