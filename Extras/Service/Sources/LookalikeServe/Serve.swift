@@ -71,6 +71,9 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The bytes that bodies in memory may take together; 512 MiB by default.")
     var bodyBytesInFlight: Int?
 
+    @Option(help: "The maximum number of bytes of a snapshot that is restored; 64 GiB by default.")
+    var snapshotBytes: Int?
+
     @Option(help: "The maximum number of pixels of an image; 100 million by default.")
     var pixels: Int?
 
@@ -300,6 +303,7 @@ struct Serve: AsyncParsableCommand {
         limits.bodyBytes = try bodyBytes ?? settings.integer("bodyBytes") ?? limits.bodyBytes
         limits.bodyBytesInFlight =
             try bodyBytesInFlight ?? settings.integer("bodyBytesInFlight") ?? limits.bodyBytesInFlight
+        limits.snapshotBytes = try snapshotBytes ?? settings.integer("snapshotBytes") ?? limits.snapshotBytes
         limits.pixels = try pixels ?? settings.integer("pixels") ?? limits.pixels
         limits.searches = try searches ?? settings.integer("searches") ?? limits.searches
         limits.queuedSearches = try queuedSearches ?? settings.integer("queuedSearches") ?? limits.queuedSearches

@@ -76,7 +76,7 @@ enum SettingKind: String {
         "bodyBytes": .whole, "bodyBytesInFlight": .whole, "pixels": .whole, "searches": .whole,
         "queuedSearches": .whole, "printSearches": .whole, "queuedWrites": .whole, "connections": .whole,
         "openCatalogs": .whole, "requestsPerSecond": .number, "publicURL": .text, "trustedProxies": .text,
-        "webhook": .text, "webhookSecretFile": .text, "taskBytes": .whole,
+        "webhook": .text, "webhookSecretFile": .text, "taskBytes": .whole, "snapshotBytes": .whole,
         "publicThumbnails": .text, "signedThumbnails": .number, "healthPort": .whole, "logFormat": .text,
         "accessLog": .flag, "drainDelay": .number,
         "decodeTime": .number, "requestTime": .number, "queueTime": .number,

@@ -160,8 +160,10 @@ public struct ServiceConfiguration: Sendable {
 
 /// What requests may take of the machine.
 public struct ServiceLimits: Sendable {
-    /// The maximum number of bytes of a body; a batch and a snapshot have no limit as a whole.
+    /// The maximum number of bytes of a body; a batch has no limit as a whole.
     public var bodyBytes = 32 << 20
+    /// The maximum number of bytes of a snapshot that is restored.
+    public var snapshotBytes = 64 << 30
     /// The bytes that bodies in memory may take together; at least ``bodyBytes``.
     public var bodyBytesInFlight = 512 << 20
     /// The maximum number of pixels of an image.
@@ -211,7 +213,7 @@ public struct ServiceLimits: Sendable {
         let counts = [
             ("body-bytes", bodyBytes), ("body-bytes-in-flight", bodyBytesInFlight), ("pixels", pixels),
             ("searches", searches), ("print-searches", printSearches), ("open-catalogs", openCatalogs),
-            ("connections", connections), ("task-bytes", taskBytes),
+            ("connections", connections), ("task-bytes", taskBytes), ("snapshot-bytes", snapshotBytes),
         ]
         for (name, count) in counts where !(1...Self.maximumCount).contains(count) {
             throw ServiceError(

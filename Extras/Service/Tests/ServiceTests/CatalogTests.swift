@@ -182,6 +182,53 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false]) func aSnapshotThatIsTooLarge(isAnnounced: Bool) async throws {
+        try await TestServer.run(configure: {
+            $0.limits.snapshotBytes = 100_000
+        }) { (server: TestServer) async throws -> Void in
+            let tar = ["Content-Type": "application/x-tar"]
+            let reply: HTTPReply
+            if isAnnounced {
+                reply = try await server.send(
+                    "POST", "/v1/catalogs/covers/restore", tar.merging(["Content-Length": "100001"]) { $1 })
+            } else {
+                let chunk = Data("186A1\r\n".utf8) + Data(count: 100_001) + Data("\r\n0\r\n\r\n".utf8)
+                reply = try await server.send(
+                    "POST", "/v1/catalogs/covers/restore", tar.merging(["Transfer-Encoding": "chunked"]) { $1 },
+                    body: chunk)
+            }
+            #expect(try (reply.status, reply.code) == (413, "body-too-large"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: server.folder.path) == ["covers"])
+        }
+    }
+
+    /// It filled the disk before it was refused, and failed the changes of others meanwhile.
+    @Test func aSnapshotForWhichThereIsNoSpace() async throws {
+        try await TestServer.run(configure: {
+            $0.limits.snapshotBytes = 1 << 40
+        }) { (server: TestServer) async throws -> Void in
+            var disk = statvfs()
+            #expect(statvfs(server.folder.path, &disk) == 0)
+            let more = Int(disk.f_blocks) * Int(disk.f_frsize) + 1
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/covers/restore",
+                ["Content-Type": "application/x-tar", "Content-Length": "\(min(more, 1 << 40))"])
+            #expect(more > 1 << 40 ? reply.status >= 413 : reply.status == 507, "\(reply.text)")
+        }
+    }
+
+    /// It kept a connection and a file for as long as it liked.
+    @Test func aSnapshotThatComesTooSlowly() async throws {
+        try await TestServer.run(configure: {
+            $0.limits.idleTime = .seconds(3)
+        }) { (server: TestServer) async throws -> Void in
+            let reply = try await HTTPClient(port: server.port).trickle(
+                "POST", "/v1/catalogs/covers/restore", ["Content-Type": "application/x-tar"], count: 1000, every: 0.02)
+            #expect(try (reply.status, reply.code) == (408, "slow-body"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: server.folder.path) == ["covers"])
+        }
+    }
+
     /// A tar archive as the service writes it, of a catalog's database after a change.
     private static func snapshot(of folder: URL, after change: String) throws -> Data {
         let script = """

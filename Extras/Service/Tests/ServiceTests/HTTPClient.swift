@@ -91,12 +91,15 @@ struct HTTPClient: Sendable {
     }
 
     /// Sends the head of a request and then a byte of its body at a time, until there is an answer.
-    func trickle(_ method: String, _ path: String, count: Int, every pause: Double) async throws -> HTTPReply {
-        try await withCheckedThrowingContinuation { continuation in
+    func trickle(
+        _ method: String, _ path: String, _ headers: [String: String] = [:], count: Int, every pause: Double
+    ) async throws -> HTTPReply {
+        let headers = headers.merging(["Content-Length": "\(count)"]) { $1 }
+        return try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(
                     with: Result {
-                        let socket = try open(method, path, ["Content-Length": "\(count)"], body: Data())
+                        let socket = try open(method, path, headers, body: Data())
                         defer { close(socket) }
                         var answer = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
                         for _ in 0..<count where poll(&answer, 1, Int32(pause * 1000)) == 0 {

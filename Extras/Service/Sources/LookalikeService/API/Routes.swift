@@ -148,10 +148,7 @@ struct SystemHandler: Sendable {
             for name in names { counts[name] = try? await service.store.count(name) }
             service.metrics.catalogs(counts, open: service.store.openCount)
         }
-        var disk = statvfs()
-        let isKnown = statvfs(service.configuration.catalogs.path, &disk) == 0
-        service.metrics.process(
-            ProcessUsage(), disk: isKnown ? Int(clamping: disk.f_bavail) * Int(clamping: disk.f_frsize) : nil)
+        service.metrics.process(ProcessUsage(), disk: DiskSpace.available(at: service.configuration.catalogs))
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: service.registry.text())))
@@ -159,6 +156,16 @@ struct SystemHandler: Sendable {
 
     func openAPI(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try ServiceResources.response("openapi.json", type: "application/json", request)
+    }
+}
+
+/// The space of a file system.
+enum DiskSpace {
+    /// The bytes that are left for this process; nil if that is not known.
+    static func available(at url: URL) -> Int? {
+        var disk = statvfs()
+        guard statvfs(url.path, &disk) == 0 else { return nil }
+        return Int(clamping: disk.f_bavail) * Int(clamping: disk.f_frsize)
     }
 }
 

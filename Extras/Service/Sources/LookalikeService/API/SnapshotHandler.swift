@@ -51,7 +51,7 @@ struct SnapshotHandler: Sendable {
         }
         let work = try service.store.makeWorkFolder()
         let archive = work.url.appendingPathComponent("snapshot.tar")
-        try await Self.save(request.body, to: archive)
+        try await save(request, to: archive)
         let folder = work.url.appendingPathComponent("catalog")
         try await computing { try SnapshotArchive.extract(archive, to: folder) }
         do {
@@ -86,17 +86,41 @@ struct SnapshotHandler: Sendable {
     /// pass of the network.
     private static let mostOperations = 500_000_000_000
 
-    private static func save(_ body: RequestBody, to url: URL) async throws {
+    /// Puts a snapshot on disk as it comes.
+    ///
+    /// - Throws: ``Problem`` for a snapshot that is larger than the limit or than the space, or that comes too slowly.
+    private func save(_ request: Request, to url: URL) async throws {
+        let limit = service.configuration.limits.snapshotBytes
+        let tooLarge = Problem(.bodyTooLarge, "The snapshot has more than \(limit) bytes, the limit.")
+        if let announced = request.headers[.contentLength].flatMap({ Int($0) }) {
+            guard announced <= limit else { throw tooLarge }
+            // A disk that is full would fail the changes of others meanwhile.
+            guard announced <= DiskSpace.available(at: url.deletingLastPathComponent()) ?? .max else {
+                throw Problem(.storage, "The disk has no space for the snapshot.")
+            }
+        }
         guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
             throw Problem(.storage, "The snapshot cannot be stored.")
         }
         let file = try FileHandle(forWritingTo: url)
         defer { try? file.close() }
+        var (count, pace, waiting) = (0, BodyPace(idleTime: service.bodies.idleTime), Data())
+        func write() async throws {
+            let data = waiting
+            waiting = Data()
+            try await computing { try file.write(contentsOf: data) }
+        }
+        var start = ContinuousClock.now
         do {
-            for try await buffer in body {
-                let data = buffer.withUnsafeReadableBytes { Data($0) }
-                try await computing { try file.write(contentsOf: data) }
+            for try await buffer in request.body {
+                try pace.add(buffer.readableBytes, after: .now - start)
+                count += buffer.readableBytes
+                guard count <= limit else { throw tooLarge }
+                buffer.withUnsafeReadableBytes { waiting.append(contentsOf: $0) }
+                if waiting.count >= 1 << 18 { try await write() }
+                start = .now
             }
+            try await write()
         } catch let error as CocoaError {
             throw Problem(.storage, "The snapshot cannot be stored (\(error.code.rawValue)).")
         }
