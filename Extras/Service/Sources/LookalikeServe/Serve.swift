@@ -15,7 +15,7 @@ struct Serve: AsyncParsableCommand {
             JSON file that --config names, such as "queueTime". Options come first, then the environment, then the file.
 
             SIGTERM and SIGINT end the service after the requests that it has were answered; a second one ends it at \
-            once. SIGHUP reads the API keys again.
+            once. The API keys and the certificate of HTTPS are read again at SIGHUP, and when their files change.
             """)
 
     @Option(help: ArgumentHelp("The folder whose subfolders are catalogs.", valueName: "dir"))
@@ -160,7 +160,8 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         Catalog.handleTruncatedFiles()
-        let (configuration, level, isJSON) = try configuration()
+        let settings = try Settings(file: config)
+        let (configuration, level, isJSON) = try configuration(settings)
         LoggingSystem.bootstrap { label in
             var handler: any LogHandler =
                 isJSON ? JSONLogHandler(label: label) : StreamLogHandler.standardError(label: label)
@@ -169,13 +170,23 @@ struct Serve: AsyncParsableCommand {
         }
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
+        let file = keysFile ?? settings.text("keysFile")
         try await LookalikeService.runProcess(
             configuration, registry: registry, logger: Logger(label: "lookalike-serve"),
-            keys: { try keys(try Settings(file: config)) })
+            keyFile: file.map { URL(fileURLWithPath: $0) }
+        ) {
+            // A pipe has settings once.
+            let isFile = config.map { Self.isRegularFile($0) } ?? true
+            return try keys(isFile ? try Settings(file: config) : settings)
+        }
     }
 
-    private func configuration() throws -> (ServiceConfiguration, Logger.Level, isJSON: Bool) {
-        let settings = try Settings(file: config)
+    private static func isRegularFile(_ path: String) -> Bool {
+        let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        return (try? url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) ?? false
+    }
+
+    private func configuration(_ settings: Settings) throws -> (ServiceConfiguration, Logger.Level, isJSON: Bool) {
         guard let folder = catalogs ?? settings.text("catalogs") else {
             throw ValidationError("Missing expected argument '--catalogs <dir>'")
         }

@@ -11,7 +11,6 @@ import Synchronization
 
 #if TLS
 import HummingbirdTLS
-import NIOSSL
 #endif
 
 /// Visual search over HTTP: the catalogs below a folder, and a page to try them.
@@ -25,6 +24,10 @@ public struct LookalikeService: Service {
     private let logger: Logger
     private let onRunning: @Sendable (Int) async -> Void
     private let onHealthRunning: @Sendable (Int) -> Void
+    #if TLS
+    /// Nil for HTTP.
+    private let identity: TLSIdentity?
+    #endif
 
     /// A service that does not listen yet.
     ///
@@ -50,6 +53,14 @@ public struct LookalikeService: Service {
         self.logger = logger
         self.onRunning = onRunning
         self.onHealthRunning = onHealthRunning
+        #if TLS
+        identity = try configuration.tls.map { files throws(ServiceError) in try TLSIdentity(files) }
+        #else
+        if let files = configuration.tls {
+            throw ServiceError(
+                subject: files.certificateChain.path, reason: "this program was built without the package's trait TLS")
+        }
+        #endif
         state = ServiceState(
             configuration, links: try ThumbnailLinks(configuration), registry: registry, logger: logger)
     }
@@ -67,6 +78,16 @@ public struct LookalikeService: Service {
                 reason: "cannot be required from now on: the service was started without any. Start it again.")
         }
         state.keys.replace(by: keys)
+    }
+
+    /// Reads the certificate and the key of HTTPS again; connections that come later get them. Without HTTPS nothing
+    /// happens.
+    ///
+    /// - Throws: ``ServiceError`` for files that cannot be used; those from before are kept.
+    public func reloadTLSFiles() throws(ServiceError) {
+        #if TLS
+        try identity?.reload()
+        #endif
     }
 
     /// Answers requests and opens the catalogs until the task is cancelled or the service group shuts down gracefully:
@@ -230,23 +251,10 @@ public struct LookalikeService: Service {
                 additionalChannelHandlers: [ConnectionMonitor(idleTime: idleTime, table: state.connections)],
                 idleTimeout: .init(idleTime),
                 httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 64 << 10)))
-        guard let files = state.configuration.tls else { return plain }
         #if TLS
-        do {
-            let certificates = try NIOSSLCertificate.fromPEMFile(files.certificateChain.path)
-            let key = try NIOSSLPrivateKey(file: files.privateKey.path, format: .pem)
-            var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
-            tls.minimumTLSVersion = .tlsv12
-            return try .tls(plain, tlsConfiguration: tls)
-        } catch {
-            throw ServiceError(subject: "the TLS files", reason: "cannot be used: \(error)")
-        }
-        #else
-        throw ServiceError(
-            subject: files.certificateChain.path,
-            reason: "this program was built without the package's trait TLS")
+        if let identity { return try .tls(plain, tlsConfiguration: identity.configuration) }
         #endif
+        return plain
     }
 }
 #endif

@@ -1,6 +1,6 @@
 #if Service
 import CommandProcess
-import Foundation
+public import Foundation
 public import Logging
 public import PrometheusMetrics
 import ServiceLifecycle
@@ -8,16 +8,19 @@ import UnixSignals
 
 extension LookalikeService {
     /// Serves as a program of its own: prints the URL to standard output when it listens, and ends at SIGTERM or SIGINT
-    /// after the requests that it has; a second signal ends it at once. SIGHUP reads the API keys again.
+    /// after the requests that it has; a second signal ends it at once. SIGHUP reads the API keys and the certificate of
+    /// HTTPS again, and so does a change of their files.
     ///
     /// The limit of open files is raised to the largest that the system allows, and connections and open catalogs are
     /// limited by it.
     ///
-    /// - Parameter keys: reads the API keys.
+    /// - Parameters:
+    ///   - keyFile: the file of the API keys, if there is one.
+    ///   - keys: reads the API keys.
     /// - Throws: ``ServiceError`` for a configuration that cannot run.
     @_spi(Service) public static func runProcess(
         _ given: ServiceConfiguration, registry: PrometheusRegistry = PrometheusRegistry(), logger: Logger,
-        keys: @escaping @Sendable () throws -> KeyRing
+        keyFile: URL? = nil, keys: @escaping @Sendable () throws -> KeyRing
     ) async throws {
         var configuration = given
         try OpenFileLimit.raise().check(&configuration)
@@ -32,8 +35,21 @@ extension LookalikeService {
         } onHealthRunning: {
             logger.notice("health and metrics", metadata: ["port": "\($0)"])
         }
-        var group = ServiceGroupConfiguration(
-            services: [service, KeyReloading(service: service, logger: logger, keys: keys)], logger: logger)
+        let reloading = Reloading(
+            logger: logger,
+            parts: [
+                Reloading.Part(name: "API keys", files: [keyFile].compactMap(\.self)) {
+                    try service.replaceKeys(by: try keys())
+                }
+            ]
+                + (configuration.tls.map { files in
+                    [
+                        Reloading.Part(name: "TLS files", files: [files.certificateChain, files.privateKey]) {
+                            try service.reloadTLSFiles()
+                        }
+                    ]
+                } ?? []))
+        var group = ServiceGroupConfiguration(services: [service, reloading], logger: logger)
         // A client that still sends a body or reads an answer then is cut off.
         group.maximumGracefulShutdownDuration =
             configuration.drainDelay + configuration.limits.requestTime + .seconds(10)
@@ -54,23 +70,69 @@ extension LookalikeService {
     }
 }
 
-/// Reads the API keys again at SIGHUP, which ends a program that does not handle it.
-private struct KeyReloading: Service {
-    let service: LookalikeService
-    let logger: Logger
-    let keys: @Sendable () throws -> KeyRing
+/// Reads again what operators change while the service runs: at SIGHUP, which ends a program that does not handle it,
+/// and when files have changed.
+private actor Reloading: Service {
+    struct Part: Sendable {
+        let name: String
+        let files: [URL]
+        /// - Throws: if what is there now cannot be used; what was read before is kept then.
+        let read: @Sendable () throws -> Void
+    }
+
+    private let logger: Logger
+    private let parts: [Part]
+    /// The states of each part's files: those that were read, and those that were seen last.
+    private var read: [[FolderState?]]
+    private var seen: [[FolderState?]]
+
+    private static let interval = Duration.seconds(1)
+
+    init(logger: Logger, parts: [Part]) {
+        self.logger = logger
+        self.parts = parts
+        read = parts.map(Self.state)
+        seen = read
+    }
 
     func run() async throws {
-        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
-            do {
-                let ring = try keys()
-                try service.replaceKeys(by: ring)
-                logger.notice("API keys were read again", metadata: ["keys": "\(ring.keys.count)"])
-            } catch {
-                logger.error("API keys stay as they were", metadata: ["error": "\(error)"])
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+                    await self.reloadAll()
+                }
+            }
+            tasks.addTask {
+                await cancelWhenGracefulShutdown {
+                    while (try? await Task.sleep(for: Self.interval)) != nil { await self.reloadChanged() }
+                }
             }
         }
     }
+
+    private func reloadAll() { for part in parts.indices { reload(part) } }
+
+    private func reloadChanged() {
+        for (index, part) in parts.enumerated() {
+            let state = Self.state(of: part)
+            // A file that is being written has another state the next time.
+            if state == seen[index], state != read[index] { reload(index) }
+            seen[index] = state
+        }
+    }
+
+    private func reload(_ index: Int) {
+        let part = parts[index]
+        read[index] = Self.state(of: part)
+        do {
+            try part.read()
+            logger.notice("\(part.name) were read again")
+        } catch {
+            logger.error("\(part.name) stay as they were", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private static func state(of part: Part) -> [FolderState?] { part.files.map { FolderState($0) } }
 }
 
 /// The number of files, connections among them, that the process may have open.

@@ -15,10 +15,10 @@ import Testing
             try self.init(["--catalogs", folder.path, "--port", "0", "--log-level", "critical"])
         }
 
-        init(_ arguments: [String], errors: Pipe? = nil) throws {
+        init(_ arguments: [String], errors: Pipe? = nil, executable: URL = Program.executable) throws {
             let output = Pipe()
             if let errors { process.standardError = errors }
-            process.executableURL = Self.executable
+            process.executableURL = executable
             process.arguments = arguments
             process.standardOutput = output
             try process.run()
@@ -178,6 +178,34 @@ import Testing
         }
     }
 
+    /// Systems that keep secrets replace their files, and send no signal.
+    @Test func aFileOfKeysThatChangesIsReadAgain() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("keys")
+            let (first, firstEntry) = APIKey.make(scope: .read, name: "first")
+            let (second, secondEntry) = APIKey.make(scope: .read, name: "second")
+            try Data((firstEntry.line + "\n").utf8).write(to: file)
+            let program = try Program([
+                "--catalogs", folder.appendingPathComponent("catalogs").path, "--port", "0", "--keys-file", file.path,
+                "--log-level", "critical",
+            ])
+            func status(_ key: String) async throws -> Int {
+                try await HTTPClient(port: program.port).send("GET", "/v1/catalogs", ["X-API-Key": key]).status
+            }
+            #expect(try await status(second) == 401)
+            // In place, and as another file of the same name.
+            try Data((secondEntry.line + "\n").utf8).write(to: file)
+            while try await status(second) != 200 { try await Task.sleep(for: .milliseconds(20)) }
+            #expect(try await status(first) == 401)
+            try Data((firstEntry.line + "\n").utf8).write(to: file, options: .atomic)
+            while try await status(first) != 200 { try await Task.sleep(for: .milliseconds(20)) }
+            #expect(try await status(second) == 401)
+            program.process.terminate()
+            program.process.waitUntilExit()
+            #expect(program.process.terminationStatus == 0)
+        }
+    }
+
     @Test func aPortThatIsTakenIsNamed() async throws {
         try await withFolder { folder in
             let first = try Program(folder)
@@ -220,6 +248,46 @@ import Testing
             #expect(files?[3] == files?[4], "\(files ?? [])")
             program.process.terminate()
             program.process.waitUntilExit()
+        }
+    }
+
+    /// It ended by itself: a system library ends the process that has no descriptor left. Later, clients that changed
+    /// more catalogs than may be open closed them for each other for ever.
+    @Test func fewFilesForManyCatalogsAndConnections() async throws {
+        try await withFolder { folder in
+            for index in 0..<12 {
+                try FileManager.default.copyItem(
+                    at: DemoCovers.catalog, to: folder.appendingPathComponent("c\(index)"))
+            }
+            let program = try Program(
+                [
+                    "-c",
+                    "ulimit -n 160; exec \"$0\" --catalogs \(folder.path) --port 0 --log-level critical",
+                    Program.executable.path,
+                ], executable: URL(fileURLWithPath: "/bin/sh"))
+            let client = HTTPClient(port: program.port)
+            let image = try DemoCovers.image("salt-signal")
+            let idle = try (0..<300).map { _ in try client.connect() }
+            defer { for socket in idle { close(socket) } }
+            try await withThrowingTaskGroup(of: [Int].self) { group in
+                for client in 0..<4 {
+                    group.addTask {
+                        var statuses: [Int] = []
+                        for index in 0..<12 {
+                            let path = "/v1/catalogs/c\((index + 3 * client) % 12)"
+                            statuses.append(try await program.send("POST", path + "/search", body: image).status)
+                            statuses.append(
+                                try await program.send("PUT", path + "/entities/\(client)", body: image).status)
+                            statuses.append(try await program.send("GET", "/health/live").status)
+                        }
+                        return statuses
+                    }
+                }
+                for try await statuses in group { #expect(Set(statuses).isSubset(of: [200, 201]), "\(statuses)") }
+            }
+            program.process.terminate()
+            program.process.waitUntilExit()
+            #expect(program.process.terminationReason == .exit && program.process.terminationStatus == 0)
         }
     }
 
