@@ -8,8 +8,8 @@ import UnixSignals
 
 extension LookalikeService {
     /// Serves as a program of its own: prints the URL to standard output when it listens, and ends at SIGTERM or SIGINT
-    /// after the requests that it has; a second signal ends it at once. SIGHUP reads the API keys and the certificate of
-    /// HTTPS again, and so does a change of their files.
+    /// after the requests that it has; a second signal ends it at once. SIGHUP reads the API keys and the certificate
+    /// of HTTPS again, and so does a change of their files.
     ///
     /// The limit of open files is raised to the largest that the system allows, and connections and open catalogs are
     /// limited by it.
