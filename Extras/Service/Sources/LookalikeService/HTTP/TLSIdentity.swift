@@ -1,5 +1,6 @@
 #if TLS
 import Foundation
+import NIOCore
 import NIOSSL
 import Synchronization
 
