@@ -141,6 +141,32 @@ struct CatalogReaderTests {
         #expect(failures.withLock { $0 }.isEmpty)
     }
 
+    /// It went on with files that had no name any more.
+    @Test func aFolderThatIsMovedOrReplacedIsNoticed() async throws {
+        let fixture = try CatalogFixture(count: 2)
+        try fixture.index()
+        let other = try CatalogFixture(count: 1)
+        try other.index()
+        let (url, aside) = (fixture.catalog, fixture.catalog.appendingPathExtension("aside"))
+        let catalog = try Catalog(at: url)
+        let ids = [fixture.id(0), fixture.id(1)]
+        let image = SampleImage.blocks(seed: 0)
+        #expect(try await catalog.search(matching: image).map(\.id) == [ids[0]])
+        try FileManager.default.moveItem(at: url, to: aside)
+        let missing = CatalogError(subject: url.path, reason: .missing)
+        await #expect(throws: missing) { try await catalog.entities(for: ids) }
+        await #expect(throws: CatalogError.self) { try await catalog.search(matching: image) }
+        try FileManager.default.copyItem(at: other.catalog, to: url)
+        let replaced = await #expect(throws: CatalogError.self) { try await catalog.entities(for: ids) }
+        #expect(replaced?.description.contains("another catalog is at its path now") == true)
+        // A copy of the same catalog is read on, with what has changed in it.
+        try FileManager.default.removeItem(at: url)
+        try CatalogIndexer(at: aside).remove([ids[0]])
+        try FileManager.default.copyItem(at: aside, to: url)
+        #expect(try await catalog.entities(for: ids).map(\.id) == [ids[1]])
+        #expect(try await catalog.search(matching: image).isEmpty)
+    }
+
     @Test func aReaderWithoutLogAndIndexSeesLaterChanges() async throws {
         let fixture = try Self.withoutIndex()
         let reader = try Catalog(at: fixture.catalog)

@@ -12,6 +12,10 @@ import Synchronization
 /// A connection that reads the file alone (``ReadConnection``) does not notice changes, and may mix old pages with new
 /// ones. So it is replaced before a read if the file has changed, and a read during which the file changed is repeated.
 /// A connection that keeps the process from writing is closed when a writer is opened (``OpenReaders``).
+///
+/// SQLite goes on with a file that was moved or removed. So a read looks whether the file is still the one at its path:
+/// another state of the same catalog is opened, as a copy between machines puts it there, and another catalog is an
+/// error.
 package final class CatalogReader: Sendable {
     private enum Source {
         case writer(any DatabaseReader)
@@ -23,6 +27,8 @@ package final class CatalogReader: Sendable {
         var connection: ReadConnection?
         /// Reads of the connection that are under way.
         var readCount = 0
+        /// What names the catalog in the first connection's database.
+        var catalogID: String?
     }
 
     private let source: Source
@@ -94,8 +100,13 @@ package final class CatalogReader: Sendable {
                 // Checked under the lock, so that `close()` sees a read that begins now.
                 guard !OpenReaders.areClosing(in: folder) else { return nil }
                 if state.connection?.isOutdated(in: folder) ?? true {
+                    guard !FileStamp.isMissing(folder.database.path) else { throw folder.error(.missing) }
+                    let new = try ReadConnection(opening: folder)
+                    guard state.catalogID.map({ $0 == new.catalogID }) ?? true else {
+                        throw folder.error(.failed("another catalog is at its path now; open it again"))
+                    }
                     // Reads that still use the outdated connection keep it open.
-                    state = State(connection: try ReadConnection(opening: folder))
+                    state = State(connection: new, catalogID: new.catalogID)
                 }
                 state.readCount += 1
                 return state.connection
@@ -156,6 +167,10 @@ extension CatalogReader {
 /// makes its own in memory (https://www.sqlite.org/wal.html, section 5). Without a log the file is read alone.
 struct ReadConnection: Sendable {
     let reader: any DatabaseReader
+    /// What names the catalog in its database; nil without its tables.
+    let catalogID: String?
+    /// The file that was opened.
+    private let file: FileIdentity?
     /// The file's stamp if it is read alone, because SQLite then misses changes.
     private let stamp: FileStamp?
 
@@ -164,10 +179,13 @@ struct ReadConnection: Sendable {
         self = try CatalogReader.waitingForRecovery { try Self.opened(folder) }
     }
 
-    private init(reader: any DatabaseReader, stamp: FileStamp?) { (self.reader, self.stamp) = (reader, stamp) }
+    private init(reader: any DatabaseReader, catalogID: String?, file: FileIdentity?, stamp: FileStamp?) {
+        (self.reader, self.catalogID, self.file, self.stamp) = (reader, catalogID, file, stamp)
+    }
 
-    /// Whether the file is read alone, and there is more to read by now.
+    /// Whether another file is at the path, or the file is read alone and there is more to read by now.
     func isOutdated(in folder: CatalogFolder) -> Bool {
+        guard file == FileIdentity(folder.database) else { return true }
         guard let stamp else { return false }
         return !folder.isLogEmpty || FileStamp(path: folder.database.path) != stamp
     }
@@ -185,9 +203,14 @@ struct ReadConnection: Sendable {
     private static func opened(_ folder: CatalogFolder) throws -> ReadConnection {
         var configuration = EntityStore.configuration
         configuration.readonly = true
+        // Before the file is opened: another one may take its place meanwhile.
+        let file = FileIdentity(folder.database)
         func probed(_ reader: any DatabaseReader, stamp: FileStamp? = nil) throws -> ReadConnection {
-            _ = try reader.read { try $0.tableExists("setting") }
-            return ReadConnection(reader: reader, stamp: stamp)
+            let id = try reader.read { db in
+                // What is damaged is said by those who read it.
+                try db.tableExists("setting") ? try? Setting.catalogID.read(db) : nil
+            }
+            return ReadConnection(reader: reader, catalogID: id, file: file, stamp: stamp)
         }
         func address(_ query: String) -> String {
             var url = URLComponents()
