@@ -10,6 +10,8 @@ final class FakeMilvus: Sendable {
         case refusal(code: UInt8, String)
         /// No answer, until the client goes away.
         case silence
+        /// The end of the connection, as the client sees it.
+        case loss
     }
 
     let port: Int
@@ -75,6 +77,7 @@ final class FakeMilvus: Sendable {
             case .silence:
                 try await Task.sleep(for: .seconds(3600))
                 return []
+            case .loss: throw RPCError(code: .unavailable, message: "Stream unexpectedly closed.")
             // A message without fields is a success, and there is no collection of the name. This one is loaded.
             case nil: return method == "GetLoadState" ? [0x10, 3] : []
             }

@@ -381,6 +381,30 @@ struct MilvusClientTests {
         #expect(server.callCount("Upsert") == 1)
     }
 
+    @Test func rowsAreSentAgainAfterALostConnection() async throws {
+        let server = try await FakeMilvus()
+        let folder = try TemporaryFolder()
+        let local = try Drawn.index(3, into: folder("catalog"))
+        for method in ["Upsert", "Flush", "AlterCollection"] { server.fail(method, times: 2, .loss) }
+        #expect(try await MilvusCatalog.push(local, to: server.address("lost")).written == 3)
+        #expect(server.callCount("Upsert") == 3 && server.callCount("AlterCollection") == 3)
+        func expectUnreachable() async throws {
+            await #expect {
+                try await MilvusCatalog.push(local, to: server.address("lost"))
+            } throws: {
+                if case .unreachable? = ($0 as? MilvusError)?.reason { true } else { false }
+            }
+        }
+        // A server that is down is an error soon.
+        server.fail("Upsert", times: 1_000, .loss)
+        try await expectUnreachable()
+        #expect(server.callCount("Upsert") == 3 + 4)
+        // A collection may have been made.
+        server.fail("CreateCollection", .loss)
+        try await expectUnreachable()
+        #expect(server.callCount("CreateCollection") == 3)
+    }
+
     @Test(arguments: [UInt8(8), 49]) func aRateLimitIsWaitedFor(code: UInt8) async throws {
         let server = try await FakeMilvus()
         let folder = try TemporaryFolder()

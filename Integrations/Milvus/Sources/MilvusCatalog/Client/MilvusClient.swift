@@ -7,8 +7,12 @@ import SwiftProtobuf
 /// A connection to a Milvus server, for one collection.
 ///
 /// Reads are tried again while the server cannot be reached, until their deadline: after a restart the connection is
-/// made anew, and a collection that is not in memory any more is loaded. Writes are sent once; only those that the
-/// server has refused for its rate limit, before it did anything, are sent again.
+/// made anew, and a collection that is not in memory any more is loaded. Writes are sent once, with two exceptions: those
+/// that the server has refused for its rate limit, before it did anything, and those that may be done twice, if the
+/// connection ends before the answer.
+///
+/// Connections do end under load: a server in Go sends a PING for many of the messages that it gets, to estimate the
+/// bandwidth, and swift-nio-http2 closes a connection with more than 200 of them in 30 seconds. gRPC cannot set that.
 final class MilvusClient: Sendable {
     let address: MilvusAddress
     private let client: GRPCClient<HTTP2ClientTransport.Posix>
@@ -18,6 +22,8 @@ final class MilvusClient: Sendable {
 
     /// An answer has features of some hundred images; Milvus's own limit.
     private static let mostBytes = 256 << 20
+    /// Connections in a row that a write may lose.
+    private static let mostLostConnections = 3
     /// What gRPC says before the reason.
     private static let transientFailure =
         "Channel is in a transient failure state and 'wait for ready' isn't enabled. "
@@ -68,15 +74,20 @@ final class MilvusClient: Sendable {
         }
     }
 
-    /// Changes something, once.
+    /// Changes something, once, or again after a lost connection if that is the same.
     @discardableResult
     func write<Request: Message & Answered>(_ method: Method, _ request: Request) async throws -> Request.Answer {
         let end = ContinuousClock.now + options.writeDeadline
-        var pause = Duration.milliseconds(100)
+        var (pause, lostConnections) = (Duration.milliseconds(100), 0)
         while true {
             do {
                 return try await call(method, request, until: end, deadline: options.writeDeadline)
-            } catch let failure as MilvusError where failure.isOfRateLimit && ContinuousClock.now + pause < end {
+            } catch let failure as MilvusError where ContinuousClock.now + pause < end {
+                if failure.isOfLostConnection, method.canBeRepeated, lostConnections < Self.mostLostConnections {
+                    lostConnections += 1
+                } else if !failure.isOfRateLimit {
+                    throw failure
+                }
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, .seconds(5))
             }
@@ -166,8 +177,10 @@ extension MilvusError {
 
     /// Whether a read may succeed a moment later.
     fileprivate var isPassing: Bool {
-        if case .unreachable = reason { true } else { isOfRateLimit || isOfUnloadedCollection }
+        isOfLostConnection || isOfRateLimit || isOfUnloadedCollection
     }
+
+    fileprivate var isOfLostConnection: Bool { if case .unreachable = reason { true } else { false } }
 
     var isOfUnloadedCollection: Bool {
         if case .refused(let code, let words) = reason {
@@ -190,6 +203,14 @@ enum Method: String {
     case createIndex, loadCollection, getLoadState, flush, insert, upsert, delete, query, search
 
     var name: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+
+    /// Whether a change that is made twice is the same as once: rows are replaced and deleted by their keys.
+    var canBeRepeated: Bool {
+        switch self {
+        case .upsert, .delete, .flush, .loadCollection, .alterCollection: true
+        default: false
+        }
+    }
 }
 
 /// A request, with the type of its answer.
