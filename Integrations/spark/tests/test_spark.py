@@ -99,6 +99,25 @@ class SparkTests(unittest.TestCase):
             self.assertIn(os.path.splitext(name)[0], [match.id for match in matches])
             self.assertGreater(matches[0].inliers, 10)
 
+    def test_small_files_share_a_task(self) -> None:
+        names = ("spark.sql.files.openCostInBytes", "spark.sql.files.maxPartitionBytes")
+        before = {name: self.spark.conf.get(name) for name in names}
+        try:
+            for name in names:
+                self.spark.conf.unset(name)
+            # The session of the tests has a setting of its own.
+            self.spark.conf.set(names[0], "4194304")
+            images = read_images(self.spark, self.images)
+            self.assertLessEqual(images.rdd.getNumPartitions(), 3)
+            for name in names:
+                self.spark.conf.set(name, "1000")
+            images = read_images(self.spark, self.images)
+            self.assertEqual({self.spark.conf.get(name) for name in names}, {"1000"})
+            self.assertGreater(images.rdd.getNumPartitions(), 50)
+        finally:
+            for name, value in before.items():
+                self.spark.conf.set(name, value)
+
     def test_an_executor_that_is_killed(self) -> None:
         before = executors()
         self.assertEqual(len(before), 2)
