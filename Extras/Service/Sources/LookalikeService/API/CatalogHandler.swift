@@ -56,11 +56,11 @@ struct CatalogHandler: Sendable {
 
     func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
-        let served = try await service.store.catalog(try context.catalogName())
+        let name = try context.catalogName()
         let limit = service.configuration.limits.requestTime
         let late = Problem(.timeLimit, "Counting the entities takes longer than \(limit).")
         let details = try await context.working(limit: limit, else: late) {
-            try await Self.details(of: served, in: service.printPool)
+            try await service.store.using(name) { try await Self.details(of: $0, in: service.printPool) }
         }
         return Response(details)
     }

@@ -14,17 +14,23 @@ struct SnapshotHandler: Sendable {
     /// Answers a tar archive of the catalog as it is now. Searches and changes go on meanwhile.
     func snapshot(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
-        let served = try await service.store.catalog(try context.catalogName())
+        let name = try context.catalogName()
+        _ = try await service.store.catalog(name)
         let work = try service.store.makeWorkFolder()
-        try await served.catalog.copy(to: work.url.appendingPathComponent("catalog"))
+        let copy = work.url.appendingPathComponent("catalog")
+        // A catalog that is restored meanwhile is another one.
+        try await service.store.using(name) { served in
+            try? FileManager.default.removeItem(at: copy)
+            try await served.catalog.copy(to: copy)
+        }
         let (archive, digest) = try await computing {
             let archive = work.url.appendingPathComponent("snapshot.tar")
-            return (archive, try SnapshotArchive.write(work.url.appendingPathComponent("catalog"), to: archive))
+            return (archive, try SnapshotArchive.write(copy, to: archive))
         }
         let size = try FileManager.default.attributesOfItem(atPath: archive.path)[.size] as? Int ?? 0
         var headers: HTTPFields = [
             .contentType: "application/x-tar", .cacheControl: "no-store",
-            .contentDisposition: "attachment; filename=\"\(served.name).tar\"",
+            .contentDisposition: "attachment; filename=\"\(name).tar\"",
         ]
         // The digest of the whole archive (RFC 9530).
         if let field = HTTPField.Name("Repr-Digest") { headers[field] = "sha-256=:\(digest.base64EncodedString()):" }
