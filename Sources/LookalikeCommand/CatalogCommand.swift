@@ -68,7 +68,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
         @Option(
             help: """
-                “ivf” makes an inverted file, “exact” removes it, and “automatic” has one from about a million \
+                “ivf” makes an inverted file, “exact” removes it, and “automatic” has one from about half a million \
                 images on.
                 """)
         var kind = PrintIndexKind.automatic

@@ -122,7 +122,7 @@ public enum PrintIndexKind: String, Sendable, Hashable, Codable, CaseIterable {
     case invertedFile = "ivf"
 
     /// About the number of prints from which the inverted file is worth its memory.
-    public static let automaticCount = 1 << 20
+    public static let automaticCount = 1 << 19
 }
 
 extension CatalogIndexer {
