@@ -7,9 +7,9 @@ import SwiftProtobuf
 /// A connection to a Milvus server, for one collection.
 ///
 /// Reads are tried again while the server cannot be reached, until their deadline: after a restart the connection is
-/// made anew, and a collection that is not in memory any more is loaded. Writes are sent once, with two exceptions: those
-/// that the server has refused for its rate limit, before it did anything, and those that may be done twice, if the
-/// connection ends before the answer.
+/// made anew, and a collection that is not in memory any more is loaded. Writes are sent once, with two exceptions:
+/// those that the server has refused for its rate limit, before it did anything, and those that may be done twice, if
+/// the connection ends before the answer.
 ///
 /// Connections do end under load: a server in Go sends a PING for many of the messages that it gets, to estimate the
 /// bandwidth, and swift-nio-http2 closes a connection with more than 200 of them in 30 seconds. gRPC cannot set that.
