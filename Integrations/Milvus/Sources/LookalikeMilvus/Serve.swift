@@ -61,7 +61,7 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         try await LookalikeService.runProcess(
             try configuration(), logger: Logger(label: "lookalike-milvus"),
-            keys: { [keysFile] in try Self.keys(in: keysFile) })
+            keyFile: keysFile.map { URL(fileURLWithPath: $0) }, keys: { [keysFile] in try Self.keys(in: keysFile) })
     }
 
     private func configuration() throws -> ServiceConfiguration {
