@@ -174,14 +174,12 @@ private struct InvertedFileScan {
     struct Query {
         let vector: [Float]
         let quantized: QuantizedQuery
-        let bound: lk_distance_bound
         let binary: BinaryQuery
         /// The lists to look at, nearest first.
         let lists: [Neighbor]
 
         init(_ vector: [Float], rotated: [Float], lists: [Neighbor]) {
             (self.vector, quantized) = (vector, QuantizedQuery(vector))
-            bound = lk_distance_bound(quantized)
             (binary, self.lists) = (BinaryQuery(rotated), lists)
         }
     }
@@ -189,6 +187,11 @@ private struct InvertedFileScan {
     private let matrix: PrintMatrix
     private let contents: InvertedFileContents
     private let queries: [Query]
+    /// The vectors of all queries, one after the other, their int8 codes, and the bounds that these give: a row is
+    /// compared without counting references to each query.
+    private let vectors: [Float]
+    private let codes: [Int8]
+    private let bounds: [lk_distance_bound]
     private let rows: [Range<Int>]?
     private let kernels: SIMDTarget
     private let cancellation: Cancellation
@@ -205,6 +208,9 @@ private struct InvertedFileScan {
         matrix = index.matrix
         contents = index.contents
         self.queries = queries
+        vectors = queries.flatMap(\.vector)
+        codes = queries.flatMap(\.quantized.codes)
+        bounds = queries.map { lk_distance_bound($0.quantized) }
         self.rows = rows
         self.kernels = kernels
         self.cancellation = cancellation
@@ -288,17 +294,25 @@ private struct InvertedFileScan {
 
     private mutating func compare(_ row: Int) {
         if queries.count > 1, !seen.insert(row).inserted { return }
+        let (dimension, farthest) = (matrix.dimension, best.bound)
+        let components = matrix.rows + row * dimension
         var least = Float.infinity
-        for query in queries {
-            if let bound = matrix.lowerBound(query.bound, query.quantized, row: row, kernels: kernels),
-                bound > min(best.bound, least)
-            {
-                continue
+        vectors.withUnsafeBufferPointer { vectors in
+            codes.withUnsafeBufferPointer { codes in
+                guard let vectors = vectors.baseAddress, let codes = codes.baseAddress else { return }
+                for query in bounds.indices {
+                    if let bound = matrix.lowerBound(
+                        bounds[query], codes + query * dimension, row: row, kernels: kernels),
+                        bound > min(farthest, least)
+                    {
+                        continue
+                    }
+                    var distance: Float = 0
+                    kernels.table.squared_distances(
+                        vectors + query * dimension, components, dimension, 1, dimension, &distance)
+                    least = min(least, distance)
+                }
             }
-            var distance: Float = 0
-            kernels.table.squared_distances(
-                query.vector, matrix.rows + row * matrix.dimension, matrix.dimension, 1, matrix.dimension, &distance)
-            least = min(least, distance)
         }
         if least < .infinity { best.offer(row: row, squaredDistance: least) }
     }
@@ -321,12 +335,12 @@ extension PrintMatrix {
     /// The proved lower bound on a row's squared distance; nil without int8 rows.
     @inline(__always)
     fileprivate func lowerBound(
-        _ bound: lk_distance_bound, _ query: QuantizedQuery, row: Int, kernels: SIMDTarget
+        _ bound: lk_distance_bound, _ query: UnsafePointer<Int8>, row: Int, kernels: SIMDTarget
     ) -> Float? {
         guard let quantized else { return nil }
         var dot: Int32 = 0
         kernels.table.quantized_dot_products(
-            query.codes, quantized.codes + row * dimension, dimension, 1, dimension, &dot)
+            query, quantized.codes + row * dimension, dimension, 1, dimension, &dot)
         return bound.base + bound.norm_weight * squaredNorms[row]
             - bound.dot_weight * quantized.scales[row] * Float(dot - bound.dot_offset)
             - bound.residual_weight * quantized.residualNorms[row]
