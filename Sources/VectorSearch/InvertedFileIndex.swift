@@ -173,14 +173,12 @@ extension InvertedFileIndex {
 private struct InvertedFileScan {
     struct Query {
         let vector: [Float]
-        let quantized: QuantizedQuery
         let binary: BinaryQuery
         /// The lists to look at, nearest first.
         let lists: [Neighbor]
 
         init(_ vector: [Float], rotated: [Float], lists: [Neighbor]) {
-            (self.vector, quantized) = (vector, QuantizedQuery(vector))
-            (binary, self.lists) = (BinaryQuery(rotated), lists)
+            (self.vector, binary, self.lists) = (vector, BinaryQuery(rotated), lists)
         }
     }
 
@@ -209,8 +207,9 @@ private struct InvertedFileScan {
         contents = index.contents
         self.queries = queries
         vectors = queries.flatMap(\.vector)
-        codes = queries.flatMap(\.quantized.codes)
-        bounds = queries.map { lk_distance_bound($0.quantized) }
+        let quantized = queries.map { QuantizedQuery($0.vector) }
+        codes = quantized.flatMap(\.codes)
+        bounds = quantized.map { lk_distance_bound($0) }
         self.rows = rows
         self.kernels = kernels
         self.cancellation = cancellation

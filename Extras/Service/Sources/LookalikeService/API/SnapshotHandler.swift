@@ -92,7 +92,7 @@ struct SnapshotHandler: Sendable {
     /// pass of the network.
     private static let mostOperations = 500_000_000_000
 
-    /// Puts a snapshot on disk as it comes.
+    /// Writes the body of a request to a file as it arrives.
     ///
     /// - Throws: ``Problem`` for a snapshot that is larger than the limit or than the space, or that comes too slowly.
     private func save(_ request: Request, to url: URL) async throws {

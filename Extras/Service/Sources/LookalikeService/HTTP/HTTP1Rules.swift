@@ -8,8 +8,8 @@ import NIOHTTP1
 ///   end of the connection (RFC 9112, section 9.3). They get no chunks, which came with HTTP/1.1.
 /// - A request has one `Host` field, which those of HTTP/1.0 may lack (RFC 9112, section 3.2). With none or several
 ///   the fields are removed here, and ``AccessMiddleware`` refuses the request.
-/// - A client that waits before it sends a body, as curl does for a second, is told to go on (RFC 9110, section
-///   10.1.1). The key and the length are checked later, as for clients that do not wait.
+/// - A client that sends `Expect: 100-continue`, as curl does, gets 100 Continue (RFC 9110, section 10.1.1). Its key
+///   and the length of its body are checked later, as for clients without this field.
 final class HTTP1Rules: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
