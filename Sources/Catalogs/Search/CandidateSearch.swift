@@ -41,8 +41,17 @@ struct CandidateSearch {
     /// the 20 nearest of `validation-depth`, 79 the nearest.
     private static let denseCandidates = 20
 
+    /// The same search with other prints of the query.
+    func with(_ prints: [FeaturePrint]) -> CandidateSearch {
+        CandidateSearch(
+            state: state, model: model, prints: prints, selection: selection, excluded: excluded, effort: effort,
+            recall: recall, cancellation: cancellation)
+    }
+
     /// The images with the nearest prints: of enough entities, where these have several.
-    func scanPrints() async throws -> PrintScan {
+    func scanPrints(timings: StageTimings?) async throws -> PrintScan {
+        let start = ContinuousClock.now
+        defer { timings?.add(ContinuousClock.now - start, to: .search) }
         let needed = max(effort.printCandidates, model.catalogNeighborCount)
         var count = max(needed + excluded.count, PrintScan.leastCount)
         while true {
@@ -59,13 +68,24 @@ struct CandidateSearch {
         scan.nearest(without: excluded).prefix(effort.printCandidates).map(\.key)
     }
 
-    /// The distances of the nearest prints, ascending.
-    func distances(of scan: PrintScan) -> [Double] {
-        scan.nearest(without: excluded).map(\.distance)
+    /// The match threshold of the query; nil for a model without one.
+    func threshold(beside scan: PrintScan) -> Double? {
+        model.matchThreshold(for: prints, beside: scan.nearest(without: excluded).map(\.distance))
     }
 
-    /// Whether finer keypoints could find more: nothing is found yet, or what is found covers little of the image.
-    func needsFinerKeypoints(_ verified: [Int64: VerifiedEntity]) -> Bool {
+    /// Verified entities with their distances to the prints of this search.
+    func measuredAnew(_ verified: [Int64: VerifiedEntity]) async throws -> [Int64: VerifiedEntity] {
+        let distances = try await state.squaredDistances(of: verified.keys.sorted(), to: prints)
+        return verified.mapValues { entity in
+            var entity = entity
+            entity.squaredDistance = distances[entity.key] ?? entity.squaredDistance
+            return entity
+        }
+    }
+
+    /// Whether more crops and finer keypoints could find more: nothing is found yet, or what is found covers little of
+    /// the image.
+    func needsMoreDetail(_ verified: [Int64: VerifiedEntity]) -> Bool {
         let found = verified.values.filter { $0.inlierCount >= Self.surelyFound }
             .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }.firstOfEachEntity(\.key)
         let covered = found.reduce(0) { $0 + ($1.outline?.area ?? 0) }

@@ -206,6 +206,7 @@ extension Catalog {
         let effort = options.effort
         let original = image.overContrastingGround()
         let image = hasLocalFeatures && effort != .prints ? reduced(original) : original
+        let isStaged = options.crops == nil && hasLocalFeatures && effort == .standard
         let crops = options.crops ?? (hasLocalFeatures ? effort : .prints).crops
         let embedded = try QueryEmbedder(model, crops: crops).embed(
             image, timings: options.timings, cancellation: cancellation)
@@ -223,8 +224,8 @@ extension Catalog {
             }
         try cancellation.check()
         return AnalyzedImage(
-            original: original, image: image, effort: effort, embedded: embedded, features: features,
-            isComplete: hasTime)
+            original: original, image: image, effort: effort, embedded: embedded,
+            cropsInDoubt: isStaged ? SearchEffort.cropsInDoubt : nil, features: features, isComplete: hasTime)
     }
 
     /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane, and two
@@ -246,16 +247,13 @@ extension Catalog {
         for analyzed: AnalyzedImage, options: SearchOptions, excluding excluded: Set<Int64> = [],
         cancellation: Cancellation
     ) async throws -> CatalogQuery {
-        let (prints, timings) = (analyzed.embedded.prints, options.timings)
+        let timings = options.timings
         let state = try state()
-        let search = CandidateSearch(
-            state: state, model: model, prints: prints,
+        var search = CandidateSearch(
+            state: state, model: model, prints: analyzed.embedded.prints,
             selection: try await state.selection(where: options.condition, among: nil), excluded: excluded,
             effort: analyzed.effort, recall: options.recall, cancellation: cancellation)
-        let start = ContinuousClock.now
-        let scan = try await search.scanPrints()
-        timings?.add(ContinuousClock.now - start, to: .search)
-        let threshold = model.matchThreshold(for: prints, beside: search.distances(of: scan))
+        var scan = try await search.scanPrints(timings: timings)
         let named = VerifiedEntity.joined(
             try await search.entities(withCodes: options.codes, where: options.condition),
             named: try await search.entities(withTexts: options.texts, where: options.condition))
@@ -267,17 +265,25 @@ extension Catalog {
         }
         guard let features = analyzed.features, let extractor, hasTime() else {
             return CatalogQuery(
-                prints: prints, matchThreshold: threshold, coefficients: model.confidence, verified: named,
-                excluded: excluded, scan: scan, isComplete: isComplete)
+                prints: search.prints, matchThreshold: search.threshold(beside: scan), coefficients: model.confidence,
+                verified: named, excluded: excluded, scan: scan, isComplete: isComplete)
         }
-        let printCandidates = search.candidates(of: scan)
+        var printCandidates = search.candidates(of: scan)
         let first = try await search.verify(features, with: printCandidates, timings: timings)
         var verified = first.verified
         var candidates = first.candidates
         var dense = first.dense
         var compared = features.features
-        if analyzed.effort == .thorough || search.needsFinerKeypoints(verified), hasTime() {
+        if analyzed.effort == .thorough || search.needsMoreDetail(verified), hasTime() {
             try cancellation.check()
+            if let crops = analyzed.cropsInDoubt {
+                let embedded = try QueryEmbedder(model, crops: crops).embed(
+                    analyzed.image, timings: timings, cancellation: cancellation)
+                search = search.with(embedded.prints)
+                scan = try await search.scanPrints(timings: timings)
+                printCandidates = search.candidates(of: scan)
+                verified = try await search.measuredAnew(verified)
+            }
             let fine = measured(timings, .features) {
                 LocalFeatureQuery(
                     extractor.queryFeatures(
@@ -320,10 +326,11 @@ extension Catalog {
         let rectified = try await search.compareRectified(
             verified.values.sorted { $0.key < $1.key }, in: image,
             mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: timings)
+        let threshold = search.threshold(beside: scan)
         let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
         try state.check()
         return CatalogQuery(
-            prints: prints, matchThreshold: threshold, coefficients: model.confidence,
+            prints: search.prints, matchThreshold: threshold, coefficients: model.confidence,
             verified: VerifiedEntity.joined(rectified, named: named), isVerified: true, candidates: candidates,
             excluded: excluded.union(surplus), scan: scan,
             isComplete: isComplete)
@@ -336,6 +343,8 @@ struct AnalyzedImage: Sendable {
     let image: PixelBuffer
     let effort: SearchEffort
     let embedded: EmbeddedQuery
+    /// The crops to embed if these find little; nil for no others.
+    let cropsInDoubt: QueryCrops?
     let features: LocalFeatureQuery?
     /// Whether there was time for the features.
     let isComplete: Bool

@@ -132,16 +132,17 @@ extension SearchOptions {
 public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
     /// Compares prints alone. Fast, and enough for images that are shown upright and alone.
     case prints
-    /// Verifies the best candidates by their local features. Extracts finer keypoints of a query that shows several
-    /// things, or in which nothing is found at first.
+    /// Verifies the best candidates by their local features. Embeds more crops and extracts finer keypoints of a query
+    /// that shows several things, or in which nothing is found at first.
     case standard
     /// Extracts finer keypoints of every query and verifies more candidates.
     case thorough
 
-    /// The crops of a query to embed. Verification makes up for two of four.
-    public var crops: QueryCrops {
-        self == .standard ? QueryCrops(centerFractions: [1], localizedCrops: 1) : .localized
-    }
+    /// The crops of a query that are embedded first.
+    public var crops: QueryCrops { self == .standard ? .whole : .localized }
+    /// The crops with `standard` effort of a query in which the first find little: what stands in the middle, and what
+    /// the model localizes.
+    static let cropsInDoubt = QueryCrops(centerFractions: [1, 0.72], localizedCrops: 1)
 
     /// Candidates to verify that the prints propose.
     var printCandidates: Int { self == .thorough ? 50 : 10 }
