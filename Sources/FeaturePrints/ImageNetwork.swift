@@ -28,14 +28,14 @@ package struct ImageNetwork: Sendable {
 
     /// What the last layer gives for an image, which is stretched to the input. O(a forward pass).
     package func output(for image: PixelBuffer) -> [Float] {
-        run([ImageCrop(image)], localizing: false, threads: threadCount(availableThreadCount), timings: nil) {
+        run([ImageCrop(image)], results: .output, threads: threadCount(availableThreadCount), timings: nil) {
             Array(network.output(0, in: $0))
         }
     }
 
     /// A forward pass over some crops, whose results `body` reads.
     func run<Result, Failure: Error>(
-        _ crops: ArraySlice<ImageCrop>, localizing: Bool, threads: Int, timings: StageTimings?,
+        _ crops: ArraySlice<ImageCrop>, results: NetworkResults, threads: Int, timings: StageTimings?,
         _ body: (Workspace) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try workspaces.withWorkspace(for: network, batch: crops.count, threads: threads) {
@@ -45,7 +45,7 @@ package struct ImageNetwork: Sendable {
             }
             measured(timings, .network, count: crops.count) {
                 network.run(
-                    workspace, batch: crops.count, threads: threads, localizing: localizing, kernels: kernels)
+                    workspace, batch: crops.count, threads: threads, results: results, kernels: kernels)
             }
             return try body(workspace)
         }

@@ -29,35 +29,34 @@ public struct QueryEmbedder: Sendable {
         try uncancelled { try embed(image, threads: threads, timings: timings, cancellation: .none) }
     }
 
+    /// - Parameter first: the first crop, if it was embedded before.
     /// - Throws: `ModelError`, and `CancellationError` between crops.
     package func embed(
-        _ image: PixelBuffer, threads: Int? = nil, timings: StageTimings? = nil, cancellation: Cancellation
+        _ image: PixelBuffer, first known: CropPrint? = nil, threads: Int? = nil, timings: StageTimings? = nil,
+        cancellation: Cancellation
     ) throws -> EmbeddedQuery {
         func embed(_ crops: [ImageCrop], localizing: Bool) throws -> [CropPrint] {
             try model.embed(
                 crops, localizing: localizing, threads: threads, timings: timings, cancellation: cancellation)
         }
-        return EmbeddedQuery(crops: try prints(of: image, embed), model: model)
-    }
-
-    private func prints(
-        of image: PixelBuffer, _ embed: ([ImageCrop], _ localizing: Bool) throws -> [CropPrint]
-    ) throws -> [CropPrint] {
         let (fractions, localizedCrops) = (crops.centerFractions, crops.localizedCrops)
         let query = CropSource(image.overContrastingGround(), for: model, cropCount: fractions.count + localizedCrops)
         let centers = fractions.map { ImageCrop($0 == 1 ? query.overview : query.overview.centerCrop($0)) }
-        guard let first = fractions.first else { return [] }
-        var prints = try embed(Array(centers.prefix(1)), localizedCrops > 0)
+        let first = fractions[0]
+        var prints = try known.map { [$0] } ?? embed([centers[0]], localizing: localizedCrops > 0)
         var object = prints[0].object
-        prints += try embed(Array(centers.dropFirst()), false)
+        if localizedCrops > 0, object == nil {
+            object = model.localize(centers[0].image, threads: threads, timings: timings)
+        }
+        prints += try embed(Array(centers.dropFirst()), localizing: false)
         for index in 0..<localizedCrops {
             let isLast = index == localizedCrops - 1
             guard let corners = object?.scaled(by: isLast ? 1 : Self.margin), model.canEmbed(corners) else { break }
-            let print = try embed([query.crop(corners, ofCenter: first)], !isLast)[0]
+            let print = try embed([query.crop(corners, ofCenter: first)], localizing: !isLast)[0]
             prints.append(print)
             object = print.object
         }
-        return prints
+        return EmbeddedQuery(crops: prints, model: model)
     }
 }
 

@@ -278,7 +278,7 @@ extension Catalog {
             try cancellation.check()
             if let crops = analyzed.cropsInDoubt {
                 let embedded = try QueryEmbedder(model, crops: crops).embed(
-                    analyzed.image, timings: timings, cancellation: cancellation)
+                    analyzed.image, first: analyzed.embedded.crops.first, timings: timings, cancellation: cancellation)
                 search = search.with(embedded.prints)
                 scan = try await search.scanPrints(timings: timings)
                 printCandidates = search.candidates(of: scan)

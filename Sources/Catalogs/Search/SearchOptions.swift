@@ -140,8 +140,7 @@ public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
 
     /// The crops of a query that are embedded first.
     public var crops: QueryCrops { self == .standard ? .whole : .localized }
-    /// The crops with `standard` effort of a query in which the first find little: what stands in the middle, and what
-    /// the model localizes.
+    /// The crops with `standard` effort of a query in which the whole image finds little.
     static let cropsInDoubt = QueryCrops(centerFractions: [1, 0.72], localizedCrops: 1)
 
     /// Candidates to verify that the prints propose.

@@ -1,5 +1,16 @@
 package import Compute
 
+/// What a pass through a network computes.
+package struct NetworkResults: OptionSet, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// The vector of the last layer.
+    package static let output = NetworkResults(rawValue: 1)
+    /// The corners of the object that the image shows.
+    package static let corners = NetworkResults(rawValue: 2)
+}
+
 /// The layers of a model, ready to run.
 package struct Network: Sendable {
     static let imageName = "image"
@@ -27,8 +38,8 @@ package struct Network: Sendable {
         let layer: any Layer
         let inputs: [TensorPlace]
         let output: TensorPlace
-        /// Whether the corners depend on the layer, and the output does not.
-        let isForCornersAlone: Bool
+        /// What depends on the layer.
+        let results: NetworkResults
 
         /// Computes some parts on one thread.
         func run(_ parts: Range<Int>, in workspace: Workspace, batch: Int, thread: Int, kernels: SIMDTarget) {
@@ -129,14 +140,16 @@ package struct Network: Sendable {
             return TensorPlace(offset: plan.offsets[name] ?? 0, layout: layout, constant: constants[name])
         }
         var steps: [Step] = []
-        let forPrint = Self.dependencies(of: last.name, among: layers)
+        let forOutput = Self.dependencies(of: last.name, among: layers)
+        let forCorners = graph.corners.map { Self.dependencies(of: $0, among: layers) } ?? []
         for layer in layers where layer.layer.constant == nil {
             var inputs: [TensorPlace] = []
             for input in layer.inputs { inputs.append(try place(input)) }
             steps.append(
                 Step(
                     name: layer.name, layer: layer.layer, inputs: inputs, output: try place(layer.name),
-                    isForCornersAlone: !forPrint.contains(layer.name)))
+                    results: !forCorners.contains(layer.name)
+                        ? .output : forOutput.contains(layer.name) ? [.output, .corners] : .corners))
         }
         (self.graph, self.layers, self.plan, self.steps) = (graph, layers, plan, steps)
         outputPlace = try place(last.name)
@@ -196,18 +209,18 @@ package struct Network: Sendable {
     /// A forward pass over the images that were written into the workspace. Allocates nothing when
     /// `threads` is 1.
     ///
-    /// - Parameter localizing: whether the corners are computed as well; without them they are undefined.
-    package func run(_ workspace: Workspace, batch: Int, threads: Int, localizing: Bool, kernels: SIMDTarget) {
+    /// - Parameter results: what is computed; all else is undefined afterwards.
+    package func run(_ workspace: Workspace, batch: Int, threads: Int, results: NetworkResults, kernels: SIMDTarget) {
         precondition(batch <= workspace.batchCapacity, "\(batch) images in a workspace for \(workspace.batchCapacity)")
         precondition(threads <= workspace.threads, "\(threads) threads in a workspace for \(workspace.threads)")
         guard threads > 1, let pass = workspace.pass else {
-            runInOrder(workspace, batch: batch, localizing: localizing, kernels: kernels) { _ in }
+            runInOrder(workspace, batch: batch, results: results, kernels: kernels) { _ in }
             return
         }
         clearImageBorders(in: workspace, batch: batch)
         pass.run(threads: threads) { step, part, thread in
             let step = steps[step]
-            guard localizing || !step.isForCornersAlone else { return }
+            guard !step.results.isDisjoint(with: results) else { return }
             // Each part writes pixels of its own of the output; the border is a part of its own as well.
             if part == 0 {
                 step.clearBorders(in: workspace, batch: batch)
@@ -218,10 +231,10 @@ package struct Network: Sendable {
     }
 
     private func runInOrder(
-        _ workspace: Workspace, batch: Int, localizing: Bool, kernels: SIMDTarget, _ afterStep: (Step) -> Void
+        _ workspace: Workspace, batch: Int, results: NetworkResults, kernels: SIMDTarget, _ afterStep: (Step) -> Void
     ) {
         clearImageBorders(in: workspace, batch: batch)
-        for step in steps where localizing || !step.isForCornersAlone {
+        for step in steps where !step.results.isDisjoint(with: results) {
             step.clearBorders(in: workspace, batch: batch)
             step.run(0..<step.layer.parts, in: workspace, batch: batch, thread: 0, kernels: kernels)
             afterStep(step)
@@ -241,7 +254,7 @@ package struct Network: Sendable {
         _ names: Set<String>, in workspace: Workspace, batch: Int, kernels: SIMDTarget,
         _ body: (_ name: String, _ values: [Float]) -> Void
     ) {
-        runInOrder(workspace, batch: batch, localizing: true, kernels: kernels) { step in
+        runInOrder(workspace, batch: batch, results: [.output, .corners], kernels: kernels) { step in
             guard names.contains(step.name) else { return }
             let (shape, output) = (step.layer.outputShape, step.output.slot(in: workspace))
             var values = [Float](repeating: 0, count: shape.elementCount)
