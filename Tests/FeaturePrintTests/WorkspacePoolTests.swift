@@ -72,7 +72,8 @@ struct WorkspacePoolTests {
                 let input = network.input(place, in: workspace)
                 for index in input.indices { input[index] = Float((index * (3 + image)) % 17) / 17 }
             }
-            network.run(workspace, batch: images.count, threads: threads, results: [.output, .corners], kernels: .selected)
+            network.run(
+                workspace, batch: images.count, threads: threads, results: [.output, .corners], kernels: .selected)
             return images.indices.map { Array(network.output($0 - images.lowerBound, in: workspace)) }
         }
         let expected = outputs(0..<2, in: network.makeWorkspace(batchCapacity: 2, threads: 1), threads: 1)
