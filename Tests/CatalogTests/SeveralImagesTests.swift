@@ -292,7 +292,7 @@ struct SeveralImagesTests {
             let match = try await catalog.search(matching: Self.shapes(UInt64(seed))).first
             #expect(match?.id == id && match?.imageIndex == place)
         }
-        #expect(try await catalog.search(matching: Self.shapes(1)).isEmpty)
+        #expect(try await catalog.search(matching: Self.shapes(6)).isEmpty)
         #expect(try await catalog.verify().isEmpty)
         for seed in [2, 3] { try FileManager.default.removeItem(at: folder.file("\(seed).png")) }
         #expect(throws: CatalogError(subject: url.path, reason: .allImagesMissing(count: 1))) {
