@@ -274,8 +274,13 @@ struct CandidateSearch {
 
     /// Embeds what the outlines of the best verified entities rectify, and compares it with the entities' prints: a
     /// logo or a frame that many images share has inliers, but the print of the rectified crop tells the images apart.
+    ///
+    /// Score normalization holds for such a print, too: where the crop resembles more of the catalog than the query
+    /// does, as a receipt that is cut out of its photo resembles all receipts, its distance counts as larger by the
+    /// difference of the thresholds.
     func compareRectified(
-        _ verified: [VerifiedEntity], in image: PixelBuffer, mostCrops: Int, timings: StageTimings?
+        _ verified: [VerifiedEntity], in image: PixelBuffer, beside scan: PrintScan, mostCrops: Int,
+        timings: StageTimings?
     ) async throws -> [VerifiedEntity] {
         var verified = verified
         let chosen = verified.indices
@@ -306,10 +311,18 @@ struct CandidateSearch {
             crops.map { ImageCrop(image, quadrilateral: $0) }, localizing: false, timings: timings,
             cancellation: cancellation
         ).map(\.print)
-        for ((index, _), crop) in zip(chosen, cropOfEach) {
-            let key = verified[index].key
-            guard let distance = try await state.squaredDistances(of: [key], to: [prints[crop]])[key] else { continue }
-            verified[index].squaredDistance = min(verified[index].squaredDistance, distance)
+        let keys = Set(verified.map(\.key)).union(scan.nearest(without: excluded).map(\.key)).sorted()
+        let threshold = threshold(beside: scan) ?? 0
+        for (crop, print) in prints.enumerated() {
+            let distances = try await state.squaredDistances(of: keys, to: [print])
+            let neighbors = distances.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.firstOfEachEntity(\.key)
+                .map { Double($0.value).squareRoot() }
+            let excess = max(threshold - (model.matchThreshold(for: [print], beside: neighbors) ?? 0), 0)
+            for ((index, _), own) in zip(chosen, cropOfEach) where own == crop {
+                guard let distance = distances[verified[index].key] else { continue }
+                let counted = distance.squareRoot() + Float(excess)
+                verified[index].squaredDistance = min(verified[index].squaredDistance, counted * counted)
+            }
         }
         return verified
     }

@@ -324,7 +324,7 @@ extension Catalog {
         }
         try cancellation.check()
         let rectified = try await search.compareRectified(
-            verified.values.sorted { $0.key < $1.key }, in: image,
+            verified.values.sorted { $0.key < $1.key }, in: image, beside: scan,
             mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: timings)
         let threshold = search.threshold(beside: scan)
         let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
