@@ -30,6 +30,10 @@ struct CandidateSearch {
     static let filled = 0.3
     /// The crop that an outline rectifies says little if less of it lies within the query.
     private static let leastVisible = 0.7
+    /// How much of the difference between the query's threshold and a rectified crop's counts. With all of it covers of
+    /// one style on a wall are lost; with none 18 of 240 receipts, forms and pages of a template are taken for others,
+    /// with half of it 7 (`calibration_sets.py`, seeds 3 and 4).
+    private static let excessShare: Float = 0.5
     /// Images with this many features show the same flat picture only if more than a few of them agree.
     private static let manyFeatures = 100
     private static let fewInliers = 10
@@ -276,8 +280,8 @@ struct CandidateSearch {
     /// logo or a frame that many images share has inliers, but the print of the rectified crop tells the images apart.
     ///
     /// Score normalization holds for such a print, too: where the crop resembles more of the catalog than the query
-    /// does, as a receipt that is cut out of its photo resembles all receipts, its distance counts as larger by the
-    /// difference of the thresholds.
+    /// does, as a receipt that is cut out of its photo resembles all receipts, its distance counts as larger by half of
+    /// the difference of the thresholds.
     func compareRectified(
         _ verified: [VerifiedEntity], in image: PixelBuffer, beside scan: PrintScan, mostCrops: Int,
         timings: StageTimings?
@@ -320,7 +324,7 @@ struct CandidateSearch {
             let excess = max(threshold - (model.matchThreshold(for: [print], beside: neighbors) ?? 0), 0)
             for ((index, _), own) in zip(chosen, cropOfEach) where own == crop {
                 guard let distance = distances[verified[index].key] else { continue }
-                let counted = distance.squareRoot() + Float(excess)
+                let counted = distance.squareRoot() + Self.excessShare * Float(excess)
                 verified[index].squaredDistance = min(verified[index].squaredDistance, counted * counted)
             }
         }
