@@ -30,9 +30,9 @@ struct CandidateSearch {
     static let filled = 0.3
     /// The crop that an outline rectifies says little if less of it lies within the query.
     private static let leastVisible = 0.7
-    /// How much of the difference between the query's threshold and a rectified crop's counts. With all of it covers of
-    /// one style on a wall are lost; with none 18 of 240 receipts, forms and pages of a template are taken for others,
-    /// with half of it 7 (`calibration_sets.py`, seeds 3 and 4).
+    /// How much of the difference between the query's threshold and a rectified crop's counts. With all of it one of 40
+    /// covers of one style on a wall is lost; with none 18 of 240 receipts, forms, labels and pages are taken for
+    /// others, with half of it 7 (`calibration_sets.py`, seeds 3 and 4).
     private static let excessShare: Float = 0.5
     /// Images with this many features show the same flat picture only if more than a few of them agree.
     private static let manyFeatures = 100
