@@ -7,7 +7,7 @@ import LocalFeatures
 struct CandidateSearch {
     let state: any CatalogState
     let model: FeaturePrintModel
-    let prints: [FeaturePrint]
+    var prints: [FeaturePrint]
     /// The entities that are searched; nil for all.
     let selection: EntitySelection?
     let excluded: Set<Int64>
@@ -44,13 +44,6 @@ struct CandidateSearch {
     /// The entities with the nearest prints whose dense descriptors are compared: 97 in 100 things with depth are among
     /// the 20 nearest of `validation-depth`, 79 the nearest.
     private static let denseCandidates = 20
-
-    /// The same search with other prints of the query.
-    func with(_ prints: [FeaturePrint]) -> CandidateSearch {
-        CandidateSearch(
-            state: state, model: model, prints: prints, selection: selection, excluded: excluded, effort: effort,
-            recall: recall, cancellation: cancellation)
-    }
 
     /// The images with the nearest prints: of enough entities, where these have several.
     func scanPrints(timings: StageTimings?) async throws -> PrintScan {
@@ -282,9 +275,11 @@ struct CandidateSearch {
     /// Score normalization holds for such a print, too: where the crop resembles more of the catalog than the query
     /// does, as a receipt that is cut out of its photo resembles all receipts, its distance counts as larger by half of
     /// the difference of the thresholds.
+    ///
+    /// - Parameter threshold: the match threshold of the query; nil for a model without one.
     func compareRectified(
-        _ verified: [VerifiedEntity], in image: PixelBuffer, beside scan: PrintScan, mostCrops: Int,
-        timings: StageTimings?
+        _ verified: [VerifiedEntity], in image: PixelBuffer, beside scan: PrintScan, threshold: Double?,
+        mostCrops: Int, timings: StageTimings?
     ) async throws -> [VerifiedEntity] {
         var verified = verified
         let chosen = verified.indices
@@ -316,12 +311,11 @@ struct CandidateSearch {
             cancellation: cancellation
         ).map(\.print)
         let keys = Set(verified.map(\.key)).union(scan.nearest(without: excluded).map(\.key)).sorted()
-        let threshold = threshold(beside: scan) ?? 0
         for (crop, print) in prints.enumerated() {
             let distances = try await state.squaredDistances(of: keys, to: [print])
             let neighbors = distances.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.firstOfEachEntity(\.key)
                 .map { Double($0.value).squareRoot() }
-            let excess = max(threshold - (model.matchThreshold(for: [print], beside: neighbors) ?? 0), 0)
+            let excess = max((threshold ?? 0) - (model.matchThreshold(for: [print], beside: neighbors) ?? 0), 0)
             for ((index, _), own) in zip(chosen, cropOfEach) where own == crop {
                 guard let distance = distances[verified[index].key] else { continue }
                 let counted = distance.squareRoot() + Self.excessShare * Float(excess)

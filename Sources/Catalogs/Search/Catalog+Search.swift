@@ -206,9 +206,8 @@ extension Catalog {
         let effort = options.effort
         let original = image.overContrastingGround()
         let image = hasLocalFeatures && effort != .prints ? reduced(original) : original
-        let isStaged = options.crops == nil && hasLocalFeatures && effort == .standard
-        let crops = options.crops ?? (hasLocalFeatures ? effort : .prints).crops
-        let embedded = try QueryEmbedder(model, crops: crops).embed(
+        let cropping = hasLocalFeatures ? effort : .prints
+        let embedded = try QueryEmbedder(model, crops: options.crops ?? cropping.crops).embed(
             image, timings: options.timings, cancellation: cancellation)
         try cancellation.check()
         let hasTime = effort == .prints || extractor == nil || options.budget?.isSpent != true
@@ -225,7 +224,7 @@ extension Catalog {
         try cancellation.check()
         return AnalyzedImage(
             original: original, image: image, effort: effort, embedded: embedded,
-            cropsInDoubt: isStaged ? SearchEffort.cropsInDoubt : nil, features: features, isComplete: hasTime)
+            cropsInDoubt: options.crops == nil ? cropping.cropsInDoubt : nil, features: features, isComplete: hasTime)
     }
 
     /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane, and two
@@ -279,7 +278,7 @@ extension Catalog {
             if let crops = analyzed.cropsInDoubt {
                 let embedded = try QueryEmbedder(model, crops: crops).embed(
                     analyzed.image, first: analyzed.embedded.crops.first, timings: timings, cancellation: cancellation)
-                search = search.with(embedded.prints)
+                search.prints = embedded.prints
                 scan = try await search.scanPrints(timings: timings)
                 printCandidates = search.candidates(of: scan)
                 verified = try await search.measuredAnew(verified)
@@ -323,10 +322,10 @@ extension Catalog {
             verified = try await search.compareDensely(descriptors, scan, verified, known: dense)
         }
         try cancellation.check()
-        let rectified = try await search.compareRectified(
-            verified.values.sorted { $0.key < $1.key }, in: image, beside: scan,
-            mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: timings)
         let threshold = search.threshold(beside: scan)
+        let rectified = try await search.compareRectified(
+            verified.values.sorted { $0.key < $1.key }, in: image, beside: scan, threshold: threshold,
+            mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: timings)
         let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
         try state.check()
         return CatalogQuery(

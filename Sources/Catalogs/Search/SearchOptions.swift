@@ -75,9 +75,9 @@ public struct SearchOptions: Sendable {
 /// A time by which a search is to answer with the best that it has found.
 ///
 /// A search embeds the image and finds the nearest prints in any case. What follows is done while there is time: the
-/// verification by local features, finer keypoints, tiles, a mirrored query, dense descriptors, and rectified crops. A
-/// step that has begun is finished, so an answer may come later by the time of one. ``CatalogQuery/isComplete`` says
-/// whether any was left out.
+/// verification by local features, more crops, finer keypoints, tiles, a mirrored query, dense descriptors, and
+/// rectified crops. A step that has begun is finished, so an answer may come later by the time of one.
+/// ``CatalogQuery/isComplete`` says whether any was left out.
 ///
 /// ```swift
 /// let query = try await catalog.query(for: photo, options: SearchOptions(budget: TimeBudget(.milliseconds(100))))
@@ -140,8 +140,10 @@ public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
 
     /// The crops of a query that are embedded first.
     public var crops: QueryCrops { self == .standard ? .whole : .localized }
-    /// The crops with `standard` effort of a query in which the whole image finds little.
-    static let cropsInDoubt = QueryCrops(centerFractions: [1, 0.72], localizedCrops: 1)
+    /// The crops of a query in which the first find little; nil if these are all.
+    var cropsInDoubt: QueryCrops? {
+        self == .standard ? QueryCrops(centerFractions: [1, 0.72], localizedCrops: 1) : nil
+    }
 
     /// Candidates to verify that the prints propose.
     var printCandidates: Int { self == .thorough ? 50 : 10 }
