@@ -310,6 +310,26 @@ struct CatalogIndexerTests {
         #expect(throws: Never.self) { try CatalogIndexer(at: fixture.catalog) }
     }
 
+    /// A forked process shares the descriptors until it runs its program; what the writer had closed stayed locked.
+    @Test func aForkedProcessDoesNotKeepTheLock() throws {
+        let fixture = try CatalogFixture()
+        var writer: CatalogIndexer? = try CatalogIndexer(at: fixture.catalog)
+        _ = writer?.model
+        let descriptors = URL(fileURLWithPath: "/proc/self/fd")
+        var copies: [CInt] = []
+        defer { for copy in copies { close(copy) } }
+        for name in try FileManager.default.contentsOfDirectory(atPath: descriptors.path) {
+            let path = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: descriptors.appendingPathComponent(name).path)
+            guard let path, path.hasPrefix(fixture.catalog.path), path.hasSuffix("lock"), let descriptor = CInt(name)
+            else { continue }
+            copies.append(dup(descriptor))
+        }
+        try #require(!copies.isEmpty)
+        writer = nil
+        #expect(throws: Never.self) { try CatalogIndexer(at: fixture.catalog) }
+    }
+
     @Test func readersSeeWhatAWriterFinished() throws {
         let fixture = try CatalogFixture(count: 3)
         try fixture.index()

@@ -149,7 +149,11 @@ private final class FileLock: Sendable {
 
     func release() { flock(descriptor, LOCK_UN) }
 
-    deinit { close(descriptor) }
+    deinit {
+        // A process that was forked just now has the file open as well until it runs its program, and so the lock.
+        release()
+        close(descriptor)
+    }
 }
 
 /// Size and modification time: whether a file changed since it was indexed, without reading it.

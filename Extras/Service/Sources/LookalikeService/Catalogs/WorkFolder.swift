@@ -33,7 +33,12 @@ final class FolderLock: Sendable {
         isTaken = descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit {
+        guard descriptor >= 0 else { return }
+        // A process that was forked just now has the folder open as well until it runs its program, and so the lock.
+        if !isTaken { flock(descriptor, LOCK_UN) }
+        close(descriptor)
+    }
 }
 
 extension CatalogStore {
