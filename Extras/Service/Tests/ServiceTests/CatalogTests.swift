@@ -171,7 +171,7 @@ import Testing
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let damaged = server.folder.appendingPathComponent("damaged")
             try FileManager.default.copyItem(at: DemoCovers.catalog, to: damaged)
-            let snapshot = try Self.snapshot(of: damaged, after: change)
+            let snapshot = try await Self.snapshot(of: damaged, after: change)
             try FileManager.default.removeItem(at: damaged)
             let restored = try await server.send(
                 "POST", "/v1/catalogs/covers/restore", ["Content-Type": "application/x-tar"], body: snapshot)
@@ -230,7 +230,7 @@ import Testing
     }
 
     /// A tar archive as the service writes it, of a catalog's database after a change.
-    private static func snapshot(of folder: URL, after change: String) throws -> Data {
+    private static func snapshot(of folder: URL, after change: String) async throws -> Data {
         let script = """
             import hashlib, io, os, sqlite3, sys, tarfile
             folder, change = sys.argv[1:]
@@ -248,14 +248,10 @@ import Testing
                     entry.size = len(content)
                     tar.addfile(entry, io.BytesIO(content))
             """
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", script, folder.path, change]
-        process.standardOutput = output
-        try process.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        let python = try Subprocess(
+            URL(fileURLWithPath: "/usr/bin/env"), ["python3", "-c", script, folder.path, change], hasErrorPipe: false)
+        let data = try await python.output.everything()
+        try #require(try await python.exit().status == 0)
         return data
     }
 
@@ -304,22 +300,21 @@ import Testing
     @Test func changesDuringARestoreAreMade() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
-            try await withThrowingTaskGroup(of: Int.self) { group in
+            try await withThrowingTaskGroup(of: HTTPReply.self) { group in
                 for index in 0..<40 {
                     group.addTask {
                         let path = "/v1/catalogs/covers/entities/\(DemoCovers.ids[index % 6])"
-                        if index % 4 == 0 { return try await server.send("GET", path + "/thumbnail").status }
-                        return try await server.json("PATCH", path, ["title": "\(index)"]).status
+                        if index % 4 == 0 { return try await server.send("GET", path + "/thumbnail") }
+                        return try await server.json("PATCH", path, ["title": "\(index)"])
                     }
                     if index % 8 == 7 {
                         group.addTask {
                             let tar = ["Content-Type": "application/x-tar"]
                             return try await server.send("POST", "/v1/catalogs/covers/restore", tar, body: snapshot)
-                                .status
                         }
                     }
                 }
-                for try await status in group { #expect(status == 200) }
+                for try await reply in group { #expect(reply.status == 200, "\(reply.text)") }
             }
         }
     }
@@ -550,18 +545,16 @@ import Testing
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
             try snapshot.write(to: folder.appendingPathComponent("snapshot.tar"))
-            let shell = Process()
-            shell.executableURL = URL(fileURLWithPath: "/bin/sh")
             let names = "catalog.sqlite model.safetensors"
-            shell.arguments = [
-                "-c",
-                "cd \"$0\" && tar -xf snapshot.tar && echo no model > model.safetensors && "
-                    + "sha256sum \(names) > SHA256SUMS && tar --format=ustar -cf damaged.tar \(names) SHA256SUMS",
-                folder.path,
-            ]
-            try shell.run()
-            shell.waitUntilExit()
-            #expect(shell.terminationStatus == 0)
+            let shell = try Subprocess(
+                Subprocess.shell,
+                [
+                    "-c",
+                    "cd \"$0\" && tar -xf snapshot.tar && echo no model > model.safetensors && "
+                        + "sha256sum \(names) > SHA256SUMS && tar --format=ustar -cf damaged.tar \(names) SHA256SUMS",
+                    folder.path,
+                ], hasErrorPipe: false)
+            #expect(try await shell.exit().status == 0)
             let reply = try await server.send(
                 "POST", "/v1/catalogs/covers/restore", ["Content-Type": "application/x-tar"],
                 body: try Data(contentsOf: folder.appendingPathComponent("damaged.tar")))

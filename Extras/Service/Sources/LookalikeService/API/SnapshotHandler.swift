@@ -85,7 +85,8 @@ struct SnapshotHandler: Sendable {
             throw Problem(.damagedSnapshot, "The snapshot holds no catalog that can be opened.")
         }
         try await service.store.replace(name, with: folder)
-        return Response(try await CatalogHandler.details(of: try await service.store.catalog(name), in: nil))
+        // Another restore may replace the catalog meanwhile.
+        return Response(try await service.store.using(name) { try await CatalogHandler.details(of: $0, in: nil) })
     }
 
     /// The operations that a model may take per image, some ten seconds of a core: a search cannot be stopped within a
