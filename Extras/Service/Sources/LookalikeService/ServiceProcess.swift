@@ -154,8 +154,10 @@ private struct OpenFileLimit {
         return OpenFileLimit(count: Int(clamping: limit.rlim_cur))
     }
 
-    /// For logs, images, health checks and the system's libraries, some of which end the process without.
-    private static let reserve = 96
+    /// For logs, images, health checks and the system's libraries, some of which end the process without; and for
+    /// catalogs that are in use although they are no longer kept open: four clients that change twelve catalogs in turn
+    /// have up to nine of these, with 10 to 20 files each.
+    private static let reserve = 192
     /// A database's files, once for each connection of its pool.
     private static let perCatalog = 16
     private static let fewestConnections = 16
