@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The built command, run as a person would.
 enum Command {
@@ -12,26 +13,28 @@ enum Command {
     static let executable = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("lookalike")
 
+    /// Foundation's pipes are inherited by every process that is spawned while they are open, and a pipe ends when all
+    /// of those have closed it. So no process is spawned while another's pipes are made.
+    private static let spawning = Mutex(())
+
     static func start(
         executable: URL = Command.executable, _ arguments: [String], input: Data? = nil,
         environment: [String: String] = [:]
     ) throws -> (Process, Pipe, Pipe) {
         let process = Process()
-        let (output, errors) = (Pipe(), Pipe())
         process.executableURL = executable
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardOutput = output
-        process.standardError = errors
-        if let input {
-            let pipe = Pipe()
-            process.standardInput = pipe
+        let (inputPipe, output, errors) = try spawning.withLock { _ in
+            let pipes = (input.map { _ in Pipe() }, Pipe(), Pipe())
+            process.standardInput = pipes.0 ?? FileHandle.nullDevice
+            (process.standardOutput, process.standardError) = (pipes.1, pipes.2)
             try process.run()
-            try pipe.fileHandleForWriting.write(contentsOf: input)
-            try pipe.fileHandleForWriting.close()
-        } else {
-            process.standardInput = FileHandle.nullDevice
-            try process.run()
+            return pipes
+        }
+        if let inputPipe, let input {
+            try inputPipe.fileHandleForWriting.write(contentsOf: input)
+            try inputPipe.fileHandleForWriting.close()
         }
         return (process, output, errors)
     }

@@ -21,15 +21,9 @@ struct HelpTests {
     {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Scripts/man-page")
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = script
-        process.arguments = [Command.executable.path]
-        process.standardOutput = output
-        try process.run()
-        let page = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let result = try Command.run(executable: script.path, [Command.executable.path])
+        let page = result.output
+        #expect(result.status == 0)
 
         struct Help: Decodable { let command: Entry }
         struct Entry: Decodable {

@@ -97,7 +97,7 @@ struct ClientTests {
                 #expect(reply.headers["content-encoding"] == "gzip" && plain.headers["content-encoding"] == nil)
                 for reply in [plain, reply] { #expect(reply.headers["vary"] == "Accept-Encoding", "\(path)") }
                 #expect(reply.headers["etag"] == plain.headers["etag"])
-                if path != "/metrics" { #expect(try Self.decompressed(reply.body) == plain.body, "\(path)") }
+                if path != "/metrics" { #expect(try await Self.decompressed(reply.body) == plain.body, "\(path)") }
                 let head = try await server.send("HEAD", path, gzip)
                 #expect(head.status == 200 && head.headers["content-encoding"] == nil && head.body.isEmpty)
             }
@@ -125,29 +125,25 @@ struct ClientTests {
             let lines = ["Accept": "application/x-ndjson", "Accept-Encoding": "gzip"]
             let list = try await server.send("GET", "/v1/catalogs/covers/entities?fields=id", lines)
             #expect(list.headers["content-encoding"] == "gzip")
-            let text = String(decoding: try Self.decompressed(list.body), as: UTF8.self)
+            let text = String(decoding: try await Self.decompressed(list.body), as: UTF8.self)
             #expect(text.split(separator: "\n").count == DemoCovers.ids.count)
             let body = Data((0..<600).map { "{\"id\":\"\($0)\",\"delete\":true}\n" }.joined().utf8)
             let reply = try await server.send(
                 "POST", "/v1/catalogs/covers/entities:batch",
                 ["Content-Type": "application/x-ndjson", "Accept-Encoding": "gzip"], body: body)
-            let results = String(decoding: try Self.decompressed(reply.body), as: UTF8.self).split(separator: "\n")
+            let results = String(decoding: try await Self.decompressed(reply.body), as: UTF8.self)
+                .split(separator: "\n")
             #expect(results.count == 600 && results.allSatisfy { $0.contains("\"status\":404") })
         }
     }
 
-    private static func decompressed(_ data: Data) throws -> Data {
+    private static func decompressed(_ data: Data) async throws -> Data {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try data.write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["sh", "-c", "gzip -dc < \"$0\"", file.path]
-        process.standardOutput = output
-        try process.run()
-        let plain = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        let gzip = try Subprocess(Subprocess.shell, ["-c", "gzip -dc < \"$0\"", file.path], hasErrorPipe: false)
+        let plain = try await gzip.output.everything()
+        try #require(try await gzip.exit().status == 0)
         return plain
     }
 

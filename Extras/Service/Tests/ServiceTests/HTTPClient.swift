@@ -35,20 +35,21 @@ struct HTTPClient: Sendable {
     func send(
         _ method: String, _ path: String, _ headers: [String: String] = [:], body: Data? = nil
     ) async throws -> HTTPReply {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        let socket = try open(method, path, headers, body: body)
-                        defer { close(socket) }
-                        return try Self.reply(Self.read(socket), hasBody: method != "HEAD")
-                    })
-            }
+        try await onOwnThread {
+            let socket = try sent(method, path, headers, body: body)
+            defer { close(socket) }
+            return try Self.reply(Self.read(socket), hasBody: method != "HEAD")
         }
     }
 
     /// Sends a request, and returns the connection without reading from it.
     func open(
+        _ method: String, _ path: String, _ headers: [String: String] = [:], body: Data? = nil
+    ) async throws -> Int32 {
+        try await onOwnThread { try sent(method, path, headers, body: body) }
+    }
+
+    private func sent(
         _ method: String, _ path: String, _ headers: [String: String] = [:], body: Data? = nil
     ) throws -> Int32 {
         let socket = try connect()
@@ -68,24 +69,19 @@ struct HTTPClient: Sendable {
     func exchange(_ text: String, body: Data = Data(), seconds: Int32 = 3) async throws -> (
         text: String, isClosed: Bool
     ) {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        let socket = try connect()
-                        defer { close(socket) }
-                        try Self.write(Data(text.utf8) + body, to: socket)
-                        var (received, buffer) = (Data(), [UInt8](repeating: 0, count: 65_536))
-                        while true {
-                            var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-                            guard poll(&ready, 1, seconds * 1000) > 0 else {
-                                return (String(decoding: received, as: UTF8.self), false)
-                            }
-                            let count = recv(socket, &buffer, buffer.count, 0)
-                            guard count > 0 else { return (String(decoding: received, as: UTF8.self), true) }
-                            received += buffer[..<count]
-                        }
-                    })
+        try await onOwnThread {
+            let socket = try connect()
+            defer { close(socket) }
+            try Self.write(Data(text.utf8) + body, to: socket)
+            var (received, buffer) = (Data(), [UInt8](repeating: 0, count: 65_536))
+            while true {
+                var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                guard poll(&ready, 1, seconds * 1000) > 0 else {
+                    return (String(decoding: received, as: UTF8.self), false)
+                }
+                let count = recv(socket, &buffer, buffer.count, 0)
+                guard count > 0 else { return (String(decoding: received, as: UTF8.self), true) }
+                received += buffer[..<count]
             }
         }
     }
@@ -95,19 +91,14 @@ struct HTTPClient: Sendable {
         _ method: String, _ path: String, _ headers: [String: String] = [:], count: Int, every pause: Double
     ) async throws -> HTTPReply {
         let headers = headers.merging(["Content-Length": "\(count)"]) { $1 }
-        return try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        let socket = try open(method, path, headers, body: Data())
-                        defer { close(socket) }
-                        var answer = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-                        for _ in 0..<count where poll(&answer, 1, Int32(pause * 1000)) == 0 {
-                            try Self.write(Data([0]), to: socket)
-                        }
-                        return try Self.reply(Self.read(socket), hasBody: true)
-                    })
+        return try await onOwnThread {
+            let socket = try sent(method, path, headers, body: Data())
+            defer { close(socket) }
+            var answer = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            for _ in 0..<count where poll(&answer, 1, Int32(pause * 1000)) == 0 {
+                try Self.write(Data([0]), to: socket)
             }
+            return try Self.reply(Self.read(socket), hasBody: true)
         }
     }
 
@@ -118,26 +109,21 @@ struct HTTPClient: Sendable {
     ) async throws -> HTTPReply {
         var headers = headers
         headers["Content-Length"] = "\(body.count)"
-        let socket = try open(method, path, headers, body: Data())
+        let socket = try await open(method, path, headers, body: Data())
         defer { close(socket) }
-        let begin = await received { Self.read(socket, until: Data("\r\n\r\n".utf8)) }
+        let begin = try await onOwnThread { Self.read(socket, until: Data("\r\n\r\n".utf8)) }
         try await meanwhile()
-        try Self.write(body, to: socket)
-        return try Self.reply(begin + (await received { Self.read(socket) }), hasBody: true)
-    }
-
-    /// Waits on a thread of its own.
-    private func received(_ read: @escaping @Sendable () -> Data) async -> Data {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: read()) }
+        return try await onOwnThread {
+            try Self.write(body, to: socket)
+            return try Self.reply(begin + Self.read(socket), hasBody: true)
         }
     }
 
     /// Sends the same request many times over one connection, and reads none of the answers.
-    func pipeline(_ method: String, _ path: String, count: Int) throws -> Int32 {
+    func pipeline(_ method: String, _ path: String, count: Int) async throws -> Int32 {
         let socket = try connect()
         let request = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n"
-        try Self.write(Data(String(repeating: request, count: count).utf8), to: socket)
+        try await onOwnThread { try Self.write(Data(String(repeating: request, count: count).utf8), to: socket) }
         return socket
     }
 
@@ -145,27 +131,24 @@ struct HTTPClient: Sendable {
     ///
     /// - Parameter pause: seconds between reads of 64 KiB.
     func answers(on socket: Int32, pause: Double) async throws -> Int {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                var (count, rest) = (0, Data())
-                var buffer = [UInt8](repeating: 0, count: 65_536)
-                let head = Data("HTTP/1.1 200".utf8)
-                while true {
-                    // All answers that come were asked for long ago.
-                    var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-                    guard poll(&ready, 1, 3000) > 0 else { break }
-                    let received = recv(socket, &buffer, buffer.count, 0)
-                    if received <= 0 { break }
-                    rest += buffer[..<received]
-                    while let found = rest.range(of: head) {
-                        count += 1
-                        rest = Data(rest[found.upperBound...])
-                    }
-                    // A head may be in two parts.
-                    rest = Data(rest.suffix(head.count - 1))
-                    Thread.sleep(forTimeInterval: pause)
+        try await onOwnThread {
+            var (count, rest) = (0, Data())
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            let head = Data("HTTP/1.1 200".utf8)
+            while true {
+                // All answers that come were asked for long ago.
+                var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                guard poll(&ready, 1, 3000) > 0 else { return count }
+                let received = recv(socket, &buffer, buffer.count, 0)
+                if received <= 0 { return count }
+                rest += buffer[..<received]
+                while let found = rest.range(of: head) {
+                    count += 1
+                    rest = Data(rest[found.upperBound...])
                 }
-                continuation.resume(returning: count)
+                // A head may be in two parts.
+                rest = Data(rest.suffix(head.count - 1))
+                Thread.sleep(forTimeInterval: pause)
             }
         }
     }

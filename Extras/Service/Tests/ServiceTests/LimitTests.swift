@@ -75,7 +75,7 @@ import Testing
             repeat {
                 for _ in 0..<4 {
                     stalled.append(
-                        try client.open(
+                        try await client.open(
                             "POST", "/v1/catalogs/covers/search", ["Content-Length": "1000"], body: Data([0])))
                 }
                 reply = try await server.send("GET", "/v1/catalogs")
@@ -94,7 +94,7 @@ import Testing
             let path = "/v1/catalogs/covers/search"
             var reply: HTTPReply
             repeat {
-                let stalled = try HTTPClient(port: server.port).open(
+                let stalled = try await HTTPClient(port: server.port).open(
                     "POST", path, ["Content-Length": "1000"], body: Data(count: 600))
                 defer { close(stalled) }
                 reply = try await server.send("POST", path, body: Data(count: 600))
@@ -112,11 +112,13 @@ import Testing
             $0.limits.bodyBytesInFlight = image.count + 1000
         }) { (server: TestServer) async throws -> Void in
             let path = "/v1/catalogs/covers/search"
-            let sockets = try (0..<4).map { _ in
-                try HTTPClient(port: server.port).open(
-                    "POST", path, ["Content-Length": "\(image.count)"], body: Data([0]))
-            }
+            var sockets: [Int32] = []
             defer { for socket in sockets { close(socket) } }
+            for _ in 0..<4 {
+                sockets.append(
+                    try await HTTPClient(port: server.port).open(
+                        "POST", path, ["Content-Length": "\(image.count)"], body: Data([0])))
+            }
             #expect(try await server.send("POST", path, body: image).status == 200)
         }
     }
@@ -139,7 +141,7 @@ import Testing
         }) { (server: TestServer) async throws -> Void in
             let client = HTTPClient(port: server.port)
             let count = 1000
-            let socket = try client.pipeline("GET", "/openapi.json", count: count)
+            let socket = try await client.pipeline("GET", "/openapi.json", count: count)
             defer { close(socket) }
             var answered = 0
             if isSlow {
@@ -253,7 +255,7 @@ import Testing
         }) { (server: TestServer) async throws -> Void in
             let image = try DemoCovers.screenshot()
             for _ in 0..<8 {
-                let socket = try HTTPClient(port: server.port).open(
+                let socket = try await HTTPClient(port: server.port).open(
                     "POST", "/v1/catalogs/covers/search?effort=thorough", body: image)
                 close(socket)
             }

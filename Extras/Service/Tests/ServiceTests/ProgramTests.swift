@@ -4,32 +4,34 @@ import Testing
 
 /// The program itself: signals, and what is left when it is killed.
 @Suite struct ProgramTests {
-    private final class Program: @unchecked Sendable {
-        static let executable = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-            .deletingLastPathComponent().appendingPathComponent("lookalike-serve")
-
-        let process = Process()
+    private struct Program: Sendable {
+        let subprocess: Subprocess
         let port: Int
 
-        convenience init(_ folder: URL) throws {
-            try self.init(["--catalogs", folder.path, "--port", "0", "--log-level", "critical"])
+        init(_ folder: URL) async throws {
+            try await self.init(["--catalogs", folder.path, "--port", "0", "--log-level", "critical"])
         }
 
-        init(_ arguments: [String], errors: Pipe? = nil, executable: URL = Program.executable) throws {
-            let output = Pipe()
-            if let errors { process.standardError = errors }
-            process.executableURL = executable
-            process.arguments = arguments
-            process.standardOutput = output
-            try process.run()
-            var line = Data()
-            while line.last != 0x0A, let byte = try output.fileHandleForReading.read(upToCount: 1) { line += byte }
+        init(
+            _ arguments: [String], executable: URL = Subprocess.service, hasErrorPipe: Bool = false
+        ) async throws {
+            subprocess = try Subprocess(executable, arguments, hasErrorPipe: hasErrorPipe)
+            let line = try await subprocess.output.bytes { $0.last == 0x0A }
             let text = String(decoding: line, as: UTF8.self)
             port = Int(text.split(separator: ":").last?.filter(\.isNumber) ?? "") ?? 0
         }
 
         func send(_ method: String, _ path: String, body: Data? = nil) async throws -> HTTPReply {
             try await HTTPClient(port: port).send(method, path, body: body)
+        }
+
+        func signal(_ signal: Int32) { kill(subprocess.process.processIdentifier, signal) }
+
+        /// Asks it to end, and expects that it does so without an error.
+        func end() async throws {
+            subprocess.terminate()
+            let exit = try await subprocess.exit()
+            #expect(exit.reason == .exit && exit.status == 0)
         }
     }
 
@@ -43,7 +45,7 @@ import Testing
     @Test func aSignalLetsRequestsFinish() async throws {
         try await withFolder { folder in
             try FileManager.default.copyItem(at: DemoCovers.catalog, to: folder.appendingPathComponent("covers"))
-            let program = try Program(folder)
+            let program = try await Program(folder)
             let image = try DemoCovers.screenshot()
             let searches = (0..<2).map { _ in
                 Task { try await program.send("POST", "/v1/catalogs/covers/search?effort=thorough", body: image) }
@@ -59,33 +61,30 @@ import Testing
                     break
                 }
             }
-            program.process.terminate()
+            program.subprocess.terminate()
             for search in searches {
                 // One that had not been sent yet may find the port closed.
                 guard let reply = try? await search.value else { continue }
                 #expect(reply.status == 200 || reply.status == 503)
             }
-            program.process.waitUntilExit()
-            #expect(program.process.terminationReason == .exit)
-            #expect(program.process.terminationStatus == 0)
+            let exit = try await program.subprocess.exit()
+            #expect(exit.reason == .exit && exit.status == 0)
         }
     }
 
     /// The listener was closed at once, so that no balancer could see that the service was ending.
     @Test func itGoesOnUntilBalancersHaveSeenThatItStops() async throws {
         try await withFolder { folder in
-            let program = try Program([
+            let program = try await Program([
                 "--catalogs", folder.path, "--port", "0", "--log-level", "critical", "--drain-delay", "3600",
             ])
             while try await program.send("GET", "/health/ready").status != 200 { await Task.yield() }
-            program.process.terminate()
+            program.subprocess.terminate()
             while try await program.send("GET", "/health/ready").status != 503 { await Task.yield() }
             #expect(try await program.send("GET", "/health/ready").json["status"] as? String == "stopping")
             #expect(try await program.send("PUT", "/v1/catalogs/new").status == 201)
             // A second one skips the rest of the hour.
-            program.process.terminate()
-            program.process.waitUntilExit()
-            #expect(program.process.terminationReason == .exit && program.process.terminationStatus == 0)
+            try await program.end()
         }
     }
 
@@ -94,14 +93,13 @@ import Testing
             let (key, entry) = APIKey.make(scope: .read, name: "shop")
             let file = folder.appendingPathComponent("keys")
             try Data(entry.line.utf8).write(to: file)
-            let errors = Pipe()
-            let program = try Program(
+            let program = try await Program(
                 [
                     "--catalogs", folder.appendingPathComponent("catalogs").path, "--port", "0", "--health-port", "0",
                     "--keys-file", file.path, "--log-format", "json", "--access-log",
-                ], errors: errors)
-            var lines = LogLines(errors.fileHandleForReading)
-            let health = try #require(try lines.first { $0["message"] as? String == "health and metrics" })
+                ], hasErrorPipe: true)
+            let log = program.subprocess.errors
+            let health = try #require(try await Self.line(of: log) { $0["message"] as? String == "health and metrics" })
             let client = HTTPClient(port: try #require(health["port"] as? Int))
             #expect(try await client.send("GET", "/health/live").status == 200)
             #expect(try await client.send("GET", "/metrics").text.contains("lookalike_build_info"))
@@ -111,7 +109,7 @@ import Testing
             let reply = try await HTTPClient(port: program.port).send(
                 "GET", "/v1/catalogs/none", ["X-API-Key": key, "X-Request-Id": "from-a-proxy/7"])
             #expect(reply.status == 404 && reply.headers["x-request-id"] == "from-a-proxy/7")
-            let line = try #require(try lines.first { $0["request"] as? String == "from-a-proxy/7" })
+            let line = try #require(try await Self.line(of: log) { $0["request"] as? String == "from-a-proxy/7" })
             #expect(line["status"] as? Int == 404 && line["level"] as? String == "info")
             for (name, value) in [
                 ("key", "shop"), ("client", "127.0.0.1"), ("catalog", "none"), ("method", "GET"),
@@ -121,30 +119,19 @@ import Testing
             }
             let own = try await HTTPClient(port: program.port).send("GET", "/", ["X-Request-Id": "with a space"])
             #expect(own.headers["x-request-id"]?.count == 36)
-            program.process.terminate()
-            program.process.waitUntilExit()
+            try await program.end()
         }
     }
 
-    /// The lines of a log as they are written.
-    private struct LogLines {
-        let file: FileHandle
-
-        init(_ file: FileHandle) { self.file = file }
-
-        /// The next line that satisfies a condition.
-        mutating func first(where condition: ([String: Any]) -> Bool) throws -> [String: Any]? {
-            var line = Data()
-            while let byte = try file.read(upToCount: 1), !byte.isEmpty {
-                guard byte[byte.startIndex] == 0x0A else {
-                    line += byte
-                    continue
-                }
-                let object = try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])
-                if condition(object) { return object }
-                line = Data()
-            }
-            return nil
+    /// The next line of a log that satisfies a condition.
+    private static func line(
+        of log: FileHandle, where condition: ([String: Any]) -> Bool
+    ) async throws -> [String: Any]? {
+        while true {
+            let line = try await log.bytes { $0.last == 0x0A }
+            if line.isEmpty { return nil }
+            let object = try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])
+            if condition(object) { return object }
         }
     }
 
@@ -154,7 +141,7 @@ import Testing
             let (first, firstEntry) = APIKey.make(scope: .read, name: "first")
             let (second, secondEntry) = APIKey.make(scope: .read, name: "second")
             try Data((firstEntry.line + "\n").utf8).write(to: file)
-            let program = try Program([
+            let program = try await Program([
                 "--catalogs", folder.appendingPathComponent("catalogs").path, "--port", "0", "--keys-file", file.path,
                 "--log-level", "critical",
             ])
@@ -164,17 +151,15 @@ import Testing
             #expect(try await status(first) == 200)
             #expect(try await status(second) == 401)
             try Data((secondEntry.line + "\n").utf8).write(to: file)
-            kill(program.process.processIdentifier, SIGHUP)
+            program.signal(SIGHUP)
             while try await status(second) != 200 { await Task.yield() }
             #expect(try await status(first) == 401)
             // A file without keys would let everybody in.
             try Data().write(to: file)
-            kill(program.process.processIdentifier, SIGHUP)
+            program.signal(SIGHUP)
             #expect(try await status(second) == 200)
             #expect(try await HTTPClient(port: program.port).send("GET", "/v1/catalogs").status == 401)
-            program.process.terminate()
-            program.process.waitUntilExit()
-            #expect(program.process.terminationStatus == 0)
+            try await program.end()
         }
     }
 
@@ -185,7 +170,7 @@ import Testing
             let (first, firstEntry) = APIKey.make(scope: .read, name: "first")
             let (second, secondEntry) = APIKey.make(scope: .read, name: "second")
             try Data((firstEntry.line + "\n").utf8).write(to: file)
-            let program = try Program([
+            let program = try await Program([
                 "--catalogs", folder.appendingPathComponent("catalogs").path, "--port", "0", "--keys-file", file.path,
                 "--log-level", "critical",
             ])
@@ -200,28 +185,19 @@ import Testing
             try Data((firstEntry.line + "\n").utf8).write(to: file, options: .atomic)
             while try await status(first) != 200 { try await Task.sleep(for: .milliseconds(20)) }
             #expect(try await status(second) == 401)
-            program.process.terminate()
-            program.process.waitUntilExit()
-            #expect(program.process.terminationStatus == 0)
+            try await program.end()
         }
     }
 
     @Test func aPortThatIsTakenIsNamed() async throws {
         try await withFolder { folder in
-            let first = try Program(folder)
-            defer { first.process.terminate() }
-            let (process, errors) = (Process(), Pipe())
-            process.executableURL = Program.executable
-            process.arguments = [
+            let first = try await Program(folder)
+            let (text, status) = try await Self.failure([
                 "--catalogs", folder.appendingPathComponent("other").path, "--port", "\(first.port)", "--log-level",
                 "critical",
-            ]
-            process.standardError = errors
-            process.standardOutput = FileHandle.nullDevice
-            try process.run()
-            let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            process.waitUntilExit()
-            #expect(process.terminationStatus != 0)
+            ])
+            try await first.end()
+            #expect(status != 0)
             #expect(text.contains("--port \(first.port): is taken at 127.0.0.1"), "\(text)")
         }
     }
@@ -229,25 +205,17 @@ import Testing
     /// The soft limit is raised to the hard one; a hard limit that is too low is an error.
     @Test func theLimitOfOpenFilesIsRaisedOrRefused() async throws {
         try await withFolder { folder in
-            let (process, output) = (Process(), Pipe())
-            process.executableURL = URL(fileURLWithPath: "/bin/sh")
-            process.arguments = [
-                "-c", "ulimit -n 64; exec \(Program.executable.path) --catalogs \(folder.path) --port 0 2>&1",
-            ]
-            process.standardOutput = output
-            try process.run()
-            let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            process.waitUntilExit()
-            #expect(process.terminationStatus != 0)
+            let (text, status) = try await Self.failure(
+                ["--catalogs", folder.path, "--port", "0"], after: "ulimit -n 64")
+            #expect(status != 0)
             #expect(text.contains("the limit of open files: is 64"), "\(text)")
 
-            let program = try Program(folder)
+            let program = try await Program(folder)
             let limits = try String(
-                contentsOfFile: "/proc/\(program.process.processIdentifier)/limits", encoding: .utf8)
+                contentsOfFile: "/proc/\(program.subprocess.process.processIdentifier)/limits", encoding: .utf8)
             let files = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }?.split(separator: " ")
             #expect(files?[3] == files?[4], "\(files ?? [])")
-            program.process.terminate()
-            program.process.waitUntilExit()
+            try await program.end()
         }
     }
 
@@ -259,12 +227,12 @@ import Testing
                 try FileManager.default.copyItem(
                     at: DemoCovers.catalog, to: folder.appendingPathComponent("c\(index)"))
             }
-            let program = try Program(
+            let program = try await Program(
                 [
                     "-c",
-                    "ulimit -n 160; exec \"$0\" --catalogs \(folder.path) --port 0 --log-level critical",
-                    Program.executable.path,
-                ], executable: URL(fileURLWithPath: "/bin/sh"))
+                    "ulimit -n 256; exec \"$0\" --catalogs \(folder.path) --port 0 --log-level error",
+                    Subprocess.service.path,
+                ], executable: Subprocess.shell)
             let client = HTTPClient(port: program.port)
             let image = try DemoCovers.image("salt-signal")
             let idle = try (0..<300).map { _ in try client.connect() }
@@ -285,9 +253,7 @@ import Testing
                 }
                 for try await statuses in group { #expect(Set(statuses).isSubset(of: [200, 201]), "\(statuses)") }
             }
-            program.process.terminate()
-            program.process.waitUntilExit()
-            #expect(program.process.terminationReason == .exit && program.process.terminationStatus == 0)
+            try await program.end()
         }
     }
 
@@ -296,7 +262,7 @@ import Testing
             var acknowledged: Set<String> = []
             let image = try DemoCovers.image("salt-signal")
             for round in 0..<4 {
-                let program = try Program(folder)
+                let program = try await Program(folder)
                 if round == 0 { #expect(try await program.send("PUT", "/v1/catalogs/shop").status == 201) }
                 let found = try await withThrowingTaskGroup(of: String?.self) { group in
                     for writer in 0..<4 {
@@ -310,15 +276,15 @@ import Testing
                     var found: Set<String> = []
                     // At the first answer the others are being written.
                     if let first = try await group.next() { found.formUnion([first].compactMap(\.self)) }
-                    kill(program.process.processIdentifier, SIGKILL)
+                    program.signal(SIGKILL)
                     for try await id in group { found.formUnion([id].compactMap(\.self)) }
                     return found
                 }
-                program.process.waitUntilExit()
+                _ = try await program.subprocess.exit()
                 acknowledged.formUnion(found)
             }
             #expect(acknowledged.count >= 4)
-            let program = try Program(folder)
+            let program = try await Program(folder)
             let answer = try await program.send(
                 "POST", "/v1/catalogs/shop/search?limit=100&min-confidence=0", body: image)
             let stored = Set(try answer.ids)
@@ -328,53 +294,52 @@ import Testing
                     try await program.send("GET", "/v1/catalogs/shop/entities/\(id)").json["title"] as? String == id)
                 #expect(try await program.send("GET", "/v1/catalogs/shop/entities/\(id)/thumbnail").status == 200)
             }
-            program.process.terminate()
-            program.process.waitUntilExit()
+            try await program.end()
         }
     }
 
-    /// The program, started by a shell that redirects; its standard error is a pipe, as its output is by default.
-    private static func redirected(_ redirection: String, _ arguments: [String]) -> (process: Process, errors: Pipe) {
-        let (process, errors) = (Process(), Pipe())
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", "exec \"$0\" \"$@\" \(redirection)", Program.executable.path] + arguments
-        process.standardOutput = Pipe()
-        process.standardError = errors
-        return (process, errors)
+    /// The program, started by a shell after another command, with redirections.
+    private static func redirected(
+        _ redirection: String, _ arguments: [String], after command: String = ":", variables: [String: String] = [:]
+    ) throws -> Subprocess {
+        let script = "\(command); exec \"$0\" \"$@\" \(redirection)"
+        return try Subprocess(
+            Subprocess.shell, ["-c", script, Subprocess.service.path] + arguments, variables: variables)
+    }
+
+    /// What the program writes to standard error until it ends, and its status.
+    private static func failure(
+        _ arguments: [String], after command: String = ":", variables: [String: String] = [:]
+    ) async throws -> (text: String, status: Int32) {
+        let program = try redirected("", arguments, after: command, variables: variables)
+        let text = String(decoding: try await program.errors.everything(), as: UTF8.self)
+        return (text, try await program.exit().status)
     }
 
     @Test(arguments: [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
     func itServesEvenIfItsURLCannotBeWritten(redirection: String, reason: String) async throws {
         try await withFolder { folder in
-            let (process, errors) = Self.redirected(redirection, ["--catalogs", folder.path, "--port", "0"])
-            try process.run()
-            var log = Data()
-            while !log.hasSuffix("cannot be written: \(reason)\n"),
-                let byte = try errors.fileHandleForReading.read(upToCount: 1)
-            {
-                log += byte
-            }
+            let program = try Self.redirected(redirection, ["--catalogs", folder.path, "--port", "0"])
+            let log = try await program.errors.bytes { $0.hasSuffix("cannot be written: \(reason)\n") }
             let text = String(decoding: log, as: UTF8.self)
             let port = try #require(text.firstMatch(of: /port=(\d+) \[LookalikeService\]/)?.output.1, "\(text)")
             #expect(try await HTTPClient(port: try #require(Int(port))).send("GET", "/v1/catalogs").status == 200)
-            process.terminate()
-            process.waitUntilExit()
-            #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+            program.terminate()
+            let exit = try await program.exit()
+            #expect(exit.reason == .exit && exit.status == 0)
         }
     }
 
     /// The key goes to standard error, and the line for the key file to standard output.
     @Test(arguments: ["2>/dev/full", "2>&-", ">/dev/full", ">&-"])
-    func aKeyThatCannotBeWrittenIsAFailure(redirection: String) throws {
-        let (process, errors) = Self.redirected(redirection, ["make-key"])
-        let output = try #require(process.standardOutput as? Pipe)
-        try process.run()
+    func aKeyThatCannotBeWrittenIsAFailure(redirection: String) async throws {
+        let program = try Self.redirected(redirection, ["make-key"])
         // Nobody has seen the key.
-        if redirection.hasPrefix("2") { #expect(try output.fileHandleForReading.readToEnd() == nil) }
-        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        if redirection.hasPrefix("2") { #expect(try await program.output.everything().isEmpty) }
+        let text = String(decoding: try await program.errors.everything(), as: UTF8.self)
         #expect(redirection.hasPrefix("2") || text.contains("standard output: cannot be written"), "\(text)")
-        process.waitUntilExit()
-        #expect(process.terminationReason == .exit && process.terminationStatus == 1)
+        let exit = try await program.exit()
+        #expect(exit.reason == .exit && exit.status == 1)
     }
 
     /// They were passed over, and so the service ran without the keys that it was given.
@@ -391,11 +356,8 @@ import Testing
         try await withFolder { folder in
             let file = folder.appendingPathComponent("settings.json")
             try Data(text.utf8).write(to: file)
-            let (process, errors) = Self.redirected("", ["--catalogs", folder.path, "--config", file.path])
-            try process.run()
-            let message = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            process.waitUntilExit()
-            #expect(process.terminationStatus == 1)
+            let (message, status) = try await Self.failure(["--catalogs", folder.path, "--config", file.path])
+            #expect(status == 1)
             #expect(message.contains(reason) && message.contains(file.path), "\(message)")
         }
     }
@@ -410,12 +372,9 @@ import Testing
     ])
     func valuesThatAreNone(variables: [String: String], message: String) async throws {
         try await withFolder { folder in
-            let (process, errors) = Self.redirected("", ["--catalogs", folder.path, "--port", "65536"])
-            process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
-            try process.run()
-            let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            process.waitUntilExit()
-            #expect(process.terminationStatus != 0)
+            let (text, status) = try await Self.failure(
+                ["--catalogs", folder.path, "--port", "65536"], variables: variables)
+            #expect(status != 0)
             #expect(text.contains(message), "\(text)")
         }
     }
@@ -428,12 +387,9 @@ import Testing
     ])
     func variablesOfTheEnvironment(name: String, message: String) async throws {
         try await withFolder { folder in
-            let (process, errors) = Self.redirected("", ["--catalogs", folder.path, "--port", "65536"])
-            process.environment = ProcessInfo.processInfo.environment.merging([name: "1000000000"]) { $1 }
-            try process.run()
-            let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            process.waitUntilExit()
-            #expect(process.terminationStatus != 0)
+            let (text, status) = try await Self.failure(
+                ["--catalogs", folder.path, "--port", "65536"], variables: [name: "1000000000"])
+            #expect(status != 0)
             #expect(text.contains(message), "\(text)")
         }
     }
@@ -450,24 +406,20 @@ import Testing
             ]
             let text = try JSONSerialization.data(withJSONObject: settings)
             // Opening a pipe waits for the other side.
-            let writing = Task.detached { try FileHandle(forWritingTo: pipe).write(contentsOf: text) }
-            let program = try Program(["--config", pipe.path])
-            defer { program.process.terminate() }
-            try await writing.value
+            async let writing: Void = onOwnThread { try FileHandle(forWritingTo: pipe).write(contentsOf: text) }
+            let program = try await Program(["--config", pipe.path])
+            try await writing
             #expect(try await program.send("GET", "/v1/catalogs").status == 401)
             let reply = try await HTTPClient(port: program.port).send(
                 "GET", "/v1/catalogs", ["Authorization": "Bearer \(key)"])
             #expect(reply.status == 200)
+            try await program.end()
         }
     }
 
-    @Test func tooLittleAddressSpaceIsAnError() throws {
-        let (process, errors) = Self.redirected("", ["make-key"])
-        process.arguments?[1] = "ulimit -v 300000; exec \"$0\" \"$@\""
-        try process.run()
-        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 1 && text.contains("the address space is limited to 292 MiB"), "\(text)")
+    @Test func tooLittleAddressSpaceIsAnError() async throws {
+        let (text, status) = try await Self.failure(["make-key"], after: "ulimit -v 300000")
+        #expect(status == 1 && text.contains("the address space is limited to 292 MiB"), "\(text)")
     }
 }
 
