@@ -291,6 +291,9 @@ static void resizing(int round) {
     for (int i = 0; i < 2; i++) side(i)->sum_cells(bytes[0], width * 4, 7, width, 4 * (1 + factor % 3), results[i]);
     same("sum_cells", round, results[0], results[1], (size_t)cells * sizeof(float));
 
+    for (int i = 0; i < 2; i++) side(i)->halve_rows(bytes[0], width * 9, 3 + round % 2, width, (uint8_t *)results[i]);
+    same("halve_rows", round, results[0], results[1], ((size_t)width + 1) * 4);
+
     lk_filter_span spans[30];
     for (int i = 0; i < 30; i++)
         spans[i] = (lk_filter_span){.first = between(0, 50), .count = between(1, 9), .offset = i};

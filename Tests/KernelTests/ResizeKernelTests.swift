@@ -69,6 +69,28 @@ struct ResizeKernelTests {
         }
     }
 
+    @Test(arguments: [1, 3, 4, 5, 6, 7, 40, 129], [3, 4])
+    func meansOfSquaresAgree(width: Int, channels: Int) {
+        var random = SeededGenerator(seed: UInt64(width * 5 + channels))
+        let stride = 2 * width * channels + 3
+        // Nothing behind the last pixel is read.
+        let source = random.bytes(stride + 2 * width * channels)
+        let expected = (0..<width).flatMap { x in
+            (0..<4).map { channel -> UInt8 in
+                guard channel < channels else { return 0 }
+                let sum = [0, channels, stride, stride + channels].reduce(0) {
+                    $0 + Int(source[2 * x * channels + channel + $1])
+                }
+                return UInt8((Double(sum) / 4).rounded(.toNearestOrEven))
+            }
+        }
+        for simd in SIMDTarget.available {
+            var out = [UInt8](repeating: 7, count: 4 * width)
+            simd.table.halve_rows(source, stride, Int32(channels), Int32(width), &out)
+            #expect(out == expected, "\(simd.name)")
+        }
+    }
+
     /// A row of pixels in every order, and one sampled along a projection that leaves the image.
     private func writtenAndSampled(_ simd: SIMDTarget) -> [Float] {
         var random = SeededGenerator(seed: 10)

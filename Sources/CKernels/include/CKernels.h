@@ -424,6 +424,10 @@ typedef struct {
     void (*sum_cells)(const uint8_t *source, ptrdiff_t stride, int32_t rows, int32_t width, int32_t factor,
                       float *cells);
 
+    // `width` pixels of four bytes, each the mean of two by two pixels of three or four channels; ties go to the even
+    // number. The fourth byte of three channels is 0.
+    void (*halve_rows)(const uint8_t *source, ptrdiff_t stride, int32_t channels, int32_t width, uint8_t *out);
+
     // out[x] = sum of weights * cells, four floats per pixel.
     void (*filter_columns)(const float *cells, const lk_filter_span *spans, const float *weights, int32_t width,
                            float *out);

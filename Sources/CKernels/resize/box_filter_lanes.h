@@ -1,6 +1,7 @@
 // The box filter that shrinks an image by a whole factor: sums of rows, sums of columns, and both in one pass.
 
 // Vectors of 16- and 32-bit sums; a pixel has up to four.
+typedef uint8_t u8x32 __attribute__((vector_size(32)));
 typedef uint16_t u16x4 __attribute__((vector_size(8)));
 typedef uint16_t u16x8 __attribute__((vector_size(16)));
 typedef uint16_t u16x16 __attribute__((vector_size(32)));
@@ -192,6 +193,54 @@ void KERNEL(sum_columns)(const uint16_t *line, int32_t channels, int32_t width, 
     else if (channels == 4) sum_cells_of_four(line, width, factor, cells);
     else if (channels == 3) sum_cells_of_three(line, width, factor, fits, cells);
     else sum_cells_of_one(line, width, factor, cells);
+}
+
+// The sums of two rows of 32 bytes.
+LK_INLINE u16x32 two_rows(const uint8_t *source, ptrdiff_t stride) {
+    u8x32 first, second;
+    memcpy(&first, source, sizeof first);
+    memcpy(&second, source + stride, sizeof second);
+    __builtin_prefetch(source + ROW_SUMS_AHEAD);
+    __builtin_prefetch(source + stride + ROW_SUMS_AHEAD);
+    return __builtin_convertvector(first, u16x32) + __builtin_convertvector(second, u16x32);
+}
+
+LK_INLINE void store_means_of_four(u16x16 sums, uint8_t *out) {
+    const lk_u8x16 means = __builtin_convertvector((sums + 1 + (sums >> 2 & 1)) >> 2, lk_u8x16);
+    memcpy(out, &means, sizeof means);
+}
+
+// Four means at a time. Of three channels 32 bytes are read for 24; the last pixels, which have none behind them, are
+// left over.
+void KERNEL(halve_rows)(const uint8_t *source, ptrdiff_t stride, int32_t channels, int32_t width, uint8_t *out) {
+    int32_t x = 0;
+    if (channels == 4)
+        for (; x + 4 <= width; x += 4) {
+            const u16x32 pixels = two_rows(source + (ptrdiff_t)x * 8, stride);
+            const u16x16 sums =
+                __builtin_shufflevector(pixels, pixels, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+                __builtin_shufflevector(pixels, pixels, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+            store_means_of_four(sums, out + (ptrdiff_t)x * 4);
+        }
+    if (channels == 3) {
+        const u16x32 zero = {0};
+        for (; x + 6 <= width; x += 4) {
+            const u16x32 pixels = two_rows(source + (ptrdiff_t)x * 6, stride);
+            const u16x16 sums =
+                __builtin_shufflevector(pixels, zero, 0, 1, 2, 32, 6, 7, 8, 32, 12, 13, 14, 32, 18, 19, 20, 32) +
+                __builtin_shufflevector(pixels, zero, 3, 4, 5, 32, 9, 10, 11, 32, 15, 16, 17, 32, 21, 22, 23, 32);
+            store_means_of_four(sums, out + (ptrdiff_t)x * 4);
+        }
+    }
+    for (; x < width; x++) {
+        uint8_t *pixel = out + (ptrdiff_t)x * 4;
+        pixel[3] = 0;
+        for (int32_t channel = 0; channel < channels; channel++) {
+            const uint8_t *square = source + (ptrdiff_t)x * 2 * channels + channel;
+            const uint32_t sum = square[0] + square[channels] + square[stride] + square[stride + channels];
+            pixel[channel] = (uint8_t)((sum + 1 + (sum >> 2 & 1)) >> 2);
+        }
+    }
 }
 
 // The cells from pixel `x` on, from rows of four bytes per pixel.

@@ -30,6 +30,19 @@ void KERNEL(sum_cells)(const uint8_t *source, ptrdiff_t stride, int32_t rows, in
         }
 }
 
+void KERNEL(halve_rows)(const uint8_t *source, ptrdiff_t stride, int32_t channels, int32_t width, uint8_t *out) {
+    for (int32_t x = 0; x < width; x++)
+        for (int32_t channel = 0; channel < 4; channel++) {
+            if (channel == channels) {
+                out[(ptrdiff_t)x * 4 + channel] = 0;
+                continue;
+            }
+            const uint8_t *square = source + (ptrdiff_t)x * 2 * channels + channel;
+            const uint32_t sum = square[0] + square[channels] + square[stride] + square[stride + channels];
+            out[(ptrdiff_t)x * 4 + channel] = (uint8_t)((sum + 1 + (sum >> 2 & 1)) >> 2);
+        }
+}
+
 void KERNEL(filter_columns)(const float *cells, const lk_filter_span *spans, const float *weights, int32_t width,
                             float *out) {
     for (int32_t x = 0; x < width; x++)

@@ -38,12 +38,16 @@ public struct BoxReducer: Sendable {
                     guard let first = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
                     for row in 0..<height {
                         let rows = first + row * factor * image.bytesPerRow
+                        let pixels = reduced.baseAddress.map { $0 + row * width * 4 }
+                        if factor == 2 {
+                            kernels.table.halve_rows(rows, image.bytesPerRow, Int32(channels), Int32(width), pixels)
+                            continue
+                        }
                         kernels.table.sumRowOfCells(
                             rows, stride: image.bytesPerRow, rows: factor, width: width * factor, channels: channels,
                             factor: factor, line: line.baseAddress, cells: cells.baseAddress)
                         kernels.table.quantize(
-                            cells.baseAddress, 1 / Float(factor * factor), 0, width * 4,
-                            reduced.baseAddress.map { $0 + row * width * 4 })
+                            cells.baseAddress, 1 / Float(factor * factor), 0, width * 4, pixels)
                     }
                 }
             }
