@@ -11,22 +11,28 @@ public struct LocalFeatureQuery: Sendable {
     package let model: LocalFeatureModel
     private let kernels: SIMDTarget
     private let matcher: DescriptorMatcher
+    private let votingCount: Int
 
     /// Prepares features for matching. O(features).
     ///
-    /// - Parameter model: the model that they were extracted with.
-    public init(_ features: QueryFeatures, model: LocalFeatureModel) {
-        self.init(features, model: model, simd: .selected)
+    /// - Parameters:
+    ///   - model: the model that they were extracted with.
+    ///   - votingCount: so many of the strongest features have visual words to vote with.
+    public init(_ features: QueryFeatures, model: LocalFeatureModel, votingCount: Int = .max) {
+        self.init(features, model: model, votingCount: votingCount, simd: .selected)
     }
 
-    package init(_ features: QueryFeatures, model: LocalFeatureModel, simd: SIMDTarget) {
-        (self.features, self.model) = (features, model)
+    package init(_ features: QueryFeatures, model: LocalFeatureModel, votingCount: Int = .max, simd: SIMDTarget) {
+        (self.features, self.model, self.votingCount) = (features, model, votingCount)
         kernels = simd
         matcher = DescriptorMatcher(features, model: model, kernels: simd)
     }
 
     /// The visual words to vote with. O(features · words compared).
-    public var words: QueryWords { QueryWords(features, model: model, kernels: kernels) }
+    public var words: QueryWords {
+        let voting = features.count <= votingCount ? features : features.selecting(Array(0..<votingCount))
+        return QueryWords(voting, model: model, kernels: kernels)
+    }
 
     /// Where the query shows an image; nil if too few features agree on one homography.
     ///

@@ -286,7 +286,8 @@ extension Catalog {
             let fine = measured(timings, .features) {
                 LocalFeatureQuery(
                     extractor.queryFeatures(
-                        of: analyzed.image, detail: .fineQuery, cancellation: cancellation), model: extractor.model)
+                        of: analyzed.image, detail: .fineQuery, cancellation: cancellation), model: extractor.model,
+                    votingCount: analyzed.effort.fineVotes)
             }
             try cancellation.check()
             let second = try await search.verify(fine, with: printCandidates, timings: timings)

@@ -153,6 +153,9 @@ public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
     var tiles: Int { self == .thorough ? 64 : 24 }
     /// Candidates to verify that the local features propose, for each detail they are extracted in.
     var featureCandidates: Int { self == .thorough ? 100 : 20 }
+    /// The finer features that vote, of 1,600 that are verified. Among 101,569 images the votes of the strongest 500
+    /// find the same entity first for all of 599 real queries, those of 300 for all but one.
+    var fineVotes: Int { self == .thorough ? .max : 500 }
 }
 
 /// A place in a ranking, from which the next page is read.
