@@ -195,13 +195,14 @@ void KERNEL(sum_columns)(const uint16_t *line, int32_t channels, int32_t width, 
     else sum_cells_of_one(line, width, factor, cells);
 }
 
-// The sums of two rows of 32 bytes.
+// The sums of two rows of 32 bytes. The next two rows are fetched meanwhile: the prefetchers of the CPU begin anew with
+// every row, and reading an image of 12 megapixels takes half as long again without this (EPYC of family 26).
 LK_INLINE u16x32 two_rows(const uint8_t *source, ptrdiff_t stride) {
     u8x32 first, second;
     memcpy(&first, source, sizeof first);
     memcpy(&second, source + stride, sizeof second);
-    __builtin_prefetch(source + ROW_SUMS_AHEAD);
-    __builtin_prefetch(source + stride + ROW_SUMS_AHEAD);
+    __builtin_prefetch(source + 2 * stride);
+    __builtin_prefetch(source + 3 * stride);
     return __builtin_convertvector(first, u16x32) + __builtin_convertvector(second, u16x32);
 }
 
