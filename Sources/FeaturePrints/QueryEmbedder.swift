@@ -89,13 +89,13 @@ private struct CropSource {
     /// change recall on the validation queries, and cost more to resize.
     private static let inputsInOverview = 2
 
-    /// - Parameter cropCount: how many crops are embedded; for a single one nothing is reduced.
+    /// - Parameter cropCount: how many crops are embedded. A larger image that gives a single one is not reduced
+    ///   first: resizing it takes less than that.
     init(_ image: PixelBuffer, for model: FeaturePrintModel, cropCount: Int) {
         self.image = image
         inputSide = max(model.inputSize.width, model.inputSize.height)
-        let factor =
-            cropCount < 2 ? 1 : min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
-        overview = BoxReducer(factor: factor).reduce(image)
+        let largest = min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
+        overview = BoxReducer(factor: cropCount > 1 ? largest : largest < 4 ? min(largest, 2) : 1).reduce(image)
     }
 
     /// A rectified crop of the center `fraction` of the image, read from the overview if that has at least one pixel
