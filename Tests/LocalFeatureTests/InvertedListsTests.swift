@@ -164,6 +164,18 @@ struct InvertedListsTests {
         #expect(lists.candidates(for: words, limit: 5) { _ in false }.isEmpty)
     }
 
+    @Test func theStrongestFeaturesVote() throws {
+        let extractor = try FeatureFixture.extractor()
+        let features = extractor.queryFeatures(of: FeatureFixture.image)
+        let all = LocalFeatureQuery(features, model: extractor.model).words.visualWords
+        #expect(features.count > 20 && Set(all.map(\.feature)) == Set(0..<features.count))
+        for count in [0, 1, 20, features.count, .max] {
+            let query = LocalFeatureQuery(features, model: extractor.model, votingCount: count)
+            #expect(query.words.visualWords == all.filter { $0.feature < count }, "\(count)")
+            #expect(query.features.count == features.count)
+        }
+    }
+
     @Test func everySIMDTargetVotesTheSame() throws {
         let extractor = try FeatureFixture.extractor()
         let lists = InvertedListsFixture.lists(try InvertedListsFixture.build(Self.collection(extractor)))

@@ -49,6 +49,7 @@ struct HTTPClient: Sendable {
         try await onOwnThread { try sent(method, path, headers, body: body) }
     }
 
+    /// Connects, and sends a request.
     private func sent(
         _ method: String, _ path: String, _ headers: [String: String] = [:], body: Data? = nil
     ) throws -> Int32 {
