@@ -59,6 +59,19 @@ void KERNEL(sum_rows)(const uint8_t *source, ptrdiff_t stride, int32_t rows, siz
     else if (rows - i == 1) add_rows(source + i * stride, stride, 1, 0, bytes, out);
 }
 
+// The sums of four pairs of neighboring pixels of four channels.
+LK_INLINE u16x16 pairs_of_four(u16x32 pixels) {
+    return __builtin_shufflevector(pixels, pixels, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+           __builtin_shufflevector(pixels, pixels, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+}
+
+// The same of three channels, in cells of four.
+LK_INLINE u16x16 pairs_of_three(u16x32 pixels) {
+    const u16x32 zero = {0};
+    return __builtin_shufflevector(pixels, zero, 0, 1, 2, 32, 6, 7, 8, 32, 12, 13, 14, 32, 18, 19, 20, 32) +
+           __builtin_shufflevector(pixels, zero, 3, 4, 5, 32, 9, 10, 11, 32, 15, 16, 17, 32, 21, 22, 23, 32);
+}
+
 // Cells of one or two pixels, whose sums fit 16 bits. Returns the number of pixels done; 0 for larger factors.
 LK_INLINE int32_t sum_short_cells_of_four(const uint16_t *line, int32_t width, int32_t factor, float *cells) {
     int32_t x = 0;
@@ -72,10 +85,7 @@ LK_INLINE int32_t sum_short_cells_of_four(const uint16_t *line, int32_t width, i
         for (; x + 8 <= width; x += 8) {
             u16x32 pixels;
             memcpy(&pixels, line + (ptrdiff_t)x * 4, sizeof pixels);
-            const u16x16 pairs =
-                __builtin_shufflevector(pixels, pixels, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
-                __builtin_shufflevector(pixels, pixels, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
-            lk_store16(cells + (ptrdiff_t)x * 2, __builtin_convertvector(pairs, lk_f32x16));
+            lk_store16(cells + (ptrdiff_t)x * 2, __builtin_convertvector(pairs_of_four(pixels), lk_f32x16));
         }
     return x;
 }
@@ -132,14 +142,10 @@ LK_INLINE int32_t sum_short_cells_of_three(const uint16_t *line, int32_t width, 
         }
     }
     if (factor == 2) {
-        const u16x32 zero = {0};
         for (; x + 11 <= width; x += 8) {
             u16x32 pixels;
             memcpy(&pixels, line + (ptrdiff_t)x * 3, sizeof pixels);
-            const u16x16 pairs =
-                __builtin_shufflevector(pixels, zero, 0, 1, 2, 32, 6, 7, 8, 32, 12, 13, 14, 32, 18, 19, 20, 32) +
-                __builtin_shufflevector(pixels, zero, 3, 4, 5, 32, 9, 10, 11, 32, 15, 16, 17, 32, 21, 22, 23, 32);
-            lk_store16(cells + (ptrdiff_t)x * 2, __builtin_convertvector(pairs, lk_f32x16));
+            lk_store16(cells + (ptrdiff_t)x * 2, __builtin_convertvector(pairs_of_three(pixels), lk_f32x16));
         }
     }
     return x;
@@ -216,23 +222,11 @@ LK_INLINE void store_means_of_four(u16x16 sums, uint8_t *out) {
 void KERNEL(halve_rows)(const uint8_t *source, ptrdiff_t stride, int32_t channels, int32_t width, uint8_t *out) {
     int32_t x = 0;
     if (channels == 4)
-        for (; x + 4 <= width; x += 4) {
-            const u16x32 pixels = two_rows(source + (ptrdiff_t)x * 8, stride);
-            const u16x16 sums =
-                __builtin_shufflevector(pixels, pixels, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
-                __builtin_shufflevector(pixels, pixels, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
-            store_means_of_four(sums, out + (ptrdiff_t)x * 4);
-        }
-    if (channels == 3) {
-        const u16x32 zero = {0};
-        for (; x + 6 <= width; x += 4) {
-            const u16x32 pixels = two_rows(source + (ptrdiff_t)x * 6, stride);
-            const u16x16 sums =
-                __builtin_shufflevector(pixels, zero, 0, 1, 2, 32, 6, 7, 8, 32, 12, 13, 14, 32, 18, 19, 20, 32) +
-                __builtin_shufflevector(pixels, zero, 3, 4, 5, 32, 9, 10, 11, 32, 15, 16, 17, 32, 21, 22, 23, 32);
-            store_means_of_four(sums, out + (ptrdiff_t)x * 4);
-        }
-    }
+        for (; x + 4 <= width; x += 4)
+            store_means_of_four(pairs_of_four(two_rows(source + (ptrdiff_t)x * 8, stride)), out + (ptrdiff_t)x * 4);
+    if (channels == 3)
+        for (; x + 6 <= width; x += 4)
+            store_means_of_four(pairs_of_three(two_rows(source + (ptrdiff_t)x * 6, stride)), out + (ptrdiff_t)x * 4);
     for (; x < width; x++) {
         uint8_t *pixel = out + (ptrdiff_t)x * 4;
         pixel[3] = 0;
