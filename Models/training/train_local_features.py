@@ -1,4 +1,4 @@
-"""Trains a local-feature model: a projection, quantization steps and a vocabulary of visual words.
+"""Trains a local-feature model: a projection, a vocabulary of visual words, and deviations from them.
 
     lookalike model descriptors covers/ photos/ --output descriptors.npy
     train_local_features.py descriptors.npy --output ../local-features.safetensors --name local-features-1
@@ -15,7 +15,7 @@ import numpy as np
 
 from lookalike_training.safetensors import save_safetensors
 from lookalike_training.version import VERSION_METADATA
-from lookalike_training.vocabulary import Projection, two_level_centers
+from lookalike_training.vocabulary import Projection, nearest, two_level_centers
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("descriptors", type=pathlib.Path, help="a .npy file of float32 rows of 128")
@@ -32,8 +32,6 @@ if options.groups % 16 or options.words % 16 or options.groups * options.words >
 descriptors = np.load(options.descriptors, mmap_mode="r")
 projection = Projection.of(descriptors, options.dimension)
 projected = projection.project(descriptors)
-# Four bits span three standard deviations on either side.
-steps = projected.std(0) * 6 / 16
 coarse, words = two_level_centers(projected, options.groups, options.words, np.random.default_rng(options.seed))
 unit = max(np.abs(coarse).max(), np.abs(words).max()) / 127
 
@@ -43,13 +41,18 @@ def codes(centers: np.ndarray) -> np.ndarray:
     return (np.clip(np.rint(centers / unit), -127, 127) + 128).astype(np.uint8)
 
 
-description = {"version": 1, "name": options.name, "unit": float(unit), "zero": 128}
+# What words leave of descriptors: their codes are fitted to it.
+sample = projected[:: max(1, len(projected) // 40_000)]
+centers = words.reshape(-1, options.dimension)
+deviations = (sample - centers[nearest(sample, centers)]).std(0)
+
+description = {"version": 2, "name": options.name, "unit": float(unit), "zero": 128}
 save_safetensors(
     options.output,
     {
         "mean": projection.mean.astype(np.float32),
         "projection": projection.rows.astype(np.float32),
-        "steps": steps.astype(np.float32),
+        "deviations": deviations.astype(np.float32),
         "coarse": codes(coarse),
         "words": codes(words.reshape(-1, options.dimension)),
     },

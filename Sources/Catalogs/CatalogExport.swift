@@ -11,7 +11,7 @@ extension Catalog {
     /// A line of `entities.jsonl` has the entity; its `image` is the line's. A line of `features.jsonl` has the
     /// entity's `id`, the `imageIndex` if the entity has several images, the `width` and `height` of the image in which
     /// the keypoints were detected, `keypoints` as [x, y, scale, angle], their visual `words`, and their `codes` in
-    /// Base64, 32 bytes each.
+    /// Base64, 12 bytes each: signature and far components of a ``DescriptorCode``, little-endian.
     ///
     /// The files of an earlier export are replaced. A file `entities.jsonl` or `features.jsonl` without a `prints.npy`
     /// beside it is taken for somebody's own, such as a manifest, and is not.
@@ -94,7 +94,11 @@ private struct ExportedFeatures: Encodable {
         (width, height) = (features.width, features.height)
         keypoints = features.keypoints.map { [$0.x, $0.y, $0.scale, $0.angle] }
         words = features.words
-        codes = Data(features.codes)
+        codes = Data(
+            features.codes.flatMap { code in
+                withUnsafeBytes(of: code.signature.littleEndian, Array.init)
+                    + withUnsafeBytes(of: code.far.littleEndian, Array.init)
+            })
     }
 }
 

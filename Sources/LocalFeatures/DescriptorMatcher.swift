@@ -14,30 +14,22 @@ struct DescriptorMatcher {
 
     private let query: QueryFeatures
     private let kernels: SIMDTarget
-    /// Components times their step, as int8.
+    private let vocabulary: Vocabulary
+    /// Components as int8.
     private let codes: [Int8]
     private let units: [Float]
-    /// The squares of what the sixteen codes of each component stand for.
-    private let squares: [Float]
-    /// What the zero point of the codes, 7.5, adds to the dot products of each descriptor.
+    /// What the zero point of the catalog's descriptors adds to the dot products of each descriptor.
     private let offsets: [Int32]
 
     init(_ query: QueryFeatures, model: LocalFeatureModel, kernels: SIMDTarget) {
-        (self.query, self.kernels) = (query, kernels)
+        (self.query, self.kernels, vocabulary) = (query, kernels, model.vocabulary)
         let dimension = LocalFeatureModel.dimension
-        let quantizer = model.quantizer
-        var scaled = query.descriptors
-        for index in scaled.indices { scaled[index] *= quantizer.steps[index % dimension] }
-        let quantized = scaled.withUnsafeBufferPointer {
+        let quantized = query.descriptors.withUnsafeBufferPointer {
             QuantizedComponents(of: $0, dimension: dimension, depth: dimension, kernels: kernels)
         }
         codes = quantized.codes
         units = quantized.quantizations.map(\.unit)
-        offsets = quantized.quantizations.map { Int32((7.5 * Float($0.sum)).rounded()) }
-        squares = (0..<dimension * 16).map { index in
-            let value = quantizer.value(UInt8(index % 16), component: index / 16)
-            return value * value
-        }
+        offsets = quantized.quantizations.map { [zero = Int32(model.vocabulary.zero)] in $0.sum * zero }
     }
 
     /// The matches with an image, by the ratio test, and those with features that the image repeats.
@@ -50,8 +42,10 @@ struct DescriptorMatcher {
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * groups * 16 * dimension) { memory in
             let rows = UnsafeMutableBufferPointer(rebasing: memory[..<(groups * 16 * dimension)])
             let packed = UnsafeMutableBufferPointer(rebasing: memory[(groups * 16 * dimension)...])
-            image.codes.withUnsafeBufferPointer { DescriptorQuantizer.unpack($0, into: rows) }
-            let scales = inverseNorms(of: rows, count: image.count, padded: groups * 16)
+            // The rows that pad the last group have the product 0.
+            let scales =
+                vocabulary.restore(image.codes, words: image.words, into: rows)
+                + Array(repeating: 0, count: groups * 16 - image.count)
             kernels.table.pack_quantized_rows(rows.baseAddress, dimension, image.count, dimension, packed.baseAddress)
             // One pass for any image of a catalog; a hostile one may claim 65,535 features.
             let rowsAtOnce = max(1, min(query.count, Self.productsAtOnce / (groups * 16)))
@@ -102,19 +96,6 @@ struct DescriptorMatcher {
                 let distance = 2 - 2 * Float(products[place] - offsets[row]) * scales[place] * units[row]
                 // At most the ratio 1: the ratio test does not tell it from the nearest one.
                 if distance * square <= max(nearest, 1e-3) { found.repeated.append(match(place, ratio: 1)) }
-            }
-        }
-    }
-
-    /// The inverse norms of the vectors that the codes stand for; 0 for the rows that pad the last group.
-    private func inverseNorms(of rows: UnsafeMutableBufferPointer<UInt8>, count: Int, padded: Int) -> [Float] {
-        let dimension = LocalFeatureModel.dimension
-        return squares.withUnsafeBufferPointer { squares in
-            (0..<padded).map { row in
-                guard row < count else { return 0 }
-                var sum: Float = 1e-20
-                for index in 0..<dimension { sum += squares[index * 16 + Int(rows[row * dimension + index])] }
-                return 1 / sum.squareRoot()
             }
         }
     }

@@ -302,19 +302,8 @@ public struct VisualWord: Sendable, Hashable {
 
 extension LocalFeatures {
     /// The word of each feature. O(features).
-    ///
-    /// - Parameter model: the model that the features were extracted with.
-    /// - Precondition: the model has their words.
-    public func visualWords(_ model: LocalFeatureModel) -> [VisualWord] {
-        withUnsafeTemporaryAllocation(of: Float.self, capacity: LocalFeatureModel.dimension) { descriptor in
-            words.enumerated().map { index, word in
-                let start = index * DescriptorQuantizer.byteCount
-                model.quantizer.restore(codes[start..<(start + DescriptorQuantizer.byteCount)], into: descriptor)
-                let source = model.vocabulary.signatureSource(UnsafeBufferPointer(descriptor))
-                return VisualWord(
-                    feature: index, word: word, signature: model.vocabulary.signature(of: source, word: word))
-            }
-        }
+    public var visualWords: [VisualWord] {
+        zip(words, codes).enumerated().map { VisualWord(feature: $0, word: $1.0, signature: $1.1.signature) }
     }
 }
 

@@ -66,19 +66,11 @@ public struct InvertedListsBuilder {
     ///
     /// - Precondition: they were counted.
     public mutating func place(_ features: LocalFeatures, image: Int) {
-        let dimension = LocalFeatureModel.dimension
-        withUnsafeTemporaryAllocation(of: Float.self, capacity: dimension) { descriptor in
-            for (index, word) in features.words.enumerated() {
-                let codes = features.codes[
-                    (index * DescriptorQuantizer.byteCount)..<((index + 1) * DescriptorQuantizer.byteCount)]
-                model.quantizer.restore(codes, into: descriptor)
-                let position = Int(next[Int(word)])
-                signatures[position] = UInt32(
-                    truncatingIfNeeded: model.vocabulary.signature(
-                        of: model.vocabulary.signatureSource(UnsafeBufferPointer(descriptor)), word: word))
-                images[position] = UInt32(image)
-                next[Int(word)] += 1
-            }
+        for (word, code) in zip(features.words, features.codes) {
+            let position = Int(next[Int(word)])
+            signatures[position] = UInt32(truncatingIfNeeded: code.signature)
+            images[position] = UInt32(image)
+            next[Int(word)] += 1
         }
     }
 }

@@ -21,7 +21,7 @@ public final class LocalFeatureExtractor: Sendable {
             (self.longSide, self.keypointCount) = (longSide, keypointCount)
         }
 
-        /// For the images of a catalog: 17 KB each with dense descriptors and inverted lists.
+        /// For the images of a catalog: 7 KB each with dense descriptors and inverted lists.
         public static let catalog = Detail(longSide: 384, keypointCount: 200)
         /// For a query that shows one or two things.
         public static let query = Detail(longSide: 512, keypointCount: 500)
@@ -60,19 +60,17 @@ public final class LocalFeatureExtractor: Sendable {
         let image = image.overContrastingGround()
         let found = queryFeatures(of: image, detail: detail)
         let dimension = LocalFeatureModel.dimension
-        var codes: [UInt8] = []
-        codes.reserveCapacity(found.count * DescriptorQuantizer.byteCount)
-        let words = found.descriptors.withUnsafeBufferPointer { descriptors in
-            for index in 0..<found.count {
-                let descriptor = UnsafeBufferPointer(
-                    rebasing: descriptors[(index * dimension)..<((index + 1) * dimension)])
-                model.quantizer.append(descriptor, to: &codes)
+        let (words, codes) = found.descriptors.withUnsafeBufferPointer { descriptors in
+            let words = model.vocabulary.words(of: descriptors, count: 1)
+            let codes = words.enumerated().map { index, word in
+                let descriptor = descriptors[(index * dimension)..<((index + 1) * dimension)]
+                return model.vocabulary.code(of: UnsafeBufferPointer(rebasing: descriptor), word: word)
             }
-            return model.vocabulary.words(of: descriptors, count: 1)
+            return (words, codes)
         }
         return LocalFeatures(
             width: found.width, height: found.height, keypoints: found.keypoints, words: words, codes: codes,
-            dense: model.denseDescriptors(of: image))
+            dense: model.denseDescriptors(of: image).codes)
     }
 
     /// Extracts the features of a query image.

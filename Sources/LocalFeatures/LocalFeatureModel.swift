@@ -5,18 +5,19 @@ import FeaturePrints
 public import Foundation
 public import Inference
 
-/// Turns raw descriptors into short codes and visual words: a projection, quantization steps and a vocabulary.
+/// Turns raw descriptors into visual words and short codes: a projection, a vocabulary, and how far descriptors are
+/// from their words.
 ///
-/// Loaded from a safetensors file with the tensors `mean` [128], `projection` [64][128] and `steps` [64] of floats, and
-/// `coarse` [groups][d] and `words` [groups · words per group][d] of U8, whose unit and zero point are in the metadata
-/// under `lookalike.local_descriptors`. A file that also has a graph has the network of ``DenseDescriptors``: an image
-/// to [25][cells] numbers, 24 components and the reliability of each cell. A model is immutable; share one
-/// between tasks and threads.
+/// Loaded from a safetensors file with the tensors `mean` [128], `projection` [64][128] and `deviations` [64] of
+/// floats, and `coarse` [groups][64] and `words` [groups · words per group][64] of U8, whose unit and zero point are in
+/// the metadata under `lookalike.local_descriptors`. A file that also has a graph has a network for dense descriptors:
+/// an image to [25][cells] numbers, 24 components and the reliability of each cell; `dense.deviations` [24] are those
+/// of the components of unit vectors. A model is immutable; share one between tasks and threads.
 public final class LocalFeatureModel: Sendable {
     /// The components of a projected descriptor.
     public static let dimension = 64
     static let metadataKey = "lookalike.local_descriptors"
-    private static let version = 1
+    private static let version = 2
 
     /// SHA-256 of the file, hexadecimal. Features of different models cannot be compared.
     public let digest: String
@@ -24,10 +25,9 @@ public final class LocalFeatureModel: Sendable {
     public let name: String
 
     let projection: DescriptorProjection
-    let quantizer: DescriptorQuantizer
     let vocabulary: Vocabulary
-    /// The network of dense descriptors; nil if the file has none.
-    let denseNetwork: ImageNetwork?
+    /// Nil if the file has no network for them.
+    let dense: (network: ImageNetwork, quantizer: DenseQuantizer)?
     /// The number of visual words.
     package var wordCount: Int { vocabulary.wordCount }
 
@@ -56,17 +56,18 @@ public final class LocalFeatureModel: Sendable {
                 mean: try Self.floats("mean", of: file, shape: [length], in: symmetric),
                 rows: try Self.floats("projection", of: file, shape: [Self.dimension, length], in: symmetric),
                 kernels: simd)
-            quantizer = DescriptorQuantizer(
-                steps: try Self.floats("steps", of: file, shape: [Self.dimension], in: positive))
-            vocabulary = try Vocabulary(of: file, unit: description.unit, zero: description.zero, kernels: simd)
+            vocabulary = try Vocabulary(
+                of: file, unit: description.unit, zero: description.zero,
+                deviations: try Self.floats("deviations", of: file, shape: [Self.dimension], in: positive),
+                kernels: simd)
             name = description.name
             // Packing the weights takes about as long as the digest.
             let (network, hash) = concurrently {
-                Result { () throws(ModelError.Reason) in try Self.denseNetwork(of: file, simd) }
+                Result { () throws(ModelError.Reason) in try Self.dense(of: file, simd) }
             } and: {
                 SHA256.hash(data)
             }
-            denseNetwork = try network.get()
+            dense = try network.get()
             digest = hash.map { String(format: "%02x", $0) }.joined()
         } catch {
             throw ModelError(subject: url.path, reason: error)
@@ -85,16 +86,18 @@ public final class LocalFeatureModel: Sendable {
             name: name, "has the value \(value) at position \(index), not in \(range.lowerBound)…\(range.upperBound)")
     }
 
-    private static func denseNetwork(
+    private static func dense(
         of file: SafeTensorsFile, _ simd: SIMDTarget
-    ) throws(ModelError.Reason) -> ImageNetwork? {
+    ) throws(ModelError.Reason) -> (network: ImageNetwork, quantizer: DenseQuantizer)? {
         guard file.metadata[NetworkGraph.metadataKey] != nil else { return nil }
         let network = try ImageNetwork(of: file, simd: simd)
         let length = DenseDescriptors.dimension + 1
         guard network.outputDimension % length == 0 else {
             throw .unusableGraph("its output has \(network.outputDimension) numbers, not \(length) for each cell")
         }
-        return network
+        let deviations = try floats(
+            "dense.deviations", of: file, shape: [DenseDescriptors.dimension], in: smallest...largest)
+        return (network, DenseQuantizer(deviations))
     }
 
     private static func description(of file: SafeTensorsFile) throws(ModelError.Reason) -> Description {
@@ -140,49 +143,5 @@ struct DescriptorProjection: Sendable {
         for value in result { squares += value * value }
         let scale = 1 / squares.squareRoot()
         for index in result.indices { result[index] *= scale }
-    }
-}
-
-/// Quantizes the components of projected descriptors to 4 bits, each with its own step.
-///
-/// A code c stands for (c − 7.5) · step. Two components share a byte, the first in its low half.
-struct DescriptorQuantizer: Sendable {
-    /// Bytes of a quantized descriptor.
-    static let byteCount = LocalFeatureModel.dimension / 2
-
-    let steps: [Float]
-
-    /// Appends the codes of a descriptor.
-    func append(_ descriptor: UnsafeBufferPointer<Float>, to bytes: inout [UInt8]) {
-        func code(_ index: Int) -> UInt8 {
-            UInt8(min(max((descriptor[index] / steps[index]).rounded(.down) + 8, 0), 15))
-        }
-        for pair in 0..<Self.byteCount { bytes.append(code(2 * pair) | code(2 * pair + 1) << 4) }
-    }
-
-    /// Writes the codes 0...15 of `count` descriptors, one per byte.
-    static func unpack(_ bytes: UnsafeBufferPointer<UInt8>, into codes: UnsafeMutableBufferPointer<UInt8>) {
-        precondition(codes.count >= 2 * bytes.count, "two codes per byte")
-        for index in bytes.indices {
-            codes[2 * index] = bytes[index] & 15
-            codes[2 * index + 1] = bytes[index] >> 4
-        }
-    }
-
-    /// The component that a code stands for.
-    func value(_ code: UInt8, component: Int) -> Float { (Float(code) - 7.5) * steps[component] }
-
-    /// The unit vector that the codes of a descriptor stand for.
-    func restore(_ codes: ArraySlice<UInt8>, into descriptor: UnsafeMutableBufferPointer<Float>) {
-        var squares: Float = 1e-20
-        for (pair, byte) in codes.enumerated() {
-            for (index, code) in [(2 * pair, byte & 15), (2 * pair + 1, byte >> 4)] {
-                let value = value(code, component: index)
-                descriptor[index] = value
-                squares += value * value
-            }
-        }
-        let scale = 1 / squares.squareRoot()
-        for index in descriptor.indices { descriptor[index] *= scale }
     }
 }

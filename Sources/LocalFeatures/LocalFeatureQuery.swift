@@ -60,16 +60,7 @@ public struct LocalFeatureQuery: Sendable {
 extension LocalFeatureQuery {
     /// A query for a catalog image, made of its stored features: finds the same picture in other images of the catalog.
     public init(_ image: LocalFeatures, model: LocalFeatureModel) {
-        let dimension = LocalFeatureModel.dimension
-        let descriptors = [Float](unsafeUninitializedCapacity: image.count * dimension) { buffer, initialized in
-            for index in 0..<image.count {
-                let (first, bytes) = (index * dimension, DescriptorQuantizer.byteCount)
-                model.quantizer.restore(
-                    image.codes[(index * bytes)..<((index + 1) * bytes)],
-                    into: UnsafeMutableBufferPointer(rebasing: buffer[first..<(first + dimension)]))
-            }
-            initialized = image.count * dimension
-        }
+        let descriptors = model.vocabulary.descriptors(image.codes, words: image.words)
         self.init(
             QueryFeatures(
                 width: image.width, height: image.height, keypoints: image.keypoints, descriptors: descriptors),
@@ -97,7 +88,7 @@ public struct QueryFeatures: Sendable {
     /// The keypoints, strongest first.
     public let keypoints: [Keypoint]
     /// Unit vectors of ``LocalFeatureModel/dimension`` components, one after another.
-    let descriptors: [Float]
+    package let descriptors: [Float]
 
     /// The number of features.
     public var count: Int { keypoints.count }

@@ -18,33 +18,34 @@ struct Vocabulary: Sendable {
 
     private let coarse: PackedCenters
     private let groups: [PackedCenters]
-    /// The centers of all words, row by row, in units of `unit` above `zero`. At each of them 64 bytes can be read.
+    /// The centers of all words, row by row, in units of `unit` above `zero`.
     private let centers: [UInt8]
-    /// Components that centers have: the first of a descriptor.
-    private let depth: Int
     private let unit: Float
-    private let zero: Int
+    let zero: Int
+    private let quantizer: ResidualQuantizer
     private let kernels: SIMDTarget
+    private static let depth = LocalFeatureModel.dimension
 
-    init(of file: SafeTensorsFile, unit: Float, zero: Int, kernels: SIMDTarget) throws(ModelError.Reason) {
+    /// - Parameter deviations: the standard deviation of each component from the centers of the words.
+    init(
+        of file: SafeTensorsFile, unit: Float, zero: Int, deviations: [Float], kernels: SIMDTarget
+    ) throws(ModelError.Reason) {
         guard let shape = file.shape(of: "coarse"), let wordShape = file.shape(of: "words"), shape.count == 2,
-            wordShape.count == 2, shape[0] > 0, shape[0] % 16 == 0, shape[1] > 0, shape[1] % 16 == 0,
-            shape[1] <= LocalFeatureModel.dimension, wordShape[1] == shape[1], wordShape[0] % (16 * shape[0]) == 0,
-            wordShape[0] > 0, wordShape[0] <= 1 << 16
-        else { throw .malformed("its vocabulary needs tensors “coarse” [16 n][16 d] and “words” [256 n m][16 d]") }
-        let (groupCount, depth) = (shape[0], shape[1])
+            wordShape.count == 2, shape[0] > 0, shape[0] % 16 == 0, shape[1] == Self.depth, wordShape[1] == Self.depth,
+            wordShape[0] % (16 * shape[0]) == 0, wordShape[0] > 0, wordShape[0] <= 1 << 16
+        else { throw .malformed("its vocabulary needs tensors “coarse” [16 n][64] and “words” [256 n m][64]") }
+        let (groupCount, depth) = (shape[0], Self.depth)
         let wordsPerGroup = wordShape[0] / groupCount
-        (self.groupCount, self.depth, self.wordsPerGroup, self.unit, self.zero) = (
-            groupCount, depth, wordsPerGroup, unit, zero
-        )
+        (self.groupCount, self.wordsPerGroup, self.unit, self.zero) = (groupCount, wordsPerGroup, unit, zero)
+        quantizer = ResidualQuantizer(deviations, unit: unit)
         self.kernels = kernels
         let coarseCenters = try file.bytes("coarse", shape: shape)
-        let all = try file.bytes("words", shape: wordShape)
-        centers = all + [UInt8](repeating: 0, count: LocalFeatureModel.dimension - depth)
+        centers = try file.bytes("words", shape: wordShape)
         coarse = PackedCenters(coarseCenters[...], depth: depth, unit: unit, zero: zero, kernels: kernels)
-        groups = (0..<groupCount).map { group in
+        groups = (0..<groupCount).map { [centers] group in
             PackedCenters(
-                all[(group * wordsPerGroup * depth)..<((group + 1) * wordsPerGroup * depth)], depth: depth, unit: unit,
+                centers[(group * wordsPerGroup * depth)..<((group + 1) * wordsPerGroup * depth)], depth: depth,
+                unit: unit,
                 zero: zero, kernels: kernels)
         }
     }
@@ -57,7 +58,7 @@ struct Vocabulary: Sendable {
     /// - Precondition: `count` is at most eight.
     func words(of descriptors: UnsafeBufferPointer<Float>, count: Int) -> [UInt16] {
         let queries = QuantizedComponents(
-            of: descriptors, dimension: LocalFeatureModel.dimension, depth: depth, kernels: kernels)
+            of: descriptors, dimension: LocalFeatureModel.dimension, depth: Self.depth, kernels: kernels)
         let rows = queries.quantizations.indices
         var found = rows.map { _ in lk_nearest_centers(capacity: Self.groupsCompared(count: count)) }
         found.withUnsafeMutableBufferPointer {
@@ -102,7 +103,7 @@ struct Vocabulary: Sendable {
     /// The Hamming embedding of a descriptor: a bit per component tells on which side of a word's center it lies.
     ///
     /// H. Jégou, M. Douze and C. Schmid, "Hamming Embedding and Weak Geometric Consistency", ECCV 2008, without their
-    /// random rotation: the components are uncorrelated already. Components beyond a center's are compared with zero.
+    /// random rotation: the components are uncorrelated already.
     func signature(of descriptor: SignatureSource, word: UInt16) -> UInt64 {
         var signature: UInt64 = 0
         signatures(of: descriptor, words: [word][...]) { signature = $1 }
@@ -117,17 +118,17 @@ struct Vocabulary: Sendable {
             words.withUnsafeBufferPointer { words in
                 withUnsafeBytes(of: descriptor.limits) { limits in
                     kernels.table.signatures(
-                        limits.assumingMemoryBound(to: UInt8.self).baseAddress, centers, depth, words.baseAddress,
-                        words.count, signatures.baseAddress)
+                        limits.assumingMemoryBound(to: UInt8.self).baseAddress, centers, words.baseAddress, words.count,
+                        signatures.baseAddress)
                 }
-                for (word, signature) in zip(words, signatures) { body(word, signature | descriptor.fixedBits) }
+                for (word, signature) in zip(words, signatures) { body(word, signature) }
             }
         }
     }
 
     /// How far a descriptor is from the other side of a word's center, for the first eight bits of its signature.
     func margins(of descriptor: SignatureSource, word: UInt16) -> SIMD8<Int16> {
-        let center = Int(word) * depth
+        let center = Int(word) * Self.depth
         var margins = SIMD8<Int16>()
         for index in 0..<8 {
             // In halves of a code. The limit is the first code that is not below the descriptor.
@@ -138,19 +139,53 @@ struct Vocabulary: Sendable {
 
     /// What signatures of a descriptor are made of, for any word.
     struct SignatureSource {
-        /// A center with a smaller code is below the descriptor. Zero for components that centers do not have.
+        /// A center with a smaller code is below the descriptor.
         fileprivate let limits: SIMD64<UInt8>
-        /// The bits of components that centers do not have.
-        fileprivate let fixedBits: UInt64
     }
 
     func signatureSource(_ descriptor: UnsafeBufferPointer<Float>) -> SignatureSource {
-        var (limits, bits) = (SIMD64<UInt8>(), UInt64(0))
-        for index in 0..<depth {
+        var limits = SIMD64<UInt8>()
+        for index in 0..<Self.depth {
             limits[index] = UInt8(min(max((descriptor[index] / unit + Float(zero)).rounded(.up), 0), 255))
         }
-        for index in depth..<LocalFeatureModel.dimension where descriptor[index] > 0 { bits |= 1 << UInt64(index) }
-        return SignatureSource(limits: limits, fixedBits: bits)
+        return SignatureSource(limits: limits)
+    }
+
+    /// What a catalog keeps of a descriptor with a word.
+    func code(of descriptor: UnsafeBufferPointer<Float>, word: UInt16) -> DescriptorCode {
+        let center = Int(word) * Self.depth
+        let far = quantizer.far { descriptor[$0] / unit - Float(Int(centers[center + $0]) - zero) }
+        return DescriptorCode(signature: signature(of: signatureSource(descriptor), word: word), far: far)
+    }
+
+    /// Writes the descriptors that codes stand for, a row of bytes each, in units above the zero point, and returns the
+    /// inverse of each row's norm in units.
+    ///
+    /// Words of damaged features may be beyond the vocabulary, and count as its last one; `catalog verify` reports it.
+    ///
+    /// - Precondition: there is a word for each code.
+    func restore(
+        _ codes: [DescriptorCode], words: [UInt16], into rows: UnsafeMutableBufferPointer<UInt8>
+    ) -> [Float] {
+        precondition(words.count == codes.count && rows.count >= codes.count * Self.depth)
+        return centers.withUnsafeBufferPointer { centers in
+            zip(codes, words).enumerated().map { row, feature in
+                let squares = kernels.table.restore_descriptor(
+                    centers.baseAddress.map { $0 + min(Int(feature.1), wordCount - 1) * Self.depth },
+                    feature.0.signature,
+                    UInt64(feature.0.far), quantizer.nearOffsets, quantizer.farOffsets, UInt8(zero),
+                    rows.baseAddress.map { $0 + row * Self.depth })
+                return 1 / Float(max(squares, 1)).squareRoot()
+            }
+        }
+    }
+
+    /// The unit vectors that codes stand for, one after another.
+    func descriptors(_ codes: [DescriptorCode], words: [UInt16]) -> [Float] {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: codes.count * Self.depth) { rows in
+            let scales = restore(codes, words: words, into: rows)
+            return rows.indices.map { Float(Int(rows[$0]) - zero) * scales[$0 / Self.depth] }
+        }
     }
 }
 

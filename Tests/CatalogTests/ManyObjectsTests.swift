@@ -84,7 +84,7 @@ struct ManyObjectsTests {
         let url = folder.file("catalog")
         _ = try CatalogIndexer(at: url).index(ImageSource.items(at: folder.file("images")).items)
         let (image, _) = CoverFixture.photograph([
-            (1, 0.8, 15, SIMD2(180, 240)), (5, 0.6, 300, SIMD2(460, 240)),
+            (1, 0.8, 20, SIMD2(180, 240)), (5, 0.6, 300, SIMD2(460, 240)),
         ])
         let catalog = try Catalog(at: url)
         let surest = try await catalog.search(matching: image, options: SearchOptions(maxObjects: 1))

@@ -98,20 +98,44 @@ struct HammingKernelTests {
 }
 
 struct SignatureKernelTests {
-    @Test(arguments: [64, 48, 16]) func everyTargetComparesWithEachCenter(depth: Int) {
-        let seed = UInt64(depth) + 77
+    @Test func everyTargetComparesWithEachCenter() {
+        let seed: UInt64 = 141
         var random = SeededGenerator(seed: seed)
         // Small numbers, so that some are equal.
-        let limits = (0..<64).map { $0 < depth ? UInt8.random(in: 0...9, using: &random) : 0 }
-        let centers = (0..<(20 * depth + 64)).map { _ in UInt8.random(in: 0...9, using: &random) }
+        let limits = (0..<64).map { _ in UInt8.random(in: 0...9, using: &random) }
+        let centers = (0..<(20 * 64)).map { _ in UInt8.random(in: 0...9, using: &random) }
         let words = (0..<7).map { _ in UInt16.random(in: 0..<20, using: &random) }
         let expected = words.map { word in
-            (0..<depth).reduce(UInt64(0)) { $0 | (limits[$1] > centers[Int(word) * depth + $1] ? 1 << UInt64($1) : 0) }
+            (0..<64).reduce(UInt64(0)) { $0 | (limits[$1] > centers[Int(word) * 64 + $1] ? 1 << UInt64($1) : 0) }
         }
         for simd in SIMDTarget.available {
             var signatures = [UInt64](repeating: 5, count: words.count + 1)
-            simd.table.signatures(limits, centers, depth, words, words.count, &signatures)
+            simd.table.signatures(limits, centers, words, words.count, &signatures)
             #expect(signatures == expected + [5], "\(simd.name), seed \(seed)")
+        }
+    }
+}
+
+struct DescriptorRestorationKernelTests {
+    @Test(arguments: [0, 128, 255]) func everyTargetAddsTheOffsets(zero: UInt8) {
+        let seed = UInt64(zero) + 300
+        var random = SeededGenerator(seed: seed)
+        let bytes = { random.bytes(64) }
+        for _ in 0..<50 {
+            let (center, near, far) = (bytes(), bytes(), bytes())
+            let (above, isFar) = (
+                UInt64.random(in: 0...(.max), using: &random), UInt64.random(in: 0...(.max), using: &random)
+            )
+            let expected = (0..<64).map { index in
+                let offset = Int(isFar >> UInt64(index) & 1 == 1 ? far[index] : near[index])
+                return UInt8(clamping: Int(center[index]) + (above >> UInt64(index) & 1 == 1 ? offset : -offset))
+            }
+            let squares = expected.reduce(0) { $0 + (Int($1) - Int(zero)) * (Int($1) - Int(zero)) }
+            for simd in SIMDTarget.available {
+                var row = [UInt8](repeating: 7, count: 65)
+                let found = simd.table.restore_descriptor(center, above, isFar, near, far, zero, &row)
+                #expect(row == expected + [7] && Int(found) == squares, "\(simd.name), seed \(seed)")
+            }
         }
     }
 }

@@ -34,36 +34,40 @@ enum FeatureFixture {
 
 /// Local features as the documentation says that they are stored.
 struct StoredFeatures {
-    var version: UInt8 = 1
+    var version: UInt8 = 2
     var width: Int
     var height: Int
     var keypoints: [Keypoint]
     var words: [UInt16]
-    /// 32 bytes each.
-    var codes: [UInt8]
-    /// 24 int8 components each.
-    var dense: [Int8]
+    var codes: [DescriptorCode]
+    var dense: [UInt64]
 
     init(_ features: LocalFeatures) {
         (width, height) = (features.width, features.height)
         (keypoints, words, codes) = (features.keypoints, features.words, features.codes)
-        dense = features.dense.components
+        dense = features.dense
     }
 
     var data: Data {
-        var data = Data([version, UInt8(dense.count / 24)])
-        func append(_ value: Int) { data.append(contentsOf: [UInt8(value & 255), UInt8(value >> 8)]) }
+        var data = Data([version, UInt8(dense.count)])
+        func append(_ value: UInt64, bytes: UInt64) {
+            for byte in 0..<bytes { data.append(UInt8(value >> (8 * byte) & 255)) }
+        }
+        func append(_ value: Int) { append(UInt64(value), bytes: 2) }
         for value in [width, height, keypoints.count] { append(value) }
         for word in words { append(Int(word)) }
         for point in keypoints {
-            append(Int((point.x / Float(width) * 65_535).rounded()))
-            append(Int((point.y / Float(height) * 65_535).rounded()))
+            let x = UInt64((point.x / Float(width) * 4_095).rounded())
+            append(x + 4_096 * UInt64((point.y / Float(height) * 4_095).rounded()), bytes: 3)
             let turn = point.angle / (2 * .pi)
             data.append(UInt8(min(max((log2(point.scale) * 16).rounded(), 0), 255)))
             data.append(UInt8(Int(((turn - turn.rounded(.down)) * 256).rounded()) % 256))
         }
-        data.append(contentsOf: codes)
-        data.append(contentsOf: dense.map { UInt8(bitPattern: $0) })
+        for code in codes {
+            append(code.signature, bytes: 8)
+            append(UInt64(code.far), bytes: 4)
+        }
+        for code in dense { append(code, bytes: 8) }
         return data
     }
 }

@@ -83,8 +83,7 @@ struct InvertedListsTests {
             guard let features else { continue }
             for index in 0..<features.count {
                 let word = Int(features.words[index])
-                let descriptor = reference.restored(features.codes[(32 * index)..<(32 * index + 32)])
-                lists[word, default: []].append((image, reference.signature(of: descriptor, word: word)))
+                lists[word, default: []].append((image, features.codes[index].signature))
             }
         }
         var scores: [Int: Double] = [:]

@@ -20,7 +20,8 @@ struct LocalFeatureModelFileTests {
 
     /// Descriptors with components that are no numbers ended the process.
     @Test(arguments: [
-        ("steps", 0), ("steps", -0.1), ("steps", 1e-40), ("projection", 1e38), ("mean", -3e38), ("mean", Float.nan),
+        ("deviations", 0), ("deviations", -0.1), ("deviations", 1e-40), ("dense.deviations", 0), ("projection", 1e38),
+        ("mean", -3e38), ("mean", Float.nan),
     ])
     func valuesThatNoDescriptorSurvivesAreRefused(tensor: String, value: Float) throws {
         let folder = try TemporaryFolder()
@@ -74,7 +75,7 @@ struct LocalFeatureModelFileTests {
 
     @Test func otherValuesAreAnotherModel() throws {
         let folder = try TemporaryFolder()
-        let model = try LocalFeatureModel(contentsOf: Self.file("steps", 0.05, in: folder))
+        let model = try LocalFeatureModel(contentsOf: Self.file("deviations", 0.05, in: folder))
         #expect(try model.digest != FeatureFixture.model().digest)
         #expect(LocalFeatureExtractor(model).features(of: FeatureFixture.image).count > 100)
     }

@@ -12,7 +12,7 @@ struct ReferenceModel {
 
     let mean: [Float]
     let rows: [Float]
-    let steps: [Float]
+    let deviations: [Float]
     let coarse: [UInt8]
     let centers: [UInt8]
     let unit: Float
@@ -23,7 +23,7 @@ struct ReferenceModel {
         let file = try SafeTensorsFile(Data(contentsOf: FeatureFixture.file))
         mean = try file.floats("mean", shape: [128])
         rows = try file.floats("projection", shape: [64, 128])
-        steps = try file.floats("steps", shape: [64])
+        deviations = try file.floats("deviations", shape: [64])
         coarse = try file.bytes("coarse", shape: [256, 64])
         centers = try file.bytes("words", shape: [65_536, 64])
         let text = file.metadata["lookalike.local_descriptors"] ?? ""
@@ -69,7 +69,7 @@ struct ReferenceModel {
 
     func squaredDistance(_ descriptor: [Double], word: Int) -> Double {
         (0..<64).reduce(0) { sum, index in
-            let d = descriptor[index] - Double(Int(centers[word * 64 + index]) - zero) * Double(unit)
+            let d = descriptor[index] - center(word, index)
             return sum + d * d
         }
     }
@@ -103,15 +103,10 @@ struct ReferenceModel {
     /// One bit per component: whether it is above the word's center.
     func signature(of descriptor: [Double], word: Int) -> UInt64 {
         (0..<64).reduce(0) { bits, index in
-            let center = Double(Int(centers[word * 64 + index]) - zero) * Double(unit)
-            return descriptor[index] > center ? bits | 1 << UInt64(index) : bits
+            descriptor[index] > center(word, index) ? bits | 1 << UInt64(index) : bits
         }
     }
 
-    /// The unit vector that 32 bytes of codes stand for.
-    func restored(_ codes: ArraySlice<UInt8>) -> [Double] {
-        let values = codes.flatMap { [$0 & 15, $0 >> 4] }.enumerated().map { (Double($1) - 7.5) * Double(steps[$0]) }
-        let norm = values.reduce(0) { $0 + $1 * $1 }.squareRoot()
-        return values.map { $0 / norm }
-    }
+    /// A component of a word's center.
+    func center(_ word: Int, _ index: Int) -> Double { Double(Int(centers[word * 64 + index]) - zero) * Double(unit) }
 }

@@ -7,14 +7,14 @@ struct StoredFeaturesTests {
     @Test func readBackWithinTheQuantization() throws {
         let features = try FeatureFixture.extractor().features(of: SampleImage.shapes(seed: 3, width: 300, height: 170))
         #expect(features.count > 50)
-        #expect(features.encoded.count == 8 + 40 * features.count + 24 * features.dense.count)
+        #expect(features.encoded.count == 8 + 19 * features.count + 8 * features.dense.count)
         let copy = try #require(LocalFeatures(encoded: features.encoded))
         #expect((copy.width, copy.height) == (features.width, features.height))
         #expect(copy.words == features.words && copy.codes == features.codes && copy.count == features.count)
         #expect(copy.dense == features.dense && copy.dense.count == 255)
         for (a, b) in zip(features.keypoints, copy.keypoints) {
-            #expect(abs(a.x - b.x) <= 0.51 / 65_535 * Float(features.width) + 1e-4)
-            #expect(abs(a.y - b.y) <= 0.51 / 65_535 * Float(features.height) + 1e-4)
+            #expect(abs(a.x - b.x) <= 0.51 / 4_095 * Float(features.width) + 1e-4)
+            #expect(abs(a.y - b.y) <= 0.51 / 4_095 * Float(features.height) + 1e-4)
             #expect(abs(log2(a.scale / b.scale)) <= 0.51 / 16)
             #expect(angleBetween(a.angle, b.angle) <= 0.51 / 256 * 2 * .pi)
         }
@@ -35,7 +35,7 @@ struct StoredFeaturesTests {
 
     @Test func noFeaturesAreFeaturesToo() throws {
         let features = try FeatureFixture.extractor().features(of: FeatureFixture.gray(width: 60, height: 50))
-        #expect(features.count == 0 && features.encoded.count == 8 + 24 * features.dense.count)
+        #expect(features.count == 0 && features.encoded.count == 8 + 8 * features.dense.count)
         #expect(LocalFeatures(encoded: features.encoded) == features)
     }
 
@@ -51,11 +51,11 @@ struct StoredFeaturesTests {
 
     @Test func otherBytesAreRefused() throws {
         let data = try FeatureFixture.extractor().features(of: FeatureFixture.image).encoded
-        for count in [0, 1, 7, 8, 9, 47, 48, data.count - 24, data.count - 1] {
+        for count in [0, 1, 7, 8, 9, 26, 27, data.count - 8, data.count - 1] {
             #expect(LocalFeatures(encoded: data.prefix(count)) == nil, "cut to \(count)")
         }
-        #expect(LocalFeatures(encoded: data + [0]) == nil && LocalFeatures(encoded: data + Data(count: 40)) == nil)
-        for (position, value) in [(0, 0), (0, 2), (0, 255)] {
+        #expect(LocalFeatures(encoded: data + [0]) == nil && LocalFeatures(encoded: data + Data(count: 19)) == nil)
+        for (position, value) in [(0, 0), (0, 1), (0, 255)] {
             var changed = data
             changed[position] = UInt8(value)
             #expect(LocalFeatures(encoded: changed) == nil, "version \(value)")

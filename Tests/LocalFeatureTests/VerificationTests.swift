@@ -162,7 +162,7 @@ struct VerificationTests {
         #expect(kept.count > 30)
         stored.keypoints = kept.map { stored.keypoints[$0] }
         stored.words = kept.map { stored.words[$0] }
-        stored.codes = kept.flatMap { features.codes[(32 * $0)..<(32 * $0 + 32)] }
+        stored.codes = kept.map { features.codes[$0] }
         let moved = try #require(LocalFeatures(encoded: stored.data))
         let found = try #require(query.verify(moved))
         let corners = [(0, 0), (300, 0), (300, 300), (0, 300)].map { project($0.0, $0.1) / 400 }
@@ -178,10 +178,12 @@ struct VerificationTests {
             let features = extractor.features(of: FeatureFixture.image, detail: detail)
             var stored = StoredFeatures(features)
             stored.keypoints = Array(features.keypoints.prefix(15))
-            stored.words = Array(features.words.prefix(15))
-            // A code c and its complement 15 − c stand for opposite components.
-            let opposite = features.codes[..<32].map { ~$0 }
-            stored.codes = (0..<15).flatMap { _ in opposite }
+            let reference = try ReferenceModel()
+            let raw = extractor.rawDescriptors(of: FeatureFixture.image, detail: detail)
+            let descriptor = reference.projected(raw[..<128])
+            let opposite = reference.nearestWord(descriptor.map { -$0 }).word
+            stored.words = Array(repeating: UInt16(opposite), count: 15)
+            stored.codes = Array(features.codes.prefix(15))
             guard let image = LocalFeatures(encoded: stored.data) else { exit(2) }
             let query = LocalFeatureQuery(
                 extractor.queryFeatures(of: FeatureFixture.image, detail: detail), model: extractor.model)

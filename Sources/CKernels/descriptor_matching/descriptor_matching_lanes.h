@@ -36,16 +36,41 @@ void KERNEL(best_two)(const int32_t *dots, int32_t offset, const float *scales, 
     *out = (lk_best_two){most, largest(lk_choose(tied & (places == zero + row), second, best)), row};
 }
 
-void KERNEL(signatures)(const uint8_t *limits, const uint8_t *centers, size_t depth, const uint16_t *words,
-                        size_t count, uint64_t *signatures) {
+void KERNEL(signatures)(const uint8_t *limits, const uint8_t *centers, const uint16_t *words, size_t count,
+                        uint64_t *signatures) {
     lk_u8x64 limit;
     memcpy(&limit, limits, sizeof limit);
     for (size_t i = 0; i < count; i++) {
         lk_u8x64 center;
-        memcpy(&center, centers + words[i] * depth, sizeof center);
+        memcpy(&center, centers + words[i] * 64, sizeof center);
         lk_boolx64 above = __builtin_convertvector(limit > center, lk_boolx64);
         memcpy(signatures + i, &above, sizeof *signatures);
     }
+}
+
+// A byte per bit: all bits set, or none.
+LK_INLINE lk_u8x64 byte_mask(uint64_t bits) {
+    lk_boolx64 lanes;
+    memcpy(&lanes, &bits, sizeof bits);
+    return -__builtin_convertvector(lanes, lk_u8x64);
+}
+
+uint32_t KERNEL(restore_descriptor)(const uint8_t *center, uint64_t above, uint64_t far, const uint8_t *near_offsets,
+                                    const uint8_t *far_offsets, uint8_t zero, uint8_t *row) {
+    lk_u8x64 middle, near_offset, far_offset;
+    memcpy(&middle, center, sizeof middle);
+    memcpy(&near_offset, near_offsets, sizeof near_offset);
+    memcpy(&far_offset, far_offsets, sizeof far_offset);
+    const lk_u8x64 is_far = byte_mask(far), is_above = byte_mask(above);
+    const lk_u8x64 offset = (is_far & far_offset) | (~is_far & near_offset);
+    // Sums that wrap become 255, and differences 0.
+    const lk_u8x64 sum = middle + offset, difference = middle - offset;
+    const lk_u8x64 up = sum | (lk_u8x64)(sum < middle), down = difference & (lk_u8x64)(difference <= middle);
+    const lk_u8x64 restored = (is_above & up) | (~is_above & down);
+    memcpy(row, &restored, sizeof restored);
+    uint32_t squares = 0;
+    for (size_t i = 0; i < 64; i++) squares += (uint32_t)((row[i] - zero) * (row[i] - zero));
+    return squares;
 }
 
 size_t KERNEL(hamming_within)(uint32_t signature, const uint32_t *signatures, size_t count, uint32_t limit,

@@ -10,13 +10,25 @@ void KERNEL(best_two)(const int32_t *dots, int32_t offset, const float *scales, 
     }
 }
 
-void KERNEL(signatures)(const uint8_t *limits, const uint8_t *centers, size_t depth, const uint16_t *words,
-                        size_t count, uint64_t *signatures) {
+void KERNEL(signatures)(const uint8_t *limits, const uint8_t *centers, const uint16_t *words, size_t count,
+                        uint64_t *signatures) {
     for (size_t i = 0; i < count; i++) {
         signatures[i] = 0;
         for (size_t bit = 0; bit < 64; bit++)
-            signatures[i] |= (uint64_t)(limits[bit] > centers[words[i] * depth + bit]) << bit;
+            signatures[i] |= (uint64_t)(limits[bit] > centers[words[i] * 64 + bit]) << bit;
     }
+}
+
+uint32_t KERNEL(restore_descriptor)(const uint8_t *center, uint64_t above, uint64_t far, const uint8_t *near_offsets,
+                                    const uint8_t *far_offsets, uint8_t zero, uint8_t *row) {
+    uint32_t squares = 0;
+    for (size_t i = 0; i < 64; i++) {
+        const int32_t offset = far >> i & 1 ? far_offsets[i] : near_offsets[i];
+        const int32_t value = above >> i & 1 ? center[i] + offset : center[i] - offset;
+        row[i] = (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+        squares += (uint32_t)((row[i] - zero) * (row[i] - zero));
+    }
+    return squares;
 }
 
 size_t KERNEL(hamming_within)(uint32_t signature, const uint32_t *signatures, size_t count, uint32_t limit,

@@ -480,10 +480,15 @@ typedef struct {
     // The two largest of (dots[i] - offset) * scales[i]; `count` is a positive multiple of 16.
     void (*best_two)(const int32_t *dots, int32_t offset, const float *scales, size_t count, lk_best_two *out);
 
-    // A signature for each of some words: the bit b is set if limits[b] > centers[word * depth + b]. There are 64
-    // limits, and 64 bytes can be read at each center; a limit of zero sets no bit.
-    void (*signatures)(const uint8_t *limits, const uint8_t *centers, size_t depth, const uint16_t *words, size_t count,
+    // A signature for each of some words: the bit b is set if limits[b] > centers[word * 64 + b]; there are 64 limits.
+    void (*signatures)(const uint8_t *limits, const uint8_t *centers, const uint16_t *words, size_t count,
                        uint64_t *signatures);
+
+    // row[i] = center[i] + offset or center[i] - offset, in 0...255, for 64 components: the bits of `above` say which
+    // of them, and those of `far` whether the offset is far_offsets[i] or near_offsets[i]. Returns the sum of
+    // (row[i] - zero)^2.
+    uint32_t (*restore_descriptor)(const uint8_t *center, uint64_t above, uint64_t far, const uint8_t *near_offsets,
+                                   const uint8_t *far_offsets, uint8_t zero, uint8_t *row);
 
     // The signatures within a Hamming distance of `limit`, in order; returns how many. `found` has `count` places.
     size_t (*hamming_within)(uint32_t signature, const uint32_t *signatures, size_t count, uint32_t limit,

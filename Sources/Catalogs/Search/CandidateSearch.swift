@@ -108,7 +108,7 @@ struct CandidateSearch {
     /// - Parameter known: the descriptors of images that were read before.
     func compareDensely(
         _ dense: DenseDescriptors, _ scan: PrintScan, _ verified: [Int64: VerifiedEntity],
-        known: [Int64: DenseDescriptors]
+        known: [Int64: [UInt64]]
     ) async throws -> [Int64: VerifiedEntity] {
         let nearest = scan.nearest(without: excluded).prefix(Self.denseCandidates).map(\.key)
         let keys = Set(nearest).union(verified.keys).filter { verified[$0]?.outline != nil || verified[$0] == nil }
@@ -213,7 +213,7 @@ struct CandidateSearch {
         let verified: [Int64: VerifiedEntity]
         let candidates: [Int64]
         /// The dense descriptors of the images that were compared.
-        let dense: [Int64: DenseDescriptors]
+        let dense: [Int64: [UInt64]]
     }
 
     /// The entities whose images agree with a query, or disagree although their prints are near.

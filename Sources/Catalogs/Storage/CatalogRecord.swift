@@ -115,9 +115,7 @@ extension Catalog {
             images: images.enumerated().compactMap { place, image in
                 guard let stored = image.new, let print = PrintBlob.vector(stored.print, dimension: model.dimension)
                 else { return nil }
-                let words = stored.features.flatMap(LocalFeatures.init(encoded:)).flatMap { features in
-                    extractor.map { features.visualWords($0.model) }
-                }
+                let words = stored.features.flatMap(LocalFeatures.init(encoded:)).map(\.visualWords)
                 return CatalogRecord.Image(
                     key: ImageRow.row(of: row, place: place), file: CatalogRecord.Image.File(image.file),
                     contentHash: image.contentHash, print: print, features: stored.features, words: words ?? [],

@@ -92,7 +92,7 @@ public struct FeaturePrintObservation: Sendable {
         featurePrint = prints[0]
         query = PictureQuery(
             prints: prints, matchThreshold: model.matchThreshold(for: prints), coefficients: model.confidence,
-            features: found, dense: features?.dense)
+            features: found, dense: features.flatMap { local?.denseDescriptors(storedAs: $0.dense) })
         self.features = features
         localModelDigest = local?.digest
     }
@@ -146,13 +146,12 @@ extension FeaturePrintObservation: Codable {
                 forKey: .features, in: values, debugDescription: "\(stored.count) bytes are no local features")
         }
         self.features = features
-        let isKnown = model != nil && model?.digest == localModelDigest
+        let known = model?.digest == localModelDigest ? model : nil
         query = PictureQuery(
             prints: [featurePrint], matchThreshold: try values.decodeIfPresent(Double.self, forKey: .matchThreshold),
             coefficients: try values.decode(ConfidenceCoefficients.self, forKey: .coefficients),
-            features: isKnown
-                ? features.flatMap { features in model.map { LocalFeatureQuery(features, model: $0) } } : nil,
-            dense: features?.dense)
+            features: features.flatMap { features in known.map { LocalFeatureQuery(features, model: $0) } },
+            dense: features.flatMap { known?.denseDescriptors(storedAs: $0.dense) })
     }
 
     public func encode(to encoder: any Encoder) throws {
