@@ -108,7 +108,9 @@ def export(options):
     random.Random(1).shuffle(paths)
     axes, deviations = principal_axes(backbone, paths[:300])
     np.save(options.output.with_suffix(".npy"), deviations.numpy())
-    torch.onnx.export(Dense(backbone, axes).eval(), torch.zeros(1, 3, SIDE, SIDE), options.output, opset_version=17, dynamo=False)
+    torch.onnx.export(
+        Dense(backbone, axes).eval(), torch.zeros(1, 3, SIDE, SIDE), options.output, opset_version=17, dynamo=False
+    )
 
 
 def fold(convolution, weights, inputs, outputs):
