@@ -362,8 +362,15 @@ static void features(int round) {
     static uint64_t signatures[2][9];
     for (int j = 0; j < 9; j++) words[j] = (uint16_t)between(0, 9);
     for (int i = 0; i < 2; i++)
-        side(i)->signatures((uint8_t *)(void *)floats[0], (uint8_t *)(void *)floats[1], 48, words, 9, signatures[i]);
+        side(i)->signatures((uint8_t *)(void *)floats[0], (uint8_t *)(void *)floats[1], words, 9, signatures[i]);
     same("signatures", round, signatures[0], signatures[1], sizeof signatures[0]);
+    uint32_t squares[2];
+    const uint64_t above = (uint64_t)draw() << 32 | draw(), far = (uint64_t)draw() << 32 | draw();
+    const uint8_t zero = (uint8_t)draw(), *offsets = bytes[0] + 64;
+    for (int i = 0; i < 2; i++)
+        squares[i] = side(i)->restore_descriptor(bytes[0], above, far, offsets, offsets + 64, zero, byte_results[i]);
+    if (squares[0] != squares[1]) report("restore_descriptor, squares", round, 0);
+    same("restore_descriptor", round, byte_results[0], byte_results[1], 64);
     static lk_hamming near[2][256];
     for (int i = 0; i < 2; i++)
         found[i] = side(i)->hamming_within(0x89ABCDEFu, (uint32_t *)(void *)floats[0], 251, 13, near[i]);
