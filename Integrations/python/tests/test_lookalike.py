@@ -105,7 +105,7 @@ class EngineTests(unittest.TestCase):
 
     def test_local_features_and_thumbnails(self) -> None:
         (result,) = self.engine.compute(covers(1), local_features=True, thumbnail=64)
-        self.assertEqual(result.local_features[0], 1)
+        self.assertEqual(result.local_features[0], 2)
         self.assertEqual(result.thumbnail[:3], b"\xff\xd8\xff")
         (result,) = self.engine.compute(covers(1))
         self.assertIsNone(result.local_features)
