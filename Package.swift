@@ -317,7 +317,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Catalogs", "DefaultModel", "FeaturePrints", "Imaging", "LocalFeatures", "LookalikeCommand",
+                "Catalogs", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "LocalFeatures", "LookalikeCommand",
                 "TestSupport",
             ]),
 

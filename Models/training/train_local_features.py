@@ -33,6 +33,7 @@ descriptors = np.load(options.descriptors, mmap_mode="r")
 projection = Projection.of(descriptors, options.dimension)
 projected = projection.project(descriptors)
 coarse, words = two_level_centers(projected, options.groups, options.words, np.random.default_rng(options.seed))
+words = words.reshape(-1, options.dimension)
 unit = max(np.abs(coarse).max(), np.abs(words).max()) / 127
 
 
@@ -43,8 +44,7 @@ def codes(centers: np.ndarray) -> np.ndarray:
 
 # What words leave of descriptors: their codes are fitted to it.
 sample = projected[:: max(1, len(projected) // 40_000)]
-centers = words.reshape(-1, options.dimension)
-deviations = (sample - centers[nearest(sample, centers)]).std(0)
+deviations = (sample - words[nearest(sample, words)]).std(0)
 
 description = {"version": 2, "name": options.name, "unit": float(unit), "zero": 128}
 save_safetensors(
@@ -54,7 +54,7 @@ save_safetensors(
         "projection": projection.rows.astype(np.float32),
         "deviations": deviations.astype(np.float32),
         "coarse": codes(coarse),
-        "words": codes(words.reshape(-1, options.dimension)),
+        "words": codes(words),
     },
     {"lookalike.local_descriptors": json.dumps(description)} | VERSION_METADATA,
 )

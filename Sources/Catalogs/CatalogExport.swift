@@ -94,11 +94,7 @@ private struct ExportedFeatures: Encodable {
         (width, height) = (features.width, features.height)
         keypoints = features.keypoints.map { [$0.x, $0.y, $0.scale, $0.angle] }
         words = features.words
-        codes = Data(
-            features.codes.flatMap { code in
-                withUnsafeBytes(of: code.signature.littleEndian, Array.init)
-                    + withUnsafeBytes(of: code.far.littleEndian, Array.init)
-            })
+        codes = Data(features.codes.flatMap(\.bytes))
     }
 }
 

@@ -121,6 +121,11 @@ package struct DenseDescriptors: Sendable {
 package struct DenseQuantizer: Sendable {
     private static let fineCount = 18
     private static let largestCodeCount = 8
+    /// Where the bits of each stored component are in a code, and the bit of its sign.
+    private static let places = (1..<DenseDescriptors.dimension).map { index in
+        let (fine, coarse) = (min(index - 1, fineCount), max(index - 1 - fineCount, 0))
+        return (index: index, shift: UInt64(3 * fine + 2 * coarse), sign: UInt64(index <= fineCount ? 4 : 2))
+    }
 
     private let deviations: [Float]
     /// What each code of each component stands for, times 127.
@@ -142,34 +147,24 @@ package struct DenseQuantizer: Sendable {
         component <= fineCount ? .threeBits : .twoBits
     }
 
-    /// Where the bits of a component are in a code.
-    private static func bits(of component: Int) -> (shift: UInt64, count: UInt64) {
-        let (fine, coarse) = (min(component - 1, fineCount), max(component - 1 - fineCount, 0))
-        return (UInt64(3 * fine + 2 * coarse), component <= fineCount ? 3 : 2)
-    }
-
     /// - Parameter components: those of a descriptor, and any after them.
     func code(of components: ArraySlice<Int8>) -> UInt64 {
-        zip(1..<DenseDescriptors.dimension, components.dropFirst()).reduce(0) { code, next in
-            let (index, value) = (next.0, Float(next.1) / DenseDescriptors.scale)
-            let (shift, count) = Self.bits(of: index)
-            let level = UInt64(Self.quantizer(of: index).level(of: value / deviations[index]))
-            return code | (value < 0 ? 1 << (count - 1) | level : level) << shift
+        zip(Self.places, components.dropFirst()).reduce(0) { code, next in
+            let (place, value) = (next.0, Float(next.1) / DenseDescriptors.scale)
+            let level = UInt64(Self.quantizer(of: place.index).level(of: value / deviations[place.index]))
+            return code | (value < 0 ? place.sign | level : level) << place.shift
         }
     }
 
     /// The components that codes stand for, descriptor after descriptor.
     func components(of codes: [UInt64]) -> [Int8] {
         let dimension = DenseDescriptors.dimension
-        let places = (1..<dimension).map { index in
-            let (shift, count) = Self.bits(of: index)
-            return (index: index, shift: shift, mask: UInt64(1) << count - 1)
-        }
         var components = [Int8](repeating: 0, count: codes.count * dimension)
         for (row, code) in codes.enumerated() {
             var squares: Int32 = 0
-            for place in places {
-                let value = values[place.index * Self.largestCodeCount + Int(code >> place.shift & place.mask)]
+            for place in Self.places {
+                let number = Int(code >> place.shift & (2 * place.sign - 1))
+                let value = values[place.index * Self.largestCodeCount + number]
                 components[row * dimension + place.index] = value
                 squares += Int32(value) * Int32(value)
             }

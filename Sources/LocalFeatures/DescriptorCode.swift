@@ -12,6 +12,11 @@ public struct DescriptorCode: Sendable, Hashable {
 
     /// Bytes of a stored code.
     static let byteCount = 12
+
+    /// The stored code: the signature, then the far components, little-endian.
+    package var bytes: [UInt8] {
+        withUnsafeBytes(of: signature.littleEndian, Array.init) + withUnsafeBytes(of: far.littleEndian, Array.init)
+    }
 }
 
 /// The levels of a number that quantize it with the least error, if numbers are normal with the variance 1.

@@ -23,10 +23,7 @@ struct DescriptorMatcher {
 
     init(_ query: QueryFeatures, model: LocalFeatureModel, kernels: SIMDTarget) {
         (self.query, self.kernels, vocabulary) = (query, kernels, model.vocabulary)
-        let dimension = LocalFeatureModel.dimension
-        let quantized = query.descriptors.withUnsafeBufferPointer {
-            QuantizedComponents(of: $0, dimension: dimension, depth: dimension, kernels: kernels)
-        }
+        let quantized = query.descriptors.withUnsafeBufferPointer { QuantizedComponents(of: $0, kernels: kernels) }
         codes = quantized.codes
         units = quantized.quantizations.map(\.unit)
         offsets = quantized.quantizations.map { [zero = Int32(model.vocabulary.zero)] in $0.sum * zero }

@@ -46,23 +46,22 @@ extension LocalFeatures {
         func append(_ value: some FixedWidthInteger) {
             withUnsafeBytes(of: value.littleEndian) { data.append(contentsOf: $0) }
         }
+        func steps(_ position: Float, of side: Int) -> UInt16 {
+            UInt16(min(max(position / Float(side) * Self.positionSteps, 0), Self.positionSteps).rounded())
+        }
         data.append(contentsOf: [Self.version, UInt8(dense.count)])
         append(UInt16(width))
         append(UInt16(height))
         append(UInt16(count))
         for word in words { append(word) }
         for point in keypoints {
-            let x = UInt16(min(max(point.x / Float(width) * Self.positionSteps, 0), Self.positionSteps).rounded())
-            let y = UInt16(min(max(point.y / Float(height) * Self.positionSteps, 0), Self.positionSteps).rounded())
+            let (x, y) = (steps(point.x, of: width), steps(point.y, of: height))
             append(x | y << 12)
             data.append(UInt8(y >> 4))
             data.append(UInt8(min(max((log2(point.scale) * Self.scaleSteps).rounded(), 0), 255)))
             data.append(UInt8(truncatingIfNeeded: Int((point.angle / (2 * .pi) * Self.angleSteps).rounded())))
         }
-        for code in codes {
-            append(code.signature)
-            append(code.far)
-        }
+        for code in codes { data.append(contentsOf: code.bytes) }
         for code in dense { append(code) }
         return data
     }

@@ -34,19 +34,18 @@ struct Vocabulary: Sendable {
             wordShape.count == 2, shape[0] > 0, shape[0] % 16 == 0, shape[1] == Self.depth, wordShape[1] == Self.depth,
             wordShape[0] % (16 * shape[0]) == 0, wordShape[0] > 0, wordShape[0] <= 1 << 16
         else { throw .malformed("its vocabulary needs tensors “coarse” [16 n][64] and “words” [256 n m][64]") }
-        let (groupCount, depth) = (shape[0], Self.depth)
+        let groupCount = shape[0]
         let wordsPerGroup = wordShape[0] / groupCount
         (self.groupCount, self.wordsPerGroup, self.unit, self.zero) = (groupCount, wordsPerGroup, unit, zero)
         quantizer = ResidualQuantizer(deviations, unit: unit)
         self.kernels = kernels
         let coarseCenters = try file.bytes("coarse", shape: shape)
         centers = try file.bytes("words", shape: wordShape)
-        coarse = PackedCenters(coarseCenters[...], depth: depth, unit: unit, zero: zero, kernels: kernels)
+        coarse = PackedCenters(coarseCenters[...], unit: unit, zero: zero, kernels: kernels)
         groups = (0..<groupCount).map { [centers] group in
             PackedCenters(
-                centers[(group * wordsPerGroup * depth)..<((group + 1) * wordsPerGroup * depth)], depth: depth,
-                unit: unit,
-                zero: zero, kernels: kernels)
+                centers[(group * wordsPerGroup * Self.depth)..<((group + 1) * wordsPerGroup * Self.depth)],
+                unit: unit, zero: zero, kernels: kernels)
         }
     }
 
@@ -57,8 +56,7 @@ struct Vocabulary: Sendable {
     ///
     /// - Precondition: `count` is at most eight.
     func words(of descriptors: UnsafeBufferPointer<Float>, count: Int) -> [UInt16] {
-        let queries = QuantizedComponents(
-            of: descriptors, dimension: LocalFeatureModel.dimension, depth: Self.depth, kernels: kernels)
+        let queries = QuantizedComponents(of: descriptors, kernels: kernels)
         let rows = queries.quantizations.indices
         var found = rows.map { _ in lk_nearest_centers(capacity: Self.groupsCompared(count: count)) }
         found.withUnsafeMutableBufferPointer {
@@ -172,9 +170,8 @@ struct Vocabulary: Sendable {
             zip(codes, words).enumerated().map { row, feature in
                 let squares = kernels.table.restore_descriptor(
                     centers.baseAddress.map { $0 + min(Int(feature.1), wordCount - 1) * Self.depth },
-                    feature.0.signature,
-                    UInt64(feature.0.far), quantizer.nearOffsets, quantizer.farOffsets, UInt8(zero),
-                    rows.baseAddress.map { $0 + row * Self.depth })
+                    feature.0.signature, UInt64(feature.0.far), quantizer.nearOffsets, quantizer.farOffsets,
+                    UInt8(zero), rows.baseAddress.map { $0 + row * Self.depth })
                 return 1 / Float(max(squares, 1)).squareRoot()
             }
         }
@@ -208,17 +205,18 @@ private struct PackedCenters: Sendable {
     private let packed: [UInt8]
     /// Half the squared norm of each center; a dot product above it means that a center is near.
     private let halfSquaredNorms: [Float]
-    private let quads: Int
     private let unit: Float
     private let zero: Int32
     private let kernels: SIMDTarget
 
     private var groupCount: Int { halfSquaredNorms.count / 16 }
 
-    init(_ centers: ArraySlice<UInt8>, depth: Int, unit: Float, zero: Int, kernels: SIMDTarget) {
+    private static let depth = LocalFeatureModel.dimension
+
+    init(_ centers: ArraySlice<UInt8>, unit: Float, zero: Int, kernels: SIMDTarget) {
+        let depth = Self.depth
         let rows = Array(centers)
         let count = rows.count / depth
-        quads = depth / 4
         var packed = [UInt8](repeating: 0, count: count * depth)
         kernels.table.pack_quantized_rows(rows, depth, count, depth, &packed)
         self.packed = packed
@@ -239,7 +237,7 @@ private struct PackedCenters: Sendable {
         _ queries: QuantizedComponents, rows: ArraySlice<Int32>, first: Int,
         to nearest: UnsafeMutableBufferPointer<lk_nearest_centers>
     ) {
-        let (depth, count) = (4 * quads, halfSquaredNorms.count)
+        let (depth, count) = (Self.depth, halfSquaredNorms.count)
         var start = rows.startIndex
         while start < rows.endIndex {
             let part = rows[start..<min(start + Self.rowsAtOnce, rows.endIndex)]
@@ -250,7 +248,7 @@ private struct PackedCenters: Sendable {
                 }
                 withUnsafeTemporaryAllocation(of: Int32.self, capacity: part.count * count) { dots in
                     kernels.table.quantized_products(
-                        codes.baseAddress, part.count, packed, groupCount, quads, dots.baseAddress)
+                        codes.baseAddress, part.count, packed, groupCount, depth / 4, dots.baseAddress)
                     for (place, row) in part.enumerated() {
                         let query = queries.quantizations[Int(row)]
                         kernels.table.offer_centers(

@@ -124,7 +124,7 @@ struct DenseDescriptorTests {
         let model = try FeatureFixture.model()
         let image = model.denseDescriptors(of: FeatureFixture.image)
         #expect(image.count == 255)
-        #expect(image.codes == model.denseDescriptors(of: FeatureFixture.image).codes)
+        #expect(image.components == model.denseDescriptors(of: FeatureFixture.image).components)
         let changed = model.denseDescriptors(
             of: try FeatureFixture.placed(degrees: 8, scale: 1, side: 320).image)
         let others = (2..<12).map {

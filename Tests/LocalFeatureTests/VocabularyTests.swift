@@ -94,6 +94,7 @@ struct VocabularyTests {
     @Test func listsHaveTheSignaturesInTheOrderOfWords() throws {
         let features = try FeatureFixture.extractor().features(of: FeatureFixture.image)
         let builder = try InvertedListsFixture.build([features])
+        #expect(try InvertedListsFixture.build([features]).signatures == builder.signatures)
         // Within a list, features keep their order.
         let order = (0..<features.count).sorted { (features.words[$0], $0) < (features.words[$1], $1) }
         let expected = order.map { UInt32(truncatingIfNeeded: features.codes[$0].signature) }
