@@ -185,7 +185,7 @@ let package = Package(
         .target(name: "Inference", dependencies: ["CKernels", "Compute", "Digests"]),
         .target(
             name: "FeaturePrints",
-            dependencies: ["Compute", "Digests", "Imaging", "Inference", "VectorSearch"]),
+            dependencies: ["CKernels", "Compute", "Digests", "Imaging", "Inference", "VectorSearch"]),
         .target(
             name: "LocalFeatures",
             dependencies: ["CKernels", "Compute", "Digests", "FeaturePrints", "Imaging", "Inference"]),

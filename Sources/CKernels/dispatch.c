@@ -19,7 +19,9 @@
 #include "kernel_tables.h"
 
 #if defined(__x86_64__)
-static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+static bool has_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+}
 
 // VNNI on vectors of 32 bytes, which CPUs without AVX-512 may have: leaf 7 of cpuid, subleaf 1.
 static bool has_avxvnni(void) {
@@ -29,7 +31,7 @@ static bool has_avxvnni(void) {
 }
 
 static bool has_avx512(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 

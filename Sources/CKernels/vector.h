@@ -15,6 +15,7 @@
 #define LK_INLINE static inline __attribute__((always_inline))
 
 typedef float lk_f32x16 __attribute__((vector_size(64)));
+typedef _Float16 lk_f16x16 __attribute__((vector_size(32)));
 typedef float lk_f32x8 __attribute__((vector_size(32)));
 typedef float lk_f32x4 __attribute__((vector_size(16)));
 

@@ -33,7 +33,7 @@ extension Catalog {
         var (count, last) = (0, String?.none)
         // One read, so that all files show the same state.
         try store.forEachStored(where: condition) { entity, place, print in
-            guard let vector = PrintBlob.vector(print, dimension: model.dimension) else {
+            guard let vector = HalfPrecision.vector(print, dimension: model.dimension) else {
                 throw try folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
             }
             prints.append(vector)

@@ -1,5 +1,6 @@
+import CKernels
 public import Compute
-import Foundation
+package import Foundation
 public import VectorSearch
 
 /// A global image descriptor, or embedding: a unit vector that is close to those of similar images.
@@ -7,17 +8,23 @@ public import VectorSearch
 /// Distances lie in 0...2. Two images most likely show the same thing if their distance is below
 /// ``FeaturePrintModel/matchThreshold``.
 public struct FeaturePrint: Sendable, Hashable {
-    /// The components; the sum of their squares is 1.
+    /// The components. Each is a number of half precision, so that a print takes two bytes a component where it is
+    /// stored, and is the same before and after. The sum of their squares is 1, up to that rounding.
     public let vector: [Float]
     /// The model that made it. Only prints of one model can be compared.
     public let model: ModelIdentity
 
-    /// A print from stored components.
+    /// A print from components, which are rounded to half precision: by at most 2⁻¹¹ of their magnitude, or 2⁻²⁵.
+    /// What is beyond ±65,504, its largest numbers, becomes these.
     ///
     /// - Precondition: the components are finite.
     public init(vector: [Float], model: ModelIdentity) {
         require(vector.allSatisfy(\.isFinite), "a component of the print is not finite")
-        (self.vector, self.model) = (vector, model)
+        let halves = HalfPrecision.data(vector.map { min(max($0, -65_504), 65_504) })
+        guard let rounded = HalfPrecision.vector(halves, dimension: vector.count) else {
+            preconditionFailure("what is clamped is finite")
+        }
+        (self.vector, self.model) = (rounded, model)
     }
 
     /// The Euclidean distance, 0...2 for unit vectors. O(dimension).
@@ -55,33 +62,51 @@ extension PrintMatrix {
     }
 }
 
-/// Coded as the model's identity and the components: little-endian 32-bit floats, which JSON has in Base64.
+/// Components in half precision (IEEE 754 binary16), little-endian, as prints are stored.
+package enum HalfPrecision {
+    private static let size = MemoryLayout<UInt16>.size
+
+    /// The components, rounded to nearest, even on a tie. O(components).
+    package static func data(_ vector: [Float]) -> Data {
+        let halves = [UInt16](unsafeUninitializedCapacity: vector.count) { halves, count in
+            if let halves = halves.baseAddress { lk_narrow(vector, vector.count, halves) }
+            count = vector.count
+        }
+        return halves.withUnsafeBytes { Data($0) }
+    }
+
+    /// The components, exactly; nil if the dimension is another one, or if a component is not finite. O(components).
+    package static func vector(_ data: Data, dimension: Int) -> [Float]? {
+        guard data.count == dimension * size else { return nil }
+        return data.withUnsafeBytes { bytes in
+            guard lk_are_finite(bytes.baseAddress, LK_FLOAT16, dimension) else { return nil }
+            return [Float](unsafeUninitializedCapacity: dimension) { vector, count in
+                if let vector = vector.baseAddress { lk_widen(bytes.baseAddress, LK_FLOAT16, dimension, vector) }
+                count = dimension
+            }
+        }
+    }
+}
+
+/// Coded as the model's identity and the components: little-endian 16-bit floats, which JSON has in Base64.
 extension FeaturePrint: Codable {
     private enum CodingKeys: String, CodingKey { case model, vector }
 
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         let bytes = try values.decode(Data.self, forKey: .vector)
-        let size = MemoryLayout<UInt32>.size
-        let vector = bytes.withUnsafeBytes { bytes in
-            stride(from: 0, through: bytes.count - size, by: size).map { offset in
-                Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
-            }
-        }
-        guard !vector.isEmpty, bytes.count % size == 0, vector.allSatisfy(\.isFinite) else {
+        guard !bytes.isEmpty, let vector = HalfPrecision.vector(bytes, dimension: bytes.count / 2) else {
             throw DecodingError.dataCorruptedError(
                 forKey: .vector, in: values,
-                debugDescription: "\(bytes.count) bytes are not the finite 32-bit floats of a print")
+                debugDescription: "\(bytes.count) bytes are not the finite 16-bit floats of a print")
         }
-        self.init(vector: vector, model: try values.decode(ModelIdentity.self, forKey: .model))
+        (self.vector, model) = (vector, try values.decode(ModelIdentity.self, forKey: .model))
     }
 
     public func encode(to encoder: any Encoder) throws {
-        var bytes = Data(capacity: vector.count * MemoryLayout<UInt32>.size)
-        for value in vector { withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) } }
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(model, forKey: .model)
-        try values.encode(bytes, forKey: .vector)
+        try values.encode(HalfPrecision.data(vector), forKey: .vector)
     }
 }
 

@@ -49,7 +49,9 @@ struct BatchScan: Sendable {
         for row in stride(from: rows.lowerBound, to: rows.upperBound, by: block) {
             if cancellation.isCancelled { break }
             let count = min(block, rows.upperBound - row)
-            products.compute(rows: matrix.rows + row * matrix.dimension, count: count, into: values.pointer)
+            matrix.withFloats(row..<(row + count), kernels: kernels) {
+                products.compute(rows: $0, count: count, into: values.pointer)
+            }
             let rowNorms = matrix.squaredNorms + row
             for index in 0..<count { largest = max(largest, rowNorms[index]) }
             for group in 0..<products.groupCount {
@@ -78,9 +80,7 @@ struct BatchScan: Sendable {
         let approximate = candidates.sorted()
         var exact = TopK(k)
         for candidate in approximate {
-            var distance: Float = 0
-            kernels.table.squared_distances(
-                query, matrix.rows + candidate.row * matrix.dimension, matrix.dimension, 1, matrix.dimension, &distance)
+            let distance = matrix.squaredDistance(from: query, to: candidate.row, kernels: kernels)
             exact.offer(row: candidate.row, squaredDistance: distance)
         }
         let nearest = exact.sorted()

@@ -62,7 +62,9 @@ public struct BatchedDistances: Sendable {
             for block in (0..<blocks).part(worker, of: workers) {
                 let row = block * Self.rowsPerBlock
                 let count = min(Self.rowsPerBlock, rowCount - row)
-                products.compute(rows: matrix.rows + row * matrix.dimension, count: count, into: values.pointer)
+                matrix.withFloats(row..<(row + count), kernels: kernels) {
+                    products.compute(rows: $0, count: count, into: values.pointer)
+                }
                 for query in queries.indices {
                     let (group, lane) = query.quotientAndRemainder(dividingBy: QueryProducts.lanes)
                     let (lines, step) = products.lines(of: group, in: values.pointer, rowCount: count)

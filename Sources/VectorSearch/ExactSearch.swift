@@ -109,13 +109,6 @@ public struct ExactSearch: Sendable {
         let wanted = max(1, threads ?? availableThreadCount)
         return max(1, min(wanted, work / Self.workPerThread))
     }
-
-    /// The squared distance of each row of the range.
-    private func squaredDistances(from query: [Float], to rows: Range<Int>, into out: UnsafeMutablePointer<Float>) {
-        kernels.table.squared_distances(
-            query, matrix.rows + rows.lowerBound * matrix.dimension, matrix.dimension, rows.count, matrix.dimension, out
-        )
-    }
 }
 
 extension ExactSearch {
@@ -173,7 +166,7 @@ extension ExactSearch {
                 if cancellation.isCancelled { return }
                 for (index, query) in queries.enumerated() {
                     let out = index == 0 ? nearest : distances
-                    squaredDistances(from: query, to: block, into: out)
+                    matrix.squaredDistances(from: query, to: block, kernels: kernels, into: out)
                     guard index > 0 else { continue }
                     for offset in 0..<block.count { nearest[offset] = min(nearest[offset], distances[offset]) }
                 }

@@ -182,7 +182,7 @@ struct InvertedFileBuilder {
         let rotation = Rotation(dimension: dimension, seed: Self.seed)
         let sample = sampleRows(min(matrix.rowCount, count * Self.sampleRowsPerList))
         let rotated = concurrentMap(sample.count, threads: threads) {
-            rotation.apply(to: matrix.rows + sample[$0] * dimension, kernels: kernels)
+            self.rotated(sample[$0], by: rotation)
         }
         let centroids =
             rotated.isEmpty
@@ -238,6 +238,10 @@ struct InvertedFileBuilder {
         }
     }
 
+    private func rotated(_ row: Int, by rotation: Rotation) -> [Float] {
+        matrix.withFloats(row..<(row + 1)) { rotation.apply(to: $0, kernels: kernels) }
+    }
+
     private func encode(_ rows: [Int], centroids: PrintMatrix, rotation: Rotation) -> Encoded {
         let perPart = 1024
         let parts = stride(from: 0, to: rows.count, by: perPart).map { $0..<min($0 + perPart, rows.count) }
@@ -250,14 +254,15 @@ struct InvertedFileBuilder {
                     codes: Array(repeating: 0, count: range.count * codeBytes),
                     factors: Array(repeating: .zero, count: range.count))
             }
-            let rotated = range.map { rotation.apply(to: matrix.rows + rows[$0] * dimension, kernels: kernels) }
+            let rotated = range.map { self.rotated(rows[$0], by: rotation) }
             let lists = KMeans.assignments(rotated, to: centroids, simd: kernels, threads: 1)
             var codes = [UInt8](repeating: 0, count: range.count * codeBytes)
             let factors = codes.withUnsafeMutableBufferPointer { codes -> [SIMD4<Float>] in
                 guard let codes = codes.baseAddress else { return [] }
-                return rotated.indices.map {
-                    BinaryCodes.encode(
-                        rotated[$0], centroid: centroids.rows + lists[$0] * dimension, into: codes + $0 * codeBytes)
+                return rotated.indices.map { index in
+                    centroids.withFloats(lists[index]..<(lists[index] + 1)) {
+                        BinaryCodes.encode(rotated[index], centroid: $0, into: codes + index * codeBytes)
+                    }
                 }
             }
             return Encoded(lists: lists.map { UInt32($0) }, codes: codes, factors: factors)
@@ -277,7 +282,7 @@ struct InvertedFileBuilder {
     /// A query for a row: the row with the difference of two others, as long as half the row. A photograph's print is
     /// about as far from that of what it shows.
     private func query(near row: Int, _ other: Int, _ another: Int) -> [Float] {
-        var vector = Array(matrix.row(row))
+        var vector = matrix.row(row)
         let shift = zip(matrix.row(other), matrix.row(another)).map { $0 - $1 }
         let (length, shiftLength) = (Self.norm(vector), Self.norm(shift))
         guard length > 0, shiftLength > 0 else { return vector }

@@ -294,7 +294,6 @@ private struct InvertedFileScan {
     private mutating func compare(_ row: Int) {
         if queries.count > 1, !seen.insert(row).inserted { return }
         let (dimension, farthest) = (matrix.dimension, best.bound)
-        let components = matrix.rows + row * dimension
         var least = Float.infinity
         vectors.withUnsafeBufferPointer { vectors in
             codes.withUnsafeBufferPointer { codes in
@@ -306,9 +305,8 @@ private struct InvertedFileScan {
                     {
                         continue
                     }
-                    var distance: Float = 0
-                    kernels.table.squared_distances(
-                        vectors + query * dimension, components, dimension, 1, dimension, &distance)
+                    let distance = matrix.squaredDistance(
+                        from: vectors + query * dimension, to: row, kernels: kernels)
                     least = min(least, distance)
                 }
             }
@@ -318,7 +316,7 @@ private struct InvertedFileScan {
 }
 
 extension PrintMatrix {
-    /// Asks for a row's int8 codes, or for its floats where there are none, before they are read.
+    /// Asks for a row's int8 codes, or for its components where there are none, before they are read.
     @inline(__always)
     fileprivate func prefetch(_ row: Int) {
         if let quantized {
@@ -327,7 +325,7 @@ extension PrintMatrix {
             lk_prefetch(quantized.residualNorms + row, 4)
             lk_prefetch(squaredNorms + row, 4)
         } else {
-            lk_prefetch(rows + row * dimension, dimension * 4)
+            prefetchRow(row)
         }
     }
 

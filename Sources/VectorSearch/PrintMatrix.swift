@@ -1,7 +1,8 @@
+import CKernels
 import Compute
 import Foundation
 
-/// A row-major float32 matrix with squared norms and, optionally, int8 rows.
+/// A row-major matrix of single or half precision, with squared norms and, optionally, int8 rows.
 ///
 /// The matrix keeps the owner of its memory alive.
 ///
@@ -12,12 +13,18 @@ public struct PrintMatrix: @unchecked Sendable {
     public let rowCount: Int
     /// The number of columns: the dimension of the prints.
     public let dimension: Int
-    let rows: UnsafePointer<Float>
+    private let rows: Rows
     /// ‖x‖² of each row.
     let squaredNorms: UnsafePointer<Float>
     /// The int8 rows; nil if there are none.
     let quantized: QuantizedRows?
     private let owner: any AnyObject & Sendable
+
+    private enum Rows {
+        case floats(UnsafePointer<Float>)
+        /// IEEE 754 binary16.
+        case halves(UnsafePointer<UInt16>)
+    }
 
     /// Wraps memory without a copy.
     ///
@@ -28,19 +35,44 @@ public struct PrintMatrix: @unchecked Sendable {
         rows: UnsafeBufferPointer<Float>, squaredNorms: UnsafeBufferPointer<Float>, quantized: QuantizedRows? = nil,
         dimension: Int, owner: any AnyObject & Sendable
     ) {
-        require(dimension > 0, "rows have at least one component")
         require(rows.count == squaredNorms.count * dimension, "one squared norm per row")
+        self.init(.floats(Self.address(of: rows)), squaredNorms, quantized, dimension, owner)
+    }
+
+    /// Wraps rows of half-precision numbers (IEEE 754 binary16) without a copy.
+    ///
+    /// Searches find the same as in the same numbers in single precision, bit for bit.
+    ///
+    /// - Parameter quantized: the int8 rows. Without them a search reads twice as much memory.
+    /// - Precondition: `halves` has `rowCount * dimension` finite numbers and `squaredNorms` has `rowCount`. Nothing
+    ///   writes to the memory while `owner` lives.
+    package init(
+        halves: UnsafeBufferPointer<UInt16>, squaredNorms: UnsafeBufferPointer<Float>, quantized: QuantizedRows? = nil,
+        dimension: Int, owner: any AnyObject & Sendable
+    ) {
+        require(halves.count == squaredNorms.count * dimension, "one squared norm per row")
+        self.init(.halves(Self.address(of: halves)), squaredNorms, quantized, dimension, owner)
+    }
+
+    private init(
+        _ rows: Rows, _ squaredNorms: UnsafeBufferPointer<Float>, _ quantized: QuantizedRows?, _ dimension: Int,
+        _ owner: any AnyObject & Sendable
+    ) {
+        require(dimension > 0, "rows have at least one component")
         self.rowCount = squaredNorms.count
         self.dimension = dimension
+        self.rows = rows
+        self.squaredNorms = Self.address(of: squaredNorms)
         self.quantized = quantized
         self.owner = owner
-        // An empty buffer may have no address; nothing is read from this one then.
-        let nowhere = UnsafePointer<Float>(bitPattern: MemoryLayout<Float>.alignment)
-        guard let rows = rows.baseAddress ?? nowhere, let norms = squaredNorms.baseAddress ?? nowhere else {
+    }
+
+    /// An empty buffer may have no address; nothing is read from the one that this gives then.
+    private static func address<Element>(of buffer: UnsafeBufferPointer<Element>) -> UnsafePointer<Element> {
+        guard let address = buffer.baseAddress ?? UnsafePointer(bitPattern: MemoryLayout<Element>.alignment) else {
             preconditionFailure("a nonzero address is a pointer")
         }
-        self.rows = rows
-        self.squaredNorms = norms
+        return address
     }
 
     /// Copies rows, and quantizes them to int8.
@@ -58,10 +90,12 @@ public struct PrintMatrix: @unchecked Sendable {
             owner: memory)
     }
 
-    /// The memory of a matrix with int8 rows: rows, squared norms, codes, scales, residual norms. Valid as long as the
-    /// matrix.
+    /// The memory of a matrix with float32 and int8 rows: rows, squared norms, codes, scales, residual norms. Valid as
+    /// long as the matrix.
     var sections: [UnsafeRawBufferPointer] {
-        guard let quantized else { preconditionFailure("the matrix has int8 rows") }
+        guard let quantized, case .floats(let rows) = rows else {
+            preconditionFailure("the matrix has float32 and int8 rows")
+        }
         return [
             UnsafeRawBufferPointer(start: rows, count: rowCount * dimension * 4),
             UnsafeRawBufferPointer(start: squaredNorms, count: rowCount * 4),
@@ -71,12 +105,63 @@ public struct PrintMatrix: @unchecked Sendable {
         ]
     }
 
-    /// A row, without a copy. Valid as long as the matrix.
+    /// A row. O(dimension).
     ///
     /// - Precondition: `index` is a row of the matrix.
-    public func row(_ index: Int) -> UnsafeBufferPointer<Float> {
+    public func row(_ index: Int) -> [Float] {
         require((0..<rowCount).contains(index), "row \(index) of \(rowCount)")
-        return UnsafeBufferPointer(start: rows + index * dimension, count: dimension)
+        return withFloats(index..<(index + 1)) { Array(UnsafeBufferPointer(start: $0, count: dimension)) }
+    }
+
+    /// Calls `body` with the floats of some rows, which it must not keep.
+    ///
+    /// Rows of half precision are converted, which takes memory: rows.count · dimension floats.
+    @inline(__always)
+    func withFloats<Result>(
+        _ range: Range<Int>, kernels: SIMDTarget = .selected, _ body: (UnsafePointer<Float>) -> Result
+    ) -> Result {
+        let (first, count) = (range.lowerBound * dimension, range.count * dimension)
+        switch rows {
+        case .floats(let rows): return body(rows + first)
+        case .halves(let rows):
+            return withUnsafeTemporaryAllocation(of: Float.self, capacity: max(1, count)) { floats in
+                guard let floats = floats.baseAddress else { preconditionFailure("the memory is not empty") }
+                kernels.table.widen_halves(rows + first, count, floats)
+                return body(floats)
+            }
+        }
+    }
+
+    /// Writes the squared distance of each row of a range.
+    @inline(__always)
+    func squaredDistances(
+        from query: UnsafePointer<Float>, to range: Range<Int>, kernels: SIMDTarget,
+        into out: UnsafeMutablePointer<Float>
+    ) {
+        let first = range.lowerBound * dimension
+        switch rows {
+        case .floats(let rows):
+            kernels.table.squared_distances(query, rows + first, dimension, range.count, dimension, out)
+        case .halves(let rows):
+            kernels.table.squared_distances_of_halves(query, rows + first, dimension, range.count, dimension, out)
+        }
+    }
+
+    /// The squared distance of a row, by the kernel that every search ranks with.
+    @inline(__always)
+    func squaredDistance(from query: UnsafePointer<Float>, to row: Int, kernels: SIMDTarget) -> Float {
+        var distance: Float = 0
+        squaredDistances(from: query, to: row..<(row + 1), kernels: kernels, into: &distance)
+        return distance
+    }
+
+    /// Asks for a row before it is read.
+    @inline(__always)
+    func prefetchRow(_ row: Int) {
+        switch rows {
+        case .floats(let rows): lk_prefetch(rows + row * dimension, dimension * MemoryLayout<Float>.stride)
+        case .halves(let rows): lk_prefetch(rows + row * dimension, dimension * MemoryLayout<UInt16>.stride)
+        }
     }
 
     /// The kernels read as many components of a query as the rows have, and what is no number is nearer to nothing.

@@ -69,9 +69,7 @@ struct QuantizedScan {
     private func squaredDistance(to row: Int) -> Float {
         var least = Float.infinity
         for (index, query) in queries.enumerated() {
-            var distance: Float = 0
-            kernels.table.squared_distances(
-                query, matrix.rows + row * matrix.dimension, matrix.dimension, 1, matrix.dimension, &distance)
+            let distance = matrix.squaredDistance(from: query, to: row, kernels: kernels)
             least = index == 0 ? distance : min(least, distance)
         }
         return least
@@ -146,9 +144,7 @@ struct QuantizedBatchScan {
                     rows.residualNorms + first, count, best[query].bound, found)
                 for index in 0..<within {
                     let row = first + Int(found[index])
-                    var distance: Float = 0
-                    kernels.table.squared_distances(
-                        queries[query], matrix.rows + row * dimension, dimension, 1, dimension, &distance)
+                    let distance = matrix.squaredDistance(from: queries[query], to: row, kernels: kernels)
                     best[query].offer(row: row, squaredDistance: distance)
                 }
             }

@@ -133,7 +133,7 @@ struct DerivedFileTests {
         try fixture.index()
         let catalog = try Catalog(at: fixture.catalog)
         let whole = try Data(contentsOf: Self.matrix(fixture))
-        let rowBytes = catalog.model.dimension * 4
+        let rowBytes = catalog.model.dimension * 2
         var swapped = whole
         swapped.replaceSubrange(192..<(192 + rowBytes), with: whole[(192 + rowBytes)..<(192 + 2 * rowBytes)])
         swapped.replaceSubrange(

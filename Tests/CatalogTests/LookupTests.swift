@@ -25,7 +25,7 @@ struct LookupTests {
     }
 
     private static func print(_ index: Int, _ model: FeaturePrintModel) -> FeaturePrint {
-        let angle = Double(index) / Double(count) * .pi
+        let angle = Double(index) / Double(count) * .pi / 2
         var vector = [Float](repeating: 0, count: model.dimension)
         (vector[0], vector[1]) = (Float(cos(angle)), Float(sin(angle)))
         return FeaturePrint(vector: vector, model: model.identity)

@@ -108,6 +108,13 @@ static void distances(int round) {
     for (int i = 0; i < 2; i++)
         side(i)->squared_distances(floats[0], floats[1], (ptrdiff_t)stride, count, dimension, results[i]);
     same("squared_distances", round, results[0], results[1], (count + 1) * sizeof(float));
+    static uint16_t halves[MOST];
+    lk_narrow(floats[1], MOST, halves);
+    for (int i = 0; i < 2; i++)
+        side(i)->squared_distances_of_halves(floats[0], halves, (ptrdiff_t)stride, count, dimension, results[i]);
+    same("squared_distances_of_halves", round, results[0], results[1], (count + 1) * sizeof(float));
+    for (int i = 0; i < 2; i++) side(i)->widen_halves(halves, dimension, results[i]);
+    same("widen_halves", round, results[0], results[1], (dimension + 1) * sizeof(float));
     for (int i = 0; i < 2; i++)
         side(i)->dot_products(floats[0], floats[1], (ptrdiff_t)stride, count, dimension, results[i]);
     same("dot_products", round, results[0], results[1], (count + 1) * sizeof(float));

@@ -6,13 +6,23 @@ import Testing
 struct FeaturePrintCodingTests {
     @Test func aPrintReadsBackBitByBit() throws {
         let model = ModelIdentity(name: "a", digest: "00ff")
-        let print = FeaturePrint(vector: [0.1, -0.5, .leastNonzeroMagnitude, -0], model: model)
+        let print = FeaturePrint(vector: [0.1, -0.5, 0x1p-24, -0], model: model)
         let copy = try JSONDecoder().decode(FeaturePrint.self, from: JSONEncoder().encode(print))
         #expect(copy.vector.map(\.bitPattern) == print.vector.map(\.bitPattern) && copy.model.name == "a")
         #expect(copy.model == model)
     }
 
-    @Test(arguments: ["", "AAA=", "AADAfw==", "AACAfw=="]) func whatIsNoPrintIsRefused(vector: String) {
+    @Test func componentsAreRoundedToHalfPrecisionOnce() {
+        let model = ModelIdentity(name: "a", digest: "00ff")
+        // A tie goes to the even neighbor.
+        let vector: [Float] = [0.5 + 0x1p-12, 0.5 + 0x3p-12, -0.25 - 0x1p-14, 0x1.8p-25, .leastNonzeroMagnitude]
+        let print = FeaturePrint(vector: vector, model: model)
+        #expect(print.vector == [0.5, 0.5 + 0x1p-10, -0.25, 0x1p-24, 0])
+        #expect(FeaturePrint(vector: print.vector, model: model) == print)
+    }
+
+    /// Half a number, NaN, infinity.
+    @Test(arguments: ["", "AA==", "AH4=", "AHw="]) func whatIsNoPrintIsRefused(vector: String) {
         let json = #"{"model":{"name":"a","digest":"00"},"vector":"\#(vector)"}"#
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(FeaturePrint.self, from: Data(json.utf8)) }
     }

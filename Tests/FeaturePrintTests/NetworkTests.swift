@@ -47,7 +47,8 @@ struct NetworkTests {
             for threads in [1, 2, 3] {
                 let print = try model.featurePrint(for: image, threads: threads)
                 #expect(print.vector.count == fixture.print.count)
-                let worst = zip(print.vector, fixture.print).map { abs($0 - $1) }.max() ?? .infinity
+                // Beside what rounding to half precision changes.
+                let worst = zip(print.vector, fixture.print).map { abs($0 - $1) - abs($1) * 0x1p-11 }.max() ?? .infinity
                 #expect(worst < 1e-4, "\(simd.name), \(threads) threads: \(worst) off")
                 let object = try model.embed([ImageCrop(image)], threads: threads)[0].object
                 #expect(model.localizesObjects == (fixture.corners != nil) && model.localizesObjects == (object != nil))
@@ -77,7 +78,7 @@ struct NetworkTests {
         let model = try FeaturePrintModel.default()
         let prints = try model.featurePrints(for: (0..<8).map { SampleImage.blocks(seed: $0) })
         for print in prints {
-            #expect(abs(print.vector.reduce(0) { $0 + Double($1) * Double($1) } - 1) < 1e-5)
+            #expect(abs(print.vector.reduce(0) { $0 + Double($1) * Double($1) } - 1) < 1e-3)
         }
         #expect(try prints[0].distance(to: prints[0]) == 0)
         for (a, b) in zip(prints, prints.dropFirst()) { #expect(try a.distance(to: b) > 0.2) }
@@ -86,7 +87,8 @@ struct NetworkTests {
     @Test func allSIMDTargetsGiveNearlyTheSamePrint() throws {
         let image = SampleImage.blocks(seed: 31, width: 700, height: 500)
         let prints = try SIMDTarget.available.map { try Self.model("default", $0).featurePrint(for: image) }
-        for print in prints { #expect(try print.distance(to: prints[0]) < 1e-4) }
+        // A component that is rounded to another half is off by 2⁻¹² of itself at least.
+        for print in prints { #expect(try print.distance(to: prints[0]) < 1e-3) }
     }
 
     /// The recipe finds the ranges; here is what they are worth.
@@ -163,9 +165,11 @@ struct NetworkTests {
         try check(print.vector.map { $0 * 0.9999 })
         #expect(throws: FeaturePrintError.self) { try check(print.vector, digest: "00") }
         #expect(throws: FeaturePrintError.wrongDimension(18, expected: 19)) { try check(print.vector.dropLast()) }
-        for factor: Float in [0, 0.5, 1.01, 1e20, 1e38] {
+        for (factor, norm): (Float, Double) in [
+            (0, 0), (0.5, 0.5), (1.015625, 1.015625), (1e5, 65_504), (1e38, 65_504),
+        ] {
             let vector = [factor] + [Float](repeating: 0, count: 18)
-            #expect(throws: FeaturePrintError.notNormalized(norm: Double(factor))) { try check(vector) }
+            #expect(throws: FeaturePrintError.notNormalized(norm: norm)) { try check(vector) }
         }
     }
 

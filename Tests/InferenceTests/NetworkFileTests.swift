@@ -14,7 +14,7 @@ struct NetworkFileTests {
             (0..<16).flatMap { _ in [51, 68, 200] as [UInt8] }, width: 4, height: 4, format: .rgb8)
         let print = try model.featurePrint(for: image)
         // Red 0.2 and green 4/15, scaled to length one: 3/5 and 4/5.
-        #expect(abs(print.vector[0] - 0.6) < 1e-6 && abs(print.vector[1] - 0.8) < 1e-6)
+        #expect(abs(print.vector[0] - 0.6) < 0x1p-12 && abs(print.vector[1] - 0.8) < 0x1p-12)
         #expect(model.matchThreshold == nil)
         #expect(model.summary.parameters == 8 + 1 + 6)
         #expect(model.summary.multiplyAdds == 2 * 3 * 16 + 4 + 2)
@@ -35,7 +35,7 @@ struct NetworkFileTests {
         let image = try PixelBuffer(
             (0..<16).flatMap { _ in [51, 51, 0] as [UInt8] }, width: 4, height: 4, format: .rgb8)
         let print = try FeaturePrintModel(builder.data, named: "halves").featurePrint(for: image)
-        #expect(abs(Double(print.vector[0] / print.vector[1]) / (value / other.1) - 1) < 1e-6)
+        #expect(abs(Double(print.vector[0] / print.vector[1]) / (value / other.1) - 1) < 0x1p-10)
     }
 
     @Test(arguments: [(0x7C00, "inf"), (0xFC00, "-inf"), (0x7E00, "nan")] as [(UInt16, String)])

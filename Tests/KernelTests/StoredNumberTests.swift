@@ -16,6 +16,37 @@ struct StoredNumberTests {
         }
     }
 
+    /// Between each two neighboring halves lies the float from which on the upper one is nearer.
+    @Test func floatsBecomeTheNearestHalves() {
+        func narrowed(_ float: Float) -> UInt16 {
+            var half: UInt16 = 0
+            lk_narrow([float], 1, &half)
+            return half
+        }
+        for half in UInt16.zero..<0x7C00 {
+            let (lower, next) = (StoredFormat.value(ofHalf: half), StoredFormat.value(ofHalf: half + 1))
+            let middle = next.isFinite ? (lower + next) / 2 : 65_520
+            #expect(narrowed(lower) == half && narrowed(-lower) == half | 0x8000)
+            #expect(narrowed(middle.nextDown) == half && narrowed(middle.nextUp) == half + 1)
+            #expect(narrowed(middle) == half + half % 2 && narrowed(-middle) == half + half % 2 | 0x8000)
+        }
+        #expect(narrowed(.infinity) == 0x7C00 && narrowed(-.greatestFiniteMagnitude) == 0xFC00)
+        #expect(StoredFormat.value(ofHalf: narrowed(.nan)).isNaN)
+    }
+
+    @Test func floatsAreNarrowedOneByOne() {
+        var random = SeededGenerator(seed: 85)
+        for count in [0, 1, 7, 8, 33, 256] {
+            let numbers = random.floats(count)
+            var halves = [UInt16](repeating: 7, count: count + 1)
+            lk_narrow(numbers, count, &halves)
+            var floats = [Float](repeating: 0, count: count)
+            lk_widen(halves, LK_FLOAT16, count, &floats)
+            #expect(zip(numbers, floats).allSatisfy { abs($0 - $1) <= max(abs($0) * 0x1p-11, 0x1p-25) })
+            #expect(halves[count] == 7)
+        }
+    }
+
     @Test(arguments: [LK_FLOAT32, LK_FLOAT16, LK_BFLOAT16, LK_UINT8], [0, 1, 15, 16, 17, 1000])
     func numbersNeedNotBeAligned(format: lk_number_format, count: Int) {
         var random = SeededGenerator(seed: 84)

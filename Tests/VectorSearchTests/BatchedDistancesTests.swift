@@ -24,6 +24,7 @@ struct BatchedDistancesTests {
             }
         }
         func squaredNorm(_ row: some Sequence<Float>) -> Double { row.reduce(0) { $0 + Double($1) * Double($1) } }
+        let rowNorms = (0..<rowCount).map { squaredNorm(matrix.row($0)) }
         for simd in SIMDTarget.available {
             for (blas, threads) in [(false, 1), (false, 3), (true, 1), (true, 3)] {
                 var distances = [Float](repeating: -1, count: queryCount * rowCount + 5)
@@ -31,7 +32,7 @@ struct BatchedDistancesTests {
                     .compute(from: queries, into: &distances, threads: threads)
                 let isWithin = queries.indices.allSatisfy { query in
                     (0..<rowCount).allSatisfy { row in
-                        let norms = squaredNorm(queries[query]) + squaredNorm(matrix.row(row))
+                        let norms = squaredNorm(queries[query]) + rowNorms[row]
                         let distance = Double(distances[query * rowCount + row])
                         return distance >= 0
                             && abs(distance - expected[query][row]) <= 4 * Double(dimension + 4) * 0x1p-24 * norms

@@ -181,7 +181,7 @@ struct InvertedFileIndexTests {
         let matrix = PrintMatrix(values, dimension: 64)
         let updated = earlier.updated(for: matrix, origins: origins)
         #expect(updated.contents.rowsInLists.sorted() == origins.indices.map { UInt32($0) })
-        let queries = (0..<50).map { Array(matrix.row($0 * 70)) }
+        let queries = (0..<50).map { matrix.row($0 * 70) }
         #expect(Self.recall(updated, queries, k: 10, recall: 0.99) >= 0.97)
         // What was copied is what would have been computed.
         let computed = earlier.updated(for: matrix, origins: origins.map { _ in nil })

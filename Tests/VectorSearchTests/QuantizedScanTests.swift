@@ -36,7 +36,7 @@ struct QuantizedScanTests {
         let count = 3000
         let matrix = PrintMatrix(Self.rows(kind, count, dimension, &random), dimension: dimension)
         let queries = (0..<9).map { index in
-            index % 3 == 0 ? Array(matrix.row(index * 50)) : Self.rows(kind, 1, dimension, &random)
+            index % 3 == 0 ? matrix.row(index * 50) : Self.rows(kind, 1, dimension, &random)
         }
         let reference = ExactSearch(matrix, simd: SIMDTarget.available[0], int8: false)
         for simd in SIMDTarget.available {

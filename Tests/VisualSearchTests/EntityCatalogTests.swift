@@ -309,12 +309,13 @@ struct SearchQueryTests {
                 maxDistance: .atMost(maxDistance))
             let expected = try await Self.expected(fixture, query, count: count, has: labels.map { has[$0]! })
             let page = try await fixture.albums.page(of: query, count: count + 1)
-            #expect(Self.ids(page) == expected.map(\.id), "\(labels)")
+            // Two scores may differ by less than the order of their computation does.
+            #expect(page.results.count == expected.count && Set(Self.ids(page)) == Set(expected.map(\.id)), "\(labels)")
             for (result, one) in zip(page.results, expected) { #expect(abs(result.score - one.score) < 1e-6) }
             if maxDistance == 2 { #expect(page.results.allSatisfy { $0.distance != nil }) }
             var paged: [String] = []
             for try await part in fixture.albums.pages(of: query, count: 170) { paged += Self.ids(part) }
-            #expect(paged == expected.map(\.id), "\(labels)")
+            #expect(paged == Self.ids(page), "\(labels)")
         }
     }
 
@@ -389,9 +390,9 @@ struct SearchQueryTests {
             return try JSONDecoder().decode(SearchQuery.self, from: Data("{\"prints\": [\(print)], \(others)}".utf8))
         }
         let model = #""model": {"name": "x", "digest": "y"}"#
-        #expect(try decoding(print: "{\"vector\": \"AACAPw==\", \(model)}").prints[0].vector == [1])
+        #expect(try decoding(print: "{\"vector\": \"ADw=\", \(model)}").prints[0].vector == [1])
         for damaged in [
-            "{\"vector\": \"AAA=\", \(model)}", "{\"vector\": \"AADAfw==\", \(model)}", #"{"vector": "AACAPw=="}"#,
+            "{\"vector\": \"AA==\", \(model)}", "{\"vector\": \"AH4=\", \(model)}", #"{"vector": "ADw="}"#,
         ] {
             #expect(throws: DecodingError.self, "\(damaged)") { try decoding(print: damaged) }
         }

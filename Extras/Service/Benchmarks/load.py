@@ -26,7 +26,7 @@ import urllib.parse
 import urllib.request
 
 # A unit vector of 256 components of ±1/16, from 256 random bits.
-BITS = [struct.pack("<8f", *(1 / 16 if byte >> bit & 1 else -1 / 16 for bit in range(8))) for byte in range(256)]
+BITS = [struct.pack("<8e", *(1 / 16 if byte >> bit & 1 else -1 / 16 for bit in range(8))) for byte in range(256)]
 
 
 class Connection:

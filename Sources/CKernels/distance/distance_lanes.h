@@ -5,37 +5,65 @@
 // The number of rows from which prefetching pays off, and the prefetch distance in bytes; measured.
 enum { SCAN = 8, SCAN_AHEAD = 4096 };
 
-LK_INLINE lk_f32x16 term(lk_f32x16 q, lk_f32x16 x, lk_f32x16 sum, const int is_distance) {
-    if (!is_distance) return __builtin_elementwise_fma(q, x, sum);
+typedef enum { DOT, DISTANCE, DISTANCE_OF_HALVES } lk_reduction;
+
+LK_INLINE lk_f32x16 term(lk_f32x16 q, lk_f32x16 x, lk_f32x16 sum, const lk_reduction reduction) {
+    if (reduction == DOT) return __builtin_elementwise_fma(q, x, sum);
     lk_f32x16 d = q - x;
     return __builtin_elementwise_fma(d, d, sum);
 }
 
-LK_INLINE void reduce_all(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
-                          float *out, const int is_distance) {
-    const size_t whole = dimension / 16 * 16;
+// The components of a row from `p` on; zeros after the first `count` of them.
+LK_INLINE lk_f32x16 components(const char *p, size_t count, const lk_reduction reduction) {
+    if (reduction == DISTANCE_OF_HALVES) {
+        lk_f16x16 halves = {0};
+        memcpy(&halves, p, count * sizeof(uint16_t));
+        return __builtin_convertvector(halves, lk_f32x16);
+    }
+    lk_f32x16 floats = lk_splat16(0);
+    memcpy(&floats, p, count * sizeof(float));
+    return floats;
+}
+
+LK_INLINE void reduce_all(const float *query, const void *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
+                          float *out, const lk_reduction reduction) {
+    const size_t whole = dimension / 16 * 16, size = reduction == DISTANCE_OF_HALVES ? 2 : 4;
     const ptrdiff_t ahead = count >= SCAN ? SCAN_AHEAD : 0;
     lk_f32x16 rest = lk_splat16(0);
     if (whole < dimension) rest = lk_load16_partial(query + whole, dimension - whole);
     for (size_t i = 0; i < count; i++) {
-        const float *row = rows + (ptrdiff_t)i * row_stride;
+        const char *row = (const char *)rows + (ptrdiff_t)i * row_stride * (ptrdiff_t)size;
         lk_f32x16 sum = lk_splat16(0);
 #pragma clang loop unroll_count(4)
         for (size_t j = 0; j < whole; j += 16) {
-            __builtin_prefetch((const char *)(row + j) + ahead);
-            sum = term(lk_load16(query + j), lk_load16(row + j), sum, is_distance);
+            __builtin_prefetch(row + j * size + ahead);
+            sum = term(lk_load16(query + j), components(row + j * size, 16, reduction), sum, reduction);
         }
-        if (whole < dimension) sum = term(rest, lk_load16_partial(row + whole, dimension - whole), sum, is_distance);
+        if (whole < dimension)
+            sum = term(rest, components(row + whole * size, dimension - whole, reduction), sum, reduction);
         out[i] = lk_sum16(sum);
     }
 }
 
 void KERNEL(squared_distances)(const float *query, const float *rows, ptrdiff_t row_stride, size_t count,
                                size_t dimension, float *out) {
-    reduce_all(query, rows, row_stride, count, dimension, out, 1);
+    reduce_all(query, rows, row_stride, count, dimension, out, DISTANCE);
+}
+
+void KERNEL(squared_distances_of_halves)(const float *query, const uint16_t *rows, ptrdiff_t row_stride, size_t count,
+                                         size_t dimension, float *out) {
+    reduce_all(query, rows, row_stride, count, dimension, out, DISTANCE_OF_HALVES);
+}
+
+void KERNEL(widen_halves)(const uint16_t *halves, size_t count, float *out) {
+    const size_t whole = count / 16 * 16;
+    for (size_t i = 0; i < whole; i += 16)
+        lk_store16(out + i, components((const char *)(halves + i), 16, DISTANCE_OF_HALVES));
+    const lk_f32x16 rest = components((const char *)(halves + whole), count - whole, DISTANCE_OF_HALVES);
+    memcpy(out + whole, &rest, (count - whole) * sizeof(float));
 }
 
 void KERNEL(dot_products)(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
                           float *out) {
-    reduce_all(query, rows, row_stride, count, dimension, out, 0);
+    reduce_all(query, rows, row_stride, count, dimension, out, DOT);
 }

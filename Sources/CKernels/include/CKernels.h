@@ -387,6 +387,13 @@ typedef struct {
     void (*generalized_mean)(const float *pixels, ptrdiff_t row_stride, int32_t width, int32_t height, float power,
                              float epsilon, float *out);
 
+    // The same for rows of half-precision numbers.
+    void (*squared_distances_of_halves)(const float *query, const uint16_t *rows, ptrdiff_t row_stride, size_t count,
+                                        size_t dimension, float *out);
+
+    // Converts half-precision numbers (IEEE 754 binary16); exact.
+    void (*widen_halves)(const uint16_t *halves, size_t count, float *out);
+
     // out[i] = sum over j of query[j] * rows[i * row_stride + j]; exact for up to 65,536 components.
     void (*quantized_dot_products)(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride, size_t count,
                                    size_t dimension, int32_t *out);
@@ -530,6 +537,10 @@ size_t lk_number_size(lk_number_format format);
 
 // Converts numbers, which need not be aligned, to float32; exact.
 void lk_widen(const void *numbers, lk_number_format format, size_t count, float *out);
+
+// Rounds floats to half precision (IEEE 754 binary16): to nearest, even on a tie. From 65,520 on they become infinite;
+// NaN stays NaN.
+void lk_narrow(const float *numbers, size_t count, uint16_t *halves);
 
 // Whether all numbers are finite.
 bool lk_are_finite(const void *numbers, lk_number_format format, size_t count);

@@ -28,6 +28,10 @@ void lk_widen(const void *numbers, lk_number_format format, size_t count, float 
     }
 }
 
+void lk_narrow(const float *numbers, size_t count, uint16_t *halves) {
+    for (size_t i = 0; i < count; i++) halves[i] = lk_half_of_float(numbers[i]);
+}
+
 size_t lk_number_size(lk_number_format format) {
     switch (format) {
     case LK_FLOAT32: return 4;

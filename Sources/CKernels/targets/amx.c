@@ -6,7 +6,7 @@
 #define KERNEL(name) lk_##name##_amx
 #define LK_AVX512
 #pragma clang attribute push(                                                                                          \
-    __attribute__((target("amx-tile,amx-int8,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma"),                 \
+    __attribute__((target("amx-tile,amx-int8,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c"),            \
                    min_vector_width(512))),                                                                            \
     apply_to = function)
 

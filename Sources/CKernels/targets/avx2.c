@@ -4,7 +4,7 @@
 #include "../kernel_tables.h"
 
 #define KERNEL(name) lk_##name##_avx2
-#pragma clang attribute push(__attribute__((target("avx2,fma"), min_vector_width(256))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"), min_vector_width(256))), apply_to = function)
 
 #include "../lanes.h"
 #include "../quantized_convolution/quantized_convolution_plain.h"

@@ -6,7 +6,7 @@
 #define KERNEL(name) lk_##name##_avx512vnni
 #define LK_AVX512
 #pragma clang attribute push(                                                                                          \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma"), min_vector_width(512))),          \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c"), min_vector_width(512))),     \
     apply_to = function)
 
 #include "../vector.h"

@@ -4,7 +4,8 @@
 #include "../kernel_tables.h"
 
 #define KERNEL(name) lk_##name##_avxvnni
-#pragma clang attribute push(__attribute__((target("avxvnni,avx2,fma"), min_vector_width(256))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avxvnni,avx2,fma,f16c"), min_vector_width(256))),                  \
+                             apply_to = function)
 
 #include "../vector.h"
 #include "../quantized_convolution/quantized_convolution_avxvnni.h"

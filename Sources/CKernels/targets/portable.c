@@ -4,6 +4,7 @@
 
 #define KERNEL(name) lk_##name##_portable
 
+#include "../stored_numbers/stored_numbers.h"
 #include "../vector.h"
 #include "../binary_codes/binary_codes_portable.h"
 #include "../component_quantization/component_quantization_portable.h"

@@ -201,7 +201,7 @@ struct PreparedImage: Sendable {
 
 /// All that is stored of an image.
 struct StoredImage: Sendable {
-    /// As `PrintBlob` stores it.
+    /// As `HalfPrecision` stores it.
     let print: Data
     let thumbnail: StoredThumbnail?
     /// As `LocalFeatures.encoded` has them.

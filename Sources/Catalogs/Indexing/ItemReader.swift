@@ -54,7 +54,7 @@ struct ItemReader: Sendable {
             }
             // Without an image there is nothing to complete.
             readMemory(path, hash: ContentHash.of(print), into: &read, needsFeatures: false) { _ throws(ImageError) in
-                .new(StoredImage(print: PrintBlob.data(print.vector), thumbnail: nil, features: nil))
+                .new(StoredImage(print: HalfPrecision.data(print.vector), thumbnail: nil, features: nil))
             }
         case .computed(let image):
             let features = extractor == nil ? nil : image.localFeatures
@@ -70,7 +70,8 @@ struct ItemReader: Sendable {
                     image.thumbnail.map { StoredThumbnail(side: side, data: $0) }
                 }
                 return .new(
-                    StoredImage(print: PrintBlob.data(image.print.vector), thumbnail: thumbnail, features: features))
+                    StoredImage(print: HalfPrecision.data(image.print.vector), thumbnail: thumbnail, features: features)
+                )
             }
         }
     }
@@ -253,7 +254,7 @@ struct ReadItem: Sendable {
             do {
                 images[index].contents = .new(
                     StoredImage(
-                        print: PrintBlob.data(try print.get().vector), thumbnail: thumbnail, features: features))
+                        print: HalfPrecision.data(try print.get().vector), thumbnail: thumbnail, features: features))
             } catch {
                 let path = images[index].path
                 reasons.append(item.images.count == 1 || path.isEmpty ? "\(error)" : "\(path): \(error)")
@@ -325,7 +326,7 @@ enum ContentHash {
     static func of(_ image: ComputedImage) -> Data {
         var hash = SHA256()
         hash.update(Data("computed\n".utf8))
-        for part in [PrintBlob.data(image.print.vector), image.localFeatures ?? Data(), image.thumbnail ?? Data()] {
+        for part in [HalfPrecision.data(image.print.vector), image.localFeatures ?? Data(), image.thumbnail ?? Data()] {
             hash.update(Data("\(part.count)\n".utf8))
             hash.update(part)
         }
@@ -335,7 +336,7 @@ enum ContentHash {
     static func of(_ print: FeaturePrint) -> Data {
         var hash = SHA256()
         hash.update(Data("print\n".utf8))
-        hash.update(PrintBlob.data(print.vector))
+        hash.update(HalfPrecision.data(print.vector))
         return hash.finalize()
     }
 }

@@ -190,7 +190,7 @@ extension Catalog {
             let found = try store.prints(forID: id)
             guard let first = found.first else { throw try folder.error(.unknownEntities([id])) }
             let prints = try found.map { _, blob in
-                guard let vector = PrintBlob.vector(blob, dimension: model.dimension) else {
+                guard let vector = HalfPrecision.vector(blob, dimension: model.dimension) else {
                     throw try folder.error(.damaged("the print of “\(id)” is not \(model.dimension) finite floats"))
                 }
                 return FeaturePrint(vector: vector, model: model.identity)

@@ -228,7 +228,7 @@ private struct DuplicateSearch {
         for start in stride(from: 0, to: all.count, by: Self.rowsPerBatch) {
             progress(Double(start) / Double(all.count))
             let rows = Array(all[start..<min(start + Self.rowsPerBatch, all.count)])
-            let prints = rows.map { Array(matrix.row($0)) }
+            let prints = rows.map { matrix.row($0) }
             // The images of an entity may be nearest to each other.
             let ownCount = rows.map { state.matrix.rows(ofEntity: entity($0)).count }.max() ?? 1
             let (count, cancellation) = (Self.neighborCount + ownCount, cancellation)

@@ -113,7 +113,7 @@ extension Catalog {
         return CatalogRecord(
             row: row, entity: entity.record.entity,
             images: images.enumerated().compactMap { place, image in
-                guard let stored = image.new, let print = PrintBlob.vector(stored.print, dimension: model.dimension)
+                guard let stored = image.new, let print = HalfPrecision.vector(stored.print, dimension: model.dimension)
                 else { return nil }
                 let words = stored.features.flatMap(LocalFeatures.init(encoded:)).map(\.visualWords)
                 return CatalogRecord.Image(
@@ -169,7 +169,7 @@ extension CatalogIndexer {
             return PreparedImage(
                 file: ImageStamp(image.file), contentHash: image.contentHash, keptPlace: nil,
                 new: StoredImage(
-                    print: PrintBlob.data(image.print),
+                    print: HalfPrecision.data(image.print),
                     thumbnail: image.thumbnail.map { StoredThumbnail(side: $0.side, data: $0.data) },
                     features: image.features))
         }
@@ -186,7 +186,7 @@ extension DigestedEntity {
                 }
                 return Image(
                     place: place, file: ImageStamp(image.file), contentHash: image.contentHash,
-                    print: digest(PrintBlob.data(image.print)), localFeatures: image.features.map(digest),
+                    print: digest(HalfPrecision.data(image.print)), localFeatures: image.features.map(digest),
                     thumbnail: image.thumbnail.map { digest($0.data) })
             })
     }

@@ -60,7 +60,7 @@ struct MergedPage {
                 return found
             }
             guard let print = try stored("vector", of: "print", "print is", digest: image.print)?[0] as Data?,
-                let vector = PrintBlob.vector(print, dimension: dimension),
+                let vector = HalfPrecision.vector(print, dimension: dimension),
                 abs(FeaturePrintModel.norm(of: vector) - 1) <= FeaturePrintModel.normTolerance
             else { throw problem(image.place, "print is not \(dimension) floats of a unit vector") }
             let features =

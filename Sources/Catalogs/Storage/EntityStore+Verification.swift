@@ -139,7 +139,7 @@ extension EntityStore {
             }
             let name = name(print[0], Int64.fromDatabaseValue(print[4]) ?? 0)
             let blob = Data.fromDatabaseValue(print[1]) ?? Data()
-            guard let vector = PrintBlob.vector(blob, dimension: dimension) else {
+            guard let vector = HalfPrecision.vector(blob, dimension: dimension) else {
                 problems.append("\(name): its print is not \(dimension) finite floats")
                 continue
             }

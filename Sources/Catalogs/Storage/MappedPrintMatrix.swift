@@ -6,13 +6,13 @@ import VectorSearch
 /// The file `prints.matrix`: the prints of a catalog as rows of a matrix.
 ///
 /// The width of its header is the dimension, the count is that of the rows, one per image, and the total that of the
-/// entities. The sections are float32 rows, their float32 squared norms, the images' rows in the database
+/// entities. The sections are rows of half precision, their float32 squared norms, the images' rows in the database
 /// (``ImageRow``) as 64-bit integers, int8 rows, their float32 scales, and their float32 residual norms
 /// (`QuantizedRows`).
 final class MappedPrintMatrix: DerivedFile {
-    static let format = DerivedFileFormat(name: "prints.matrix", magic: "LKPRINTS", version: 4) { shape in
+    static let format = DerivedFileFormat(name: "prints.matrix", magic: "LKPRINTS", version: 5) { shape in
         [
-            (shape.width * 4, shape.count), (4, shape.count), (8, shape.count), (shape.width, shape.count),
+            (shape.width * 2, shape.count), (4, shape.count), (8, shape.count), (shape.width, shape.count),
             (4, shape.count), (4, shape.count),
         ]
     }
@@ -36,7 +36,7 @@ final class MappedPrintMatrix: DerivedFile {
 
     var matrix: PrintMatrix {
         PrintMatrix(
-            rows: contents.section(Section.rows, of: Float.self),
+            halves: contents.section(Section.rows, of: UInt16.self),
             squaredNorms: contents.section(Section.norms, of: Float.self), quantized: quantized,
             dimension: dimension, owner: self)
     }
@@ -106,7 +106,7 @@ final class MappedPrintMatrix: DerivedFile {
         let images = DerivedImages(
             table: "print", column: "vector", earlier: earlier.map { ($0.keys, $0.header.revision) })
         func vector(_ blob: Data, _ key: Int64) throws -> [Float] {
-            guard let vector = PrintBlob.vector(blob, dimension: dimension) else {
+            guard let vector = HalfPrecision.vector(blob, dimension: dimension) else {
                 throw folder.error(
                     .damaged("a print of row \(ImageRow.entity(key)) is not \(dimension) finite floats"))
             }
@@ -131,7 +131,7 @@ final class MappedPrintMatrix: DerivedFile {
             keys.append(key)
             switch origin {
             case .earlier(let position):
-                try output.append(row(position, Section.rows, of: Float.self))
+                try output.append(row(position, Section.rows, of: UInt16.self))
                 norms.append(value(position, Section.norms))
             case .blob(let blob):
                 let squaredNorm = try vector(blob, key).withUnsafeBufferPointer(PrintMatrix.squaredNorm)

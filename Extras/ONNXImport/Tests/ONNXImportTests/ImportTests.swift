@@ -32,7 +32,8 @@ struct ImportTests {
         for threads in [1, 3] {
             let vector = try model.featurePrint(for: Self.image(), threads: threads).vector
             #expect(vector.count == print.count)
-            let worst = zip(vector, print).map { abs($0 - $1) }.max() ?? .infinity
+            // Beside what rounding to half precision changes.
+            let worst = zip(vector, print).map { abs($0 - $1) - abs($1) * 0x1p-11 }.max() ?? .infinity
             #expect(worst <= 1e-4 * largest, "\(threads) threads: \(worst) off")
         }
         #expect(!model.usesLocalFeatures && !model.localizesObjects && model.matchThreshold == nil)

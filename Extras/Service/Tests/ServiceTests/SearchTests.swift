@@ -274,11 +274,13 @@ import Testing
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let made = try await server.send("POST", "/v1/prints", body: try DemoCovers.image("salt-signal"))
             var print = try #require((try made.json["prints"] as? [[String: Any]])?.first)
-            for floats in [[1], [Float](repeating: 1e38, count: 256), [Float](repeating: 1, count: 256)] {
-                print["vector"] = floats.withUnsafeBytes { Data($0) }.base64EncodedString()
+            // One and the largest number of half precision.
+            for (half, count) in [(0x3C00, 1), (0x7BFF, 256), (0x3C00, 256)] as [(UInt16, Int)] {
+                let halves = [UInt16](repeating: half, count: count)
+                print["vector"] = halves.withUnsafeBytes { Data($0) }.base64EncodedString()
                 for (method, path) in [("POST", "search"), ("PUT", "entities/a")] {
                     let refused = try await server.json(method, "/v1/catalogs/covers/\(path)", ["print": print])
-                    #expect(try (refused.status, refused.code) == (400, "invalid-request"), "\(floats[0]), \(path)")
+                    #expect(try (refused.status, refused.code) == (400, "invalid-request"), "\(half), \(path)")
                 }
             }
         }
