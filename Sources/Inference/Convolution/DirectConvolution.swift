@@ -25,18 +25,18 @@ struct DirectConvolution: BlockwiseConvolution {
         let block = TensorShape.channelBlock
         let blocks = TensorShape.blockCount(outputs)
         let packed = AlignedFloats(count: blocks * inputs * taps * block)
-        var to = 0
-        for outputBlock in 0..<blocks {
-            for first in Swift.stride(from: 0, to: inputs, by: block) {
-                for tap in 0..<taps {
-                    for input in first..<min(first + block, inputs) {
-                        for lane in 0..<block {
-                            let output = outputBlock * block + lane
-                            if output < outputs {
-                                packed.pointer[to + lane] = flat[(output * inputs + input) * taps + tap]
+        flat.withUnsafeBufferPointer { flat in
+            var to = packed.pointer
+            for outputBlock in 0..<blocks {
+                let lanes = min(block, outputs - outputBlock * block)
+                for first in Swift.stride(from: 0, to: inputs, by: block) {
+                    for tap in 0..<taps {
+                        for input in first..<min(first + block, inputs) {
+                            for lane in 0..<lanes {
+                                to[lane] = flat[((outputBlock * block + lane) * inputs + input) * taps + tap]
                             }
+                            to += block
                         }
-                        to += block
                     }
                 }
             }

@@ -38,13 +38,7 @@ struct WinogradConvolution: ConvolutionMethod {
     init(_ geometry: ConvolutionGeometry, weights: [Float], bias: [Float]) {
         precondition(Self.isFaster(for: geometry), "a 3×3 convolution of stride 1 and padding 1")
         self.geometry = geometry
-        let (inputs, outputs) = (geometry.inputChannels, geometry.outputs)
-        var components = [[Float]](repeating: [Float](repeating: 0, count: outputs * inputs), count: Self.components)
-        for filter in 0..<(outputs * inputs) {
-            let transformed = Self.transformed(weights[(filter * 9)..<(filter * 9 + 9)])
-            for component in 0..<Self.components { components[component][filter] = transformed[component] }
-        }
-        self.weights = components.map { DirectConvolution.packed($0, outputs: outputs, inputs: inputs, taps: 1) }
+        self.weights = Self.packed(weights, outputs: geometry.outputs, inputs: geometry.inputChannels)
         self.bias = AlignedFloats(padding: bias, to: geometry.outputBlocks * TensorShape.channelBlock)
         noBias = AlignedFloats(count: geometry.outputBlocks * TensorShape.channelBlock)
         tileColumns = (geometry.width + Self.outputSide - 1) / Self.outputSide
@@ -53,20 +47,54 @@ struct WinogradConvolution: ConvolutionMethod {
         rowParts = (tileRows + tileRowsPerPart - 1) / tileRowsPerPart
     }
 
-    /// G g G', in double precision.
-    private static func transformed(_ filter: ArraySlice<Float>) -> [Float] {
-        let matrix: [[Double]] = [
-            [1.0 / 4, 0, 0], [-1.0 / 6, -1.0 / 6, -1.0 / 6], [-1.0 / 6, 1.0 / 6, -1.0 / 6],
-            [1.0 / 24, 1.0 / 12, 1.0 / 6], [1.0 / 24, -1.0 / 12, 1.0 / 6], [0, 0, 1],
-        ]
-        let g = filter.map { Double($0) }
-        return matrix.flatMap { row in
-            matrix.map { column in
-                var sum = 0.0
-                for y in 0..<3 { for x in 0..<3 { sum += row[y] * g[y * 3 + x] * column[x] } }
-                return Float(sum)
+    /// The weights of each component: G g G' of every filter g, in double precision, for the lanes of a block at once.
+    ///
+    /// - Parameter flat: [output][input][9 taps]
+    private static func packed(_ flat: [Float], outputs: Int, inputs: Int) -> [AlignedFloats] {
+        typealias Lanes = SIMD16<Double>
+        let (block, blocks) = (TensorShape.channelBlock, TensorShape.blockCount(outputs))
+        let packed = (0..<components).map { _ in AlignedFloats(count: blocks * inputs * block) }
+        flat.withUnsafeBufferPointer { flat in
+            withUnsafeTemporaryAllocation(of: Lanes.self, capacity: 9 + 3 * side) { memory in
+                let filters = UnsafeMutableBufferPointer(rebasing: memory[..<9])
+                let columns = UnsafeMutableBufferPointer(rebasing: memory[9...])
+                for group in 0..<(blocks * inputs) {
+                    let (outputBlock, input) = group.quotientAndRemainder(dividingBy: inputs)
+                    for tap in 0..<9 {
+                        var lanes = Lanes.zero
+                        for lane in 0..<min(block, outputs - outputBlock * block) {
+                            lanes[lane] = Double(flat[((outputBlock * block + lane) * inputs + input) * 9 + tap])
+                        }
+                        filters[tap] = lanes
+                    }
+                    for x in 0..<3 {
+                        transform(filters[x], filters[3 + x], filters[6 + x]) { columns[$0 * 3 + x] = $1 }
+                    }
+                    for y in 0..<side {
+                        transform(columns[y * 3], columns[y * 3 + 1], columns[y * 3 + 2]) { x, lanes in
+                            let to = packed[y * side + x].pointer + group * block
+                            UnsafeMutableRawPointer(to).storeBytes(of: SIMD16<Float>(lanes), as: SIMD16<Float>.self)
+                        }
+                    }
+                }
             }
         }
+        return packed
+    }
+
+    /// G g of one column g: its six components.
+    @inline(__always)
+    private static func transform(
+        _ a: SIMD16<Double>, _ b: SIMD16<Double>, _ c: SIMD16<Double>, _ body: (Int, SIMD16<Double>) -> Void
+    ) {
+        let (even, odd) = ((a + c) * (-1.0 / 6), b * (1.0 / 6))
+        let (wideEven, wideOdd) = (a * (1.0 / 24) + c * (1.0 / 6), b * (1.0 / 12))
+        body(0, a * 0.25)
+        body(1, even - odd)
+        body(2, even + odd)
+        body(3, wideEven + wideOdd)
+        body(4, wideEven - wideOdd)
+        body(5, c)
     }
 
     private var outputParts: Int { (geometry.outputBlocks + Self.blocksPerPart - 1) / Self.blocksPerPart }
