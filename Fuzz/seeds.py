@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes what the harnesses start from: small valid inputs, with the byte that each harness chooses by.
 
-Fuzz/seeds.py FOLDER
+Fuzz/seeds.py FOLDER [MOST]
+
+MOST inputs per harness, spread over all; without it all of them.
 """
 
 import base64
@@ -106,9 +108,9 @@ HEALTH = """<?xml version="1.0" encoding="UTF-8"?>
 # What the first byte says that it is, by the order of RequestPart in ServiceFuzz.swift.
 SEARCH = {"text": "t", "limit": 2, "types": ["t"], "labels": ["l"], "attributes": {"year": ["1990"]}}
 ENTITY = {"title": "T", "subtitle": "S", "type": "t", "labels": ["l"], "attributes": {"year": "1990"}}
-VECTOR = {"vector": "AACAPwAAAAA=", "model": {"name": "m", "digest": "00ff"}}
+VECTOR = {"vector": "ADwAAA==", "model": {"name": "m", "digest": "00ff"}}
 # Of the catalog's model, whose identity the harness inserts.
-PRINT = f'{{"vector": "{base64.b64encode(struct.pack("<19f", 1, *18 * [0])).decode()}", "model": MODEL}}'
+PRINT = f'{{"vector": "{base64.b64encode(struct.pack("<19e", 1, *18 * [0])).decode()}", "model": MODEL}}'
 REGION = {"x": 0.1, "y": 0.2, "width": 0.5, "height": 0.4}
 FORM = """--x\r
 Content-Disposition: form-data; name="image"; filename="a.png"\r
@@ -345,11 +347,13 @@ def seeds():
 
 
 def main():
+    most = int(sys.argv[2]) if len(sys.argv) > 2 else sys.maxsize
     for harness, inputs in seeds():
         folder = Path(sys.argv[1]) / harness
         folder.mkdir(parents=True, exist_ok=True)
-        for number, data in enumerate(inputs):
-            (folder / f"seed-{number:03d}").write_bytes(data)
+        count = min(most, len(inputs))
+        for number in (index * len(inputs) // count for index in range(count)):
+            (folder / f"seed-{number:03d}").write_bytes(inputs[number])
 
 
 if __name__ == "__main__":
