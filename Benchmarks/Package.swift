@@ -28,6 +28,9 @@ let package = Package(
         // Bytes, times and recall of inverted lists of visual words among millions of simulated images.
         .executableTarget(
             name: "Votes", dependencies: ["SeededNumbers", .product(name: "Lookalike", package: "lookalike")]),
+        // Catalogs of millions of simulated images.
+        .executableTarget(
+            name: "Scale", dependencies: ["SeededNumbers", .product(name: "Lookalike", package: "lookalike")]),
         .target(name: "SeededNumbers"),
         // The quick mode: stages against the limits, in one process.
         .executableTarget(
