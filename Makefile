@@ -135,7 +135,7 @@ serve: service
 	@exec env -u SWIFT_DETERMINISTIC_HASHING $(LOOKALIKE) serve --catalogs $(OUTPUT)/catalogs --samples $(DEMO)/queries
 
 # The service's tests, its page in headless Chromium, clients that are examples or generated, drawn requests by its
-# description, and the walk-through. The tests run programs, and so one after another, as those of the command.
+# description, the walk-through, and faults. The tests run programs, and so one after another, as those of the command.
 test-service: build
 	swift test --no-parallel $(TEST_FLAGS) $(SERVICE_FLAGS)
 	Scripts/install-dependencies chromium curl
@@ -146,7 +146,7 @@ test-service: build
 	Scripts/install-dependencies caddy nginx-light openssl
 	Extras/Service/Tests/proxy/run $(LOOKALIKE_SERVE)
 	$(PAGE_TEST) Extras/Service/Tests/walkthrough/run.py $(LOOKALIKE) $(LOOKALIKE_SERVE) --screenshots $(OUTPUT)/page
-	$(MAKE) service-faults SAMPLE=10
+	Scripts/service-faults $(LOOKALIKE_SERVE) $(LOOKALIKE) 10
 
 deb: build
 	Scripts/deb $(OUTPUT)
