@@ -36,7 +36,7 @@ struct Concurrency {
                 }
                 try await group.waitForAll()
             }
-            let rate = Double(searches) / seconds(ContinuousClock.now - start)
+            let rate = Double(searches) / ((ContinuousClock.now - start) / .seconds(1))
             ticking.cancel()
             await ticking.value
             if inFlight == 1 { alone = rate }
@@ -56,14 +56,10 @@ struct Concurrency {
             let cancelled = ContinuousClock.now
             search.cancel()
             if case .failure(let error) = await search.result, error is CancellationError {
-                lateness.append(seconds(ContinuousClock.now - cancelled) * 1e3)
+                lateness.append((ContinuousClock.now - cancelled) / .milliseconds(1))
             }
         }
         print("cancelled searches went on for " + Percentiles(lateness).summary + " (\(lateness.count) of 100)")
-    }
-
-    static func seconds(_ time: Duration) -> Double {
-        Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
     }
 }
 
@@ -76,7 +72,7 @@ private final class Ticker: @unchecked Sendable {
         while !Task.isCancelled {
             let start = ContinuousClock.now
             do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
-            lateness.append(Concurrency.seconds(ContinuousClock.now - start) * 1e3 - 10)
+            lateness.append((ContinuousClock.now - start) / .milliseconds(1) - 10)
         }
     }
 

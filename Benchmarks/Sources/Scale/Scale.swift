@@ -21,9 +21,9 @@ struct Scale {
         var commits: [(images: Int, seconds: Double)] = [(0, 0)]
         for try await report in indexer.index(items) {
             guard report.failed == 0 else { fatalError("\(report.problems.first?.description ?? "")") }
-            commits.append((report.processed, seconds(since: start)))
+            commits.append((report.processed, (ContinuousClock.now - start) / .seconds(1)))
         }
-        let whole = seconds(since: start)
+        let whole = (ContinuousClock.now - start) / .seconds(1)
         func rate(_ part: Range<Double>) -> Double {
             let inPart = commits.filter { part.contains(Double($0.images) / Double(count)) }
             guard let first = inPart.first, let last = inPart.last, last.seconds > first.seconds else { return .nan }
@@ -35,11 +35,6 @@ struct Scale {
                     + "%.0f MB of memory at most",
                 count, whole, Double(count) / (commits.last?.seconds ?? 0), rate(0.9..<1) / rate(0..<0.1),
                 whole - (commits.last?.seconds ?? 0), peakMegabytes()))
-    }
-
-    private static func seconds(since start: ContinuousClock.Instant) -> Double {
-        let time = ContinuousClock.now - start
-        return Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
     }
 
     private static func peakMegabytes() -> Double {
@@ -79,7 +74,7 @@ struct SimulatedItems: AsyncSequence {
 /// one of the four, the print shifted by half the difference between two others.
 struct SimulatedImages {
     private static let (sourceCount, featuresPerSource) = (4, 50)
-    /// Of a stored feature, as `LocalFeatures.init(encoded:)` says.
+    /// The sizes of the parts of stored local features, as `LocalFeatures.init(encoded:)` says.
     private static let (headerBytes, wordBytes, placeBytes, codeBytes, denseBytes) = (8, 2, 5, 12, 8)
 
     private struct Source {

@@ -16,8 +16,7 @@ public func milliseconds<Result>(_ body: () throws -> Result) rethrows -> (Doubl
 }
 
 public func elapsed(since start: ContinuousClock.Instant) -> Double {
-    let time = (ContinuousClock.now - start).components
-    return Double(time.seconds) * 1e3 + Double(time.attoseconds) * 1e-15
+    (ContinuousClock.now - start) / .milliseconds(1)
 }
 
 /// The inputs of a stage, as peers/compare.py names them.

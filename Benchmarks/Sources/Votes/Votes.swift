@@ -27,7 +27,7 @@ struct Votes {
             for query in queries {
                 let start = ContinuousClock.now
                 let found = lists.lists.candidates(for: query.words, limit: limit)
-                times.append(seconds(ContinuousClock.now - start) * 1e3)
+                times.append((ContinuousClock.now - start) / .milliseconds(1))
                 ranks.append(found.firstIndex { query.targets.contains($0.image) } ?? limit)
             }
             func recall(_ k: Int) -> Double { Double(ranks.count { $0 < k }) / Double(max(ranks.count, 1)) }
@@ -44,10 +44,6 @@ struct Votes {
     }
 
     private static let limit = 20
-
-    private static func seconds(_ time: Duration) -> Double {
-        Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
-    }
 
     private static func residentGigabytes() -> Double {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
