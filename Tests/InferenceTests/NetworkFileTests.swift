@@ -32,8 +32,11 @@ struct NetworkFileTests {
         let other: (UInt16, Double) =
             value.magnitude < 0x1p-14 ? (0x0001, 0x1p-24) : value.magnitude > 2 ? (0x7800, 32768) : (0x3C00, 1)
         builder.addHalves("l.weight", [pattern, 0, 0, other.0], shape: [2, 2])
+        let weights = try SafeTensorsFile(builder.data).floats("l.weight", shape: [2, 2])
+        #expect(weights == [Float(value), 0, 0, Float(other.1)])
         let image = try PixelBuffer(
             (0..<16).flatMap { _ in [51, 51, 0] as [UInt8] }, width: 4, height: 4, format: .rgb8)
+        // Components of a print are halves themselves.
         let print = try FeaturePrintModel(builder.data, named: "halves").featurePrint(for: image)
         #expect(abs(Double(print.vector[0] / print.vector[1]) / (value / other.1) - 1) < 0x1p-10)
     }
