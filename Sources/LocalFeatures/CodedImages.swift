@@ -118,7 +118,7 @@ public struct ImageEncoder {
     /// Appends the next list.
     ///
     /// - Precondition: the images ascend; the same one may follow itself.
-    public mutating func append(_ images: some Sequence<UInt32>) {
+    public mutating func append(_ images: [UInt32]) {
         var high = 0
         for image in images {
             switch part {

@@ -53,24 +53,28 @@ public struct InvertedLists: @unchecked Sendable {
     /// The number of features of an image.
     package func featureCount(of image: Int) -> UInt16 { featureCounts[image] }
 
-    /// The features of a list: their images, which ascend, and their signatures. Features of a damaged file may be
-    /// missing. O(list).
-    package func forEachFeature(ofList list: Int, _ body: (_ image: Int, _ signature: UInt32) -> Void) {
+    /// Appends the images of a list, which ascend, and their signatures. Features of a damaged file may be missing.
+    /// O(list).
+    package func readFeatures(ofList list: Int, images: inout [UInt32], signatures: inout [UInt32]) {
         let features = features(ofList: list)
-        let places = features.indices.map { lk_hamming(index: UInt32($0 - features.lowerBound), distance: 0) }
-        withImages(ofList: list, from: features.lowerBound, at: places[...]) { index, image in
-            body(image, signatures[features.lowerBound + index])
+        guard !features.isEmpty else { return }
+        withUnsafeTemporaryAllocation(of: lk_hamming.self, capacity: features.count) { places in
+            for index in places.indices { places[index] = lk_hamming(index: UInt32(index), distance: 0) }
+            withImages(ofList: list, from: features.lowerBound, at: UnsafeBufferPointer(places)) { index, image in
+                images.append(UInt32(image))
+                signatures.append(self.signatures[features.lowerBound + index])
+            }
         }
     }
 
     /// Calls `body` for some places of a list, which ascend, with their order and their images. A damaged file may name
     /// images that it does not have; `catalog verify` reports it.
     private func withImages(
-        ofList list: Int, from first: Int, at places: ArraySlice<lk_hamming>,
+        ofList list: Int, from first: Int, at places: UnsafeBufferPointer<lk_hamming>,
         _ body: (_ index: Int, _ image: Int) -> Void
     ) {
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: places.count) { found in
-            places.withUnsafeBufferPointer { images.read(ofList: list, from: first, at: $0, into: found) }
+            images.read(ofList: list, from: first, at: places, into: found)
             for index in 0..<places.count where found[index] < imageCount { body(index, Int(found[index])) }
         }
     }
@@ -226,11 +230,15 @@ public struct InvertedLists: @unchecked Sendable {
             let word = Int(entry.word) * partCount
             let features = offsets[word + partCount] - min(offsets[word], offsets[word + partCount])
             let rarity = log(Float(imageCount) / Float(max(features, 1)) + 1)
-            withImages(ofList: number, from: list.lowerBound, at: found[..<count]) { place, image in
-                votes.append(
-                    Vote(
-                        image: UInt32(image), feature: entry.feature,
-                        value: weights[Int(found[place].distance)] * rarity))
+            found.withUnsafeBufferPointer { found in
+                withImages(
+                    ofList: number, from: list.lowerBound, at: UnsafeBufferPointer(rebasing: found[..<count])
+                ) { place, image in
+                    votes.append(
+                        Vote(
+                            image: UInt32(image), feature: entry.feature,
+                            value: weights[Int(found[place].distance)] * rarity))
+                }
             }
         }
         return votes

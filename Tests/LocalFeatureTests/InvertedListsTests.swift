@@ -7,12 +7,34 @@ import Testing
 
 /// Inverted lists in memory.
 enum InvertedListsFixture {
-    static func build(_ images: [LocalFeatures?]) throws -> InvertedListsBuilder {
-        var builder = InvertedListsBuilder(try FeatureFixture.model())
-        for image in images { builder.count(image) }
-        builder.finishCounting()
-        for (index, image) in images.enumerated() { if let image { builder.place(image, image: index) } }
-        return builder
+    /// - Parameter runLength: the features of a run, about.
+    static func build(_ images: [LocalFeatures?], bits: Int = 0, runLength: Int = .max) throws -> InvertedLists {
+        let model = try FeatureFixture.model()
+        var builder = InvertedListsBuilder(model)
+        var runs: [InvertedListsBuilder.Run] = []
+        for image in images {
+            builder.append(image)
+            if builder.pendingCount >= runLength { runs.append(builder.takeRun()) }
+        }
+        runs.append(builder.takeRun())
+        let memory = Memory()
+        let merged = InvertedListsMerge(
+            runs: runs.map {
+                InvertedListsMerge.StoredRun(
+                    offsets: memory.copy($0.offsets), images: memory.copy($0.images),
+                    signatures: memory.copy($0.signatures), owner: memory)
+            }, changedCounts: builder.featureCounts, positions: Array(0..<UInt32(images.count)), earlier: nil,
+            moved: [], imageCount: images.count, wordCount: model.wordCount, divisionBits: bits)
+        var lists: [[(image: UInt32, signature: UInt32)]] = []
+        merged.forEachList { images, signatures in lists.append(zip(images, signatures).map { ($0, $1) }) }
+        return parts(lists, featureCounts: merged.featureCounts).lists
+    }
+
+    /// The features of a list: their images and signatures.
+    static func features(_ lists: InvertedLists, ofList list: Int) -> [[UInt32]] {
+        var (images, signatures): ([UInt32], [UInt32]) = ([], [])
+        lists.readFeatures(ofList: list, images: &images, signatures: &signatures)
+        return zip(images, signatures).map { [$0, $1] }
     }
 
     /// Keeps copies of arrays.
@@ -53,22 +75,13 @@ enum InvertedListsFixture {
         let coded = [ImageEncoder.Part.lows, .highs].map { part in
             var encoder = ImageEncoder(part, of: shape)
             return lists.flatMap { list in
-                encoder.append(list.lazy.map(\.image))
+                encoder.append(list.map(\.image))
                 return encoder.takeWords()
             } + encoder.finish()
         }
         return Parts(
             offsets: offsets, signatures: lists.flatMap { $0.map(\.signature) }, lows: coded[0], highs: coded[1],
             featureCounts: featureCounts)
-    }
-
-    static func lists(_ builder: InvertedListsBuilder) -> InvertedLists {
-        let ends = zip(builder.offsets, builder.offsets.dropFirst())
-        return parts(
-            ends.map { start, end in
-                (Int(start)..<Int(end)).map { (builder.images[$0], builder.signatures[$0]) }
-            }, featureCounts: builder.featureCounts
-        ).lists
     }
 }
 
@@ -122,7 +135,7 @@ struct InvertedListsTests {
         let extractor = try FeatureFixture.extractor()
         let reference = try ReferenceModel()
         let images = Self.collection(extractor)
-        let lists = InvertedListsFixture.lists(try InvertedListsFixture.build(images))
+        let lists = try InvertedListsFixture.build(images)
         #expect(lists.imageCount == 12)
         for (degrees, scale) in [(0.0, 1.0), (40, 0.9)] {
             let (image, _) = try FeatureFixture.placed(degrees: degrees, scale: scale)
@@ -146,7 +159,7 @@ struct InvertedListsTests {
 
     @Test func limitsAndFiltersPickFromTheSameOrder() throws {
         let extractor = try FeatureFixture.extractor()
-        let lists = InvertedListsFixture.lists(try InvertedListsFixture.build(Self.collection(extractor)))
+        let lists = try InvertedListsFixture.build(Self.collection(extractor))
         let words = LocalFeatureQuery(
             extractor.queryFeatures(of: FeatureFixture.image), model: extractor.model
         ).words
@@ -177,7 +190,7 @@ struct InvertedListsTests {
 
     @Test func everySIMDTargetVotesTheSame() throws {
         let extractor = try FeatureFixture.extractor()
-        let lists = InvertedListsFixture.lists(try InvertedListsFixture.build(Self.collection(extractor)))
+        let lists = try InvertedListsFixture.build(Self.collection(extractor))
         let features = extractor.queryFeatures(of: FeatureFixture.image)
         let found = SIMDTarget.available.map { simd in
             lists.candidates(
@@ -192,26 +205,31 @@ struct InvertedListsTests {
             extractor.queryFeatures(of: FeatureFixture.image), model: extractor.model
         ).words
         for images in [[], [nil, nil]] as [[LocalFeatures?]] {
-            let lists = InvertedListsFixture.lists(try InvertedListsFixture.build(images))
+            let lists = try InvertedListsFixture.build(images)
             #expect(lists.imageCount == images.count && lists.candidates(for: words, limit: 5).isEmpty)
+        }
+    }
+
+    @Test(arguments: [1, 150, 600]) func runsAreMergedToTheSameLists(length: Int) throws {
+        let images = Self.collection(try FeatureFixture.extractor())
+        let whole = try InvertedListsFixture.build(images)
+        let merged = try InvertedListsFixture.build(images, runLength: length)
+        for word in 0..<65_536 {
+            let expected = InvertedListsFixture.features(whole, ofList: word)
+            #expect(InvertedListsFixture.features(merged, ofList: word) == expected, "word \(word)")
         }
     }
 
     /// Parts of a list have the features whose signatures start with their bits, in the order of the images.
     @Test(arguments: [1, 2, 4, 8]) func dividedListsHoldTheSameFeatures(bits: Int) throws {
         let images = Self.collection(try FeatureFixture.extractor())
-        let whole = try InvertedListsFixture.build(images)
-        var divided = whole
-        divided.divide(bits: bits)
-        let (before, after) = (InvertedListsFixture.lists(whole), InvertedListsFixture.lists(divided))
+        let before = try InvertedListsFixture.build(images)
+        let after = try InvertedListsFixture.build(images, bits: bits)
         for word in 0..<65_536 {
-            var expected: [[[UInt32]]] = Array(repeating: [], count: 1 << bits)
-            before.forEachFeature(ofList: word) { image, signature in
-                expected[Int(signature) & (1 << bits - 1)].append([UInt32(image), signature])
-            }
-            for (part, expected) in expected.enumerated() {
-                var found: [[UInt32]] = []
-                after.forEachFeature(ofList: word << bits | part) { found.append([UInt32($0), $1]) }
+            let whole = InvertedListsFixture.features(before, ofList: word)
+            for part in 0..<(1 << bits) {
+                let expected = whole.filter { Int($0[1]) & (1 << bits - 1) == part }
+                let found = InvertedListsFixture.features(after, ofList: word << bits | part)
                 #expect(found == expected, "word \(word), part \(part)")
             }
         }
@@ -224,10 +242,8 @@ struct InvertedListsTests {
     @Test(arguments: [1, 2, 4, 8]) func dividedListsVoteForNearlyTheSame(bits: Int) throws {
         let extractor = try FeatureFixture.extractor()
         let images = Self.collection(extractor)
-        var builder = try InvertedListsFixture.build(images)
-        let whole = InvertedListsFixture.lists(builder)
-        builder.divide(bits: bits)
-        let divided = InvertedListsFixture.lists(builder)
+        let whole = try InvertedListsFixture.build(images)
+        let divided = try InvertedListsFixture.build(images, bits: bits)
         let (image, _) = try FeatureFixture.placed(degrees: 40, scale: 0.9)
         let words = LocalFeatureQuery(extractor.queryFeatures(of: image), model: extractor.model).words
         let all = Dictionary(
@@ -331,12 +347,8 @@ struct InvertedListsTests {
         }
         let read = InvertedListsFixture.parts(lists, featureCounts: Array(repeating: 1, count: imageCount)).lists
         for (index, list) in lists.enumerated() {
-            var place = 0
-            read.forEachFeature(ofList: index) { image, signature in
-                #expect(place < list.count && (UInt32(image), signature) == list[place], "seed \(seed), list \(index)")
-                place += 1
-            }
-            #expect(place == list.count, "seed \(seed), list \(index)")
+            let features = InvertedListsFixture.features(read, ofList: index)
+            #expect(features == list.map { [$0.image, $0.signature] }, "seed \(seed), list \(index)")
         }
     }
 
@@ -384,8 +396,8 @@ struct InvertedListsTests {
             #expect((0..<imageCount).contains(candidate.image), "seed \(seed)")
         }
         for list in 0..<65_536 {
-            read.forEachFeature(ofList: list) { image, _ in
-                if !(0..<imageCount).contains(image) { Issue.record("seed \(seed), image \(image)") }
+            for feature in InvertedListsFixture.features(read, ofList: list) where feature[0] >= imageCount {
+                Issue.record("seed \(seed), image \(feature[0])")
             }
         }
     }

@@ -30,6 +30,11 @@ struct CatalogFolder: Sendable {
     /// A database that is being made; renamed when it is complete.
     var unfinishedDatabase: URL { url.appendingPathComponent("catalog.sqlite.new") }
 
+    /// A name for a file that is being made, which ``DerivedFileStore`` removes if its maker was killed.
+    func temporaryFile(beside file: URL) -> URL {
+        file.appendingPathExtension("\(getpid())-\(UInt32.random(in: 0 ... .max)).part")
+    }
+
     var isWritable: Bool { access(path, W_OK) == 0 }
 
     /// Whether the database file alone is the whole database.

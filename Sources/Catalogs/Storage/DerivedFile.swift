@@ -102,12 +102,17 @@ struct DerivedFileFormat: Sendable {
     /// Where the sections are; nil if no file can be as large.
     func layout(_ shape: DerivedFileShape) -> (sections: [Range<Int>], byteCount: Int)? {
         guard shape.count < Int.max, shape.total < Int.max else { return nil }
+        return Self.layout(of: sections(shape))
+    }
+
+    /// Where sections are that follow a header; nil if no file can be as large.
+    static func layout(of sections: [(stride: Int, count: Int)]) -> (sections: [Range<Int>], byteCount: Int)? {
         var ranges: [Range<Int>] = []
         var end = DerivedFileHeader.byteCount
-        for (stride, count) in sections(shape) {
+        for (stride, count) in sections {
             let (byteCount, isTooLarge) = count.multipliedReportingOverflow(by: stride)
             guard !isTooLarge, byteCount < Int.max / 16 else { return nil }
-            let start = Self.aligned(end)
+            let start = aligned(end)
             end = start + byteCount
             ranges.append(start..<end)
         }

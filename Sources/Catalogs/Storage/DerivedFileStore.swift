@@ -91,7 +91,7 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
         let memory = try entities.read { db in
             var output = try DerivedOutput.memory(folder: folder)
             try write(db, reusing: nil, to: &output)
-            return MappedFile(output.takeMemory())
+            return try output.contents()
         }
         guard let contents = DerivedContents(memory, as: File.format), let file = File(contents) else {
             throw folder.error(.damaged("\(File.format.name) cannot be made from the database"))
@@ -103,8 +103,7 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
         removeLeftovers()
         // Damage is not taken over.
         let earlier = earlier.flatMap { $0.contents.file.isUnchanged && $0.contents.isIntact ? $0 : nil }
-        let suffix = "\(getpid())-\(UInt32.random(in: 0 ... .max)).part"
-        let temporary = folder.url.appendingPathComponent("\(File.format.name).\(suffix)")
+        let temporary = folder.temporaryFile(beside: url)
         var isUsable = true
         do {
             try entities.read { db in

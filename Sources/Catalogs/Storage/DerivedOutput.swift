@@ -28,10 +28,17 @@ struct DerivedOutput: ~Copyable {
     }
 
     static func file(_ url: URL, folder: CatalogFolder) throws -> DerivedOutput {
-        let descriptor = open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        let descriptor = open(url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         let failure = errno
         guard descriptor >= 0 else { throw folder.error(.unwritable(String(cString: strerror(failure)))) }
         return try DerivedOutput(.file(descriptor), folder: folder)
+    }
+
+    /// A file without a name, of which nothing is left when it is closed.
+    static func unnamedFile(_ url: URL, folder: CatalogFolder) throws -> DerivedOutput {
+        let output = try file(url, folder: folder)
+        unlink(url.path)
+        return output
     }
 
     static func memory(folder: CatalogFolder) throws -> DerivedOutput { try DerivedOutput(.memory, folder: folder) }
@@ -39,6 +46,9 @@ struct DerivedOutput: ~Copyable {
     static func digestOnly(folder: CatalogFolder) throws -> DerivedOutput {
         try DerivedOutput(.nowhere, folder: folder)
     }
+
+    /// Whether it goes to private memory, since no file can be written.
+    var isMemory: Bool { if case .memory = target { true } else { false } }
 
     deinit { if case .file(let descriptor) = target { close(descriptor) } }
 
@@ -77,8 +87,16 @@ struct DerivedOutput: ~Copyable {
         }
     }
 
-    /// What was written to memory.
-    consuming func takeMemory() -> PrivateMemory { memory }
+    /// What was written to a file or to memory.
+    ///
+    /// - Throws: ``CatalogError`` if the file cannot be mapped.
+    consuming func contents() throws -> MappedFile {
+        try flush()
+        guard case .file(let descriptor) = target else { return MappedFile(memory) }
+        let file = try? MappedFile(descriptor: dup(descriptor))
+        guard let file else { throw folder.error(.failed("what was written beside it cannot be read")) }
+        return file
+    }
 
     private mutating func flush() throws {
         hash.update(buffer)

@@ -20,13 +20,18 @@ package final class MappedFile: @unchecked Sendable {
     /// demand.
     ///
     /// - Throws: `POSIXError` if it cannot be opened or mapped now, for example where address space is short.
-    package init?(_ url: URL) throws(POSIXError) {
+    package convenience init?(_ url: URL) throws(POSIXError) {
         // A named pipe in its place must not keep the caller waiting.
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             try Self.checkIsPermanent(errno)
             return nil
         }
+        try self.init(descriptor: descriptor)
+    }
+
+    /// Maps an open file, and closes it in the end. Nil if it is empty or not a regular file.
+    init?(descriptor: Int32) throws(POSIXError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
             let count = Int(exactly: status.st_size)

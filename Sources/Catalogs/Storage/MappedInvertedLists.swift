@@ -50,8 +50,8 @@ final class MappedInvertedLists: DerivedFile {
     /// The row in the database of the image at a position.
     func key(_ position: Int) -> Int64 { keys[position] }
 
-    /// O(features) time, 8 bytes of memory per feature of images that changed. The signatures of images that the
-    /// earlier file has are copied; those of the others are computed.
+    /// O(features) time, and 8 bytes on the disk per feature of images that changed; in memory where no file can be
+    /// written. The signatures of images that the earlier file has are copied; those of the others are computed.
     static func write(
         _ db: Database, source: LocalFeatureModel, folder: CatalogFolder, reusing earlier: MappedInvertedLists?,
         to output: inout DerivedOutput
@@ -63,6 +63,7 @@ final class MappedInvertedLists: DerivedFile {
         let images = DerivedImages(
             table: "localFeatures", column: "data", earlier: earlier.map { ($0.keys, $0.header.revision) })
         var builder = InvertedListsBuilder(source)
+        var runs = try StoredRuns(inFile: !output.isMemory && folder.isWritable, folder: folder)
         var keys: [Int64] = []
         // Where each image that was taken over is now; -1 for one that was removed or changed.
         var moved = [Int32](repeating: -1, count: earlier?.header.shape.count ?? 0)
@@ -73,22 +74,15 @@ final class MappedInvertedLists: DerivedFile {
             case .blob(let data):
                 changed.append(UInt32(keys.count))
                 // Damaged features do not keep the catalog from opening; `Catalog.verify()` reports them.
-                builder.count(LocalFeatures(encoded: data, wordCount: source.wordCount))
+                builder.append(LocalFeatures(encoded: data, wordCount: source.wordCount))
+                if builder.pendingCount >= runLength { try runs.append(builder.takeRun()) }
             }
             keys.append(key)
         }
-        builder.finishCounting()
-        var index = 0
-        try images.forEach(db) { _, origin in
-            guard case .blob(let data) = origin else { return }
-            if let features = LocalFeatures(encoded: data, wordCount: source.wordCount) {
-                builder.place(features, image: index)
-            }
-            index += 1
-        }
-        builder.divide(bits: bits)
+        try runs.append(builder.takeRun())
         let merged = InvertedListsMerge(
-            changed: builder, positions: changed, earlier: earlier?.lists, moved: moved, imageCount: keys.count)
+            runs: try runs.finish(), changedCounts: builder.featureCounts, positions: changed, earlier: earlier?.lists,
+            moved: moved, imageCount: keys.count, wordCount: source.wordCount, divisionBits: bits)
         try output.append(keys)
         try output.beginSection()
         try output.append(merged.featureCounts)
@@ -108,80 +102,7 @@ final class MappedInvertedLists: DerivedFile {
         }
         return DerivedFileShape(width: shape.listCount, count: shape.imageCount, total: shape.featureCount)
     }
-}
 
-/// The inverted lists of a catalog, from those of an earlier state and those of the images that changed since.
-///
-/// The result is the same as if all were built anew: within a list, features are in the order of their images. Lists
-/// are merged each time that they are read, so that no more than one is in memory.
-struct InvertedListsMerge {
-    private let changed: InvertedListsBuilder
-    /// The position of each changed image among all images.
-    private let positions: [UInt32]
-    private let earlier: InvertedLists?
-    /// The new position of each image of the earlier lists; negative for one that was removed or changed.
-    private let moved: [Int32]
-    /// Where the list of each word starts, and the end of the last.
-    private(set) var offsets: [UInt64] = [0]
-    /// The number of features of each image.
-    private(set) var featureCounts: [UInt16]
-
-    var shape: InvertedListsShape {
-        InvertedListsShape(
-            listCount: offsets.count - 1, imageCount: featureCounts.count, featureCount: Int(offsets.last ?? 0))
-    }
-
-    /// - Parameters:
-    ///   - changed: the lists of the images that changed, by their index among these.
-    ///   - positions: the position of each of these among all images, ascending.
-    ///   - earlier: lists of an earlier state, of which each image that did not change has a position in `moved`.
-    init(
-        changed: InvertedListsBuilder, positions: [UInt32], earlier: InvertedLists?, moved: [Int32], imageCount: Int
-    ) {
-        (self.changed, self.positions, self.earlier, self.moved) = (changed, positions, earlier, moved)
-        featureCounts = Array(repeating: 0, count: imageCount)
-        for (index, position) in positions.enumerated() {
-            featureCounts[Int(position)] = changed.featureCounts[index]
-        }
-        if let earlier {
-            for (image, position) in moved.enumerated() where position >= 0 {
-                featureCounts[Int(position)] = earlier.featureCount(of: image)
-            }
-        }
-        var ends: [UInt64] = [0]
-        ends.reserveCapacity(changed.offsets.count)
-        var total: UInt64 = 0
-        forEachList { images, _ in
-            total += UInt64(images.count)
-            ends.append(total)
-        }
-        offsets = ends
-    }
-
-    /// Calls `body` with the images and the signatures of each list. O(features).
-    func forEachList(_ body: (_ images: [UInt32], _ signatures: [UInt32]) throws -> Void) rethrows {
-        var images: [UInt32] = []
-        var signatures: [UInt32] = []
-        for list in 0..<(changed.offsets.count - 1) {
-            images.removeAll(keepingCapacity: true)
-            signatures.removeAll(keepingCapacity: true)
-            var next = Int(changed.offsets[list])
-            let end = Int(changed.offsets[list + 1])
-            func appendChanged(before position: UInt32) {
-                while next < end, positions[Int(changed.images[next])] < position {
-                    images.append(positions[Int(changed.images[next])])
-                    signatures.append(changed.signatures[next])
-                    next += 1
-                }
-            }
-            earlier?.forEachFeature(ofList: list) { image, signature in
-                guard moved[image] >= 0 else { return }
-                appendChanged(before: UInt32(moved[image]))
-                images.append(UInt32(moved[image]))
-                signatures.append(signature)
-            }
-            appendChanged(before: .max)
-            try body(images, signatures)
-        }
-    }
+    /// Features of a run: 18 bytes of memory each while it is sorted.
+    private static let runLength = 1 << 23
 }
