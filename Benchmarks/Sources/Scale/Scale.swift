@@ -32,7 +32,7 @@ struct Scale {
         print(
             String(
                 format: "%d images in %.0f s, %.0f a second; the last tenth %.2f × the first; derived files %.0f s; "
-                    + "%.0f MB of memory at most",
+                    + "%.0f MB of memory at most, mapped files included",
                 count, whole, Double(count) / (commits.last?.seconds ?? 0), rate(0.9..<1) / rate(0..<0.1),
                 whole - (commits.last?.seconds ?? 0), peakMegabytes()))
     }
