@@ -1,7 +1,7 @@
 /// Sorts the features of images by word, in runs that fit into memory.
 ///
 /// What a catalog adds can be larger than memory. So the caller takes a run now and then, stores it, and merges all of
-/// them at the end (``InvertedListsMerge``), as an external sort does.
+/// them at the end, as an external sort does.
 public struct InvertedListsBuilder {
     /// Features by word, and those of a word by image.
     public struct Run: Sendable {

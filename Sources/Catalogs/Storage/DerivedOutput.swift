@@ -93,8 +93,8 @@ struct DerivedOutput: ~Copyable {
     consuming func contents() throws -> MappedFile {
         try flush()
         guard case .file(let descriptor) = target else { return MappedFile(memory) }
-        let file = try? MappedFile(descriptor: dup(descriptor))
-        guard let file else { throw folder.error(.failed("what was written beside it cannot be read")) }
+        let file = try? MappedFile(descriptor: fcntl(descriptor, F_DUPFD_CLOEXEC, 0))
+        guard let file else { throw folder.error(.failed("a temporary file in its folder cannot be read")) }
         return file
     }
 
