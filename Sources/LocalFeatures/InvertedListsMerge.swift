@@ -24,6 +24,11 @@ package struct InvertedListsMerge {
         var images: [UInt32] = []
         var signatures: [UInt32] = []
 
+        mutating func append(_ image: UInt32, _ signature: UInt32) {
+            images.append(image)
+            signatures.append(signature)
+        }
+
         mutating func removeAll() {
             images.removeAll(keepingCapacity: true)
             signatures.removeAll(keepingCapacity: true)
@@ -83,68 +88,59 @@ package struct InvertedListsMerge {
     /// Calls `body` with the images and the signatures of each list. O(features).
     package func forEachList(_ body: (_ images: [UInt32], _ signatures: [UInt32]) throws -> Void) rethrows {
         let partCount = 1 << divisionBits
-        var (changed, divided, kept, list) = (Features(), Features(), Features(), Features())
-        var ends = [Int](repeating: 0, count: partCount)
+        var (kept, list) = (Features(), Features())
         for word in 0..<wordCount {
-            readChanged(word, into: &changed)
-            divide(changed, into: &divided, ends: &ends)
+            let (changed, ends) = divided(changedFeatures(of: word))
             for part in 0..<partCount {
                 kept.removeAll()
                 earlier?.readFeatures(
                     ofList: word * partCount + part, images: &kept.images, signatures: &kept.signatures)
                 list.removeAll()
-                merge(kept, divided, (part == 0 ? 0 : ends[part - 1])..<ends[part], into: &list)
+                merge(kept, changed, ends[part]..<ends[part + 1], into: &list)
                 try body(list.images, list.signatures)
             }
         }
     }
 
     /// The features of a word, of all runs.
-    private func readChanged(_ word: Int, into features: inout Features) {
-        features.removeAll()
+    private func changedFeatures(of word: Int) -> Features {
+        var features = Features()
         for run in runs {
             for place in Int(run.offsets[word])..<Int(run.offsets[word + 1]) {
-                features.images.append(positions[Int(run.images[place])])
-                features.signatures.append(run.signatures[place])
+                features.append(positions[Int(run.images[place])], run.signatures[place])
             }
         }
+        return features
     }
 
-    /// Sorts features by the first bits of their signatures, and else leaves their order.
-    private func divide(_ features: Features, into divided: inout Features, ends: inout [Int]) {
-        guard divisionBits > 0 else {
-            divided = features
-            ends[0] = features.images.count
-            return
-        }
+    /// Features by the first bits of their signatures, and else in the same order; where each part starts, and the end
+    /// of the last.
+    private func divided(_ features: Features) -> (features: Features, offsets: [Int]) {
+        guard divisionBits > 0 else { return (features, [0, features.images.count]) }
         let mask = UInt32(1) << UInt32(divisionBits) - 1
-        for part in ends.indices { ends[part] = 0 }
-        for signature in features.signatures { ends[Int(signature & mask)] += 1 }
-        var sum = 0
-        for part in ends.indices { (ends[part], sum) = (sum, sum + ends[part]) }
-        divided = features
+        var offsets = [Int](repeating: 0, count: 1 << divisionBits + 1)
+        for signature in features.signatures { offsets[Int(signature & mask) + 1] += 1 }
+        for part in 1..<offsets.count { offsets[part] += offsets[part - 1] }
+        var (sorted, next) = (features, offsets)
         for (image, signature) in zip(features.images, features.signatures) {
             let part = Int(signature & mask)
-            (divided.images[ends[part]], divided.signatures[ends[part]]) = (image, signature)
-            ends[part] += 1
+            (sorted.images[next[part]], sorted.signatures[next[part]]) = (image, signature)
+            next[part] += 1
         }
+        return (sorted, offsets)
     }
 
     /// Features that are still there and features that are new, by image.
     private func merge(_ kept: Features, _ new: Features, _ range: Range<Int>, into list: inout Features) {
         var next = range.lowerBound
-        func append(_ place: Int, of features: Features, at position: UInt32, to list: inout Features) {
-            list.images.append(position)
-            list.signatures.append(features.signatures[place])
-        }
-        for (place, image) in kept.images.enumerated() where moved[Int(image)] >= 0 {
+        for (image, signature) in zip(kept.images, kept.signatures) where moved[Int(image)] >= 0 {
             let position = UInt32(moved[Int(image)])
             while next < range.upperBound, new.images[next] < position {
-                append(next, of: new, at: new.images[next], to: &list)
+                list.append(new.images[next], new.signatures[next])
                 next += 1
             }
-            append(place, of: kept, at: position, to: &list)
+            list.append(position, signature)
         }
-        for place in next..<range.upperBound { append(place, of: new, at: new.images[place], to: &list) }
+        for place in next..<range.upperBound { list.append(new.images[place], new.signatures[place]) }
     }
 }

@@ -14,7 +14,8 @@ struct DerivedOutput: ~Copyable {
     private let folder: CatalogFolder
     private var buffer = Data()
     private var memory = PrivateMemory()
-    private var hash = SHA256()
+    /// Nil where no digest is wanted.
+    private var hash: SHA256? = SHA256()
     private var count = 0
 
     private static let bufferSize = 1 << 20
@@ -34,10 +35,13 @@ struct DerivedOutput: ~Copyable {
         return try DerivedOutput(.file(descriptor), folder: folder)
     }
 
-    /// A file without a name, of which nothing is left when it is closed.
-    static func unnamedFile(_ url: URL, folder: CatalogFolder) throws -> DerivedOutput {
-        let output = try file(url, folder: folder)
-        unlink(url.path)
+    /// A file without a name, of which nothing is left when it is closed, or memory. It has no digest.
+    ///
+    /// - Parameter url: the name for a moment; nil for memory.
+    static func temporary(_ url: URL?, folder: CatalogFolder) throws -> DerivedOutput {
+        var output = if let url { try file(url, folder: folder) } else { try memory(folder: folder) }
+        if let url { unlink(url.path) }
+        output.hash = nil
         return output
     }
 
@@ -70,6 +74,7 @@ struct DerivedOutput: ~Copyable {
     /// SHA-256 of everything after the header. Nothing can be appended afterwards.
     mutating func digest() throws -> Data {
         try flush()
+        guard var hash = hash.take() else { fatalError("there is no digest, or it was taken") }
         return hash.finalize()
     }
 
@@ -99,7 +104,7 @@ struct DerivedOutput: ~Copyable {
     }
 
     private mutating func flush() throws {
-        hash.update(buffer)
+        hash?.update(buffer)
         try store(buffer)
         buffer.removeAll(keepingCapacity: true)
     }

@@ -10,11 +10,7 @@ struct StoredRuns: ~Copyable {
     /// - Throws: ``CatalogError`` if the file cannot be made.
     init(inFile: Bool, folder: CatalogFolder) throws {
         self.folder = folder
-        if inFile {
-            output = try .unnamedFile(folder.temporaryFile(beside: folder.invertedLists), folder: folder)
-        } else {
-            output = try .memory(folder: folder)
-        }
+        output = try .temporary(inFile ? folder.temporaryFile(beside: folder.invertedLists) : nil, folder: folder)
     }
 
     /// - Throws: ``CatalogError``, for example if the disk is full.
