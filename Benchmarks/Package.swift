@@ -25,9 +25,6 @@ let package = Package(
         // Throughput, lateness of other tasks, and cancellation, with many searches in flight.
         .executableTarget(
             name: "Concurrency", dependencies: ["SeededNumbers", .product(name: "Lookalike", package: "lookalike")]),
-        // Bytes, times and recall of inverted lists of visual words among millions of simulated images.
-        .executableTarget(
-            name: "Votes", dependencies: ["SeededNumbers", .product(name: "Lookalike", package: "lookalike")]),
         // Catalogs of millions of simulated images.
         .executableTarget(
             name: "Scale", dependencies: ["SeededNumbers", .product(name: "Lookalike", package: "lookalike")]),

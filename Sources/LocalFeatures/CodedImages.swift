@@ -6,16 +6,16 @@ import CKernels
 /// bits: if those of the k-th image are h, the bit h + k of its list is set. An image takes two to three bits besides
 /// its low ones, and each can be read without those before it. P. Elias, "Efficient Storage and Retrieval by Content
 /// and Address of Static Files", J. ACM 1974; S. Vigna, "Quasi-Succinct Indices", WSDM 2013.
-public struct InvertedListsShape: Sendable, Hashable {
+package struct InvertedListsShape: Sendable, Hashable {
     /// Lists: visual words.
-    public let listCount: Int
+    package let listCount: Int
     /// Images, with features or without.
-    public let imageCount: Int
+    package let imageCount: Int
     /// The features of all images.
-    public let featureCount: Int
+    package let featureCount: Int
 
     /// - Precondition: the numbers are not negative.
-    public init(listCount: Int, imageCount: Int, featureCount: Int) {
+    package init(listCount: Int, imageCount: Int, featureCount: Int) {
         precondition(listCount >= 0 && imageCount >= 0 && featureCount >= 0)
         (self.listCount, self.imageCount, self.featureCount) = (listCount, imageCount, featureCount)
     }
@@ -32,10 +32,10 @@ public struct InvertedListsShape: Sendable, Hashable {
     var largestHigh: Int { max(imageCount - 1, 0) >> lowBitCount }
 
     /// 64-bit words of all low bits. One more than they fill, so that two can be read at any place.
-    public var lowWordCount: Int { Self.words(featureCount.multipliedReportingOverflow(by: lowBitCount)) + 1 }
+    package var lowWordCount: Int { Self.words(featureCount.multipliedReportingOverflow(by: lowBitCount)) + 1 }
 
     /// 64-bit words of all high bits.
-    public var highWordCount: Int {
+    package var highWordCount: Int {
         let (zeros, isTooLarge) = listCount.multipliedReportingOverflow(by: largestHigh)
         return isTooLarge ? .max / 64 : Self.words(featureCount.addingReportingOverflow(zeros))
     }
@@ -91,9 +91,9 @@ struct CodedImages {
 }
 
 /// Codes the images of inverted lists, list after list: their low bits, or their high bits.
-public struct ImageEncoder {
+package struct ImageEncoder {
     /// The part of each image that is coded.
-    public enum Part: Sendable {
+    package enum Part: Sendable {
         /// For ``InvertedListsShape/lowWordCount`` words.
         case lows
         /// For ``InvertedListsShape/highWordCount`` words.
@@ -110,7 +110,7 @@ public struct ImageEncoder {
     private var wordCount = 0
 
     /// Codes a part of the images of lists of a shape.
-    public init(_ part: Part, of shape: InvertedListsShape) {
+    package init(_ part: Part, of shape: InvertedListsShape) {
         (self.part, self.shape) = (part, shape)
         (lowBitCount, largestHigh) = (shape.lowBitCount, shape.largestHigh)
     }
@@ -118,7 +118,7 @@ public struct ImageEncoder {
     /// Appends the next list.
     ///
     /// - Precondition: the images ascend; the same one may follow itself.
-    public mutating func append(_ images: [UInt32]) {
+    package mutating func append(_ images: [UInt32]) {
         var high = 0
         for image in images {
             switch part {
@@ -135,13 +135,13 @@ public struct ImageEncoder {
     }
 
     /// The words that are complete, and were not taken before.
-    public mutating func takeWords() -> [UInt64] {
+    package mutating func takeWords() -> [UInt64] {
         defer { words.removeAll(keepingCapacity: true) }
         return words
     }
 
     /// The words that are left, after the last list.
-    public mutating func finish() -> [UInt64] {
+    package mutating func finish() -> [UInt64] {
         let all = part == .lows ? shape.lowWordCount : shape.highWordCount
         while wordCount < all { push() }
         return takeWords()

@@ -12,7 +12,7 @@ import Foundation
 /// a query shows are found among hundreds of thousands without comparing it with each of them, wherever in the picture
 /// they are and however they are turned. J. Sivic and A. Zisserman, "Video Google", ICCV 2003; the signatures are those
 /// of H. Jégou et al., "Hamming Embedding and Weak Geometric Consistency", ECCV 2008.
-public struct InvertedLists: @unchecked Sendable {
+package struct InvertedLists: @unchecked Sendable {
     /// Where each list starts; one more than there are lists.
     private let offsets: UnsafeBufferPointer<UInt64>
     private let signatures: UnsafeBufferPointer<UInt32>
@@ -34,7 +34,7 @@ public struct InvertedLists: @unchecked Sendable {
     /// - Precondition: there is at least one offset, and there are as many words of low and high bits as
     ///   ``InvertedListsShape`` says. Where offsets and bits are not what the builder and the encoder make, the result
     ///   is arbitrary.
-    public init(
+    package init(
         offsets: UnsafeBufferPointer<UInt64>, signatures: UnsafeBufferPointer<UInt32>,
         lows: UnsafeBufferPointer<UInt64>, highs: UnsafeBufferPointer<UInt64>,
         featureCounts: UnsafeBufferPointer<UInt16>, owner: AnyObject
@@ -48,7 +48,7 @@ public struct InvertedLists: @unchecked Sendable {
     }
 
     /// The number of images, including those without features.
-    public var imageCount: Int { featureCounts.count }
+    package var imageCount: Int { featureCounts.count }
 
     /// The number of features of an image.
     package func featureCount(of image: Int) -> UInt16 { featureCounts[image] }
@@ -88,7 +88,7 @@ public struct InvertedLists: @unchecked Sendable {
 
     /// The number of first bits of the signatures that divide the list of each word of a catalog, so that lists have a
     /// hundred to two hundred features. O(1).
-    public static func divisionBits(imageCount: Int) -> Int {
+    package static func divisionBits(imageCount: Int) -> Int {
         guard imageCount >= largeCatalog else { return 0 }
         return min(Int.bitWidth - (imageCount >> 16).leadingZeroBitCount, mostDivisionBits)
     }
@@ -111,11 +111,11 @@ public struct InvertedLists: @unchecked Sendable {
     }
 
     /// An image, and how strongly the features of a query vote for it.
-    public struct Candidate: Sendable, Equatable {
+    package struct Candidate: Sendable, Equatable {
         /// The index of the image.
-        public let image: Int
+        package let image: Int
         /// The sum of its votes, divided by the square root of its number of features.
-        public let score: Float
+        package let score: Float
     }
 
     /// Larger distances of 32-bit signatures are no evidence. With each bit fewer, half as many features of other
@@ -138,7 +138,7 @@ public struct InvertedLists: @unchecked Sendable {
     ///   - limit: candidates at most.
     ///   - isIncluded: whether an image may be a candidate.
     /// - Complexity: O(the parts of lists that the query reads).
-    public func candidates(
+    package func candidates(
         for query: QueryWords, limit: Int, where isIncluded: (Int) -> Bool = { _ in true }
     ) -> [Candidate] {
         guard imageCount > 0, limit > 0 else { return [] }
@@ -298,7 +298,7 @@ public struct InvertedLists: @unchecked Sendable {
 
 /// A visual word of a feature, and the signature of the feature under it.
 ///
-/// Features with the same word show similar things if few bits of their signatures differ: see ``InvertedLists``.
+/// Features with the same word show similar things if few bits of their signatures differ: see `InvertedLists`.
 public struct VisualWord: Sendable, Hashable {
     /// The place of the feature among those of its image.
     public let feature: Int

@@ -2,15 +2,15 @@
 ///
 /// What a catalog adds can be larger than memory. So the caller takes a run now and then, stores it, and merges all of
 /// them at the end, as an external sort does.
-public struct InvertedListsBuilder {
+package struct InvertedListsBuilder {
     /// Features by word, and those of a word by image.
-    public struct Run: Sendable {
+    package struct Run: Sendable {
         /// Where the features of each word start, and the end of the last.
-        public let offsets: [UInt64]
+        package let offsets: [UInt64]
         /// The image of each feature: how many were appended before it.
-        public let images: [UInt32]
+        package let images: [UInt32]
         /// The first half of the bits of each feature's signature.
-        public let signatures: [UInt32]
+        package let signatures: [UInt32]
     }
 
     private let wordCount: Int
@@ -18,18 +18,18 @@ public struct InvertedListsBuilder {
     private var images: [UInt32] = []
     private var signatures: [UInt32] = []
     /// The number of features of each image that was appended.
-    public private(set) var featureCounts: [UInt16] = []
+    package private(set) var featureCounts: [UInt16] = []
 
     /// A builder for features that were extracted with a model.
-    public init(_ model: LocalFeatureModel) { wordCount = model.vocabulary.wordCount }
+    package init(_ model: LocalFeatureModel) { wordCount = model.vocabulary.wordCount }
 
     /// The features that were appended since the last run. Each takes 10 bytes of memory.
-    public var pendingCount: Int { words.count }
+    package var pendingCount: Int { words.count }
 
     /// Appends the features of the next image; nil for an image without features.
     ///
     /// - Precondition: the builder's model has their words.
-    public mutating func append(_ features: LocalFeatures?) {
+    package mutating func append(_ features: LocalFeatures?) {
         let image = UInt32(featureCounts.count)
         featureCounts.append(UInt16(features?.count ?? 0))
         guard let features else { return }
@@ -41,7 +41,7 @@ public struct InvertedListsBuilder {
     }
 
     /// The features that were appended since the last run. O(features + words); 8 bytes of memory per feature.
-    public mutating func takeRun() -> Run {
+    package mutating func takeRun() -> Run {
         var offsets = [UInt64](repeating: 0, count: wordCount + 1)
         for word in words { offsets[Int(word) + 1] += 1 }
         for index in 1..<offsets.count { offsets[index] += offsets[index - 1] }

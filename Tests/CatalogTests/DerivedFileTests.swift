@@ -249,6 +249,28 @@ struct DerivedFileTests {
     }
 
     /// The earlier matrix serves while an indexer works, however many readers open the catalog.
+    /// A long run makes the files each time that the catalog has grown by half, and by 4,096 images at least.
+    @Test func searchesSeeWhatALongRunHasIndexed() async throws {
+        let folder = try TemporaryFolder()
+        let indexer = try CatalogIndexer(at: folder.file("catalog"), localFeatures: false)
+        var random = SeededGenerator(seed: 1)
+        let items = (0..<20_000).map { number in
+            let vector = random.floats(indexer.model.dimension)
+            let norm = vector.reduce(0) { $0 + $1 * $1 }.squareRoot()
+            let print = FeaturePrint(vector: vector.map { $0 / norm }, model: indexer.model.identity)
+            return IndexItem(CatalogEntity(id: "e\(number)"), image: .print(print))
+        }
+        let matrix = folder.file("catalog").appendingPathComponent("prints.matrix")
+        var sizes: [Int] = []
+        for try await _ in indexer.run(over: items, jobs: 2) {
+            let size = try Data(contentsOf: matrix, options: .alwaysMapped).count
+            if size != sizes.last { sizes.append(size) }
+        }
+        try #require(sizes.count == 5)
+        let images = sizes.map { 4096 * Double($0 - sizes[0]) / Double(sizes[1] - sizes[0]) }
+        #expect(images.map { ($0 / 256).rounded() * 256 } == [0, 4096, 8192, 12288, 18432])
+    }
+
     @Test func readersDoNotMakeFilesWhileAnIndexerWorks() async throws {
         let fixture = try CatalogFixture(count: 4)
         try fixture.index()

@@ -254,6 +254,18 @@ struct StorageCommandTests {
     }
 
     /// Ends the first index run when a file reaches a size, for many sizes.
+    @Test func largeSortsAreWhereTMPDIRSays() throws {
+        let folder = try TemporaryFolder()
+        let input = try Self.images(2, in: folder)
+        let catalog = folder.file("catalog").path
+        let missing = folder.file("missing").path
+        let refused = try Command.run("index", input, "--catalog", catalog, environment: ["TMPDIR": missing])
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("\(missing): cannot be written: No such file or directory"))
+        #expect(try Command.run("index", input, "--catalog", catalog).status == 0)
+        #expect(try Command.run("catalog", "verify", catalog).output.contains("2 entities, all intact"))
+    }
+
     @Test func aCatalogIsThereOrNotThere() throws {
         let folder = try TemporaryFolder()
         let images = try Self.images(2, in: folder)

@@ -4,24 +4,46 @@ import SeededNumbers
 
 /// Makes a catalog large: adds simulated images to it, and says how fast that was.
 ///
-/// Arguments: a catalog, a catalog of other images, the number of simulated images, and optionally how many dense
-/// descriptors each has; all by default. `lookalike evaluate` and `lookalike search --timings` say what the size costs.
+/// Arguments: `index` or `store`, a catalog, a catalog of other images, the number of simulated images, and optionally
+/// of how many images each is made, 4 by default, and how many dense descriptors it has; all by default. `index` is an
+/// index run, which makes the derived files as the catalog grows; `store` makes them once, at the end, which is the
+/// faster way to tens of millions. `lookalike evaluate` and `lookalike search --timings` say what the size costs.
 @main
 struct Scale {
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        guard arguments.count >= 3, let count = Int(arguments[2]) else {
-            fatalError("arguments: CATALOG OTHERS COUNT [DENSE]")
+        func number(_ place: Int) -> Int? { arguments.indices.contains(place) ? Int(arguments[place]) : nil }
+        guard let way = arguments.first, ["index", "store"].contains(way), let count = number(3) else {
+            fatalError("arguments: index|store CATALOG OTHERS COUNT [SOURCES] [DENSE]")
         }
-        let dense = arguments.dropFirst(3).first.flatMap { Int($0) } ?? 255
-        let images = try await SimulatedImages(of: URL(fileURLWithPath: arguments[1]), dense: dense)
-        let indexer = try CatalogIndexer(at: URL(fileURLWithPath: arguments[0]), thumbnailSide: nil)
+        let (url, others) = (URL(fileURLWithPath: arguments[1]), URL(fileURLWithPath: arguments[2]))
+        let images = try await SimulatedImages(of: others, sourceCount: number(4) ?? 4, dense: number(5) ?? 255)
+        let indexer = try CatalogIndexer(at: url, thumbnailSide: nil)
         let items = SimulatedItems(images: images, count: count, model: indexer.model.identity)
         let start = ContinuousClock.now
         var commits: [(images: Int, seconds: Double)] = [(0, 0)]
-        for try await report in indexer.index(items) {
+        func note(_ report: IndexReport) {
             guard report.failed == 0 else { fatalError("\(report.problems.first?.description ?? "")") }
-            commits.append((report.processed, (ContinuousClock.now - start) / .seconds(1)))
+            let last = commits[commits.count - 1]
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            commits.append((last.images + report.processed, seconds))
+            guard last.images * 100 / count != (last.images + report.processed) * 100 / count else { return }
+            FileHandle.standardError.write(Data("\(last.images + report.processed) images in \(Int(seconds)) s\n".utf8))
+        }
+        if way == "index" {
+            var earlier = IndexReport()
+            for try await report in indexer.index(items) {
+                var new = report
+                (new.added, new.updated, new.unchanged) = (report.processed - earlier.processed, 0, 0)
+                note(new)
+                earlier = report
+            }
+        } else {
+            let digest = try Catalog(at: others).localFeatureModelDigest
+            for await batch in items.batches {
+                note(try indexer.store(batch.map(CatalogRecord.init), localFeatureModel: digest))
+            }
+            try indexer.finishRecords()
         }
         let whole = (ContinuousClock.now - start) / .seconds(1)
         func rate(_ part: Range<Double>) -> Double {
@@ -44,36 +66,81 @@ struct Scale {
     }
 }
 
-/// Entities with an image each, made as they are needed.
+/// Entities with an image each; a batch is made on another thread while the one before is stored.
 struct SimulatedItems: AsyncSequence {
     let images: SimulatedImages
     let count: Int
     let model: ModelIdentity
 
-    struct AsyncIterator: AsyncIteratorProtocol {
+    struct Batches: AsyncSequence, AsyncIteratorProtocol {
         fileprivate let items: SimulatedItems
-        private var number = 0
+        private var start = 0
+        private var following: Task<[Item], Never>?
 
         fileprivate init(_ items: SimulatedItems) { self.items = items }
 
+        mutating func next() async -> [Item]? {
+            let batch = await (following ?? items.batch(at: start)).value
+            guard !batch.isEmpty else { return nil }
+            start += batch.count
+            following = items.batch(at: start)
+            return batch
+        }
+
+        func makeAsyncIterator() -> Batches { self }
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var batches: Batches
+        fileprivate var batch: ArraySlice<Item> = []
+
         mutating func next() async -> IndexItem? {
-            guard number < items.count else { return nil }
-            defer { number += 1 }
-            let image = items.images.image(number, items.model)
-            return IndexItem(CatalogEntity(id: "simulated-\(number)"), image: .computed(image))
+            if batch.isEmpty { batch = await batches.next()?[...] ?? [] }
+            return batch.popFirst().map { IndexItem($0.entity, image: .computed($0.image)) }
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+    struct Item: Sendable {
+        let entity: CatalogEntity
+        let image: ComputedImage
+    }
+
+    var batches: Batches { Batches(self) }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(batches: batches) }
+
+    private func batch(at start: Int) -> Task<[Item], Never> {
+        Task.detached {
+            (start..<Swift.min(start + 1000, count)).map { number in
+                Item(entity: CatalogEntity(id: "simulated-\(number)"), image: images.image(number, model))
+            }
+        }
+    }
+}
+
+extension CatalogRecord {
+    fileprivate init(_ item: SimulatedItems.Item) {
+        var entity = item.entity
+        entity.images = [""]
+        let digits = Array(entity.id.utf8.suffix(32))
+        self.init(
+            row: 0, entity: entity,
+            images: [
+                Image(
+                    key: 0, file: .init(size: -1, modified: 0, changed: 0, inode: 0),
+                    contentHash: Data(digits + [UInt8](repeating: 0, count: 32 - digits.count)),
+                    print: item.image.print.vector, features: item.image.localFeatures, thumbnail: nil)
+            ])
+    }
 }
 
 /// Images that are made of the stored prints and local features of others.
 ///
-/// Each has 200 features, 50 of each of four other images, where they lie there. A feature keeps its visual word, and
-/// has each bit of its code from one of two features with that word. The dense descriptors and the print are those of
-/// one of the four, the print shifted by half the difference between two others.
+/// Each has 50 features of each of some other images, of four by default, where they lie there. A feature keeps its
+/// visual word, and has each bit of its code from one of two features with that word. The dense descriptors and the
+/// print are those of one of them, the print shifted by half the difference between two others.
 struct SimulatedImages {
-    private static let (sourceCount, featuresPerSource) = (4, 50)
+    private static let featuresPerSource = 50
     /// The sizes of the parts of stored local features, as `LocalFeatures.init(encoded:)` says.
     private static let (headerBytes, wordBytes, placeBytes, codeBytes, denseBytes) = (8, 2, 5, 12, 8)
 
@@ -107,9 +174,11 @@ struct SimulatedImages {
     private let sources: [Source]
     /// The codes of all features with a word, one after another.
     private let codes: [[UInt8]]
+    private let sourceCount: Int
     private let dense: Int
 
-    init(of catalog: URL, dense: Int) async throws {
+    /// - Parameter sourceCount: of how many images each is made, 3 or more.
+    init(of catalog: URL, sourceCount: Int, dense: Int) async throws {
         let catalog = try Catalog(at: catalog)
         var sources: [Source] = []
         var codes = [[UInt8]](repeating: [], count: 1 << 16)
@@ -124,13 +193,13 @@ struct SimulatedImages {
             }
             row = page.next
         } while row != nil
-        (self.sources, self.codes, self.dense) = (sources, codes, dense)
+        (self.sources, self.codes, self.sourceCount, self.dense) = (sources, codes, sourceCount, dense)
         print("\(sources.count) other images")
     }
 
     func image(_ number: Int, _ model: ModelIdentity) -> ComputedImage {
         var random = SplitMix64(state: UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
-        let chosen = (0..<Self.sourceCount).map { _ in sources[Int.random(in: sources.indices, using: &random)] }
+        let chosen = (0..<sourceCount).map { _ in sources[Int.random(in: sources.indices, using: &random)] }
         let denseBytes = chosen[0].dense.prefix(dense * Self.denseBytes)
         var (words, places, mixed): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
         for source in chosen {
@@ -147,7 +216,7 @@ struct SimulatedImages {
                 }
             }
         }
-        let count = UInt16(Self.sourceCount * Self.featuresPerSource)
+        let count = UInt16(sourceCount * Self.featuresPerSource)
         let header =
             [chosen[0].features[0], UInt8(denseBytes.count / Self.denseBytes)] + chosen[0].features[2..<6]
             + [UInt8(count & 0xFF), UInt8(count >> 8)]

@@ -18,7 +18,7 @@ struct IndexPipeline: Sendable {
     private var prepared = PreparedChunk()
     /// What was committed so far, and all problems.
     private(set) var report = IndexReport()
-    private var changesAtLastRefresh = 0
+    private var changesAtNextRefresh = Self.fewestChanges
 
     /// Images per thread that are committed together, by default.
     private static let imagesPerJob = 16
@@ -37,7 +37,7 @@ struct IndexPipeline: Sendable {
     }
 
     /// Makes derived files, also of an empty catalog: readers need them while the run goes on.
-    func begin() throws { try indexer.turn.withLock { _ in try indexer.refreshDerivedFiles() } }
+    mutating func begin() throws { try refresh() }
 
     mutating func add(_ problem: IndexProblem) {
         report.failed += 1
@@ -100,12 +100,16 @@ struct IndexPipeline: Sendable {
     /// Makes the derived files after enough changes for the total work to stay proportional to the entities, so that
     /// readers find what was indexed.
     private mutating func refreshIfManyChanges() throws {
-        let changes = report.added + report.updated
-        guard changes - changesAtLastRefresh >= Self.fewestChanges,
-            changes - changesAtLastRefresh >= (try indexer.store.imageCount()) / 4
-        else { return }
-        changesAtLastRefresh = changes
-        try indexer.turn.withLock { _ in try indexer.refreshDerivedFiles() }
+        if report.added + report.updated >= changesAtNextRefresh { try refresh() }
+    }
+
+    private mutating func refresh() throws {
+        // To count the images takes time that grows with them.
+        let imageCount = try indexer.turn.withLock { [indexer] _ in
+            try indexer.refreshDerivedFiles()
+            return try indexer.store.imageCount()
+        }
+        changesAtNextRefresh = report.added + report.updated + max(imageCount / 2, Self.fewestChanges)
     }
 }
 

@@ -18,23 +18,24 @@ extension EntityStore {
             for entity in chunk.entities {
                 var record = entity.record
                 record.row = try Self.row(ofID: record.id, db)
+                let isNew = record.row == nil
                 let stored = try record.row.map { try Self.contentHashes(ofEntity: $0, db) } ?? []
                 // Another task may have removed it, or given it other images, since it was read.
                 guard entity.keepsImages(of: stored) else {
-                    if record.row != nil { overtaken.append(record) }
+                    if !isNew { overtaken.append(record) }
                     continue
                 }
                 if entity.hasOnlyNewStamps {
                     unchanged += 1
                 } else {
-                    if record.row == nil { added += 1 } else { updated += 1 }
+                    if isNew { added += 1 } else { updated += 1 }
                     try record.save(db)
-                    try Self.indexFields(of: record, db)
+                    try Self.indexFields(of: record, replacing: !isNew, db)
                 }
                 if !entity.keepsAllImages(count: stored.count) {
                     let current = try revision ?? CatalogRevision.advance(db)
                     revision = current
-                    try Self.write(entity.images, as: record, revision: current, db)
+                    try Self.write(entity.images, as: record, replacing: !isNew, revision: current, db)
                 }
                 for (place, image) in entity.images.enumerated() where image.keptPlace != nil {
                     try Self.write(image.file, at: ImageRow.row(of: record.row ?? 0, place: place), db)
@@ -79,7 +80,7 @@ extension EntityStore {
         var record = EntityRecord(entity)
         record.row = known.row
         try record.update(db)
-        try Self.indexFields(of: record, db)
+        try Self.indexFields(of: record, replacing: true, db)
         return true
     }
 
@@ -146,9 +147,11 @@ extension EntityStore {
         return true
     }
 
-    /// Replaces the entity's rows in the index of fields.
-    private static func indexFields(of record: EntityRecord, _ db: Database) throws {
-        try db.cachedStatement(sql: "DELETE FROM field WHERE row = ?").execute(arguments: [record.row])
+    /// Writes the entity's rows of the index of fields.
+    ///
+    /// - Parameter isStored: whether it has rows there, which these replace.
+    private static func indexFields(of record: EntityRecord, replacing isStored: Bool, _ db: Database) throws {
+        if isStored { try db.cachedStatement(sql: "DELETE FROM field WHERE row = ?").execute(arguments: [record.row]) }
         // An entity may have a label twice.
         let insertion = try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO field (name, text, row, number) VALUES (?, ?, ?, ?)")
@@ -157,12 +160,15 @@ extension EntityStore {
         }
     }
 
-    /// Replaces the images of an entity.
+    /// Writes the images of an entity.
+    ///
+    /// - Parameter isStored: whether it has images, which these replace.
     private static func write(
-        _ images: [PreparedImage], as record: EntityRecord, revision: CatalogRevision, _ db: Database
+        _ images: [PreparedImage], as record: EntityRecord, replacing isStored: Bool, revision: CatalogRevision,
+        _ db: Database
     ) throws {
         let entity = record.row ?? 0
-        try keep(images.map(\.keptPlace), of: entity, revision: revision, db)
+        if isStored { try keep(images.map(\.keptPlace), of: entity, revision: revision, db) }
         for (place, image) in images.enumerated() {
             guard let new = image.new else { continue }
             let row = ImageRow.row(of: entity, place: place)

@@ -1,7 +1,10 @@
 import Foundation
 import LocalFeatures
 
-/// The runs of an external sort, until they are merged: in a file of the catalog's folder without a name, or in memory.
+/// The runs of an external sort, until they are merged: in a file without a name, or in memory.
+///
+/// The file is in the folder that `TMPDIR` names, as those of other programs that sort on the disk; without it, in the
+/// catalog's own.
 struct StoredRuns: ~Copyable {
     private var output: DerivedOutput
     private let folder: CatalogFolder
@@ -10,7 +13,9 @@ struct StoredRuns: ~Copyable {
     /// - Throws: ``CatalogError`` if the file cannot be made.
     init(inFile: Bool, folder: CatalogFolder) throws {
         self.folder = folder
-        output = try .temporary(inFile ? folder.temporaryFile(beside: folder.invertedLists) : nil, folder: folder)
+        let named = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 }
+        let place = named.map { CatalogFolder(url: URL(fileURLWithPath: $0, isDirectory: true)) } ?? folder
+        output = try .temporary(inFile ? place.temporaryFile(beside: place.invertedLists) : nil, folder: place)
     }
 
     /// - Throws: ``CatalogError``, for example if the disk is full.
