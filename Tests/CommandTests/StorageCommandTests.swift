@@ -253,7 +253,6 @@ struct StorageCommandTests {
         try check("without the log")
     }
 
-    /// Ends the first index run when a file reaches a size, for many sizes.
     @Test func largeSortsAreWhereTMPDIRSays() throws {
         let folder = try TemporaryFolder()
         let input = try Self.images(2, in: folder)
@@ -266,6 +265,7 @@ struct StorageCommandTests {
         #expect(try Command.run("catalog", "verify", catalog).output.contains("2 entities, all intact"))
     }
 
+    /// Ends the first index run when a file reaches a size, for many sizes.
     @Test func aCatalogIsThereOrNotThere() throws {
         let folder = try TemporaryFolder()
         let images = try Self.images(2, in: folder)
