@@ -121,19 +121,19 @@ class Page:
 
     def held_request(self):
         """The first held request, when the page has sent it."""
-        for _ in range(200):
-            if self.requests:
-                return self.requests[0]
-            self.page.wait_for_timeout(50)
-        raise AssertionError("no request was held")
+        self.wait("no request was held", lambda: self.requests)
+        return self.requests[0]
 
     def wait_until(self, condition):
         """Waits for a condition; the browser's own way to wait is not allowed by the page's policy."""
+        self.wait(condition, lambda: self.page.evaluate(condition))
+
+    def wait(self, otherwise, condition):
         for _ in range(200):
-            if self.page.evaluate(condition):
+            if condition():
                 return
             self.page.wait_for_timeout(50)
-        raise AssertionError(condition)
+        raise AssertionError(otherwise)
 
     def shows(self, titles):
         """Waits for the cards of a search."""
