@@ -5,43 +5,40 @@ import SeededNumbers
 /// Makes a catalog large: adds simulated images to it, and says how fast that was.
 ///
 /// Arguments: `index` or `store`, a catalog, a catalog of other images, the number of simulated images, and optionally
-/// of how many images each is made, 4 by default, and how many dense descriptors it has; all by default. `index` is an
-/// index run, which makes the derived files as the catalog grows; `store` makes them once, at the end, which is the
-/// faster way to tens of millions. `lookalike evaluate` and `lookalike search --timings` say what the size costs.
+/// how many dense descriptors each has; all by default. `index` is an index run, which makes the derived files as the
+/// catalog grows; `store` makes them once, at the end, which is the faster way to tens of millions.
+///
+/// `lookalike evaluate` and `lookalike search --timings` say what the size costs.
 @main
 struct Scale {
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         func number(_ place: Int) -> Int? { arguments.indices.contains(place) ? Int(arguments[place]) : nil }
         guard let way = arguments.first, ["index", "store"].contains(way), let count = number(3) else {
-            fatalError("arguments: index|store CATALOG OTHERS COUNT [SOURCES] [DENSE]")
+            fatalError("arguments: index|store CATALOG OTHERS COUNT [DENSE]")
         }
         let (url, others) = (URL(fileURLWithPath: arguments[1]), URL(fileURLWithPath: arguments[2]))
-        let images = try await SimulatedImages(of: others, sourceCount: number(4) ?? 4, dense: number(5) ?? 255)
+        let images = try await SimulatedImages(of: others, dense: number(4) ?? 255)
         let indexer = try CatalogIndexer(at: url, thumbnailSide: nil)
         let items = SimulatedItems(images: images, count: count, model: indexer.model.identity)
         let start = ContinuousClock.now
         var commits: [(images: Int, seconds: Double)] = [(0, 0)]
-        func note(_ report: IndexReport) {
-            guard report.failed == 0 else { fatalError("\(report.problems.first?.description ?? "")") }
-            let last = commits[commits.count - 1]
-            let seconds = (ContinuousClock.now - start) / .seconds(1)
-            commits.append((last.images + report.processed, seconds))
-            guard last.images * 100 / count != (last.images + report.processed) * 100 / count else { return }
-            FileHandle.standardError.write(Data("\(last.images + report.processed) images in \(Int(seconds)) s\n".utf8))
+        func note(_ images: Int, _ problems: [IndexProblem]) {
+            if let problem = problems.first { fatalError("\(problem)") }
+            let (before, seconds) = (commits.last?.images ?? 0, (ContinuousClock.now - start) / .seconds(1))
+            commits.append((images, seconds))
+            guard before * 100 / count != images * 100 / count else { return }
+            FileHandle.standardError.write(Data("\(images) images in \(Int(seconds)) s\n".utf8))
         }
         if way == "index" {
-            var earlier = IndexReport()
-            for try await report in indexer.index(items) {
-                var new = report
-                (new.added, new.updated, new.unchanged) = (report.processed - earlier.processed, 0, 0)
-                note(new)
-                earlier = report
-            }
+            for try await report in indexer.index(items) { note(report.processed, report.problems) }
         } else {
             let digest = try Catalog(at: others).localFeatureModelDigest
+            var stored = 0
             for await batch in items.batches {
-                note(try indexer.store(batch.map(CatalogRecord.init), localFeatureModel: digest))
+                let report = try indexer.store(batch.map(CatalogRecord.init), localFeatureModel: digest)
+                stored += report.processed
+                note(stored, report.problems)
             }
             try indexer.finishRecords()
         }
@@ -136,11 +133,11 @@ extension CatalogRecord {
 
 /// Images that are made of the stored prints and local features of others.
 ///
-/// Each has 50 features of each of some other images, of four by default, where they lie there. A feature keeps its
-/// visual word, and has each bit of its code from one of two features with that word. The dense descriptors and the
-/// print are those of one of them, the print shifted by half the difference between two others.
+/// Each has 200 features, 50 of each of four other images, where they lie there. A feature keeps its visual word, and
+/// has each bit of its code from one of two features with that word. The dense descriptors and the print are those of
+/// one of the four, the print shifted by half the difference between two others.
 struct SimulatedImages {
-    private static let featuresPerSource = 50
+    private static let (sourceCount, featuresPerSource) = (4, 50)
     /// The sizes of the parts of stored local features, as `LocalFeatures.init(encoded:)` says.
     private static let (headerBytes, wordBytes, placeBytes, codeBytes, denseBytes) = (8, 2, 5, 12, 8)
 
@@ -174,11 +171,9 @@ struct SimulatedImages {
     private let sources: [Source]
     /// The codes of all features with a word, one after another.
     private let codes: [[UInt8]]
-    private let sourceCount: Int
     private let dense: Int
 
-    /// - Parameter sourceCount: of how many images each is made, 3 or more.
-    init(of catalog: URL, sourceCount: Int, dense: Int) async throws {
+    init(of catalog: URL, dense: Int) async throws {
         let catalog = try Catalog(at: catalog)
         var sources: [Source] = []
         var codes = [[UInt8]](repeating: [], count: 1 << 16)
@@ -193,13 +188,13 @@ struct SimulatedImages {
             }
             row = page.next
         } while row != nil
-        (self.sources, self.codes, self.sourceCount, self.dense) = (sources, codes, sourceCount, dense)
+        (self.sources, self.codes, self.dense) = (sources, codes, dense)
         print("\(sources.count) other images")
     }
 
     func image(_ number: Int, _ model: ModelIdentity) -> ComputedImage {
         var random = SplitMix64(state: UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
-        let chosen = (0..<sourceCount).map { _ in sources[Int.random(in: sources.indices, using: &random)] }
+        let chosen = (0..<Self.sourceCount).map { _ in sources[Int.random(in: sources.indices, using: &random)] }
         let denseBytes = chosen[0].dense.prefix(dense * Self.denseBytes)
         var (words, places, mixed): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
         for source in chosen {
@@ -216,7 +211,7 @@ struct SimulatedImages {
                 }
             }
         }
-        let count = UInt16(sourceCount * Self.featuresPerSource)
+        let count = UInt16(Self.sourceCount * Self.featuresPerSource)
         let header =
             [chosen[0].features[0], UInt8(denseBytes.count / Self.denseBytes)] + chosen[0].features[2..<6]
             + [UInt8(count & 0xFF), UInt8(count >> 8)]
