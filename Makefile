@@ -23,7 +23,7 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations test-spark importer test check-networks demo example test-by-url \
+.PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations importer test check-networks demo example test-by-url \
 	smoke-training bench bench-quick bench-concurrency fuzz sanitize faults service-faults test-emulated lint man docs \
 	dependencies extra-dependencies clean
 
@@ -42,7 +42,6 @@ help:
 	@echo "make test-deb        install it into a bare Debian 12, and use it there"
 	@echo "make wheel           build a Python wheel of the command and the module, $(OUTPUT)/wheel/"
 	@echo "make test-integrations  test the wheel in a bare environment, Milvus, and the Spark job; SMALL=1"
-	@echo "make test-spark      two shards by Spark, merged and searched"
 	@echo "make test-container  build a container image of it with podman, and use it"
 	@echo "make smoke-training  run the training recipe for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
@@ -163,14 +162,11 @@ test-container: deb
 wheel: dependencies
 	Scripts/wheel $(OUTPUT)/wheel $(TRAITS)
 
-# SMALL=1 for the walk through them alone, in minutes: without the wheel, and with the program of “make build”.
+# SMALL=1 for the walk through all of them alone, without the wheel and with the program of “make build”. Most of its
+# time is the build of Milvus's client, whose transport needs BoringSSL twice: swift-nio-ssl's and swift-crypto's.
 test-integrations: $(if $(SMALL),build,wheel)
-	Integrations/test $(if $(SMALL),--small $(LOOKALIKE),$(OUTPUT)/wheel/lookalike-*.whl)
-
-# That walk as far as Milvus, whose client takes ten minutes to build.
-test-spark: build
 	Scripts/install-dependencies openjdk-17-jre-headless
-	Integrations/test --spark $(LOOKALIKE)
+	Integrations/test $(if $(SMALL),--small $(LOOKALIKE),$(OUTPUT)/wheel/lookalike-*.whl)
 
 # The training recipe for a minute on generated images; installs PyTorch into .venv-training.
 smoke-training: build

@@ -17,7 +17,7 @@ let package = Package(
         // The traits of the packages in Extras, so that these and this one compile the core once.
         .package(
             name: "lookalike", path: "../..",
-            traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores"]),
+            traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
