@@ -16,7 +16,8 @@ struct BatchScan: Sendable {
     let k: Int
     let cancellation: Cancellation
 
-    private static let spare = 16
+    /// Fewer for few neighbors, as of k-means: keeping many takes longer than their products.
+    private var spare: Int { min(3 * k, 16) }
     /// Rows per block: with 256 queries a block of products takes 256 KiB.
     private static let rowsPerBlock = 256
 
@@ -38,7 +39,7 @@ struct BatchScan: Sendable {
     private func candidates(
         _ products: QueryProducts, norms: [Float], rows: Range<Int>
     ) -> (best: [TopK], largestNorm: Float) {
-        var best = queries.map { _ in TopK(k + Self.spare) }
+        var best = queries.map { _ in TopK(k + spare) }
         var largest: Float = 0
         let (block, lanes) = (Self.rowsPerBlock, QueryProducts.lanes)
         let values = AlignedProducts(count: products.groupCount * block * lanes)

@@ -239,7 +239,7 @@ struct InvertedFileBuilder {
     }
 
     private func rotated(_ row: Int, by rotation: Rotation) -> [Float] {
-        matrix.withFloats(row..<(row + 1)) { rotation.apply(to: $0, kernels: kernels) }
+        matrix.withFloats(row..<(row + 1), kernels: kernels) { rotation.apply(to: $0, kernels: kernels) }
     }
 
     private func encode(_ rows: [Int], centroids: PrintMatrix, rotation: Rotation) -> Encoded {

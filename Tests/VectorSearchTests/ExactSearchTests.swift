@@ -92,6 +92,9 @@ struct ExactSearchTests {
                 let search = ExactSearch(matrix, simd: simd, int8: int8, blas: blas)
                 let name = "\(simd.name)\(int8 ? ", int8" : "")\(blas ? ", BLAS" : ""), \(threads) threads"
                 #expect(search.nearest(toEach: queries, k: 12, threads: threads) == reference, "\(name)")
+                #expect(
+                    search.nearest(toEach: queries, k: 1, threads: threads) == reference.map { Array($0.prefix(1)) },
+                    "\(name), the nearest alone")
                 // Where nothing is chosen, the number of queries decides how they are compared.
                 let chosen = ExactSearch(matrix, simd: simd)
                 for count in [3, 9, 16, 70] where threads == 1 && int8 {
