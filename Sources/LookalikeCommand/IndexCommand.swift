@@ -172,7 +172,7 @@ private struct IndexSummary {
     func print() { for line in lines { StandardError.print(line) } }
 
     private var lines: [String] {
-        let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
+        let seconds = time / .seconds(1)
         let rate = Double(report.processed) / max(seconds, 1e-3)
         let images = report.processed == 1 ? "1 image" : "\(report.processed) images"
         let total = images + String(format: " in %.1f s, %.0f per second", seconds, rate)

@@ -20,9 +20,7 @@ struct ProgressBar {
     }
 
     private func draw(_ done: Int, of total: Int, at now: ContinuousClock.Instant) {
-        let elapsed = now - start
-        let seconds = max(Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18, 1e-6)
-        let rate = Double(done) / seconds
+        let rate = Double(done) / max((now - start) / .seconds(1), 1e-6)
         let left = rate > 0 ? Double(max(0, total - done)) / rate : 0
         let figures = String(format: "%d of %d, %.0f images/s, %@ left", done, total, rate, Self.duration(left))
         guard isTerminal else {

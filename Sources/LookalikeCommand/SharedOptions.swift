@@ -31,17 +31,13 @@ extension StageTimings {
         for (stage, time, count) in stages {
             let each =
                 count > 1
-                ? String(format: "  (%d images, %.3f ms each)", count, Self.milliseconds(time) / Double(count)) : ""
+                ? String(format: "  (%d images, %.3f ms each)", count, time / .milliseconds(1) / Double(count)) : ""
             StandardError.print(Self.line(stage.rawValue, time) + each)
         }
     }
 
     static func line(_ name: String, _ time: Duration) -> String {
-        name.padding(toLength: 10, withPad: " ", startingAt: 0) + String(format: " %10.3f ms", milliseconds(time))
-    }
-
-    private static func milliseconds(_ time: Duration) -> Double {
-        Double(time.components.seconds) * 1e3 + Double(time.components.attoseconds) / 1e15
+        name.padding(toLength: 10, withPad: " ", startingAt: 0) + String(format: " %10.3f ms", time / .milliseconds(1))
     }
 }
 
