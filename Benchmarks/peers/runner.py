@@ -15,9 +15,13 @@ class Ours:
         command = (["taskset", "-c", str(core)] if core is not None else []) + [str(program)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.stage = stage
-        answer = self._ask(json.dumps({"stage": stage, "threads": threads, **description}))
+        self.adjust(threads, **description)
+
+    def adjust(self, threads=1, **description):
+        """Describes the stage, or other numbers and options for the inputs that it has."""
+        answer = self._ask(json.dumps({"stage": self.stage, "threads": threads, **description}))
         if answer != "ready":
-            raise SystemExit(f"{stage}: {answer}")
+            raise SystemExit(f"{self.stage}: {answer}")
 
     def _ask(self, line):
         self.process.stdin.write(line + "\n")

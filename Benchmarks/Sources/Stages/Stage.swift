@@ -6,6 +6,14 @@ public protocol Stage: AnyObject {
     func run() async throws -> Double
     /// The result of the work, to compare with that of others.
     var result: [Float] { get }
+    /// Takes other numbers and options for the same inputs, if it can.
+    func adjust(_ description: StageDescription) throws
+}
+
+extension Stage {
+    public func adjust(_ description: StageDescription) throws {
+        throw StageError("\(description.stage) cannot be adjusted")
+    }
 }
 
 /// The milliseconds that `body` takes.
