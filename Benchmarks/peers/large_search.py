@@ -15,7 +15,7 @@ from pathlib import Path
 import faiss
 import numpy as np
 from contest import ALL_CORES, Contest, pin, timed
-from inputs import DIMENSION, similar_prints, unit
+from inputs import DIMENSION, Inputs
 from machine import processor
 from runner import Ours, peak_memory
 from search_stage import K, found, recall_of
@@ -30,26 +30,6 @@ CODES = "PQ64x4fsr,Refine(SQfp16)"
 
 def say(text):
     print(text, flush=True)
-
-
-def made_rows(path, count):
-    if not path.exists():
-        part = path.with_suffix(".part")
-        with part.open("wb") as file:
-            for start in range(0, count, PART):
-                similar_prints(min(PART, count - start), seed=5 + 100 * start).tofile(file)
-        part.rename(path)
-    return np.memmap(path, np.float32, "r").reshape(-1, DIMENSION)
-
-
-def made_queries(path, rows):
-    """Half are near a row, like photographs of what a catalog has; half are new."""
-    random = np.random.default_rng(6)
-    near = rows[np.sort(random.integers(0, len(rows), QUERIES // 2))] + 0.5 * similar_prints(QUERIES // 2, seed=8)
-    queries = np.concatenate([unit(near), similar_prints(QUERIES - QUERIES // 2, seed=7)])
-    queries = queries[random.permutation(QUERIES)].astype(np.float32)
-    queries.tofile(path)
-    return queries
 
 
 def nearest(rows, queries):
@@ -96,18 +76,19 @@ def main():
     parser.add_argument("--count", type=int, default=10_000_000)
     parser.add_argument("--recalls", type=float, nargs="+", default=[0.95, 0.99, 0.999], help="of one query at a time")
     options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
     count = options.count
     say(f"{processor()}, {len(ALL_CORES)} cores, FAISS {faiss.__version__}, {count:,} prints")
-    path = options.work / f"rows-{count}.f32"
-    rows = made_rows(path, count)
-    queries = made_queries(options.work / f"queries-{count}.f32", rows)
+    inputs = Inputs(options.work, Path(__file__).resolve().parents[2], None)
+    path = inputs.similar_rows(count)
+    asked = inputs.similar_queries(path, QUERIES)
+    rows = np.memmap(path, np.float32, "r").reshape(-1, DIMENSION)
+    queries = np.fromfile(asked, np.float32).reshape(-1, DIMENSION)
     truth = nearest(rows, queries)
     ours = Ours(
         options.program.resolve(),
         "search",
         len(ALL_CORES),
-        files={"rows": str(path), "queries": str(options.work / f"queries-{count}.f32")},
+        files={"rows": str(path), "queries": str(asked)},
         numbers={"rows": count, "dimension": DIMENSION, "queries": QUERIES, "k": K},
         options={"codes": "ivf"},
     )

@@ -21,16 +21,17 @@ from lookalike_training.images import files_in
 
 
 def copies(image, draw):
+    """File names, pictures and qualities of JPEG."""
     width, height = image.size
-    yield "small", image.resize((width // 2, height // 2), Image.LANCZOS), {"format": "jpeg", "quality": 60}
+    yield "small.jpg", image.resize((width // 2, height // 2), Image.LANCZOS), 60
     left, top, right, bottom = (draw.uniform(0.02, 0.08) for _ in range(4))
     border = (int(left * width), int(top * height), int((1 - right) * width), int((1 - bottom) * height))
-    yield "crop", image.crop(border), {"format": "jpeg", "quality": 90}
-    yield "mirrored", ImageOps.mirror(image), {"format": "jpeg", "quality": 90}
+    yield "crop.jpg", image.crop(border), 90
+    yield "mirrored.jpg", ImageOps.mirror(image), 90
     pale = ImageEnhance.Color(ImageEnhance.Brightness(image).enhance(1.15)).enhance(draw.uniform(0.3, 0.7))
     warm = Image.merge("RGB", [band.point(lambda v, f=f: v * f) for band, f in zip(pale.split(), (1.0, 0.95, 0.85))])
-    yield "color", warm, {"format": "jpeg", "quality": 90}
-    yield "format", image, {"format": "png"}
+    yield "color.jpg", warm, 90
+    yield "format.png", image, None
 
 
 def main():
@@ -49,8 +50,8 @@ def main():
         with Image.open(file) as original:
             image = original.convert("RGB")
         image.save(folder / f"{number:04}_original.jpg", quality=95)
-        for name, copy, how in copies(image, draw) if number % 3 == 0 else ():
-            copy.save(folder / f"{number:04}_{name}{'.png' if how['format'] == 'png' else '.jpg'}", **how)
+        for name, copy, quality in copies(image, draw) if number % 3 == 0 else ():
+            copy.save(folder / f"{number:04}_{name}", quality=quality)
     subprocess.run([options.command, "index", folder, "--catalog", catalog], check=True, capture_output=True)
     found = subprocess.run(
         [options.command, "catalog", "duplicates", catalog, "--json"], check=True, capture_output=True, text=True

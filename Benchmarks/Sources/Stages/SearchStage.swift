@@ -104,8 +104,7 @@ private final class BorrowedRows: @unchecked Sendable {
     }
 
     deinit {
-        norms.deallocate()
-        for values in [scales, residualNorms] { values.deallocate() }
+        for values in [norms, scales, residualNorms] { values.deallocate() }
         codes.deallocate()
     }
 }
