@@ -51,6 +51,14 @@ public struct SHA256: ~Copyable {
     }
 }
 
+extension Data {
+    /// Two lowercase hexadecimal digits for each byte.
+    public var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
+
 /// A code that shows who made a message: somebody who knows a key (RFC 2104). Computed by OpenSSL.
 public enum HMAC {
     /// The 32 bytes of HMAC-SHA-256 (RFC 4231). Compare codes with ``SHA256/areEqual(_:_:)``.

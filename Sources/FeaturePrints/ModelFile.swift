@@ -37,7 +37,7 @@ struct ModelFile {
         hash.update(Data(graphText.utf8))
         hash.update(data[tensors.base..<excluded.lowerBound])
         hash.update(data[excluded.upperBound...])
-        return ModelIdentity(name: graph.name, digest: hash.finalize().map { String(format: "%02x", $0) }.joined())
+        return ModelIdentity(name: graph.name, digest: hash.finalize().hexadecimal)
     }
 
     private static func graph(of file: SafeTensorsFile) throws(ModelError.Reason) -> (NetworkGraph, String) {

@@ -1,4 +1,5 @@
 import CKernels
+import Compute
 package import Foundation
 
 /// A safetensors file in memory, its table of contents checked against its bytes.
@@ -204,6 +205,27 @@ struct StoredNumbers: Sendable {
             guard let floats = floats.baseAddress else { return }
             withKernelArguments { lk_widen($0, $1, count, floats) }
             initialized = count
+        }
+    }
+
+    /// Calls `body` for every block of 16 outputs, on all threads: the block's number, the numbers of its outputs with
+    /// their format, and how many outputs it has.
+    ///
+    /// - Parameter products: the numbers of an output.
+    /// - Precondition: these are the numbers of all `outputs`, one after another.
+    func forEachBlock(
+        of outputs: Int, products: Int, _ body: @Sendable (Int, UnsafeRawPointer, lk_number_format, Int) -> Void
+    ) {
+        precondition(count == outputs * products, "\(count) numbers for \(outputs) outputs of \(products)")
+        let block = TensorShape.channelBlock
+        withKernelArguments { numbers, format in
+            guard let numbers else { return }
+            nonisolated(unsafe) let start = numbers
+            _ = concurrentMap(TensorShape.blockCount(outputs), threads: availableThreadCount) { index in
+                body(
+                    index, start + index * block * products * self.format.byteCount, format,
+                    min(block, outputs - index * block))
+            }
         }
     }
 

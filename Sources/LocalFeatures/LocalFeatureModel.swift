@@ -68,7 +68,7 @@ public final class LocalFeatureModel: Sendable {
                 SHA256.hash(data)
             }
             dense = try network.get()
-            digest = hash.map { String(format: "%02x", $0) }.joined()
+            digest = hash.hexadecimal
         } catch {
             throw ModelError(subject: url.path, reason: error)
         }

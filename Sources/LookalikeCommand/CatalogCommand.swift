@@ -26,7 +26,8 @@ struct CatalogCommand: AsyncParsableCommand {
     }
 
     struct Info: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints what a catalog contains.")
+        static let configuration = CommandConfiguration(
+            commandName: "info", abstract: "Prints what a catalog contains.")
         @OptionGroup var folder: Folder
 
         func run() async throws { try await folder.timing.measuringAll(perform) }
@@ -59,6 +60,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
     struct Index: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "index",
             abstract: "Chooses how the nearest prints are found.",
             discussion: """
                 An inverted file lets searches read a small part of the prints of a large catalog, at a recall that \
@@ -87,7 +89,8 @@ struct CatalogCommand: AsyncParsableCommand {
     }
 
     struct Verify: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Reads everything and reports damage.")
+        static let configuration = CommandConfiguration(
+            commandName: "verify", abstract: "Reads everything and reports damage.")
         @OptionGroup var folder: Folder
 
         func run() async throws { try await folder.timing.measuringAll(perform) }
@@ -107,7 +110,7 @@ struct CatalogCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists the entities.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists the entities.")
         @OptionGroup var folder: Folder
         @OptionGroup var selection: ConditionOptions
 
@@ -143,6 +146,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Removes entities, by their ids or by a condition.",
             discussion: "If one of the ids is unknown, nothing is removed.")
         @OptionGroup var folder: Folder
@@ -195,6 +199,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
     struct Merge: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "merge",
             abstract: "Merges catalogs into one, such as those that several machines indexed.",
             discussion: """
                   lookalike catalog merge monday/ tuesday/ --into week/
@@ -243,6 +248,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "export",
             abstract:
                 "Writes the prints as prints.npy, the local features as features.jsonl, the entities as entities.jsonl."
         )
@@ -264,6 +270,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
     struct Import: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "import",
             abstract: "Adds entities by prints that were made before, such as those that “catalog export” wrote.",
             discussion: """
                   lookalike catalog import prints.npy --entities entities.jsonl --catalog catalog/

@@ -7,6 +7,7 @@ import Synchronization
 extension CatalogCommand {
     struct Duplicates: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "duplicates",
             abstract: "Lists the entities that have the same picture, in groups.",
             discussion: """
                 The first of a group shows most of the picture; the others follow, each with what differs from it: \

@@ -6,6 +6,8 @@ import Lookalike
 
 @main
 struct LookalikeCommand: AsyncParsableCommand {
+    // All commands state their names: what the parser uses otherwise, String(describing:), makes Swift's runtime search
+    // all conformances of the program for each of them, at every start.
     static let configuration = CommandConfiguration(
         commandName: "lookalike",
         abstract: "Finds the entities of a catalog that an image shows.",

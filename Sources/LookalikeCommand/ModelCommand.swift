@@ -11,7 +11,8 @@ struct ModelCommand: ParsableCommand {
         subcommands: [Info.self, ModelImportCommand.self, Calibrate.self, DescriptorCommand.self])
 
     struct Info: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints the layers of a network and their costs.")
+        static let configuration = CommandConfiguration(
+            commandName: "info", abstract: "Prints the layers of a network and their costs.")
 
         @OptionGroup var precision: PrecisionOption
         @OptionGroup var timing: TimingOptions
@@ -70,6 +71,7 @@ extension ModelCommand {
     /// Fits the coefficients of the confidence to labeled queries.
     struct Calibrate: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "calibrate",
             abstract: "Fits a model's match threshold and confidence to labeled queries.",
             discussion: """
                 OBSERVATIONS are files of “lookalike evaluate --leave-out --observations”: for each catalog one with \

@@ -67,4 +67,73 @@ struct WeightPackingTests {
             }
         }
     }
+
+    @Test(arguments: shapes + [Shape(outputs: 18, inputs: 37, taps: 49)], [LK_FLOAT32, LK_FLOAT16, LK_BFLOAT16])
+    func packsFloats(shape: Shape, format: lk_number_format) {
+        var random = SeededGenerator(seed: 84)
+        let block = Int(LK_CHANNEL_BLOCK)
+        let length = shape.inputs * shape.taps
+        forEachBlock(of: shape, weights: random.floats(shape.outputs * length), format) { weights, start, outputs in
+            var packed = [Float](repeating: .nan, count: length * block)
+            lk_pack_weights(start, format, outputs, shape.inputs, shape.taps, &packed)
+            for (input, tap, lane) in places(shape.inputs, shape.taps, block) {
+                let together = min(block, shape.inputs - input / block * block)
+                let place = (input / block * block * shape.taps + tap * together + input % block) * block + lane
+                let expected = lane < outputs ? weights[lane * length + input * shape.taps + tap] : 0
+                #expect(packed[place] == expected, "output \(lane), input \(input), tap \(tap)")
+            }
+        }
+    }
+
+    /// G g G' with the matrix G of the paper, in double precision.
+    @Test(arguments: [(16, 16), (21, 40), (5, 29)], [LK_FLOAT32, LK_FLOAT16, LK_BFLOAT16])
+    func transformsFilters(channels: (outputs: Int, inputs: Int), format: lk_number_format) {
+        let rows: [[Double]] = [
+            [1.0 / 4, 0, 0], [-1.0 / 6, -1.0 / 6, -1.0 / 6], [-1.0 / 6, 1.0 / 6, -1.0 / 6],
+            [1.0 / 24, 1.0 / 12, 1.0 / 6], [1.0 / 24, -1.0 / 12, 1.0 / 6], [0, 0, 1],
+        ]
+        var random = SeededGenerator(seed: 85)
+        let (block, side, taps) = (Int(LK_CHANNEL_BLOCK), 6, 9)
+        let shape = Shape(outputs: channels.outputs, inputs: channels.inputs, taps: taps)
+        let floats = random.floats(shape.outputs * shape.inputs * taps)
+        forEachBlock(of: shape, weights: floats, format) { weights, start, outputs in
+            let component = shape.inputs * block + 16
+            var packed = [Float](repeating: .nan, count: side * side * component)
+            lk_pack_winograd_weights(start, format, outputs, shape.inputs, component, &packed)
+            for (input, place, lane) in places(shape.inputs, side * side, block) {
+                let (y, x) = place.quotientAndRemainder(dividingBy: side)
+                var expected = 0.0
+                for tap in 0..<(lane < outputs ? taps : 0) {
+                    expected +=
+                        rows[y][tap / 3] * rows[x][tap % 3]
+                        * Double(weights[(lane * shape.inputs + input) * taps + tap])
+                }
+                let found = Double(packed[place * component + input * block + lane])
+                #expect(abs(found - expected) <= 1e-6, "output \(lane), input \(input), component \(place)")
+            }
+        }
+    }
+
+    /// Calls `body` with the weights of each block of outputs as the format holds them, with the address of the stored
+    /// ones, which is not aligned, and with the number of outputs.
+    private func forEachBlock(
+        of shape: Shape, weights: [Float], _ format: lk_number_format,
+        _ body: (_ weights: [Float], _ start: UnsafeRawPointer, _ outputs: Int) -> Void
+    ) {
+        var weights = weights
+        let stored = StoredFormat(format).bytes(of: &weights)
+        let (block, length) = (Int(LK_CHANNEL_BLOCK), shape.inputs * shape.taps)
+        for first in stride(from: 0, to: shape.outputs, by: block) {
+            let outputs = min(shape.outputs - first, block)
+            let bytes = [0] + stored[(first * length * Int(lk_number_size(format)))...]
+            bytes.withUnsafeBytes {
+                guard let start = $0.baseAddress else { return }
+                body(Array(weights[(first * length)..<((first + outputs) * length)]), start + 1, outputs)
+            }
+        }
+    }
+
+    private func places(_ inputs: Int, _ taps: Int, _ lanes: Int) -> [(Int, Int, Int)] {
+        (0..<(inputs * taps * lanes)).map { ($0 / lanes / taps, $0 / lanes % taps, $0 % lanes) }
+    }
 }

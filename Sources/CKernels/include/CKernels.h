@@ -545,6 +545,16 @@ void lk_narrow(const float *numbers, size_t count, uint16_t *halves);
 // Whether all numbers are finite.
 bool lk_are_finite(const void *numbers, lk_number_format format, size_t count);
 
+// Packs the weights [output][input][tap] of one block of up to 16 outputs as
+// [block of inputs][tap][input in block][16 outputs]; outputs that pad the block are 0.
+void lk_pack_weights(const void *weights, lk_number_format format, size_t outputs, size_t inputs, size_t taps,
+                     float *packed);
+
+// Transforms the weights [output][input][3][3] of one block of up to 16 outputs for F(4x4, 3x3): G g G' of every filter
+// g, in double precision. `packed` has 36 components, `component_stride` floats apart, each [input][16 outputs].
+void lk_pack_winograd_weights(const void *weights, lk_number_format format, size_t outputs, size_t inputs,
+                              size_t component_stride, float *packed);
+
 // Quantizes the weights [output][input][tap] of one block of up to 16 outputs to int8. `packed` is
 // [input block][tap][4 quads of inputs][16 outputs][4 inputs]; outputs and inputs that pad a block are 0. `steps` gets
 // each output's scale: its largest magnitude / 127. Where that is 0 or subnormal, the scale is 1 and the codes are 0.

@@ -11,7 +11,7 @@ struct DirectConvolution: BlockwiseConvolution {
     private let codes: QuantizationParameters?
     let blockParts: BlockParts
 
-    init(_ geometry: ConvolutionGeometry, weights: [Float], bias: [Float], output: QuantizationParameters?) {
+    init(_ geometry: ConvolutionGeometry, weights: StoredNumbers, bias: [Float], output: QuantizationParameters?) {
         self.geometry = geometry
         self.weights = Self.packed(
             weights, outputs: geometry.outputs, inputs: geometry.inputChannels, taps: geometry.taps)
@@ -20,26 +20,13 @@ struct DirectConvolution: BlockwiseConvolution {
         blockParts = BlockParts(geometry)
     }
 
-    /// - Parameter flat: [output][input][tap]
-    static func packed(_ flat: [Float], outputs: Int, inputs: Int, taps: Int) -> AlignedFloats {
-        let block = TensorShape.channelBlock
-        let blocks = TensorShape.blockCount(outputs)
-        let packed = AlignedFloats(count: blocks * inputs * taps * block)
-        flat.withUnsafeBufferPointer { flat in
-            var to = packed.pointer
-            for outputBlock in 0..<blocks {
-                let lanes = min(block, outputs - outputBlock * block)
-                for first in Swift.stride(from: 0, to: inputs, by: block) {
-                    for tap in 0..<taps {
-                        for input in first..<min(first + block, inputs) {
-                            for lane in 0..<lanes {
-                                to[lane] = flat[((outputBlock * block + lane) * inputs + input) * taps + tap]
-                            }
-                            to += block
-                        }
-                    }
-                }
-            }
+    /// - Parameter weights: [output][input][tap]
+    static func packed(_ weights: StoredNumbers, outputs: Int, inputs: Int, taps: Int) -> AlignedFloats {
+        let products = inputs * taps
+        let packed = AlignedFloats(count: TensorShape.padded(outputs) * products)
+        weights.forEachBlock(of: outputs, products: products) { block, numbers, format, count in
+            lk_pack_weights(
+                numbers, format, count, inputs, taps, packed.pointer + block * TensorShape.channelBlock * products)
         }
         return packed
     }

@@ -22,7 +22,7 @@ struct GroupedConvolution: BlockwiseConvolution {
             let dense = span.denseWeights(of: flat, geometry)
             let inputs = span.channels * geometry.taps
             return DirectConvolution.packed(
-                dense, outputs: dense.count / inputs, inputs: span.channels, taps: geometry.taps)
+                StoredNumbers(dense), outputs: dense.count / inputs, inputs: span.channels, taps: geometry.taps)
         }
         self.spans = spans
         self.bias = AlignedFloats(padding: bias, to: geometry.outputBlocks * block)

@@ -17,8 +17,8 @@ struct WinogradConvolution: ConvolutionMethod {
     private static let blocksPerPart = 4
 
     private let geometry: ConvolutionGeometry
-    /// The weights of each component: [output block][input channel][16 output channels]
-    private let weights: [AlignedFloats]
+    /// [component][output block][input channel][16 output channels]
+    private let weights: AlignedFloats
     private let bias: AlignedFloats
     private let noBias: AlignedFloats
     private let tileColumns: Int
@@ -35,66 +35,23 @@ struct WinogradConvolution: ConvolutionMethod {
     }
 
     /// - Precondition: ``isFaster(for:)``.
-    init(_ geometry: ConvolutionGeometry, weights: [Float], bias: [Float]) {
+    init(_ geometry: ConvolutionGeometry, weights: StoredNumbers, bias: [Float]) {
         precondition(Self.isFaster(for: geometry), "a 3×3 convolution of stride 1 and padding 1")
         self.geometry = geometry
-        self.weights = Self.packed(weights, outputs: geometry.outputs, inputs: geometry.inputChannels)
+        let (inputs, block) = (geometry.inputChannels, TensorShape.channelBlock)
+        let component = geometry.outputBlocks * inputs * block
+        let packed = AlignedFloats(count: Self.components * component)
+        weights.forEachBlock(of: geometry.outputs, products: inputs * geometry.taps) { index, numbers, format, count in
+            lk_pack_winograd_weights(
+                numbers, format, count, inputs, component, packed.pointer + index * inputs * block)
+        }
+        self.weights = packed
         self.bias = AlignedFloats(padding: bias, to: geometry.outputBlocks * TensorShape.channelBlock)
         noBias = AlignedFloats(count: geometry.outputBlocks * TensorShape.channelBlock)
         tileColumns = (geometry.width + Self.outputSide - 1) / Self.outputSide
         let tileRows = (geometry.height + Self.outputSide - 1) / Self.outputSide
         tileRowsPerPart = min(tileRows, max(1, Self.tilesPerPart / tileColumns))
         rowParts = (tileRows + tileRowsPerPart - 1) / tileRowsPerPart
-    }
-
-    /// The weights of each component: G g G' of every filter g, in double precision, for the lanes of a block at once.
-    ///
-    /// - Parameter flat: [output][input][9 taps]
-    private static func packed(_ flat: [Float], outputs: Int, inputs: Int) -> [AlignedFloats] {
-        typealias Lanes = SIMD16<Double>
-        let (block, blocks) = (TensorShape.channelBlock, TensorShape.blockCount(outputs))
-        let packed = (0..<components).map { _ in AlignedFloats(count: blocks * inputs * block) }
-        flat.withUnsafeBufferPointer { flat in
-            withUnsafeTemporaryAllocation(of: Lanes.self, capacity: 9 + 3 * side) { memory in
-                let filters = UnsafeMutableBufferPointer(rebasing: memory[..<9])
-                let columns = UnsafeMutableBufferPointer(rebasing: memory[9...])
-                for group in 0..<(blocks * inputs) {
-                    let (outputBlock, input) = group.quotientAndRemainder(dividingBy: inputs)
-                    for tap in 0..<9 {
-                        var lanes = Lanes.zero
-                        for lane in 0..<min(block, outputs - outputBlock * block) {
-                            lanes[lane] = Double(flat[((outputBlock * block + lane) * inputs + input) * 9 + tap])
-                        }
-                        filters[tap] = lanes
-                    }
-                    for x in 0..<3 {
-                        transform(filters[x], filters[3 + x], filters[6 + x]) { columns[$0 * 3 + x] = $1 }
-                    }
-                    for y in 0..<side {
-                        transform(columns[y * 3], columns[y * 3 + 1], columns[y * 3 + 2]) { x, lanes in
-                            let to = packed[y * side + x].pointer + group * block
-                            UnsafeMutableRawPointer(to).storeBytes(of: SIMD16<Float>(lanes), as: SIMD16<Float>.self)
-                        }
-                    }
-                }
-            }
-        }
-        return packed
-    }
-
-    /// G g of one column g: its six components.
-    @inline(__always)
-    private static func transform(
-        _ a: SIMD16<Double>, _ b: SIMD16<Double>, _ c: SIMD16<Double>, _ body: (Int, SIMD16<Double>) -> Void
-    ) {
-        let (even, odd) = ((a + c) * (-1.0 / 6), b * (1.0 / 6))
-        let (wideEven, wideOdd) = (a * (1.0 / 24) + c * (1.0 / 6), b * (1.0 / 12))
-        body(0, a * 0.25)
-        body(1, even - odd)
-        body(2, even + odd)
-        body(3, wideEven + wideOdd)
-        body(4, wideEven - wideOdd)
-        body(5, c)
     }
 
     private var outputParts: Int { (geometry.outputBlocks + Self.blocksPerPart - 1) / Self.blocksPerPart }
@@ -145,9 +102,11 @@ struct WinogradConvolution: ConvolutionMethod {
         product.output_pixel_stride = block
         product.output_width = Int32(tiles)
         (product.kernel_height, product.kernel_width) = (1, 1)
+        let blockWeights = geometry.inputChannels * block
         for component in 0..<Self.components {
             product.input = UnsafePointer(scratch + component * inputComponent)
-            product.weights = UnsafePointer(weights[component].pointer + firstBlock * geometry.inputChannels * block)
+            product.weights = UnsafePointer(
+                weights.pointer + (component * geometry.outputBlocks + firstBlock) * blockWeights)
             product.output = products + component * outputComponent
             table.convolve(&product, 0, Int32(blocks), 0, 1)
         }

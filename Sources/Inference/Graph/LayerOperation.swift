@@ -83,11 +83,15 @@ extension NetworkGraph {
         Normalization.self, Pooling.self, Rearrangement.self, Reduction.self, Resizing.self, Softmax.self, ToMap.self,
     ]
 
-    private static let registry: [String: any RunnableOperation.Type] = Dictionary(
-        uniqueKeysWithValues: operations.flatMap { type in type.names.map { ($0, type) } })
+    /// The operations by the names that graphs call them, with the keys of a node's JSON.
+    private static let registry: [String: (type: any RunnableOperation.Type, keys: Set<String>)] = Dictionary(
+        uniqueKeysWithValues: operations.flatMap { type in
+            let keys = type.keys.union(Node.Key.allCases.map(\.rawValue))
+            return type.names.map { ($0, (type: type, keys: keys)) }
+        })
 
     /// The operations by the names that graphs call them.
-    package static var operationTypes: [String: any LayerOperation.Type] { registry.mapValues { $0 } }
+    package static var operationTypes: [String: any LayerOperation.Type] { registry.mapValues(\.type) }
 }
 
 /// In JSON a node is flat: the keys of its operation are beside its name.
@@ -95,22 +99,21 @@ extension NetworkGraph {
 /// A key that its operation does not have is an error. A layer that ignored `"dilation": 2` would run, and its prints
 /// would be wrong.
 extension NetworkGraph.Node: Codable {
-    private enum Key: String, CodingKey, CaseIterable { case name, op, input }
+    fileprivate enum Key: String, CodingKey, CaseIterable { case name, op, input }
 
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
         name = try values.decode(String.self, forKey: .name)
         input = try values.decode(String.self, forKey: .input)
         let op = try values.decode(String.self, forKey: .op)
-        guard let type = NetworkGraph.registry[op] else {
-            let known = NetworkGraph.registry.keys.sorted().joined(separator: ", ")
+        guard let known = NetworkGraph.registry[op] else {
+            let names = NetworkGraph.registry.keys.sorted().joined(separator: ", ")
             throw DecodingError.dataCorruptedError(
                 forKey: .op, in: values,
-                debugDescription: "layer “\(name)” has the unknown type “\(op)”; known are \(known)")
+                debugDescription: "layer “\(name)” has the unknown type “\(op)”; known are \(names)")
         }
-        try NetworkGraph.refuseOthers(
-            than: type.keys.union(Key.allCases.map(\.rawValue)), in: decoder, of: "layer “\(name)” (\(op))")
-        operation = try type.init(from: decoder)
+        try NetworkGraph.refuseOthers(than: known.keys, in: decoder, of: "layer “\(name)” (\(op))")
+        operation = try known.type.init(from: decoder)
     }
 
     public func encode(to encoder: any Encoder) throws {

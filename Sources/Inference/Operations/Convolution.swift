@@ -200,9 +200,9 @@ private struct ConvolutionLayer: Layer {
             } else if groups > 1 {
                 GroupedConvolution(geometry, weights: weights.floats, bias: bias)
             } else if codes?.output == nil, WinogradConvolution.isFaster(for: geometry) {
-                WinogradConvolution(geometry, weights: weights.floats, bias: bias)
+                WinogradConvolution(geometry, weights: weights, bias: bias)
             } else {
-                DirectConvolution(geometry, weights: weights.floats, bias: bias, output: written)
+                DirectConvolution(geometry, weights: weights, bias: bias, output: written)
             }
         if isStaged, let parameters = codes?.output {
             staging = StagedOutput(parameters, activation: activation, width: window.outputs.width)

@@ -69,11 +69,13 @@ private struct LinearLayer: Layer {
             return
         }
         quantized = nil
-        let flat = stored.floats
-        weights =
-            rows == 1
-            ? AlignedFloats(padding: flat, to: flat.count)
-            : DirectConvolution.packed(flat, outputs: outputs, inputs: length, taps: 1)
+        if rows == 1 {
+            let flat = AlignedFloats(count: stored.count)
+            stored.withKernelArguments { lk_widen($0, $1, stored.count, flat.pointer) }
+            weights = flat
+        } else {
+            weights = DirectConvolution.packed(stored, outputs: outputs, inputs: length, taps: 1)
+        }
         bias = AlignedFloats(padding: biases, to: TensorShape.padded(outputs))
     }
 

@@ -1,4 +1,5 @@
 #if Service
+import Digests
 import Foundation
 import Hummingbird
 import Lookalike

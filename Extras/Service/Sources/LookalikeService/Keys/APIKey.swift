@@ -214,9 +214,4 @@ final class KeyStore: Sendable {
 
     func replace(by new: KeyRing) { ring.withLock { $0 = new } }
 }
-
-extension Data {
-    /// Two lowercase digits for each byte.
-    var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
-}
 #endif
