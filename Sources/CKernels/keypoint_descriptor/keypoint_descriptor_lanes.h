@@ -5,7 +5,7 @@
 enum { SIDE = LK_PATCH_SIDE, SAMPLES = SIDE + 2, VECTORS = (SAMPLES * SAMPLES + 15) / 16, PADDED = VECTORS * 16 + 16 };
 
 LK_INLINE lk_f32x16 clamp_to(lk_f32x16 v, float limit) {
-    return __builtin_elementwise_min(__builtin_elementwise_max(v, lk_splat16(0)), lk_splat16(limit));
+    return lk_min16(__builtin_elementwise_max(v, lk_splat16(0)), lk_splat16(limit));
 }
 
 LK_INLINE lk_f32x16 lane_numbers(void) { return (lk_f32x16){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
@@ -112,7 +112,7 @@ LK_INLINE void gradients(const float *samples, int row, lk_f32x16 *across, lk_f3
 // atan on 0...1 with an error below 2e-4.
 LK_INLINE lk_f32x16 angle_in_bins(lk_f32x16 x, lk_f32x16 y) {
     lk_f32x16 ax = __builtin_elementwise_abs(x), ay = __builtin_elementwise_abs(y);
-    lk_f32x16 high = __builtin_elementwise_max(ax, ay), low = __builtin_elementwise_min(ax, ay);
+    lk_f32x16 high = lk_max16(ax, ay), low = lk_min16(ax, ay);
     lk_f32x16 a = low / (high + lk_splat16(1e-30f)), s = a * a;
     lk_f32x16 angle =
         ((lk_splat16(-0.0464964749f) * s + lk_splat16(0.15931422f)) * s - lk_splat16(0.327622764f)) * s * a + a;

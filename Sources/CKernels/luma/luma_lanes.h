@@ -50,12 +50,18 @@ void KERNEL(luma_row)(const uint8_t *source, int32_t channels, const float *weig
     }
 }
 
-#if defined(LK_AVX512)
+#if defined(__x86_64__)
 // The products of at most eight cells with their weights.
 LK_INLINE __m256 weigh_cells(const float *cells, lk_filter_span span, const float *weights) {
+#if defined(LK_AVX512)
     const __mmask8 used = (__mmask8)((1u << span.count) - 1);
     return _mm256_mul_ps(_mm256_maskz_loadu_ps(used, cells + span.first),
                          _mm256_maskz_loadu_ps(used, weights + span.offset));
+#else
+    static const int32_t lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    const __m256i used = _mm256_loadu_si256((const __m256i *)(lanes + 8 - span.count));
+    return _mm256_mul_ps(_mm256_maskload_ps(cells + span.first, used), _mm256_maskload_ps(weights + span.offset, used));
+#endif
 }
 #endif
 
@@ -63,7 +69,7 @@ void KERNEL(filter_row)(const float *cells, const lk_filter_span *spans, const f
                         float *out) {
     int32_t x = 0;
     while (x < width) {
-#if defined(LK_AVX512)
+#if defined(__x86_64__)
         if (x + 4 <= width && spans[x].count <= 8 && spans[x + 1].count <= 8 && spans[x + 2].count <= 8 &&
             spans[x + 3].count <= 8) {
             const __m256 first =

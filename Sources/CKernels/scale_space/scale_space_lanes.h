@@ -1,27 +1,55 @@
 // Gaussian blur and extrema of differences of Gaussians, sixteen pixels at a time.
 
-// Weighs 2 * radius + 1 rows, for `columns` pixels (a multiple of 16). `difference`, if not NULL, becomes the result
-// minus `before`. Inlined with a constant radius: the taps and the rows stay in registers.
+// Weighs 2 * radius + 1 rows for `columns` pixels, a multiple of 16. Inlined with a constant radius: the taps and the
+// rows stay in registers.
 LK_INLINE void weigh_rows_of(const int32_t radius, const float *const *rows, const float *taps, int32_t columns,
-                             float *out, const float *before, float *difference) {
+                             float *out) {
     for (int32_t x = 0; x < columns; x += 16) {
         lk_f32x16 sum = lk_load16(rows[radius] + x) * lk_splat16(taps[0]);
         for (int32_t k = 1; k <= radius; k++)
             sum = __builtin_elementwise_fma(lk_load16(rows[radius - k] + x) + lk_load16(rows[radius + k] + x),
                                             lk_splat16(taps[k]), sum);
         lk_store16(out + x, sum);
+    }
+}
+
+LK_INLINE void weigh_rows(const float *const *rows, const float *taps, int32_t radius, int32_t columns, float *out) {
+    switch (radius) {
+    case 3: weigh_rows_of(3, rows, taps, columns, out); break;
+    case 4: weigh_rows_of(4, rows, taps, columns, out); break;
+    case 5: weigh_rows_of(5, rows, taps, columns, out); break;
+    case 6: weigh_rows_of(6, rows, taps, columns, out); break;
+    default: weigh_rows_of(radius, rows, taps, columns, out); break;
+    }
+}
+
+// Weighs the neighbors of each pixel of a row, up to radius * spacing away. `difference`, if not NULL, becomes the
+// result minus `before`. Inlined with constants: all neighbors are offsets from one address, and 13 pointers would not
+// fit the registers.
+LK_INLINE void weigh_neighbors_of(const int32_t radius, const int32_t spacing, const float *row, const float *taps,
+                                  int32_t columns, float *out, const float *before, float *difference) {
+    for (int32_t x = 0; x < columns; x += 16) {
+        lk_f32x16 sum = lk_load16(row + x) * lk_splat16(taps[0]);
+        for (int32_t k = 1; k <= radius; k++)
+            sum = __builtin_elementwise_fma(lk_load16(row + x - k * spacing) + lk_load16(row + x + k * spacing),
+                                            lk_splat16(taps[k]), sum);
+        lk_store16(out + x, sum);
         if (difference) lk_store16(difference + x, sum - lk_load16(before + x));
     }
 }
 
-LK_INLINE void weigh_rows(const float *const *rows, const float *taps, int32_t radius, int32_t columns, float *out,
-                          const float *before, float *difference) {
-    switch (radius) {
-    case 3: weigh_rows_of(3, rows, taps, columns, out, before, difference); break;
-    case 4: weigh_rows_of(4, rows, taps, columns, out, before, difference); break;
-    case 5: weigh_rows_of(5, rows, taps, columns, out, before, difference); break;
-    case 6: weigh_rows_of(6, rows, taps, columns, out, before, difference); break;
-    default: weigh_rows_of(radius, rows, taps, columns, out, before, difference); break;
+// The radii and spacings of a scale space's Gaussians.
+LK_INLINE void weigh_neighbors(const float *row, const float *taps, int32_t radius, int32_t spacing, int32_t columns,
+                               float *out, const float *before, float *difference) {
+    enum { MOST = LK_LARGEST_BLUR_RADIUS + 1 };
+    switch (radius * MOST + spacing) {
+    case 6 * MOST + 1: weigh_neighbors_of(6, 1, row, taps, columns, out, before, difference); break;
+    case 5 * MOST + 1: weigh_neighbors_of(5, 1, row, taps, columns, out, before, difference); break;
+    case 3 * MOST + 2: weigh_neighbors_of(3, 2, row, taps, columns, out, before, difference); break;
+    case 4 * MOST + 2: weigh_neighbors_of(4, 2, row, taps, columns, out, before, difference); break;
+    case 3 * MOST + 3: weigh_neighbors_of(3, 3, row, taps, columns, out, before, difference); break;
+    case 3 * MOST + 4: weigh_neighbors_of(3, 4, row, taps, columns, out, before, difference); break;
+    default: weigh_neighbors_of(radius, spacing, row, taps, columns, out, before, difference); break;
     }
 }
 
@@ -32,18 +60,17 @@ void KERNEL(gaussian_blur)(const lk_plane *source, const float *taps, int32_t ra
     const int32_t width = source->width, height = source->height, columns = (width + 15) / 16 * 16;
     const int32_t reach = radius * spacing;
     float *row = line + LK_LARGEST_BLUR_RADIUS;
-    const float *across[2 * LK_LARGEST_BLUR_RADIUS + 1], *down[2 * LK_LARGEST_BLUR_RADIUS + 1];
-    for (int32_t k = -radius; k <= radius; k++) across[k + radius] = row + k * spacing;
+    const float *down[2 * LK_LARGEST_BLUR_RADIUS + 1];
     for (int32_t y = first; y < end; y++) {
         for (int32_t k = -radius; k <= radius; k++) {
             const int32_t at = y + k * spacing;
             down[k + radius] = source->pixels + (at < 0 ? 0 : at >= height ? height - 1 : at) * stride;
         }
-        weigh_rows(down, taps, radius, columns, row, NULL, NULL);
+        weigh_rows(down, taps, radius, columns, row);
         for (int32_t x = 1; x <= reach; x++) row[-x] = row[0];
         for (int32_t x = width; x < columns + reach; x++) row[x] = row[width - 1];
-        weigh_rows(across, taps, radius, columns, out + y * stride, source->pixels + y * stride,
-                   difference ? difference + y * stride : NULL);
+        weigh_neighbors(row, taps, radius, spacing, columns, out + y * stride, source->pixels + y * stride,
+                        difference ? difference + y * stride : NULL);
     }
 }
 
@@ -71,6 +98,20 @@ LK_INLINE bool are_kept(kept_lanes kept) { return __builtin_reduce_or(kept) != 0
 LK_INLINE bool is_kept(kept_lanes kept, int lane) { return kept[lane] != 0; }
 #endif
 
+// Keeps the lanes whose value is not below `most` or not above `least`: the largest and the smallest of neighbors. One
+// comparison for several neighbors, since AVX2 has no registers for masks.
+LK_INLINE bool keep_extrema(lk_f32x16 value, lk_f32x16 most, lk_f32x16 least, kept_lanes *high, kept_lanes *low) {
+    *high = keep_not_below(*high, value, most);
+    *low = keep_not_below(*low, least, value);
+    return are_kept(*high | *low);
+}
+
+LK_INLINE void include(const float *neighbors, lk_f32x16 *most, lk_f32x16 *least) {
+    const lk_f32x16 values = lk_load16(neighbors);
+    *most = lk_max16(*most, values);
+    *least = lk_min16(*least, values);
+}
+
 // The neighbors in the plane leave few extrema, those in the planes beside it fewer: most vectors need no more.
 size_t KERNEL(scale_space_extrema)(const float *const planes[3], ptrdiff_t stride, int32_t width, int32_t first,
                                    int32_t end, int32_t border, float threshold, lk_pixel *found, size_t capacity) {
@@ -79,31 +120,21 @@ size_t KERNEL(scale_space_extrema)(const float *const planes[3], ptrdiff_t strid
     for (int32_t y = first; y < end; y++) {
         for (int32_t x = border; x < width - border; x += 16) {
             const ptrdiff_t at = y * stride + x;
-            const lk_f32x16 value = lk_load16(planes[1] + at);
+            const float *pixels = planes[1] + at;
+            const lk_f32x16 value = lk_load16(pixels);
             const kept_lanes inside = first_lanes(width - border - x);
             kept_lanes high = keep_above(inside, value, lk_splat16(threshold));
             kept_lanes low = keep_above(inside, lk_splat16(-threshold), value);
             if (!are_kept(high | low)) continue;
-            for (int i = 0; i < 4; i++) {
-                const lk_f32x16 other = lk_load16(planes[1] + at + offsets[i]);
-                high = keep_not_below(high, value, other);
-                low = keep_not_below(low, other, value);
-            }
-            if (!are_kept(high | low)) continue;
-            for (int plane = 0; plane < 3; plane += 2) {
-                const lk_f32x16 other = lk_load16(planes[plane] + at);
-                high = keep_not_below(high, value, other);
-                low = keep_not_below(low, other, value);
-            }
-            if (!are_kept(high | low)) continue;
+            lk_f32x16 most = lk_load16(pixels + offsets[0]), least = most;
+            for (int i = 1; i < 4; i++) include(pixels + offsets[i], &most, &least);
+            if (!keep_extrema(value, most, least, &high, &low)) continue;
+            for (int plane = 0; plane < 3; plane += 2) include(planes[plane] + at, &most, &least);
+            if (!keep_extrema(value, most, least, &high, &low)) continue;
             for (int plane = 0; plane < 3; plane++)
-                for (int i = plane == 1 ? 4 : 0; i < 8; i++) {
-                    const lk_f32x16 other = lk_load16(planes[plane] + at + offsets[i]);
-                    high = keep_not_below(high, value, other);
-                    low = keep_not_below(low, other, value);
-                }
+                for (int i = plane == 1 ? 4 : 0; i < 8; i++) include(planes[plane] + at + offsets[i], &most, &least);
+            if (!keep_extrema(value, most, least, &high, &low)) continue;
             const kept_lanes extreme = high | low;
-            if (!are_kept(extreme)) continue;
             for (int lane = 0; lane < 16; lane++) {
                 if (!is_kept(extreme, lane)) continue;
                 if (count == capacity) return count;
