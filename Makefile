@@ -183,9 +183,11 @@ bench-quick: dependencies
 
 # Many searches in flight: throughput, how late other tasks are, and how long a cancelled search goes on.
 bench-concurrency: dependencies
-	cd Benchmarks && swift build -c release --product Concurrency
+	swift build -c release --package-path Benchmarks --scratch-path .build --disable-build-manifest-caching \
+		--product Concurrency
+	@rm -f .build/release.yaml # The plan is that of the benchmarks.
 	cd Benchmarks && for run in "878 128 standard" "200000 256 prints" "1000000 128 prints"; do \
-		.build/release/Concurrency $$run; done
+		../.build/release/Concurrency $$run; done
 
 # libFuzzer for so many seconds per harness, for all or some of them: HARNESSES="ImageFuzz ModelFuzz".
 fuzz:

@@ -44,10 +44,7 @@ struct ModelFile {
         guard let text = file.metadata[NetworkGraph.metadataKey] else {
             throw .unusableGraph("the file's metadata has no “\(NetworkGraph.metadataKey)”")
         }
-        struct Versioned: Decodable { let version: Int }
         do {
-            let version = try JSONDecoder().decode(Versioned.self, from: Data(text.utf8)).version
-            guard version == NetworkGraph.version else { throw ModelError.Reason.unknownVersion(version) }
             return (try JSONDecoder().decode(NetworkGraph.self, from: Data(text.utf8)), text)
         } catch let reason as ModelError.Reason {
             throw reason

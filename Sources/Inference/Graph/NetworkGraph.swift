@@ -75,6 +75,8 @@ public struct NetworkGraph: Sendable, Codable {
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         version = try values.decode(Int.self, forKey: .version)
+        // First: another version may have other keys.
+        guard version == Self.version else { throw ModelError.Reason.unknownVersion(version) }
         name = try values.decode(String.self, forKey: .name)
         input = try values.decode(Input.self, forKey: .input)
         nodes = try values.decode([Node].self, forKey: .nodes)
