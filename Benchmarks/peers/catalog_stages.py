@@ -4,7 +4,7 @@ import cv2
 import faiss
 import numpy as np
 from contest import Contest, check, core, pin, timed
-from inputs import DIMENSION, SCREEN, SIDE, read_prints
+from inputs import DIMENSION, SCREEN, SIDE
 from network_stage import onnx_session, openvino_request
 from PIL import Image
 from runner import Ours
@@ -68,7 +68,7 @@ def whole(program, inputs, limits):
     }
     pixels = np.fromfile(inputs.screen(), np.uint8).reshape(height, width, 4)
     image = Image.frombuffer("RGBX", (width, height), pixels, "raw", "RGBX", 0, 1)
-    rows, ids = read_prints(catalog)
+    rows, ids = inputs.prints_of(catalog)
     pin(1)
     faiss.omp_set_num_threads(1)
     flat = faiss.IndexFlatL2(DIMENSION)

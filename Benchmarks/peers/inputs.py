@@ -1,11 +1,12 @@
 """The inputs of both sides, generated from seeds, so that runs are repeatable."""
 
 import hashlib
+import json
 import re
 import shutil
-import sqlite3
 import subprocess
-import uuid
+import tempfile
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -13,13 +14,13 @@ from PIL import Image, ImageFilter
 
 SIDE = 192
 DIMENSION = 256
-# The row of an entity's first image is that of the entity, shifted by these bits.
-PLACE_BITS = 14
 SCREEN = (5120, 2880)
 PHOTO = (4000, 3000)
 # A photograph of a flat image of COVER x COVER, as a query is after decoding at a reduced size.
 PHOTOGRAPH = (1024, 768)
 COVER = 384
+# Dense descriptors of an image.
+DENSE = 255
 CORNERS = ((0.24, 0.16), (0.78, 0.22), (0.72, 0.88), (0.20, 0.76))
 
 
@@ -206,57 +207,54 @@ class Inputs:
             subprocess.run([self.command, "index", folder, "--catalog", path], check=True, capture_output=True)
             random = np.random.default_rng(9)
 
-            def blob():
-                # As `LocalFeatures.init(encoded:)` reads it.
-                header = np.array([1, COVER, COVER, features], "<u2").tobytes()
-                words = random.integers(0, 65536, features, dtype=np.uint16).tobytes()
-                return header + words + random.bytes(features * (6 + 32))
+            def record():
+                # As `LocalFeatures.init(encoded:)` reads it: 19 bytes for each feature, 8 for each dense descriptor.
+                header = bytes([2, DENSE]) + np.array([COVER, COVER, features], "<u2").tobytes()
+                words = random.integers(0, 65536, features, dtype="<u2").tobytes()
+                return header + words + random.bytes(features * (5 + 12) + DENSE * 8)
 
-            self._fill(path, count, blob)
+            self._fill(path, count, record)
 
         return self.made(f"catalog-features-{count}-{self._model()}", make)
 
     def _model(self):
         return hashlib.sha256((self.repository / "Models/default.safetensors").read_bytes()).hexdigest()[:12]
 
-    def _fill(self, path, count, blob=None):
-        """Adds entities with random prints, and with `blob()` as their local features, up to `count`."""
-        database = sqlite3.connect(path / "catalog.sqlite")
-        have = database.execute("SELECT COUNT(*) FROM entity").fetchone()[0]
-        vectors = prints(count - have, seed=8)
-        database.execute("PRAGMA synchronous=OFF")
-        database.executemany(
-            "INSERT INTO entity (row, id, title, labels, attributes, images) VALUES (?, ?, ?, '[]', '{}', '[\"\"]')",
-            ((have + 1000 + i, str(i), f"Item {i}") for i in range(len(vectors))),
-        )
-
-        def image(i):
-            return (have + 1000 + i) << PLACE_BITS
-
-        database.executemany(
-            "INSERT INTO print VALUES (?, ?)", ((image(i), row.tobytes()) for i, row in enumerate(vectors))
-        )
-        if blob:
-            database.executemany(
-                "INSERT INTO localFeatures VALUES (?, ?)", ((image(i), blob()) for i in range(len(vectors)))
+    def _fill(self, path, count, record=None):
+        """Adds entities with random prints, and with `record()` as their local features, up to `count`."""
+        info = subprocess.run([self.command, "catalog", "info", path], check=True, capture_output=True, text=True)
+        have = int(next(line for line in info.stdout.splitlines() if line.startswith("entities")).split()[1])
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            folder = Path(folder)
+            np.save(folder / "prints.npy", prints(count - have, seed=8))
+            with open(folder / "entities.jsonl", "w") as file:
+                file.writelines(json.dumps({"id": str(i), "title": f"Item {i}"}) + "\n" for i in range(count - have))
+            options = ["--entities", folder / "entities.jsonl", "--catalog", path]
+            if record:
+                with open(folder / "features", "wb") as file:
+                    for _ in range(count - have):
+                        blob = record()
+                        file.write(len(blob).to_bytes(4, "little") + blob)
+                options += ["--local-features", folder / "features"]
+            subprocess.run(
+                [self.command, "catalog", "import", folder / "prints.npy", *options], check=True, capture_output=True
             )
-        # As the indexer does: a state of its own, and digests of what is new in it.
-        number = database.execute("SELECT MAX(number) + 1 FROM revision").fetchone()[0]
-        database.execute("INSERT INTO revision VALUES (?, ?)", (number, str(uuid.uuid4()).upper()))
-        database.create_function(
-            "digest", 2, lambda id, blob: blob and hashlib.sha256(id.encode() + b"\0" + blob).digest()[:16]
-        )
-        database.execute(
-            "INSERT INTO image (row, size, modified, changed, inode, contentHash, revision, print, localFeatures)"
-            " SELECT print.row, 0, 0, 0, 0, x'', ?, digest(id, vector), digest(id, data)"
-            f" FROM print JOIN entity ON entity.row = print.row >> {PLACE_BITS}"
-            " LEFT JOIN localFeatures ON localFeatures.row = print.row WHERE entity.row >= ?",
-            (number, have + 1000),
-        )
-        database.commit()
-        database.close()
         # Opened once, which builds the files that are derived from the database.
         subprocess.run([self.command, "catalog", "info", path], check=True, capture_output=True)
+
+    def prints_of(self, catalog):
+        """A catalog's prints and ids, as a script would keep them."""
+
+        def make(path):
+            subprocess.run(
+                [self.command, "catalog", "export", catalog, "--output", path], check=True, capture_output=True
+            )
+            # 13 KB an image.
+            (path / "features.jsonl").unlink()
+
+        folder = self.made(f"{catalog.name}-export", make)
+        with open(folder / "entities.jsonl") as file:
+            return np.load(folder / "prints.npy"), [json.loads(line)["id"] for line in file]
 
     def rows(self, count):
         return self.made(f"rows-{count}.f32", lambda path: prints(count, seed=5).tofile(path))
@@ -319,13 +317,3 @@ class Inputs:
             self._fill(path, count)
 
         return self.made(f"catalog-{count}-{self._model()}", make)
-
-
-def read_prints(catalog):
-    """A catalog's prints and ids, as a script would keep them."""
-    database = sqlite3.connect(catalog / "catalog.sqlite")
-    rows = database.execute(
-        f"SELECT entity.id, print.vector FROM print JOIN entity ON entity.row = print.row >> {PLACE_BITS}"
-        " ORDER BY print.row"
-    ).fetchall()
-    return np.frombuffer(b"".join(blob for _, blob in rows), np.float32).reshape(len(rows), -1), [id for id, _ in rows]

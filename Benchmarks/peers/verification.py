@@ -5,7 +5,7 @@ import faiss
 import numpy as np
 from catalog_stages import mark
 from contest import Contest, check, core, pin, timed
-from inputs import COVER, DIMENSION, PHOTO, PHOTOGRAPH, SIDE, read_prints
+from inputs import COVER, DIMENSION, PHOTO, PHOTOGRAPH, SIDE
 from network_stage import onnx_session
 from runner import Ours
 
@@ -143,7 +143,7 @@ def photo_of(program, inputs, known):
         for effort in ("standard", "prints")
     }
     pixels = np.fromfile(photo, np.uint8).reshape(PHOTO[1], PHOTO[0], 3)
-    rows, ids = read_prints(catalog)
+    rows, ids = inputs.prints_of(catalog)
     cv2.setNumThreads(1)
     pin(1)
     faiss.omp_set_num_threads(1)
