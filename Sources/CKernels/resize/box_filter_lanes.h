@@ -255,11 +255,21 @@ LK_INLINE void sum_cells_from(int32_t x, const uint8_t *source, ptrdiff_t stride
     }
 }
 
-#if defined(LK_AVX512)
-#include "cell_sums_avx512.h"
+#if defined(__x86_64__)
+#include "cell_sums_x86.h"
 #else
+// Whole cells of as many columns as a first-level cache holds sums of: rows first, then columns.
 void KERNEL(sum_cells)(const uint8_t *source, ptrdiff_t stride, int32_t rows, int32_t width, int32_t factor,
                        float *cells) {
-    sum_cells_from(0, source, stride, rows, width, factor, cells);
+    enum { PANEL = 2048 };
+    uint16_t sums[PANEL * 4];
+    if (factor > PANEL) return sum_cells_from(0, source, stride, rows, width, factor, cells);
+    const int32_t columns = PANEL / factor * factor;
+    for (int32_t x = 0; x < width; x += columns) {
+        const int32_t count = width - x < columns ? width - x : columns;
+        KERNEL(sum_rows)(source + (ptrdiff_t)x * 4, stride, rows, (size_t)count * 4, sums);
+        // Sixteen bits hold the sum of 257 bytes.
+        KERNEL(sum_columns)(sums, 4, count, factor, rows * factor <= 257, cells + (ptrdiff_t)(x / factor) * 4);
+    }
 }
 #endif
