@@ -136,6 +136,7 @@ package struct ImageEncoder {
 
     /// The words that are complete, and were not taken before.
     package mutating func takeWords() -> [UInt64] {
+        if words.isEmpty { return [] }
         defer { words.removeAll(keepingCapacity: true) }
         return words
     }

@@ -79,6 +79,9 @@ package struct InvertedLists: @unchecked Sendable {
         }
     }
 
+    /// Whether lists that follow each other have no features.
+    func areEmpty(_ lists: Range<Int>) -> Bool { offsets[lists.lowerBound] == offsets[lists.upperBound] }
+
     /// Where the features of a list are; empty if the offsets are damaged.
     private func features(ofList list: Int) -> Range<Int> {
         let (start, end) = (offsets[list], offsets[list + 1])

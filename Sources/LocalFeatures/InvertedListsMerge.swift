@@ -88,9 +88,18 @@ package struct InvertedListsMerge {
     /// Calls `body` with the images and the signatures of each list. O(features).
     package func forEachList(_ body: (_ images: [UInt32], _ signatures: [UInt32]) throws -> Void) rethrows {
         let partCount = 1 << divisionBits
-        var (kept, list) = (Features(), Features())
+        var (new, kept, list) = (Features(), Features(), Features())
         for word in 0..<wordCount {
-            let (changed, ends) = divided(changedFeatures(of: word))
+            addChangedFeatures(of: word, to: &new)
+            // Most words of a small catalog.
+            if new.images.isEmpty,
+                earlier.map({ $0.areEmpty((word * partCount)..<((word + 1) * partCount)) }) ?? true
+            {
+                for _ in 0..<partCount { try body([], []) }
+                continue
+            }
+            let (changed, ends) = divided(new)
+            new.removeAll()
             for part in 0..<partCount {
                 kept.removeAll()
                 earlier?.readFeatures(
@@ -102,15 +111,13 @@ package struct InvertedListsMerge {
         }
     }
 
-    /// The features of a word, of all runs.
-    private func changedFeatures(of word: Int) -> Features {
-        var features = Features()
+    /// Adds the features of a word, of all runs.
+    private func addChangedFeatures(of word: Int, to features: inout Features) {
         for run in runs {
             for place in Int(run.offsets[word])..<Int(run.offsets[word + 1]) {
                 features.append(positions[Int(run.images[place])], run.signatures[place])
             }
         }
-        return features
     }
 
     /// Features by the first bits of their signatures, and else in the same order; where each part starts, and the end

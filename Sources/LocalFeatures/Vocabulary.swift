@@ -42,7 +42,7 @@ struct Vocabulary: Sendable {
         let coarseCenters = try file.bytes("coarse", shape: shape)
         centers = try file.bytes("words", shape: wordShape)
         coarse = PackedCenters(coarseCenters[...], unit: unit, zero: zero, kernels: kernels)
-        groups = (0..<groupCount).map { [centers] group in
+        groups = concurrentMap(groupCount, threads: availableThreadCount) { [centers] group in
             PackedCenters(
                 centers[(group * wordsPerGroup * Self.depth)..<((group + 1) * wordsPerGroup * Self.depth)],
                 unit: unit, zero: zero, kernels: kernels)
@@ -215,16 +215,20 @@ private struct PackedCenters: Sendable {
 
     init(_ centers: ArraySlice<UInt8>, unit: Float, zero: Int, kernels: SIMDTarget) {
         let depth = Self.depth
-        let rows = Array(centers)
-        let count = rows.count / depth
+        let count = centers.count / depth
         var packed = [UInt8](repeating: 0, count: count * depth)
-        kernels.table.pack_quantized_rows(rows, depth, count, depth, &packed)
-        self.packed = packed
-        halfSquaredNorms = (0..<count).map { row in
-            var sum = 0
-            for code in rows[(row * depth)..<((row + 1) * depth)] { sum += (Int(code) - zero) * (Int(code) - zero) }
-            return Float(sum) * unit * unit / 2
+        halfSquaredNorms = centers.withUnsafeBufferPointer { rows in
+            kernels.table.pack_quantized_rows(rows.baseAddress, depth, count, depth, &packed)
+            return (0..<count).map { row in
+                var sum: Int32 = 0
+                for index in (row * depth)..<((row + 1) * depth) {
+                    let component = Int32(rows[index]) - Int32(zero)
+                    sum += component * component
+                }
+                return Float(sum) * unit * unit / 2
+            }
         }
+        self.packed = packed
         self.unit = unit
         self.zero = Int32(zero)
         self.kernels = kernels

@@ -106,7 +106,7 @@ public final class CatalogIndexer: Sendable {
     ) throws -> FeaturePrintModel {
         guard let chosen = try given ?? Catalog.defaultModel(precision: precision) else { throw folder.error(.noModel) }
         // The catalog would take it for its own, and not open.
-        if Catalog.isDefault(chosen), !FileStamp.isMissing(folder.model.path) {
+        if !FileStamp.isMissing(folder.model.path), Catalog.isDefault(chosen) {
             throw folder.error(.strayModel)
         }
         if given != nil, !Catalog.isDefault(chosen) {

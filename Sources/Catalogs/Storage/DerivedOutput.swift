@@ -57,6 +57,7 @@ struct DerivedOutput: ~Copyable {
     deinit { if case .file(let descriptor) = target { close(descriptor) } }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
+        if bytes.isEmpty { return }
         buffer.append(contentsOf: bytes)
         count += bytes.count
         if buffer.count >= Self.bufferSize { try flush() }
