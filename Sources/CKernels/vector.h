@@ -80,8 +80,8 @@ LK_INLINE lk_f32x16 lk_choose(lk_i32x16 mask, lk_f32x16 yes, lk_f32x16 no) {
     return (lk_f32x16)((mask & (lk_i32x16)yes) | (~mask & (lk_i32x16)no));
 }
 
-// One instruction on x86, where __builtin_elementwise_max takes three unless one side is a constant: of NaN it makes
-// the other number, and these do not.
+// One instruction on x86, where __builtin_elementwise_max takes three unless one side is a constant: that gives the
+// other number for NaN, and these need not.
 LK_INLINE lk_f32x16 lk_max16(lk_f32x16 a, lk_f32x16 b) { return lk_choose(a > b, a, b); }
 LK_INLINE lk_f32x16 lk_min16(lk_f32x16 a, lk_f32x16 b) { return lk_choose(a < b, a, b); }
 

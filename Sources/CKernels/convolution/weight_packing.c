@@ -10,8 +10,7 @@ enum {
     // The rows of the chunks start in different sets of the cache.
     STRIDE = CHUNK + BLOCK,
     TAPS = 9,
-    SIDE = 6,
-    COMPONENTS = SIDE * SIDE
+    SIDE = 6
 };
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }

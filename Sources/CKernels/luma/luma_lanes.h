@@ -58,6 +58,7 @@ LK_INLINE __m256 weigh_cells(const float *cells, lk_filter_span span, const floa
     return _mm256_mul_ps(_mm256_maskz_loadu_ps(used, cells + span.first),
                          _mm256_maskz_loadu_ps(used, weights + span.offset));
 #else
+    // As many lanes as the span has cells, the first ones.
     static const int32_t lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
     const __m256i used = _mm256_loadu_si256((const __m256i *)(lanes + 8 - span.count));
     return _mm256_mul_ps(_mm256_maskload_ps(cells + span.first, used), _mm256_maskload_ps(weights + span.offset, used));
