@@ -23,9 +23,9 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations importer \
-	test check-networks demo example test-by-url smoke-training bench bench-quick bench-concurrency fuzz sanitize faults service-faults test-emulated lint man docs \
-	dependencies extra-dependencies clean
+.PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations importer test \
+	check-networks demo example test-by-url smoke-training bench bench-quick bench-concurrency fuzz sanitize faults \
+	service-faults test-emulated lint man docs dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample images, search for the sample photos, write a contact sheet"
