@@ -40,7 +40,7 @@ package struct InvertedFileContents: @unchecked Sendable {
     ///   - sections: the rotation, the centroids with their squared norms, int8 codes, scales and residual norms, the
     ///     lists' first blocks and lengths, the numbers, and the blocks.
     ///   - owner: keeps the memory alive, which does not change.
-    /// - Returns: nil if the sizes do not fit each other.
+    /// - Returns: nil if the sizes do not fit each other, or a number is none that a search can count with.
     package init?(
         dimension: Int, listCount: Int, sections: [UnsafeRawBufferPointer], owner: any AnyObject & Sendable
     ) {
@@ -60,7 +60,8 @@ package struct InvertedFileContents: @unchecked Sendable {
         counts = numbers(7)
         self.numbers = numbers(8)
         blocks = sections[9]
-        guard starts[0] == 0,
+        guard starts[0] == 0, [0, 1, 2, 4, 5].allSatisfy({ floats($0).allSatisfy(\.isFinite) }),
+            self.numbers.dropLast().allSatisfy({ Float(bitPattern: $0).isFinite }),
             Int(starts[listCount]) * BinaryCodes.byteCountOfBlock(dimension: dimension) <= blocks.count
         else { return nil }
         for list in 0..<listCount {
@@ -120,14 +121,13 @@ package struct InvertedFileContents: @unchecked Sendable {
     }
 
     /// The place of each row; nil for one that no list has. O(rows).
-    fileprivate var places: [Place?] {
-        let rows = rowsInLists
-        var places = [Place?](repeating: nil, count: rows.max().map { Int($0) + 1 } ?? 0)
-        var next = rows.makeIterator()
+    fileprivate func places(rowCount: Int) -> [Place?] {
+        var places = [Place?](repeating: nil, count: rowCount)
+        var next = rowsInLists.makeIterator()
         for list in 0..<centroids.rowCount {
             for code in 0..<count(ofList: list) {
                 guard let row = next.next() else { return places }
-                places[Int(row)] = Place(list: UInt32(list), code: UInt32(code))
+                if row < rowCount { places[Int(row)] = Place(list: UInt32(list), code: UInt32(code)) }
             }
         }
         return places
@@ -145,10 +145,14 @@ package struct InvertedFileContents: @unchecked Sendable {
         return (bytes[...], BinaryCodes.factors(block, place: index, columns: columns))
     }
 
-    /// When a search for so many neighbors stops. Half of what may be missed is in other lists.
-    func limits(recall: Double, k: Int) -> ListLimits {
-        let share = 1 - (1 - min(max(recall, 0), 1)) / 2
-        return ListLimits(numbers, share: share, k: k, listCount: centroids.rowCount)
+    /// When a search for so many neighbors stops. Most of what may be missed is in other lists: bounds from 1-bit codes
+    /// that are not proved reject few rows that are much nearer than the last neighbor.
+    ///
+    /// - Parameter isOfNearest: whether they are the nearest of all rows.
+    func limits(recall: Double, k: Int, isOfNearest: Bool) -> ListLimits {
+        let share = 1 - (1 - min(max(recall, 0), 1)) * 0.6
+        return ListLimits(
+            numbers, share: share, k: k, isOfNearest: isOfNearest, listCount: centroids.rowCount)
     }
 }
 
@@ -165,7 +169,14 @@ struct InvertedFileBuilder {
     private static let iterations = 8
     private static let largestListCount = 1 << 16
     /// Rows that stand for queries when the lists for a recall are measured.
-    private static let queryCount = 256
+    private static let queryCount = 1024
+    /// The length of the shift beside that of the row, in turn. A photograph's print is about half as far from that of
+    /// what it shows; the others stand for photographs of other things, and the last is random.
+    private static let shifts: [Float] = [0.25, 0.5, 0.5, 0.5, 1, 1, 2, .infinity]
+    /// Queries with at most this shift count for the mean number of lists.
+    private static let nearShift: Float = 0.5
+    /// The nearest rows of each query, and other rows, that are measured.
+    private static let (measuredNeighbors, measuredOthers) = (256, 256)
 
     /// What is known of each row, in the matrix's order.
     private struct Encoded {
@@ -204,7 +215,7 @@ struct InvertedFileBuilder {
         require(origins.count == matrix.rowCount, "an origin per row, or nil")
         let rotation = earlier.rotation
         let memory = OwnedContents(rotation: rotation.rows, centroids: earlier.centroids)
-        let places = earlier.places
+        let places = earlier.places(rowCount: origins.reduce(0) { max($0, $1.map { Int($0) + 1 } ?? 0) })
         func place(_ row: Int) -> InvertedFileContents.Place? {
             origins[row].flatMap { Int($0) < places.count ? places[Int($0)] : nil }
         }
@@ -279,16 +290,20 @@ struct InvertedFileBuilder {
         return all
     }
 
-    /// A query for a row: the row with the difference of two others, as long as half the row. A photograph's print is
-    /// about as far from that of what it shows.
-    private func query(near row: Int, _ other: Int, _ another: Int) -> [Float] {
-        var vector = matrix.row(row)
-        let shift = zip(matrix.row(other), matrix.row(another)).map { $0 - $1 }
-        let (length, shiftLength) = (Self.norm(vector), Self.norm(shift))
-        guard length > 0, shiftLength > 0 else { return vector }
-        for index in vector.indices { vector[index] += shift[index] * (length / 2 / shiftLength) }
-        let scale = length / Self.norm(vector)
-        return scale.isFinite ? vector.map { $0 * scale } : vector
+    /// A query for a row: the row with the difference of two others, or with noise if the shift is infinite.
+    private func query(near row: Int, _ other: Int, _ another: Int, shift: Float) -> [Float] {
+        let vector = matrix.row(row)
+        var random = SplitMix64(state: UInt64(row))
+        let isRandom = shift == .infinity
+        let difference =
+            isRandom
+            ? vector.map { _ in Float(random.normal()) } : zip(matrix.row(other), matrix.row(another)).map { $0 - $1 }
+        let (length, differenceLength) = (Self.norm(vector), Self.norm(difference))
+        guard length > 0, differenceLength > 0 else { return vector }
+        let part = (isRandom ? 1 : shift) * length / differenceLength
+        let shifted = zip(vector, difference).map { (isRandom ? 0 : $0) + part * $1 }
+        let scale = length / Self.norm(shifted)
+        return scale.isFinite ? shifted.map { $0 * scale } : vector
     }
 
     private static func norm(_ vector: [Float]) -> Float { vector.reduce(0) { $0 + $1 * $1 }.squareRoot() }
@@ -297,18 +312,28 @@ struct InvertedFileBuilder {
     private func listLimits(lists: [UInt32], centroids: PrintMatrix, rotation: Rotation) -> [UInt32] {
         let sample = sampleRows(min(3 * Self.queryCount, matrix.rowCount / 3 * 3))
         let count = sample.count / 3
-        let queries = (0..<count).map { query(near: sample[$0], sample[count + $0], sample[2 * count + $0]) }
-        let found = ExactSearch(matrix, simd: kernels).nearest(
-            toEach: queries, k: ListLimits.mostNeighbors, threads: threads, cancellation: cancellation)
-        let search = ExactSearch(centroids, simd: kernels)
+        let shifts = (0..<count).map { Self.shifts[$0 % Self.shifts.count] }
+        let queries = (0..<count).map {
+            query(near: sample[$0], sample[count + $0], sample[2 * count + $0], shift: shifts[$0])
+        }
+        let search = ExactSearch(matrix, simd: kernels)
+        let found = search.nearest(
+            toEach: queries, k: Self.measuredNeighbors, threads: threads, cancellation: cancellation)
+        let others = sampleRows(min(Self.measuredOthers, matrix.rowCount)).map { $0..<($0 + 1) }
+        let nearestLists = ExactSearch(centroids, simd: kernels)
         let measured = concurrentMap(queries.count, threads: threads) { query -> ListLimits.Measured in
             let rotated = rotation.apply(to: queries[query], kernels: kernels)
-            let nearest = search.nearest(to: rotated, k: centroids.rowCount, threads: 1)
-            var ranks = [Int](repeating: 0, count: centroids.rowCount)
-            for (rank, list) in nearest.enumerated() { ranks[list.row] = rank }
+            let nearest = nearestLists.nearest(to: rotated, k: centroids.rowCount, threads: 1)
+            var distances = [Float](repeating: 0, count: centroids.rowCount)
+            for list in nearest { distances[list.row] = list.squaredDistance }
+            func pair(_ neighbor: Neighbor) -> ListLimits.Pair {
+                (neighbor.squaredDistance, distances[Int(lists[neighbor.row])])
+            }
             return ListLimits.Measured(
-                lists: nearest.map(\.squaredDistance), neighbors: found[query].map(\.squaredDistance),
-                ranks: found[query].map { ranks[Int(lists[$0.row])] })
+                lists: nearest.map(\.squaredDistance), neighbors: found[query].map(pair),
+                others: search.nearest(toAnyOf: [queries[query]], k: others.count, among: others, threads: 1)
+                    .map(pair),
+                isNear: shifts[query] <= Self.nearShift)
         }
         return ListLimits.numbers(of: measured)
     }

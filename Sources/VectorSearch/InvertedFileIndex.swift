@@ -13,8 +13,11 @@ import Foundation
 /// codes most of the others, and float32 distances rank the rest: distances are exact, but a neighbor may be missed.
 ///
 /// When a search stops to look at lists is measured for each recall when the index is made, with shifted rows as
-/// queries: at lists that are too far away beside the nearest list, or beside the last neighbor found. Half of what may
-/// be missed is in other lists; half is rejected by bounds that are not proved.
+/// queries: at lists that are too far away beside the last neighbor found (``ListLimits``). Most of what may be missed is
+/// in other lists; the rest is rejected by bounds that are not proved.
+///
+/// There are always as many neighbors as asked for if so many rows are allowed, nearest first, ties in the matrix's
+/// order. A search that would take longer than a comparison of all allowed rows compares them.
 ///
 /// Besides the matrix an index takes about 50 bytes per row of 256 components. For fewer than some 100,000 rows
 /// ``ExactSearch`` is as fast.
@@ -73,7 +76,9 @@ public struct InvertedFileIndex: Sendable {
     ///   - recall: the share of the true neighbors that a search shall find, 0..<1.
     ///   - k: the number of neighbors.
     /// - Complexity: O(1).
-    public func probeCount(recall: Double, k: Int) -> Int { contents.limits(recall: recall, k: k).mean }
+    public func probeCount(recall: Double, k: Int) -> Int {
+        contents.limits(recall: recall, k: k, isOfNearest: true).mean
+    }
 }
 
 extension InvertedFileIndex {
@@ -97,7 +102,7 @@ extension InvertedFileIndex {
         matrix.check(queries)
         guard !queries.isEmpty, k > 0, matrix.rowCount > 0 else { return queries.map { _ in [] } }
         let threads = threads ?? availableThreadCount
-        guard let limits = limits(recall: recall, k: k, allowed: matrix.rowCount) else {
+        guard let limits = limits(recall: recall, k: k, among: nil) else {
             return ExactSearch(matrix, simd: kernels).nearest(toEach: queries, k: k, threads: threads)
         }
         let size = min(Self.queriesAtOnce, (queries.count - 1) / max(threads, 1) + 1)
@@ -105,10 +110,11 @@ extension InvertedFileIndex {
         return concurrentMap(parts.count, threads: threads) { part in
             let rotated = parts[part].map { contents.rotated($0, kernels: kernels) }
             let lists = ExactSearch(contents.centroids, simd: kernels).nearest(
-                toEach: rotated, k: limits.most, threads: 1)
+                toEach: rotated, k: limits.firstLists, threads: 1)
             return zip(parts[part], zip(rotated, lists)).map { vector, found in
                 let query = InvertedFileScan.Query(vector, rotated: found.0, lists: found.1)
                 return nearest(toAnyOf: [query], k: k, recall: recall, within: limits, among: nil, cancellation: .none)
+                    ?? ExactSearch(matrix, simd: kernels).nearest(to: vector, k: k, threads: 1)
             }
         }.flatMap(\.self)
     }
@@ -119,7 +125,7 @@ extension InvertedFileIndex {
     /// The `k` rows nearest to any of several queries. A row's distance is its minimum distance over the queries.
     ///
     /// - Parameter rows: the rows to search, as ascending disjoint ranges; all of them by default. If they are few,
-    ///   all of them are compared; otherwise more lists are searched, as if `k` were larger.
+    ///   all of them are compared.
     /// - Precondition: the queries are finite and have the matrix's dimension, and `rows` lie in the matrix.
     public func nearest(
         toAnyOf queries: [[Float]], k: Int, recall: Double = defaultRecall, among rows: [Range<Int>]? = nil
@@ -133,58 +139,85 @@ extension InvertedFileIndex {
     ) -> [Neighbor] {
         matrix.check(queries)
         guard !queries.isEmpty, k > 0, matrix.rowCount > 0 else { return [] }
-        let allowed = rows.map { $0.reduce(0) { $0 + $1.count } } ?? matrix.rowCount
-        guard let limits = limits(recall: recall, k: k, allowed: allowed) else {
-            return ExactSearch(matrix, simd: kernels).nearest(
+        func compared() -> [Neighbor] {
+            ExactSearch(matrix, simd: kernels).nearest(
                 toAnyOf: queries, k: k, among: rows, threads: 1, cancellation: cancellation)
         }
+        guard let limits = limits(recall: recall, k: k, among: rows) else { return compared() }
         let lists = ExactSearch(contents.centroids, simd: kernels)
         let prepared = queries.map { vector in
             let rotated = contents.rotated(vector, kernels: kernels)
             return InvertedFileScan.Query(
-                vector, rotated: rotated, lists: lists.nearest(to: rotated, k: limits.most, threads: 1))
+                vector, rotated: rotated, lists: lists.nearest(to: rotated, k: limits.firstLists, threads: 1))
         }
         return nearest(
             toAnyOf: prepared, k: k, recall: recall, within: limits, among: rows, cancellation: cancellation)
+            ?? compared()
     }
 
+    /// Nil if comparing the allowed rows takes less than going on.
     private func nearest(
-        toAnyOf queries: [InvertedFileScan.Query], k: Int, recall: Double, within limits: ListLimits,
+        toAnyOf queries: [InvertedFileScan.Query], k: Int, recall: Double, within limits: ScanLimits,
         among rows: [Range<Int>]?, cancellation: Cancellation
-    ) -> [Neighbor] {
+    ) -> [Neighbor]? {
         var scan = InvertedFileScan(
-            self, queries: queries, k: k, rows: rows, recall: recall, kernels: kernels, cancellation: cancellation)
-        scan.run(within: limits)
-        return scan.best.sorted()
+            self, queries: queries, k: min(max(k, ListLimits.fewestNeighbors), limits.allowed), rows: rows,
+            recall: recall, kernels: kernels, cancellation: cancellation)
+        guard scan.run(within: limits) || cancellation.isCancelled else { return nil }
+        return Array(scan.best.sorted().prefix(k))
     }
 
     /// When a search stops to look at lists; nil if comparing the allowed rows takes less.
-    private func limits(recall: Double, k: Int, allowed: Int) -> ListLimits? {
+    private func limits(recall: Double, k: Int, among rows: [Range<Int>]?) -> ScanLimits? {
+        let allowed = rows.map { $0.reduce(0) { $0 + $1.count } } ?? matrix.rowCount
         guard allowed > 0, recall < 1 else { return nil }
-        let limits = contents.limits(recall: recall, k: k * matrix.rowCount / allowed)
-        return limits.mean * matrix.rowCount < allowed * listCount * Self.exactShare ? limits : nil
+        let k = min(k, allowed)
+        // If the filter has nothing to do with the query, as many of all rows are as near as the k-th allowed one.
+        let lists = contents.limits(
+            recall: recall, k: k * matrix.rowCount / allowed,
+            isOfNearest: rows == nil && k <= ListLimits.mostNeighbors)
+        // A filter makes all rows in a list a cost for the few that are allowed, so less is spent on trying.
+        let mostWork = allowed * ScanLimits.workOfComparing / (rows == nil ? 2 : 4)
+        guard lists.mean * matrix.rowCount / listCount < mostWork / 2 else { return nil }
+        return ScanLimits(
+            allowed: allowed, lists: lists, firstLists: min(listCount, 4 * lists.mean + 32), mostWork: mostWork)
     }
+}
 
-    /// A row costs about as much in a list as this part of a row in an exact pass.
-    private static let exactShare = 2
+/// When a search of an inverted file stops.
+private struct ScanLimits {
+    /// The rows to search.
+    let allowed: Int
+    let lists: ListLimits
+    /// The nearest lists that are found first, which most searches need no more of.
+    let firstLists: Int
+    /// The work after which comparing the allowed rows is better: so a search takes at most half as long again. The unit
+    /// is a 1-bit code.
+    let mostWork: Int
+
+    /// A row in a pass over all, and one that the bound from its 1-bit code does not reject: 4 codes take about 14 ns
+    /// where codes of 256 components are multiplied with VNNI, and 30 ns go into a row that is not in the cache (one
+    /// core of a Xeon of 2023).
+    static let (workOfComparing, workOfCandidate) = (4, 8)
 }
 
 /// One search of an ``InvertedFileIndex``.
 private struct InvertedFileScan {
     struct Query {
         let vector: [Float]
+        let rotated: [Float]
         let binary: BinaryQuery
         /// The lists to look at, nearest first.
-        let lists: [Neighbor]
+        var lists: [Neighbor]
 
         init(_ vector: [Float], rotated: [Float], lists: [Neighbor]) {
-            (self.vector, binary, self.lists) = (vector, BinaryQuery(rotated), lists)
+            (self.vector, self.rotated, binary, self.lists) = (vector, rotated, BinaryQuery(rotated), lists)
         }
     }
 
     private let matrix: PrintMatrix
     private let contents: InvertedFileContents
-    private let queries: [Query]
+    private var queries: [Query]
     /// The vectors of all queries, one after the other, their int8 codes, and the bounds that these give: a row is
     /// compared without counting references to each query.
     private let vectors: [Float]
@@ -196,6 +229,8 @@ private struct InvertedFileScan {
     /// The bound of a row is this many standard deviations below its estimate.
     private let deviations: Float
     private(set) var best: TopK
+    /// As ``ScanLimits`` counts it.
+    private var work = 0
     /// Rows that were compared already, if there are several queries.
     private var seen: Set<Int> = []
 
@@ -217,25 +252,36 @@ private struct InvertedFileScan {
         best = TopK(k)
     }
 
-    mutating func run(within limits: ListLimits) {
+    /// Returns whether the neighbors are found, as far as the recall wants; false if that takes too much work.
+    mutating func run(within limits: ScanLimits) -> Bool {
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Self.codesAtOnce) { found in
             withUnsafeTemporaryAllocation(of: Float.self, capacity: Self.codesAtOnce) { bounds in
-                guard let found = found.baseAddress, let bounds = bounds.baseAddress else { return }
+                guard let found = found.baseAddress, let bounds = bounds.baseAddress else { return false }
+                let listCount = contents.centroids.rowCount
                 // The nearest lists of all queries first: they lower the bound soonest.
-                for rank in 0..<limits.most {
-                    var isDone = true
-                    for query in queries where rank < query.lists.count {
-                        if cancellation.isCancelled { return }
-                        let reference = limits.isFromNearest ? query.lists[0].squaredDistance : best.bound
-                        guard rank == 0 || query.lists[rank].squaredDistance - reference <= limits.excess else {
-                            continue
+                for rank in 0..<listCount {
+                    if rank == limits.firstLists {
+                        let lists = ExactSearch(contents.centroids, simd: kernels)
+                        for query in queries.indices {
+                            queries[query].lists = lists.nearest(
+                                to: queries[query].rotated, k: listCount, threads: 1)
                         }
+                    }
+                    var isDone = best.isFull
+                    for query in queries where rank < query.lists.count {
+                        let list = query.lists[rank]
+                        if cancellation.isCancelled || work > limits.mostWork * queries.count { return false }
+                        guard
+                            !best.isFull
+                                || list.squaredDistance - best.bound <= limits.lists.excess(beyond: best.bound)
+                        else { continue }
                         isDone = false
-                        scan(query.lists[rank], for: query, found, bounds)
+                        scan(list, for: query, found, bounds)
                     }
                     // Lists get farther away, and the last neighbor nearer.
-                    if isDone { return }
+                    if isDone { return true }
                 }
+                return best.isFull
             }
         }
     }
@@ -250,6 +296,7 @@ private struct InvertedFileScan {
         let (columns, blockBytes) = (contents.columns, contents.byteCountOfBlock)
         let codes = contents.count(ofList: list.row)
         guard codes > 0 else { return }
+        work += codes
         let start = contents.blocks(ofList: list.row)
         query.binary.tables.withUnsafeBufferPointer { tables in
             var parameters = lk_binary_query(
@@ -261,6 +308,7 @@ private struct InvertedFileScan {
                     &parameters, block.assumingMemoryBound(to: UInt8.self), min(Self.codesAtOnce, codes - first),
                     best.bound, found, bounds)
                 guard within > 0 else { continue }
+                work += within * ScanLimits.workOfCandidate
                 var kept = 0
                 for index in 0..<within {
                     let place = Int(found[index])

@@ -2,65 +2,98 @@ import Foundation
 
 /// When a search of an inverted file stops to look at lists, for a share of the neighbors.
 ///
-/// Lists come by their distance from the query. A search stops at a list whose squared distance exceeds a reference by
-/// more than a limit: that of the nearest list, or that of the last neighbor found so far. Which of the two looks at
-/// fewer lists depends on the rows, and is measured when the index is made. So easy queries look at few lists: of real
-/// prints, at half as many on average as if their number were fixed.
+/// Lists come by their distance from the query. A search stops at a list whose squared distance exceeds that of the
+/// last neighbor found so far by more than an excess. It depends on the distance of that neighbor: queries that are near
+/// no row have neighbors in lists that are hardly nearer than others. It is measured when the index is made, with
+/// queries near to and far from rows, in three tables: for the 10 and the 100 nearest rows, and for rows at any
+/// distance, which a search with a filter or for more neighbors may have to find.
 package struct ListLimits {
-    /// Whether the reference is the distance of the nearest list.
-    package let isFromNearest: Bool
-    /// How much the squared distance of a list may exceed the reference.
-    package let excess: Float
-    /// The lists that a query looks at on average; 1... .
+    /// The lists that a query near a row looks at on average; 1... .
     package let mean: Int
-    /// The maximum number of lists, so that a query that is near no list ends.
-    package let most: Int
+    /// None for all neighbors.
+    private let tables: [(weight: Float, bins: [Bin])]
+
+    private struct Bin {
+        let squaredDistance: Float
+        let excess: Float
+    }
 
     /// The numbers of neighbors that lists were measured for.
     private static let neighborCounts = [10, 100]
-    static let mostNeighbors = 100
+    /// A search for fewer neighbors looks for this many: the excess holds beside the last of them.
+    static let fewestNeighbors = neighborCounts[0]
+    /// More neighbors are rows at any distance.
+    static let mostNeighbors = neighborCounts[1]
     /// The shares of these neighbors.
     private static let shares = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999]
-    /// The share that decides about the reference, and its neighbors.
-    private static let decidingPlace = 6
-
-    /// The maximum number of lists is this many times the one that would have the share if it were fixed.
-    private static let mostFactor = 1.5
+    private static let binCount = 16
+    /// Fewer say nothing of the highest shares.
+    private static let fewestPairs = 1000
     /// Stands for any number of lists, at any distance.
     private static let unlimited: Float = 1e12
 
-    /// The reference, and for each of ``neighborCounts`` and ``shares`` the excess and the logarithms of the mean and
-    /// the maximum number of lists.
-    package static let numberCount = 1 + 3 * neighborCounts.count * shares.count
+    /// The logarithms of ``mean`` for each of ``neighborCounts`` and ``shares``; then for each table, those of
+    /// ``neighborCounts`` first, and each of its bins: the squared distance, and the excess for each of the shares.
+    package static let numberCount =
+        neighborCounts.count * shares.count + (neighborCounts.count + 1) * binCount * (1 + shares.count)
 
-    /// - Parameter share: the share of the `k` neighbors that the lists shall hold, 0...1.
-    package init(_ numbers: UnsafeBufferPointer<UInt32>, share: Double, k: Int, listCount: Int) {
-        isFromNearest = numbers[0] == 1
+    /// - Parameters:
+    ///   - share: the share of the neighbors that the lists shall hold, 0...1.
+    ///   - k: the number of neighbors.
+    ///   - isOfNearest: whether the neighbors are the nearest of all rows. Otherwise they may be at any distance.
+    package init(
+        _ numbers: UnsafeBufferPointer<UInt32>, share: Double, k: Int, isOfNearest: Bool = true, listCount: Int
+    ) {
+        let values = numbers.map { Double(Float(bitPattern: $0)) }
+        // Fewer neighbors than were measured take as many lists; more, those of a line through what was measured.
+        let place = max(0, log2(max(Double(k), 1) / Double(Self.fewestNeighbors))) / log2(10)
+        let means = Self.neighborCounts.indices.map {
+            Self.interpolated(values[($0 * Self.shares.count)...].prefix(Self.shares.count), share: share)
+        }
+        mean =
+            share < 1
+            ? Int(min(max(exp(means[0] + max(0, means[1] - means[0]) * place).rounded(.up), 1), Double(listCount)))
+            : listCount
         guard share < 1 else {
-            (excess, mean, most) = (.infinity, listCount, listCount)
+            tables = []
             return
         }
-        func value(_ kind: Int) -> Double {
-            let size = Self.shares.count
-            let perCount = Self.neighborCounts.indices.map { index in
-                Self.interpolated(
-                    (0..<size).map { place in
-                        Double(Float(bitPattern: numbers[1 + 3 * (index * size + place) + kind]))
-                    }, share: share)
+        func table(_ index: Int) -> [Bin] {
+            let bins = values.dropFirst(
+                (means.count * Self.shares.count) + index * Self.binCount * Self.numbersPerBin)
+            return (0..<Self.binCount).map { bin in
+                let numbers = bins.dropFirst(bin * Self.numbersPerBin).prefix(Self.numbersPerBin)
+                return Bin(
+                    squaredDistance: Float(numbers.first ?? 0),
+                    excess: Float(Self.interpolated(numbers.dropFirst(), share: share)))
             }
-            // More neighbors are farther away; fewer than were measured take as many lists.
-            let (few, many) = (Double(Self.neighborCounts[0]), Double(Self.neighborCounts[1]))
-            let part = max(0, log2(max(Double(k), 1) / few) / log2(many / few))
-            return perCount[0] + max(0, perCount[1] - perCount[0]) * part
         }
-        excess = Float(value(0))
-        func lists(_ logarithm: Double) -> Int { Int(min(max(exp(logarithm).rounded(.up), 1), Double(listCount))) }
-        most = lists(value(2))
-        mean = min(lists(value(1)), most)
+        let weight = Float(min(place, 1))
+        tables = isOfNearest ? [(1 - weight, table(0)), (weight, table(1))] : [(Float(1), table(2))]
+    }
+
+    private static let numbersPerBin = 1 + shares.count
+
+    /// How much the squared distance of a list may exceed that of the last neighbor.
+    package func excess(beyond squaredDistance: Float) -> Float {
+        if tables.isEmpty { return .infinity }
+        return tables.reduce(Float(0)) { $0 + $1.weight * Self.excess($1.bins, at: squaredDistance) }
+    }
+
+    /// Linear between the bins; that of the first or the last outside of them.
+    private static func excess(_ bins: [Bin], at distance: Float) -> Float {
+        guard let next = bins.firstIndex(where: { $0.squaredDistance > distance }) else {
+            return bins.last?.excess ?? unlimited
+        }
+        guard next > 0 else { return bins[0].excess }
+        let (low, high) = (bins[next - 1], bins[next])
+        let part = (distance - low.squaredDistance) / (high.squaredDistance - low.squaredDistance)
+        return low.excess + part * (high.excess - low.excess)
     }
 
     /// Linear in the logarithm of what is missed; beyond what was measured, along the last part.
-    private static func interpolated(_ values: [Double], share: Double) -> Double {
+    private static func interpolated(_ values: ArraySlice<Double>, share: Double) -> Double {
+        let values = Array(values)
         let missed = shares.map { log2(1 - $0) }
         let end = max(1, shares.firstIndex { $0 >= share } ?? shares.count - 1)
         let slope = (values[end] - values[end - 1]) / (missed[end] - missed[end - 1])
@@ -73,61 +106,80 @@ extension ListLimits {
     package struct Measured {
         /// The squared distances of all lists, ascending.
         package let lists: [Float]
-        /// The squared distances of the nearest neighbors, ascending.
-        package let neighbors: [Float]
-        /// The ranks of the neighbors' lists.
-        package let ranks: [Int]
+        /// The squared distances of the nearest neighbors, ascending, and those of their lists.
+        package let neighbors: [Pair]
+        /// The same of rows at any distance.
+        package let others: [Pair]
+        /// Whether it counts for the mean.
+        package let isNear: Bool
 
-        package init(lists: [Float], neighbors: [Float], ranks: [Int]) {
-            (self.lists, self.neighbors, self.ranks) = (lists, neighbors, ranks)
-        }
-
-        func reference(fromNearest: Bool, count: Int) -> Float {
-            (fromNearest ? lists.first : neighbors.prefix(count).last) ?? 0
+        package init(lists: [Float], neighbors: [Pair], others: [Pair], isNear: Bool) {
+            (self.lists, self.neighbors, self.others, self.isNear) = (lists, neighbors, others, isNear)
         }
     }
+
+    /// The squared distances of a row and of its list from a query.
+    package typealias Pair = (row: Float, list: Float)
 
     /// The numbers that the initializer reads.
     package static func numbers(of queries: [Measured]) -> [UInt32] {
-        let both = [false, true].map { fromNearest in
-            neighborCounts.flatMap { count in limits(of: queries, fromNearest: fromNearest, count: count) }
+        let nearest = neighborCounts.map { count in
+            bins(
+                of: queries.flatMap { query in
+                    let neighbors = query.neighbors.prefix(count)
+                    return neighbors.map { (neighbors.last?.row ?? 0, $0.list) }
+                })
         }
-        let isFromNearest = both[1][decidingPlace].mean < both[0][decidingPlace].mean
-        return [isFromNearest ? 1 : 0]
-            + both[isFromNearest ? 1 : 0].flatMap { [$0.excess, log($0.mean), log($0.most)].map(\.bitPattern) }
+        let near = queries.filter(\.isNear)
+        let means = zip(neighborCounts, nearest).flatMap { count, bins in
+            shares.indices.map { share -> Float in
+                if near.isEmpty { return unlimited }
+                let table = bins.map { Bin(squaredDistance: $0[0], excess: $0[1 + share]) }
+                let looked = near.reduce(0) { (sum: Int, query: Measured) -> Int in
+                    let last = query.neighbors.prefix(count).last?.row ?? 0
+                    return sum + max(1, query.lists.count(upTo: last + excess(table, at: last)))
+                }
+                return log(Float(looked) / Float(near.count))
+            }
+        }
+        let anywhere = bins(of: queries.flatMap { $0.neighbors + $0.others })
+        return (means + (nearest + [anywhere]).joined().joined()).map(\.bitPattern)
     }
 
-    private static func limits(
-        of queries: [Measured], fromNearest: Bool, count: Int
-    ) -> [(excess: Float, mean: Float, most: Float)] {
-        let places = queries.flatMap { query in
-            let reference = query.reference(fromNearest: fromNearest, count: count)
-            return query.ranks.prefix(count).map { (excess: query.lists[$0] - reference, rank: $0) }
-        }.sorted { $0.excess < $1.excess }
-        let ranks = places.map(\.rank).sorted()
-        // Too few rows to measure anything: all lists.
-        guard !ranks.isEmpty else { return shares.map { _ in (Self.unlimited, Self.unlimited, Self.unlimited) } }
-        return shares.map { share in
-            let wanted = min(ranks.count - 1, Int(share * Double(ranks.count)))
-            let most = Int((Double(ranks[wanted] + 1) * mostFactor).rounded(.up))
-            // The share has to lie within both limits.
-            var within = -1
-            let excess =
-                places.first { place in
-                    within += place.rank < most ? 1 : 0
-                    return within >= wanted
-                }?.excess ?? unlimited
-            let looked = queries.reduce(0) { sum, query in
-                let limit = query.reference(fromNearest: fromNearest, count: count) + excess
-                // Ascending, so the lists within the limit are the first.
-                var (low, high) = (0, query.lists.count)
-                while low < high {
-                    let middle = (low + high) / 2
-                    if query.lists[middle] <= limit { low = middle + 1 } else { high = middle }
-                }
-                return sum + min(max(low, 1), most)
-            }
-            return (excess, Float(looked) / Float(queries.count), Float(most))
+    /// Pairs of about the same distance together: their mean distance, and how much farther the lists of each share of
+    /// them are. Bins that are not needed repeat the last.
+    private static func bins(of pairs: [Pair]) -> [[Float]] {
+        let pairs = pairs.sorted { ($0.row, $0.list) < ($1.row, $1.list) }
+        let size = max(fewestPairs, (pairs.count + binCount - 1) / binCount)
+        var ends = [0]
+        for end in pairs.indices
+        where end - ends[ends.count - 1] >= size && pairs.count - end >= fewestPairs
+            && pairs[end].row > pairs[end - 1].row
+        {
+            ends.append(end)
         }
+        ends.append(pairs.count)
+        let bins = zip(ends, ends.dropFirst()).map { start, end -> [Float] in
+            let bin = pairs[start..<end]
+            let excesses = bin.map { $0.list - $0.row }.sorted()
+            return [Float(bin.reduce(0) { $0 + Double($1.row) } / Double(max(1, bin.count)))]
+                + shares.map { share in
+                    excesses.isEmpty
+                        ? unlimited : excesses[min(excesses.count - 1, Int(share * Double(excesses.count)))]
+                }
+        }
+        return (0..<binCount).map { bins[min($0, bins.count - 1)] }
+    }
+}
+
+extension [Float] {
+    /// The elements of an ascending array that are at most a limit.
+    fileprivate func count(upTo limit: Float) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] > limit { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

@@ -33,6 +33,8 @@ struct TopK: Sendable {
         heap.reserveCapacity(min(self.capacity, 1024))
     }
 
+    var isFull: Bool { heap.count == capacity }
+
     /// Neighbors farther than this are rejected; infinite until k were offered.
     @inline(__always)
     var bound: Float { heap.count < capacity ? .infinity : heap.first?.squaredDistance ?? -.infinity }

@@ -3,81 +3,77 @@ import Testing
 import VectorSearch
 
 struct ListLimitsTests {
-    /// Queries with 1000 lists, near each other for some queries and far apart for others. Their neighbors are in lists
-    /// up to 0.3 farther away than the nearest list, or than the last neighbor.
-    private static func queries(
-        _ random: inout SeededGenerator, areNeighborsNearFirstList: Bool
-    ) -> [ListLimits.Measured] {
-        (0..<200).map { _ in
-            let (first, spacing) = (
-                Float.random(in: 0.1...1, using: &random), Float.random(in: 0.002...0.05, using: &random)
-            )
-            let lists = (0..<1000).map { first + Float($0) * spacing }
-            let last = Float.random(in: 0.1...1, using: &random)
-            let reference = areNeighborsNearFirstList ? first : max(first, last)
-            let ranks = (0..<100).map { _ in
-                Int((reference + Float.random(in: 0...0.3, using: &random) - first) / spacing)
+    /// Queries at different distances from 1000 lists. A neighbor's list is up to 0.3 farther away than the neighbor is,
+    /// and up to 0.6 for queries that are far from all rows.
+    private static func queries(_ random: inout SeededGenerator) -> [ListLimits.Measured] {
+        (0..<1000).map { query in
+            let isFar = query % 2 == 1
+            let first = Float.random(in: isFar ? 1...1.2 : 0.1...0.3, using: &random)
+            let spacing = Float.random(in: 0.002...0.05, using: &random)
+            func pairs(_ distances: [Float]) -> [ListLimits.Pair] {
+                distances.map { ($0, $0 + Float.random(in: 0...(isFar ? 0.6 : 0.3), using: &random)) }
             }
             return ListLimits.Measured(
-                lists: lists, neighbors: (0..<100).map { last * Float($0 + 1) / 100 }, ranks: ranks)
+                lists: (0..<1000).map { first + Float($0) * spacing },
+                neighbors: pairs((0..<100).map { first * (1 + Float($0) / 1000) }),
+                others: pairs((0..<100).map { 1.5 + Float($0) / 100 }), isNear: !isFar)
         }
     }
 
-    private static func limits(_ queries: [ListLimits.Measured], share: Double, k: Int) -> ListLimits {
+    private static func limits(
+        _ queries: [ListLimits.Measured], share: Double, k: Int, isOfNearest: Bool = true
+    ) -> ListLimits {
         ListLimits.numbers(of: queries).withUnsafeBufferPointer {
-            ListLimits($0, share: share, k: k, listCount: 1000)
+            ListLimits($0, share: share, k: k, isOfNearest: isOfNearest, listCount: 1000)
         }
     }
 
-    @Test(arguments: [7, 8, 9] as [UInt64]) func theReferenceIsTheOneThatLooksAtFewerLists(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
-        let queries = Self.queries(&random, areNeighborsNearFirstList: true)
-        let limits = Self.limits(queries, share: 0.995, k: 10)
-        #expect(limits.isFromNearest, "seed \(seed)")
-        #expect(limits.mean < limits.most / 2, "seed \(seed): \(limits)")
-        // The same lists a unit nearer for half of the queries, and neighbors where they were.
-        let moved = queries.enumerated().map { index, query in
-            let last = query.lists[query.ranks.max() ?? 0]
-            return ListLimits.Measured(
-                lists: index % 2 == 0 ? [0] + query.lists : query.lists,
-                neighbors: query.neighbors.map { _ in last }, ranks: query.ranks.map { $0 + (index + 1) % 2 })
-        }
-        #expect(!Self.limits(moved, share: 0.995, k: 10).isFromNearest, "seed \(seed)")
-    }
-
-    @Test(arguments: [0.5, 0.9, 0.99, 0.999]) func theShareIsWithinTheLimit(share: Double) {
+    @Test(arguments: [0.5, 0.9, 0.99], [10, 100]) func theShareIsWithinTheLimitNearAndFar(share: Double, k: Int) {
         var random = SeededGenerator(seed: 21)
-        let queries = Self.queries(&random, areNeighborsNearFirstList: true)
-        let limits = Self.limits(queries, share: share, k: 10)
-        var (within, looked) = (0, 0)
-        for query in queries {
-            let reference = limits.isFromNearest ? query.lists[0] : query.neighbors[9]
-            let count = min(limits.most, max(1, query.lists.count { $0 <= reference + limits.excess }))
-            within += query.ranks.prefix(10).count { $0 < count }
-            looked += count
+        let queries = Self.queries(&random)
+        let limits = Self.limits(queries, share: share, k: k)
+        for isNear in [true, false] {
+            var (within, count, looked) = (0, 0, 0)
+            for query in queries where query.isNear == isNear {
+                let last = query.neighbors[k - 1].row
+                let limit = last + limits.excess(beyond: last)
+                within += query.neighbors.prefix(k).count { $0.list <= limit }
+                count += k
+                looked += max(1, query.lists.count { $0 <= limit })
+            }
+            let found = Double(within) / Double(count)
+            #expect((share - 0.02...share + 0.02).contains(found), "\(found), near \(isNear), seed 21")
+            if isNear { #expect(abs(Double(looked) / 500 - Double(limits.mean)) <= 1) }
         }
-        #expect((share - 0.01...share + 0.03).contains(Double(within) / 2000), "\(within) of 2000")
-        #expect(abs(Double(looked) / 200 - Double(limits.mean)) <= 1)
+    }
+
+    @Test func rowsAtAnyDistanceHaveTheirOwnLimits() {
+        var random = SeededGenerator(seed: 23)
+        let queries = Self.queries(&random)
+        let limits = Self.limits(queries, share: 0.9, k: 10, isOfNearest: false)
+        // Of lists that are up to 0.3 or 0.6 farther away, 90 % are up to 0.27 or 0.54.
+        #expect(abs(limits.excess(beyond: 0.2) - 0.27) < 0.02)
+        #expect(abs(limits.excess(beyond: 1.15) - 0.54) < 0.04)
+        #expect(limits.excess(beyond: 100) == limits.excess(beyond: 50))
     }
 
     @Test func limitsGrowWithTheShareAndTheNeighbors() {
         var random = SeededGenerator(seed: 22)
-        for areNear in [true, false] {
-            let queries = Self.queries(&random, areNeighborsNearFirstList: areNear)
-            let shares = [0, 0.3, 0.5, 0.7, 0.93, 0.97, 0.992, 0.9995, 0.99999]
-            for (low, high) in zip(shares, shares.dropFirst()) {
-                let (less, more) = (
-                    Self.limits(queries, share: low, k: 10), Self.limits(queries, share: high, k: 10)
-                )
-                #expect(less.excess <= more.excess && less.mean <= more.mean && less.most <= more.most, "\(low)")
-                #expect(more.excess <= Self.limits(queries, share: high, k: 1000).excess, "\(high)")
-            }
-            #expect(Self.limits(queries, share: 1, k: 10).most == 1000)
+        let queries = Self.queries(&random)
+        let shares = [0, 0.3, 0.5, 0.7, 0.93, 0.97, 0.992, 0.9995, 0.99999]
+        for (low, high) in zip(shares, shares.dropFirst()) {
+            let (less, more) = (Self.limits(queries, share: low, k: 10), Self.limits(queries, share: high, k: 10))
+            #expect(less.excess(beyond: 0.2) <= more.excess(beyond: 0.2) && less.mean <= more.mean, "\(low)")
+            #expect(more.mean <= Self.limits(queries, share: high, k: 1000).mean, "\(high)")
         }
+        let all = Self.limits(queries, share: 1, k: 10)
+        #expect(all.mean == 1000 && all.excess(beyond: 0.2) == .infinity)
     }
 
     @Test func withoutQueriesAllListsAreLookedAt() {
-        let limits = Self.limits([], share: 0.99, k: 10)
-        #expect(limits.mean == 1000 && limits.most == 1000 && limits.excess > 4)
+        for isOfNearest in [true, false] {
+            let limits = Self.limits([], share: 0.99, k: 10, isOfNearest: isOfNearest)
+            #expect(limits.mean == 1000 && limits.excess(beyond: 1) > 4)
+        }
     }
 }
