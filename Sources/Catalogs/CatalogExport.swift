@@ -1,3 +1,5 @@
+public import CatalogEntities
+import CatalogStore
 import Compute
 import FeaturePrints
 public import Foundation
@@ -98,34 +100,6 @@ private struct ExportedFeatures: Encodable {
     }
 }
 
-/// One JSON value per line, with sorted keys: the format of all JSON lines that the package writes.
-package enum JSONLine {
-    package static func text(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
-    }
-}
-
-/// NumPy's file format, version 1.0, for float32 matrices
-/// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
-public enum NumPyFile {
-    /// - Precondition: every row has `columns` numbers.
-    public static func data(_ rows: [[Float]], columns: Int) -> Data {
-        var header = "{'descr': '<f4', 'fortran_order': False, 'shape': (\(rows.count), \(columns)), }"
-        // Magic, version and length take ten bytes; the numbers start at a multiple of 64.
-        header += String(repeating: " ", count: 63 - (10 + header.utf8.count) % 64) + "\n"
-        var data = Data([0x93]) + Data("NUMPY".utf8) + Data([1, 0])
-        withUnsafeBytes(of: UInt16(header.utf8.count).littleEndian) { data.append(contentsOf: $0) }
-        data.append(contentsOf: header.utf8)
-        for row in rows {
-            require(row.count == columns, "a row of \(row.count) numbers in a matrix with \(columns) columns")
-            for value in row { withUnsafeBytes(of: value.bitPattern.littleEndian) { data.append(contentsOf: $0) } }
-        }
-        return data
-    }
-}
-
 extension Catalog {
     /// Writes a copy of the catalog as it is at one moment, while it is searched and changed: its database, and its
     /// model if that is not the default one. The derived files are made when the copy is first opened.
@@ -144,7 +118,7 @@ extension Catalog {
             }
             // Not the file that has its name now: another catalog may have taken the place of this one.
             let (folder, store) = (try folder, try store)
-            if !Self.isDefault(model) || !FileStamp.isMissing(folder.model.path) {
+            if !CatalogModels.isDefault(model) || !FileStamp.isMissing(folder.model.path) {
                 do {
                     try model.fileData.write(to: copy.model, options: .atomic)
                 } catch {
