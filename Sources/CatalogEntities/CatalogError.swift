@@ -38,8 +38,6 @@ public struct CatalogError: DescribedError, Equatable {
         case unknownAttribute(String)
         /// No entity has this type.
         case unknownType(String)
-        /// It is no catalog in a folder, whose database is needed: it answers image searches alone.
-        case remote
     }
 
     /// The catalog's folder, or the name of one that is kept elsewhere.
@@ -90,7 +88,6 @@ public struct CatalogError: DescribedError, Equatable {
                 + "Is their disk mounted? Use “--force” to remove them all"
         case .unknownAttribute(let name): "none of its entities has an attribute “\(name)”"
         case .unknownType(let name): "none of its entities has the type “\(name)”"
-        case .remote: "answers image searches alone; copy it into a folder for anything else"
         }
     }
 }

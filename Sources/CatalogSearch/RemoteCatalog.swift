@@ -8,7 +8,7 @@ import VectorSearch
 
 /// A catalog that a database elsewhere keeps: what an image search asks of it.
 ///
-/// ``Catalog/init(_:model:precision:executor:)`` searches one with the same code as a catalog in a folder: crops,
+/// A ``RemoteCatalogSearch`` searches one with the same code as a catalog in a folder: crops,
 /// thresholds, verification, confidence and outlines are computed here. The database finds the images with the nearest
 /// prints and those with the most votes, and returns what ``CatalogRecord`` has of them. Images are named by their
 /// ``CatalogRecord/Image/key``, entities by their ``CatalogRecord/row``.

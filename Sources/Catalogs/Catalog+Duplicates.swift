@@ -38,7 +38,7 @@ extension Catalog {
     ) async throws -> [DuplicateGroup] {
         try await executor.compute { cancellation in
             let state = try localState()
-            if condition.isEverything, let kept = try files.duplicates(at: state.revision) {
+            if condition.isEverything, let kept = files.duplicates(at: state.revision) {
                 return try duplicateGroups(kept, in: state)
             }
             let selection = try state.selection(where: condition, among: nil)
@@ -105,7 +105,7 @@ extension Catalog {
         try await executor.compute { cancellation in
             let state = try localState()
             let groups: [[Int]]
-            if let kept = try files.duplicates(at: state.revision) {
+            if let kept = files.duplicates(at: state.revision) {
                 groups = Self.fold(matches, by: kept)
             } else {
                 let search = DuplicateSearch(state: state, model: extractor?.model, cancellation: cancellation)

@@ -13,7 +13,7 @@ extension Catalog {
 
     private func currentInfo() throws -> CatalogInfo {
         let state = try files.state()
-        let (folder, dimension) = (try folder, state.matrix.dimension)
+        let (folder, dimension) = (folder, state.matrix.dimension)
         let info = try store.info()
         func size(_ url: URL) -> Int64 { FileStamp(path: url.path)?.size ?? 0 }
         return CatalogInfo(

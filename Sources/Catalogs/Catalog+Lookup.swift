@@ -213,7 +213,6 @@ extension Catalog {
                 try store.unknownAttribute(among: [$0]) != nil
             }
             let types = condition.tests.flatMap { $0.field == .type ? $0.values : [] }
-            let folder = try folder
             return attributes.map { folder.error(.unknownAttribute($0)) }
                 + (try store.unknownTypes(among: types)).map { folder.error(.unknownType($0)) }
         }
@@ -221,6 +220,6 @@ extension Catalog {
 
     /// Throws for a name that no entity has as an attribute: it was mistyped. A catalog without entities has no names.
     func checkAttributes(_ names: [String]) throws {
-        if let name = try store.unknownAttribute(among: names) { throw try folder.error(.unknownAttribute(name)) }
+        if let name = try store.unknownAttribute(among: names) { throw folder.error(.unknownAttribute(name)) }
     }
 }

@@ -32,10 +32,10 @@ extension Catalog {
     private func storedPrints(of id: String) async throws -> (entity: Int64, prints: [FeaturePrint]) {
         try await reading {
             let found = try store.prints(forID: id)
-            guard let first = found.first else { throw try folder.error(.unknownEntities([id])) }
+            guard let first = found.first else { throw folder.error(.unknownEntities([id])) }
             let prints = try found.map { _, blob in
                 guard let vector = HalfPrecision.vector(blob, dimension: model.dimension) else {
-                    throw try folder.error(.damaged("the print of “\(id)” is not \(model.dimension) finite floats"))
+                    throw folder.error(.damaged("the print of “\(id)” is not \(model.dimension) finite floats"))
                 }
                 return FeaturePrint(vector: vector, model: model.identity)
             }

@@ -8,8 +8,7 @@ public import Foundation
 import LocalFeatures
 import Synchronization
 
-/// A folder of entities with precomputed prints, open for searching; or a catalog that a database elsewhere keeps
-/// (``RemoteCatalog``).
+/// A folder of entities with precomputed prints, open for searching.
 ///
 /// Any number of processes may have a catalog open while one writes to it (``CatalogIndexer``). The prints are mapped
 /// into memory, so opening is as fast for a million entities as for a thousand.
@@ -22,12 +21,7 @@ public final class Catalog: SearchableCatalog {
     /// What its searches compute with.
     public let engine: SearchEngine
 
-    private enum Source {
-        case folder(LocalFiles)
-        case remote(any RemoteCatalog, RemoteCounts)
-    }
-
-    private let source: Source
+    let files: LocalFiles
 
     /// Opens the catalog in a folder. O(1), or O(catalog) if a derived file is missing, stale or damaged.
     ///
@@ -52,48 +46,10 @@ public final class Catalog: SearchableCatalog {
         guard let identity = try store.model() else { throw folder.error(.missing) }
         let model = try CatalogModels.model(of: folder, identity: identity, given: model, precision: precision)
         let localFeatureModel = try CatalogModels.localFeatureModel(of: store)
-        let files = try LocalFiles(store: store, model: model, localFeatureModel: localFeatureModel)
+        files = try LocalFiles(store: store, model: model, localFeatureModel: localFeatureModel)
         engine = SearchEngine(
             model: model, extractor: localFeatureModel.map { SharedModels.extractor(for: $0) }, executor: executor
-        ) { try LocalState(files, scans: $0) }
-        source = .folder(files)
-    }
-
-    /// Opens a catalog that a database elsewhere keeps.
-    ///
-    /// It answers searches with images, with queries of them, and with prints, and pages of these. What else a catalog
-    /// does reads the database of a folder, and throws ``CatalogError/Reason/remote``. The counts of entities and
-    /// images are those of this moment: open the catalog again when others have been added.
-    ///
-    /// - Parameters:
-    ///   - model: the model of the catalog's prints; the default model without it.
-    ///   - precision: the number format of the default model; the fastest that the CPU supports, by default.
-    ///   - executor: where searches compute, `ComputeExecutor.shared` by default.
-    /// - Throws: ``CatalogError`` if the prints or the local features were made with another model; and what the
-    ///   database throws.
-    public init(
-        _ remote: any RemoteCatalog, model: FeaturePrintModel? = nil, precision: FeaturePrintModel.Precision? = nil,
-        executor: (any TaskExecutor)? = nil
-    ) async throws {
-        func error(_ reason: CatalogError.Reason) -> CatalogError { CatalogError(subject: remote.name, reason: reason) }
-        let models = remote.models
-        guard let chosen = try model ?? CatalogModels.defaultModel(precision: precision) else {
-            throw error(.modelUnavailable(models.prints))
-        }
-        guard chosen.identity == models.prints else {
-            throw error(.otherModel(catalog: models.prints, given: chosen.identity))
-        }
-        let extractor = try models.localFeatures.map { digest in
-            guard let own = try CatalogModels.defaultLocalFeatureModel(), own.digest == digest else {
-                throw error(.otherLocalFeatures)
-            }
-            return SharedModels.extractor(for: own)
-        }
-        let counts = try await remote.counts()
-        engine = SearchEngine(model: chosen, extractor: extractor, executor: executor) { _ in
-            RemoteState(remote, counts: counts, model: chosen)
-        }
-        source = .remote(remote, counts)
+        ) { [files] in try LocalState(files, scans: $0) }
     }
 
     /// Opens the catalog in a folder without keeping the calling task's thread, which matters if a derived file has to
@@ -109,37 +65,12 @@ public final class Catalog: SearchableCatalog {
     }
 
     /// The number of entities.
-    public var count: Int {
-        switch source {
-        case .folder(let files): files.entityCount
-        case .remote(_, let counts): counts.entities
-        }
-    }
+    public var count: Int { files.entityCount }
 
-    /// Whether a database elsewhere keeps the catalog.
-    public var isRemote: Bool {
-        switch source {
-        case .folder: false
-        case .remote: true
-        }
-    }
+    var store: EntityStore { files.store }
+    var folder: CatalogFolder { store.folder }
 
-    /// The files of a catalog in a folder.
-    var files: LocalFiles {
-        get throws(CatalogError) {
-            switch source {
-            case .folder(let files): return files
-            case .remote(let remote, _): throw CatalogError(subject: remote.name, reason: .remote)
-            }
-        }
-    }
-
-    /// The database of a catalog in a folder.
-    var store: EntityStore { get throws(CatalogError) { try files.store } }
-
-    var folder: CatalogFolder { get throws(CatalogError) { try files.store.folder } }
-
-    /// The newest state of a catalog in a folder.
+    /// The newest state that there are files of.
     func localState() throws -> LocalState { try LocalState(files, scans: scans) }
 
     /// Lets a search throw if another program truncates a derived file of the catalog meanwhile.

@@ -36,7 +36,7 @@ extension Catalog {
         // One read, so that all files show the same state.
         try store.forEachStored(where: condition) { entity, place, print in
             guard let vector = HalfPrecision.vector(print, dimension: model.dimension) else {
-                throw try folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
+                throw folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
             }
             prints.append(vector)
             lines += Data((try JSONLine.text(ExportedImage(entity: entity, place: place)) + "\n").utf8)
@@ -44,7 +44,7 @@ extension Catalog {
             last = entity.id
         } features: { entity, place, data in
             guard let decoded = LocalFeatures(encoded: data) else {
-                throw try folder.error(.damaged("the local features of “\(entity.id)” cannot be read"))
+                throw folder.error(.damaged("the local features of “\(entity.id)” cannot be read"))
             }
             let line = ExportedFeatures(entity.id, imageIndex: entity.images.count > 1 ? place : nil, decoded)
             features += Data((try JSONLine.text(line) + "\n").utf8)
@@ -117,7 +117,7 @@ extension Catalog {
                 throw copy.error(.unwritable((error as NSError).localizedDescription))
             }
             // Not the file that has its name now: another catalog may have taken the place of this one.
-            let (folder, store) = (try folder, try store)
+            let (folder, store) = (folder, store)
             if !CatalogModels.isDefault(model) || !FileStamp.isMissing(folder.model.path) {
                 do {
                     try model.fileData.write(to: copy.model, options: .atomic)
