@@ -194,19 +194,42 @@ let package = Package(
             exclude: ["report", "training", "README.md"],
             sources: ["DefaultModel.swift", "DefaultLocalFeatureModel.swift", "DefaultModelFile.swift"],
             resources: [.copy("default.safetensors"), .copy("local-features.safetensors")]),
+        // Catalogs, in layers: the search and the store know each other in the last one alone.
+        .target(name: "CatalogEntities", dependencies: ["Compute", "FeaturePrints", "LocalFeatures"]),
         .target(
-            name: "Catalogs",
+            name: "CatalogStore",
             dependencies: [
-                "CMappedFiles", "Compute", defaultModel, "Digests", "FeaturePrints", "Imaging", "Inference",
+                "CatalogEntities", "CMappedFiles", "Compute", defaultModel, "Digests", "FeaturePrints", "Inference",
                 "LocalFeatures", "VectorSearch", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        .target(name: "VisualSearch", dependencies: ["Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging"]),
+        .target(
+            name: "CatalogSearch",
+            dependencies: [
+                "CatalogEntities", "Compute", "FeaturePrints", "Imaging", "Inference", "LocalFeatures", "VectorSearch",
+            ]),
+        .target(
+            name: "CatalogIndexing",
+            dependencies: [
+                "CatalogEntities", "CatalogStore", "Compute", "Digests", "FeaturePrints", "Imaging", "Inference",
+                "LocalFeatures",
+            ]),
+        .target(
+            name: "Catalogs",
+            dependencies: [
+                "CatalogEntities", "CatalogIndexing", "CatalogSearch", "CatalogStore", "CMappedFiles", "Compute",
+                "FeaturePrints", "Imaging", "LocalFeatures", "VectorSearch",
+            ]),
+        .target(
+            name: "VisualSearch",
+            dependencies: [
+                "CatalogEntities", "CatalogSearch", "Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging",
+            ]),
         .target(
             name: "Lookalike",
             dependencies: [
-                "Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging", "Inference", "LocalFeatures",
-                "VectorSearch",
+                "CatalogEntities", "CatalogIndexing", "Catalogs", "CatalogSearch", "Compute", defaultModel,
+                "FeaturePrints", "Imaging", "Inference", "LocalFeatures", "VectorSearch",
             ]),
         .target(name: "CommandProcess", dependencies: ["Compute"]),
         .executableTarget(
@@ -214,8 +237,8 @@ let package = Package(
             // All layers by name, not through Lookalike alone: an incremental build compiles a target
             // anew when a target it names has changed, and not when one behind a re-export has.
             dependencies: [
-                "Catalogs", "CommandProcess", "Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference",
-                "LocalFeatures", "Lookalike", "VectorSearch",
+                "CatalogEntities", "CatalogIndexing", "Catalogs", "CatalogSearch", "CommandProcess", "Compute",
+                "DefaultModel", "FeaturePrints", "Imaging", "Inference", "LocalFeatures", "Lookalike", "VectorSearch",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .target(name: "Barcodes", condition: .when(traits: ["Barcodes"])),
                 .target(name: "TextRecognition", condition: .when(traits: ["TextRecognition"])),
@@ -308,8 +331,9 @@ let package = Package(
         .testTarget(
             name: "CatalogTests",
             dependencies: [
-                "Catalogs", "Compute", "DefaultModel", "Digests", "FeaturePrints", "Imaging", "Inference",
-                "TestSupport", "VectorSearch", .product(name: "GRDB", package: "GRDB.swift"),
+                "CatalogEntities", "CatalogIndexing", "Catalogs", "CatalogSearch", "CatalogStore", "Compute",
+                "DefaultModel", "Digests", "FeaturePrints", "Imaging", "Inference", "TestSupport", "VectorSearch",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "VisualSearchTests",

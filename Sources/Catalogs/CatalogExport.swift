@@ -1,3 +1,5 @@
+public import CatalogEntities
+import CatalogStore
 import Compute
 import FeaturePrints
 public import Foundation
@@ -34,7 +36,7 @@ extension Catalog {
         // One read, so that all files show the same state.
         try store.forEachStored(where: condition) { entity, place, print in
             guard let vector = HalfPrecision.vector(print, dimension: model.dimension) else {
-                throw try folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
+                throw folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
             }
             prints.append(vector)
             lines += Data((try JSONLine.text(ExportedImage(entity: entity, place: place)) + "\n").utf8)
@@ -42,7 +44,7 @@ extension Catalog {
             last = entity.id
         } features: { entity, place, data in
             guard let decoded = LocalFeatures(encoded: data) else {
-                throw try folder.error(.damaged("the local features of “\(entity.id)” cannot be read"))
+                throw folder.error(.damaged("the local features of “\(entity.id)” cannot be read"))
             }
             let line = ExportedFeatures(entity.id, imageIndex: entity.images.count > 1 ? place : nil, decoded)
             features += Data((try JSONLine.text(line) + "\n").utf8)
@@ -98,34 +100,6 @@ private struct ExportedFeatures: Encodable {
     }
 }
 
-/// One JSON value per line, with sorted keys: the format of all JSON lines that the package writes.
-package enum JSONLine {
-    package static func text(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
-    }
-}
-
-/// NumPy's file format, version 1.0, for float32 matrices
-/// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
-public enum NumPyFile {
-    /// - Precondition: every row has `columns` numbers.
-    public static func data(_ rows: [[Float]], columns: Int) -> Data {
-        var header = "{'descr': '<f4', 'fortran_order': False, 'shape': (\(rows.count), \(columns)), }"
-        // Magic, version and length take ten bytes; the numbers start at a multiple of 64.
-        header += String(repeating: " ", count: 63 - (10 + header.utf8.count) % 64) + "\n"
-        var data = Data([0x93]) + Data("NUMPY".utf8) + Data([1, 0])
-        withUnsafeBytes(of: UInt16(header.utf8.count).littleEndian) { data.append(contentsOf: $0) }
-        data.append(contentsOf: header.utf8)
-        for row in rows {
-            require(row.count == columns, "a row of \(row.count) numbers in a matrix with \(columns) columns")
-            for value in row { withUnsafeBytes(of: value.bitPattern.littleEndian) { data.append(contentsOf: $0) } }
-        }
-        return data
-    }
-}
-
 extension Catalog {
     /// Writes a copy of the catalog as it is at one moment, while it is searched and changed: its database, and its
     /// model if that is not the default one. The derived files are made when the copy is first opened.
@@ -143,8 +117,8 @@ extension Catalog {
                 throw copy.error(.unwritable((error as NSError).localizedDescription))
             }
             // Not the file that has its name now: another catalog may have taken the place of this one.
-            let (folder, store) = (try folder, try store)
-            if !Self.isDefault(model) || !FileStamp.isMissing(folder.model.path) {
+            let (folder, store) = (folder, store)
+            if !CatalogModels.isDefault(model) || !FileStamp.isMissing(folder.model.path) {
                 do {
                     try model.fileData.write(to: copy.model, options: .atomic)
                 } catch {

@@ -1,3 +1,4 @@
+import CatalogStore
 public import Foundation
 
 extension Catalog {

@@ -1,4 +1,7 @@
 // The whole package under one name. Programs that need a layer alone import that.
+@_exported import CatalogEntities
+@_exported import CatalogIndexing
+@_exported import CatalogSearch
 @_exported import Catalogs
 @_exported import Compute
 @_exported import FeaturePrints

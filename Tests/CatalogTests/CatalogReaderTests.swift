@@ -1,3 +1,4 @@
+import CatalogStore
 import Catalogs
 import Foundation
 import GRDB

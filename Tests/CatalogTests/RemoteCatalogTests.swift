@@ -11,7 +11,7 @@ struct RemoteCatalogTests {
     @Test func aRemoteCatalogAnswersAsTheOneThatItsRecordsAreOf() async throws {
         let fixture = try CoverFixture()
         let local = try Catalog(at: fixture.catalog)
-        let remote = try await Catalog(KeptRecords(of: local))
+        let remote = try await RemoteCatalogSearch(KeptRecords(of: local))
         #expect(remote.count == 6 && remote.hasLocalFeatures)
         for index in [1, 4, 30] {
             let (image, _) = CoverFixture.photograph(of: index)
@@ -34,27 +34,18 @@ struct RemoteCatalogTests {
         }
     }
 
-    @Test func whatReadsADatabaseIsRefused() async throws {
-        let fixture = try CoverFixture(count: 1)
-        let remote = try await Catalog(KeptRecords(of: Catalog(at: fixture.catalog)))
-        func isRemote(_ error: any Error) -> Bool { (error as? CatalogError)?.reason == .remote }
-        await #expect(throws: CatalogError(subject: "kept", reason: .remote)) { try await remote.entities(for: ["c0"]) }
-        await #expect(performing: { try await remote.info }, throws: isRemote)
-        await #expect(performing: { try await remote.duplicates() }, throws: isRemote)
-        await #expect(performing: { try await remote.thumbnail(for: "c0") }, throws: isRemote)
-        await #expect(performing: { try await remote.records(limit: 1) }, throws: isRemote)
-    }
-
     @Test func anotherModelIsRefused() async throws {
         let fixture = try CoverFixture(count: 1)
         var kept = try await KeptRecords(of: Catalog(at: fixture.catalog))
         let model = try Catalog(at: fixture.catalog).model.identity
         kept.models = RemoteModels(prints: model, localFeatures: "other")
-        await #expect(throws: CatalogError(subject: "kept", reason: .otherLocalFeatures)) { try await Catalog(kept) }
+        await #expect(throws: CatalogError(subject: "kept", reason: .otherLocalFeatures)) {
+            try await RemoteCatalogSearch(kept)
+        }
         let other = ModelIdentity(name: "other", digest: "00")
         kept.models = RemoteModels(prints: other, localFeatures: nil)
         await #expect(throws: CatalogError(subject: "kept", reason: .otherModel(catalog: other, given: model))) {
-            try await Catalog(kept)
+            try await RemoteCatalogSearch(kept)
         }
     }
 

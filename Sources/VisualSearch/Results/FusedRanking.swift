@@ -61,10 +61,10 @@ struct FusedRanking {
     }
 
     /// The place of the cursor among the entities that only labels found; nil before the first of them.
-    private var labelPlace: Catalog.PhraseMatch? {
+    private var labelPlace: PhraseMatch? {
         guard let cursor else { return nil }
         return (0...query.labels.count).first { 1 - query.score(distance: nil, labelCount: $0) == cursor.sortKey }
-            .map { Catalog.PhraseMatch(key: cursor.key, count: $0) }
+            .map { PhraseMatch(key: cursor.key, count: $0) }
     }
 
     // MARK: Many pixel matches
@@ -88,7 +88,7 @@ struct FusedRanking {
     }
 
     /// The entities whose local features were found, all of them: they are few.
-    private func verified(_ labeled: [Catalog.PhraseMatch]) async throws -> [RankedKey] {
+    private func verified(_ labeled: [PhraseMatch]) async throws -> [RankedKey] {
         guard !query.verified.isEmpty else { return [] }
         let keys = Set(query.verified.map(\.entity))
         let labelCounts = labeled.filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.count }
@@ -131,7 +131,7 @@ struct FusedRanking {
     }
 
     /// The first entities after the cursor that have labels and whose pixels are too far away.
-    private func labelsAlone(_ count: Int, of labeled: [Catalog.PhraseMatch]) async throws -> [RankedKey] {
+    private func labelsAlone(_ count: Int, of labeled: [PhraseMatch]) async throws -> [RankedKey] {
         let pixels = query.catalogQuery(in: catalog)
         let rest = labeled.map { ranked($0.key, nil, labelCount: $0.count) }.filter { isAfterCursor($0) }[...]
         var found: [RankedKey] = []

@@ -8,7 +8,7 @@ public struct ServiceConfiguration: Sendable {
     public var catalogs: URL
     /// How to open catalogs that databases elsewhere keep, by name. A service that has any serves these alone: it
     /// searches them, and changes nothing.
-    let remotes: [String: @Sendable () async throws -> Catalog]
+    let remotes: [String: @Sendable () async throws -> any SearchableCatalog]
     /// The folder of a service without catalogs of its own, which is removed when it ends.
     let temporaryFolder: URL?
     /// The name or address to listen at.
@@ -58,7 +58,7 @@ public struct ServiceConfiguration: Sendable {
     ///
     /// - Parameter remotes: opens each, by name; called when it is first asked for, and once a minute from then on, to
     ///   see how large it has become.
-    public init(remotes: [String: @Sendable () async throws -> Catalog]) {
+    public init(remotes: [String: @Sendable () async throws -> any SearchableCatalog]) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lookalike-\(UUID().uuidString)")
         (catalogs, self.remotes, temporaryFolder) = (folder, remotes, folder)
     }

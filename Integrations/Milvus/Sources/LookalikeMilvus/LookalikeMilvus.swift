@@ -231,7 +231,7 @@ struct Search: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let catalog = try await Catalog(
+        let catalog = try await RemoteCatalogSearch(
             MilvusCatalog(address, options: server.options(breadth)), model: try model.loaded)
         let options = SearchOptions(
             limit: limit, bounds: all ? .none : .accepted, condition: condition, effort: effort)

@@ -66,10 +66,10 @@ struct Serve: AsyncParsableCommand {
 
     private func configuration() throws -> ServiceConfiguration {
         let (model, options) = (try model.loaded, server.options(breadth))
-        var remotes: [String: @Sendable () async throws -> Catalog] = [:]
+        var remotes: [String: @Sendable () async throws -> any SearchableCatalog] = [:]
         for address in addresses {
             remotes[address.collection] = {
-                try await Catalog(MilvusCatalog(address, options: options), model: model)
+                try await RemoteCatalogSearch(MilvusCatalog(address, options: options), model: model)
             }
         }
         var configuration = ServiceConfiguration(remotes: remotes)

@@ -6,7 +6,7 @@ import SwiftProtobuf
 ///
 /// ```swift
 /// let remote = try await MilvusCatalog(MilvusAddress("milvus://localhost:19530/albums"))
-/// let catalog = try await Catalog(remote)
+/// let catalog = try await RemoteCatalogSearch(remote)
 /// let matches = try await catalog.search(matching: photo)
 /// ```
 ///

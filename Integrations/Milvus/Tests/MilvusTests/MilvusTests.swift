@@ -15,7 +15,7 @@ import Testing
         let pushed = try await MilvusCatalog.push(local, to: server.address("demo"))
         #expect(pushed == report(written: local.count))
         let milvus = try await MilvusCatalog(server.address("demo"))
-        let remote = try await Catalog(milvus)
+        let remote = try await RemoteCatalogSearch(milvus)
         #expect(remote.count == local.count)
         #expect(try await milvus.pull(into: folder("pulled")) == report(written: local.count))
         let pulled = try Catalog(at: folder("pulled"))
@@ -39,7 +39,7 @@ import Testing
     @Test func pagesHaveNoGaps() async throws {
         let local = try Drawn.index(300, into: folder("catalog"))
         _ = try await MilvusCatalog.push(local, to: server.address("pages"))
-        let remote = try await Catalog(MilvusCatalog(server.address("pages")))
+        let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("pages")))
         let prints = [Drawn.print(7, of: local.model), Drawn.print(1000, of: local.model)]
         let options = SearchOptions(limit: 37, bounds: .none)
         var (expected, found) = ([CatalogMatch](), [CatalogMatch]())
@@ -58,7 +58,7 @@ import Testing
         #expect(try indexer.index(items).added == 40)
         let local = try Catalog(at: folder("catalog"))
         #expect(try await MilvusCatalog.push(local, to: server.address("several")).written == 100)
-        let remote = try await Catalog(MilvusCatalog(server.address("several")))
+        let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("several")))
         for number in [0, 13, 32, 393, 5000] {
             let prints = [Drawn.print(number, of: local.model)]
             let options = SearchOptions(limit: 15, bounds: .none)
@@ -72,7 +72,7 @@ import Testing
     @Test func conditionsHoldAsInACatalog() async throws {
         let local = try Drawn.index(60, into: folder("catalog"), entity: Self.entity)
         _ = try await MilvusCatalog.push(local, to: server.address("conditions"))
-        let remote = try await Catalog(MilvusCatalog(server.address("conditions")))
+        let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("conditions")))
         func ids(_ catalog: Catalog, _ condition: Condition) async throws -> [String] {
             let query = try catalog.query(for: [Drawn.print(3, of: local.model)])
             return try await catalog.search(
@@ -156,7 +156,7 @@ import Testing
         let local = try Catalog(at: folder("catalog"))
         let pushed = try await MilvusCatalog.push(local, to: server.address("changes"))
         #expect(pushed == report(written: 2, unchanged: 147, removed: 2))
-        let remote = try await Catalog(MilvusCatalog(server.address("changes")))
+        let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("changes")))
         let options = SearchOptions(limit: 200, bounds: .none)
         let prints = [Drawn.print(5, of: local.model)]
         let expected = try await local.search(local.query(for: prints), options: options)
@@ -172,15 +172,7 @@ import Testing
             guard case .otherModels? = ($0 as? MilvusError)?.reason else { return false }
             return true
         }
-        #expect(try await Catalog(MilvusCatalog(server.address("models"))).hasLocalFeatures == false)
-    }
-
-    @Test func whatReadsADatabaseIsRefused() async throws {
-        _ = try await MilvusCatalog.push(Drawn.index(3, into: folder("catalog")), to: server.address("alone"))
-        let remote = try await Catalog(MilvusCatalog(server.address("alone")))
-        await #expect { try await remote.entities(for: ["entity-1"]) } throws: {
-            ($0 as? CatalogError)?.reason == .remote
-        }
+        #expect(try await RemoteCatalogSearch(MilvusCatalog(server.address("models"))).hasLocalFeatures == false)
     }
 
     // MARK: Indexes, partitions and shards
@@ -193,7 +185,7 @@ import Testing
         let settings = MilvusSettings(index: index)
         _ = try await MilvusCatalog.push(local, to: server.address("other"), settings: settings)
         for options in [MilvusOptions(), MilvusOptions(breadth: 400)] {
-            let remote = try await Catalog(MilvusCatalog(server.address("other"), options: options))
+            let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("other"), options: options))
             for number in [3, 250, 399] {
                 let query = try remote.query(for: [Drawn.print(number, of: local.model)])
                 let found = try await remote.search(query, options: SearchOptions(limit: 1, bounds: .none))
@@ -207,7 +199,7 @@ import Testing
         let settings = MilvusSettings(isPartitionedByType: true)
         _ = try await MilvusCatalog.push(local, to: server.address("types"), settings: settings)
         func check(_ local: Catalog) async throws {
-            let remote = try await Catalog(MilvusCatalog(server.address("types")))
+            let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("types")))
             #expect(remote.count == local.count)
             let isA = EntityField.type.isAnyOf(["a"])
             for condition in [
@@ -240,7 +232,7 @@ import Testing
             #expect(try await MilvusCatalog.push(part, to: address, shard: shard) == report(written: 30))
         }
         func check(_ expected: Catalog) async throws {
-            let remote = try await Catalog(MilvusCatalog(address))
+            let remote = try await RemoteCatalogSearch(MilvusCatalog(address))
             #expect(remote.count == expected.count)
             for number in [0, 44, 89, 700] {
                 let prints = [Drawn.print(number, of: expected.model)]
@@ -298,7 +290,7 @@ import Testing
             guard case .otherModels? = ($0 as? MilvusError)?.reason else { return false }
             return true
         }
-        await #expect { try await Catalog(remote, model: OtherModel.load()) } throws: {
+        await #expect { try await RemoteCatalogSearch(remote, model: OtherModel.load()) } throws: {
             guard case .otherModel? = ($0 as? CatalogError)?.reason else { return false }
             return true
         }
@@ -308,7 +300,7 @@ import Testing
         let local = try Demo.index(into: folder("catalog"))
         _ = try await MilvusCatalog.push(local, to: server.address("restart"))
         let options = MilvusOptions(readDeadline: .seconds(60))
-        let remote = try await Catalog(MilvusCatalog(server.address("restart"), options: options))
+        let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("restart"), options: options))
         let image = try #require(try Demo.queries().first)
         let expected = try await local.search(matching: image)
         #expect(try await remote.search(matching: image) == expected)
@@ -321,7 +313,7 @@ import Testing
     @Test func aServerThatIsDownIsNamed() async throws {
         _ = try await MilvusCatalog.push(Drawn.index(3, into: folder("catalog")), to: server.address("down"))
         let options = MilvusOptions(readDeadline: .seconds(1))
-        let remote = try await Catalog(MilvusCatalog(server.address("down"), options: options))
+        let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("down"), options: options))
         server.stop()
         await #expect {
             try await remote.search(remote.query(for: [Drawn.print(1, of: remote.model)]))

@@ -283,7 +283,7 @@ struct BatchWriter: Sendable {
     ) async throws -> [Result<BatchLine.Status, Problem>] {
         try await served.writer.change { indexer in
             // Compare bytes: Swift compares strings by canonical equivalence.
-            var known = Set(try await served.catalog.entities(for: ids).map { Array($0.id.utf8) })
+            var known = Set(try await served.local.entities(for: ids).map { Array($0.id.utf8) })
             let outcomes: [Result<BatchLine.Status, Problem>] = ids.map { id in
                 known.remove(Array(id.utf8)) != nil
                     ? .success(.removed) : .failure(Problem(.unknownEntity, "The catalog has no entity “\(id)”."))
@@ -337,7 +337,7 @@ struct BatchWriter: Sendable {
     ) async throws -> [Result<BatchLine.Status, Problem>] {
         guard !bodies.isEmpty else { return [] }
         // Compare bytes: Swift compares strings by canonical equivalence.
-        let known = try await served.catalog.entities(for: bodies.map(\.entity.id)).map { Array($0.id.utf8) }
+        let known = try await served.local.entities(for: bodies.map(\.entity.id)).map { Array($0.id.utf8) }
         var seen = Set(known)
         let problems = try await served.writer.put(bodies.map(\.item))
         return zip(bodies, problems).map { body, problem in

@@ -121,7 +121,7 @@ struct CatalogHandler: Sendable {
     /// - Parameter pool: where entities are counted; nil after a change, whose answer must not be refused.
     static func details(of served: ServedCatalog, in pool: WorkPool?) async throws -> Details {
         let catalog = served.catalog
-        if catalog.isRemote {
+        if !(catalog is Catalog) {
             return Details(
                 name: served.name.description, entities: catalog.count,
                 entitiesWithLocalFeatures: catalog.hasLocalFeatures ? catalog.count : 0, revision: 0, types: [:],

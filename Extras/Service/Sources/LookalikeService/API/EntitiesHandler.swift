@@ -76,7 +76,7 @@ struct EntitiesHandler: Sendable {
         let count = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
                 try await served.writer.change { indexer in
-                    let ids = try await Self.ids(where: condition, in: served.catalog)
+                    let ids = try await Self.ids(where: condition, in: served.local)
                     try await indexer.update(ids) { entity in
                         entity = patch.applied(to: entity)
                         try EntityBody.checkText(of: entity)
@@ -96,7 +96,7 @@ struct EntitiesHandler: Sendable {
         let count = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
                 try await served.writer.change { indexer in
-                    let ids = try await Self.ids(where: condition, in: served.catalog)
+                    let ids = try await Self.ids(where: condition, in: served.local)
                     if !ids.isEmpty { try await computing { try indexer.remove(ids) } }
                     return ids.count
                 }
@@ -111,7 +111,7 @@ struct EntitiesHandler: Sendable {
     ) async throws -> Page {
         try await service.store.using(name) { served in
             try await service.printPool.run(for: context.client, isPatient: isPatient) {
-                let (entities, next) = try await served.catalog.entities(
+                let (entities, next) = try await served.local.entities(
                     where: condition, limit: limit, after: cursor)
                 return Page(
                     entities: entities.map {

@@ -30,7 +30,7 @@ struct EntityHandler: Sendable {
             Data(ByteBuffer(json: EntityAnswer(entity, catalog: served.name, links: .unsigned)).readableBytesView)
         ).tag
         for image in entity.images.indices {
-            if let thumbnail = try await served.catalog.storedThumbnail(for: entity.id, image: image) {
+            if let thumbnail = try await served.local.storedThumbnail(for: entity.id, image: image) {
                 digests += TaggedBody(thumbnail).tag
             }
         }
@@ -39,7 +39,7 @@ struct EntityHandler: Sendable {
 
     /// The tag of the entity of an id; nil if there is none.
     private static func tag(of id: String, in served: ServedCatalog) async throws -> String? {
-        guard let entity = try await served.catalog.entities(for: [id]).first else { return nil }
+        guard let entity = try await served.local.entities(for: [id]).first else { return nil }
         return try await tag(of: entity, in: served)
     }
 
@@ -57,7 +57,7 @@ struct EntityHandler: Sendable {
         }
         let expected = EntityExpectation(request)
         let (entity, tag, isNew, isKept) = try await service.store.using(name) { served in
-            let isNew = try await served.catalog.entities(for: [id]).isEmpty
+            let isNew = try await served.local.entities(for: [id]).isEmpty
             // At once, before the image is decoded; and again when nothing else is written.
             if let expected { try expected.check(try await Self.tag(of: id, in: served)) }
             try await service.check(body, for: served, from: context.client)
@@ -165,7 +165,7 @@ struct EntityHandler: Sendable {
         let image = try fields.integer("image") ?? 0
         let stored = try await service.store.using(name) { served in
             _ = try await Self.entity(id, of: served)
-            return try await served.catalog.storedThumbnail(for: id, image: image)
+            return try await served.local.storedThumbnail(for: id, image: image)
         }
         guard let data = stored else {
             throw Problem(.noThumbnail, "The catalog stores no such thumbnail of the entity.")
@@ -180,7 +180,7 @@ struct EntityHandler: Sendable {
     }
 
     private static func entity(_ id: String, of served: ServedCatalog) async throws -> CatalogEntity {
-        guard let entity = try await served.catalog.entities(for: [id]).first else {
+        guard let entity = try await served.local.entities(for: [id]).first else {
             throw Problem(.unknownEntity, "The catalog has no entity “\(id)”.")
         }
         return entity

@@ -98,7 +98,7 @@ struct SearchHandler: Sendable {
         case .text(let text):
             answer = try await service.printPool.run(for: client) {
                 admitted = .now
-                let found = try await served.catalog.search(
+                let found = try await served.local.search(
                     text: text, limit: search.limit, condition: search.condition)
                 return SearchResponse(entities: found, catalog: served.name, links: service.links)
             }
@@ -119,7 +119,7 @@ struct SearchHandler: Sendable {
         return answer
     }
 
-    private func decodingOptions(for search: SearchRequest, of catalog: Catalog) -> DecodingOptions {
+    private func decodingOptions(for search: SearchRequest, of catalog: any SearchableCatalog) -> DecodingOptions {
         var options = service.configuration.limits.decoding
         let needs = catalog.decodingOptions(for: search.effort)
         (options.neededSize, options.largeImages) = (needs.neededSize, needs.largeImages)
@@ -164,7 +164,7 @@ struct SearchHandler: Sendable {
             matches: matches, limit: search.limit, catalog: served.name, links: service.links, region: region)
         if !search.facets.isEmpty {
             answer.facets = SearchResponse.answers(
-                try await served.catalog.facets(of: query, by: search.facets, options: options))
+                try await served.local.facets(of: query, by: search.facets, options: options))
         }
         answer.matchThreshold = query.matchThreshold.map(SearchResponse.rounded)
         answer.incomplete = query.isComplete ? nil : true
@@ -175,7 +175,7 @@ struct SearchHandler: Sendable {
     private func similar(
         to id: String, _ search: SearchRequest, _ served: ServedCatalog, _ timings: StageTimings
     ) async throws -> SearchResponse {
-        let query = try await served.catalog.query(similarTo: id)
+        let query = try await served.local.query(similarTo: id)
         var answer = try await ranking(of: query, search, served, timings, region: nil, standard: .none)
         answer.matchThreshold = nil
         return answer
@@ -183,7 +183,7 @@ struct SearchHandler: Sendable {
 
     /// The entities that have the labels, types and attributes.
     private func listing(_ search: SearchRequest, _ served: ServedCatalog) async throws -> SearchResponse {
-        let catalog = served.catalog
+        let catalog = try served.local
         let (entities, next) = try await catalog.entities(
             where: search.condition, limit: search.limit, after: search.cursor)
         if entities.isEmpty {

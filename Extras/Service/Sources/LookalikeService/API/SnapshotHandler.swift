@@ -21,7 +21,7 @@ struct SnapshotHandler: Sendable {
         // A catalog that is restored meanwhile is another one.
         try await service.store.using(name) { served in
             try? FileManager.default.removeItem(at: copy)
-            try await served.catalog.copy(to: copy)
+            try await served.local.copy(to: copy)
         }
         let (archive, digest) = try await computing {
             let archive = work.url.appendingPathComponent("snapshot.tar")

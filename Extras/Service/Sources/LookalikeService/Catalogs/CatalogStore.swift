@@ -11,7 +11,7 @@ import Synchronization
     private let writerIdleTime: Duration
     private let mostOpen: Int
     private let onChange: @Sendable (CatalogName) -> Void
-    private let remotes: [CatalogName: @Sendable () async throws -> Catalog]
+    private let remotes: [CatalogName: @Sendable () async throws -> any SearchableCatalog]
     private let state = Mutex(State())
     /// Catalogs are opened, made, replaced and removed one at a time.
     private let turn = WorkPool(places: 1)
@@ -33,7 +33,7 @@ import Synchronization
     ///   - remotes: how to open catalogs that databases elsewhere keep; with any, there are no others.
     @_spi(Service) public init(
         root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5), mostOpen: Int = .max,
-        remotes: [CatalogName: @Sendable () async throws -> Catalog] = [:],
+        remotes: [CatalogName: @Sendable () async throws -> any SearchableCatalog] = [:],
         onChange: @escaping @Sendable (CatalogName) -> Void = { _ in }
     ) {
         self.root = root

@@ -7,7 +7,7 @@ import Synchronization
 @_spi(Service) public final class ServedCatalog: Sendable {
     let id: UUID
     let name: CatalogName
-    let catalog: Catalog
+    let catalog: any SearchableCatalog
     let writer: CatalogWriter
     private let folder: (url: URL, identity: FolderState.Identity?)
     private let used = Mutex(ContinuousClock.now)
@@ -21,12 +21,26 @@ import Synchronization
     }
 
     /// - Parameter id: names the entities that the catalog has: a restored one of the same name has another id.
-    init(name: CatalogName, catalog: Catalog, writer: CatalogWriter, id: UUID = UUID()) {
+    init(name: CatalogName, catalog: any SearchableCatalog, writer: CatalogWriter, id: UUID = UUID()) {
         self.id = id
         self.name = name
         folder = (writer.url, FolderState(writer.url)?.identity)
         self.catalog = catalog
         self.writer = writer
+    }
+
+    /// The catalog in its folder.
+    ///
+    /// - Throws: ``Problem`` for one that a database elsewhere keeps.
+    var local: Catalog {
+        get throws(Problem) {
+            guard let local = catalog as? Catalog else {
+                throw Problem(
+                    .remoteCatalog,
+                    "A database elsewhere keeps the catalog; it is searched with images and prints alone.")
+            }
+            return local
+        }
     }
 
     /// Whether the folder is where it was when the catalog was opened: it may have been moved, removed, or replaced.
@@ -51,7 +65,7 @@ import Synchronization
     /// - Parameter pool: where the entities are counted; nil to count them at once.
     func summary(in pool: WorkPool?) async throws -> (info: CatalogInfo, vocabulary: Vocabulary) {
         try await counting.run {
-            let info = try await self.catalog.info
+            let info = try await self.local.info
             let revision = Revision(entities: info.revision, metadata: info.metadataRevision)
             if let known = self.known.withLock({ $0 }), known.revision == revision { return (info, known.vocabulary) }
             let vocabulary =
@@ -66,7 +80,7 @@ import Synchronization
     }
 
     private func countedVocabulary() async throws -> Vocabulary {
-        let all = try await catalog.reduceEntities(into: Vocabulary()) { vocabulary, entity in
+        let all = try await local.reduceEntities(into: Vocabulary()) { vocabulary, entity in
             for label in Set(entity.labels) { vocabulary.labels[label, default: 0] += 1 }
             for name in entity.attributes.keys { vocabulary.attributes[name, default: 0] += 1 }
         }

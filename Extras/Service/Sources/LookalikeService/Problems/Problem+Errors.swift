@@ -63,10 +63,6 @@ extension Problem {
                 headers: [.retryAfter: "5"])
         case .otherModel(let catalog, let given):
             self.init(.otherModel, "The prints of the catalog were made with model \(catalog), not with \(given).")
-        case .remote:
-            self.init(
-                .remoteCatalog,
-                "A database elsewhere keeps the catalog; it is searched with images and prints alone.")
         default: self.init(.storage, "The catalog cannot be read or written; the log has more.")
         }
     }

@@ -1,0 +1,151 @@
+import Foundation
+
+/// What has to hold of an entity: the one way to say which entities are searched, listed, counted, changed or removed.
+///
+/// ```swift
+/// let condition = EntityField.type.isAnyOf(["album"]) && EntityField.attribute("price") < 20
+/// let same = try Condition(#"type = album and price < 20"#)
+/// let matches = try await catalog.search(matching: photo, options: SearchOptions(condition: condition))
+/// ```
+///
+/// A condition is applied before the nearest entities are selected: a search with a limit of 10 returns ten entities
+/// that satisfy it, if there are as many. A catalog looks fields up in an index: a
+/// condition costs O(log entities) and what it finds; a distance costs O(log entities) for each entity between the same
+/// circles of latitude.
+///
+/// Stored text is compared by its bytes: case, diacritics and the form of Unicode matter.
+public indirect enum Condition: Sendable, Hashable {
+    /// The field has one of the values.
+    case isAnyOf(EntityField, [String])
+    /// The field is a number in a range, such as `9.90`.
+    case number(EntityField, ValueRange<Double>)
+    /// The field is a date in a range: ISO 8601 (`1969-07-20` or `1969-07-20T20:17Z`), compared as text. A bound
+    /// without a time is a whole day, month or year.
+    case date(EntityField, ValueRange<String>)
+    /// The entity is at most so far from a point of the earth. Two fields have its latitude and longitude in degrees,
+    /// as numbers in -90…90 and -180…180.
+    case within(
+        kilometers: Double, of: GeoPoint, latitude: EntityField = .attribute("latitude"),
+        longitude: EntityField = .attribute("longitude"))
+    /// The field starts with a text.
+    case hasPrefix(EntityField, String)
+    /// The field has a value.
+    case exists(EntityField)
+    /// The condition does not hold.
+    case not(Condition)
+    /// All of the conditions hold. Every entity satisfies the empty list.
+    case all([Condition])
+    /// One of the conditions holds at least. No entity satisfies the empty list.
+    case any([Condition])
+
+    /// Every entity satisfies it.
+    public static var everything: Condition { .all([]) }
+
+    /// Whether every entity satisfies it, as its form shows.
+    public var isEverything: Bool { if case .all(let parts) = self { parts.allSatisfy(\.isEverything) } else { false } }
+
+    /// Both hold.
+    public static func && (a: Condition, b: Condition) -> Condition {
+        if a.isEverything { return b }
+        return b.isEverything ? a : .all([a, b])
+    }
+
+    /// One of both holds.
+    public static func || (a: Condition, b: Condition) -> Condition { .any([a, b]) }
+
+    /// The condition does not hold.
+    public static prefix func ! (condition: Condition) -> Condition { .not(condition) }
+
+    /// The fields that it names, with the values that one of them may have.
+    package var tests: [(field: EntityField, values: [String])] {
+        switch self {
+        case .isAnyOf(let field, let values): [(field, values)]
+        case .number(let field, _), .date(let field, _), .hasPrefix(let field, _), .exists(let field): [(field, [])]
+        case .within(_, _, let latitude, let longitude): [(latitude, []), (longitude, [])]
+        case .not(let condition): condition.tests
+        case .all(let parts), .any(let parts): parts.flatMap(\.tests)
+        }
+    }
+
+    /// Whether both are the same bytes: `==` takes canonically equivalent strings for the same.
+    package func isIdentical(to other: Condition) -> Bool { description.utf8.elementsEqual(other.description.utf8) }
+}
+
+/// A range of numbers or dates. Either end may be open, and may belong to the range or not.
+public struct ValueRange<Value: Sendable & Hashable>: Sendable, Hashable {
+    /// An end of the range.
+    public struct End: Sendable, Hashable {
+        /// Where the range ends.
+        public var value: Value
+        /// Whether the value belongs to the range.
+        public var isIncluded: Bool
+
+        /// An end of a range.
+        public init(_ value: Value, isIncluded: Bool) {
+            self.value = value
+            self.isIncluded = isIncluded
+        }
+    }
+
+    /// The lower end; nil for none.
+    public var lower: End?
+    /// The upper end; nil for none.
+    public var upper: End?
+
+    /// A range between two ends.
+    public init(from lower: End? = nil, to upper: End? = nil) {
+        self.lower = lower
+        self.upper = upper
+    }
+}
+
+extension EntityField {
+    /// The field has one of the values.
+    public func isAnyOf(_ values: some Sequence<String>) -> Condition { .isAnyOf(self, Array(values)) }
+    /// The field starts with a text.
+    public func hasPrefix(_ prefix: String) -> Condition { .hasPrefix(self, prefix) }
+    /// The field has a value.
+    public var exists: Condition { .exists(self) }
+    /// The field is a number in a range.
+    public func isIn(_ range: ClosedRange<Double>) -> Condition {
+        .number(
+            self,
+            ValueRange(
+                from: .init(range.lowerBound, isIncluded: true), to: .init(range.upperBound, isIncluded: true)))
+    }
+
+    /// The field is a smaller number.
+    public static func < (field: EntityField, value: Double) -> Condition {
+        .number(field, ValueRange(to: .init(value, isIncluded: false)))
+    }
+    /// The field is this number or a smaller one.
+    public static func <= (field: EntityField, value: Double) -> Condition {
+        .number(field, ValueRange(to: .init(value, isIncluded: true)))
+    }
+    /// The field is a larger number.
+    public static func > (field: EntityField, value: Double) -> Condition {
+        .number(field, ValueRange(from: .init(value, isIncluded: false)))
+    }
+    /// The field is this number or a larger one.
+    public static func >= (field: EntityField, value: Double) -> Condition {
+        .number(field, ValueRange(from: .init(value, isIncluded: true)))
+    }
+}
+
+/// The values of fields as numbers and dates.
+package enum FieldValue {
+    /// The number that a text is, in decimal notation; nil for any other text.
+    package static func number(_ text: String) -> Double? {
+        let isDecimal =
+            text.utf8.contains { (0x30...0x39).contains($0) }
+            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
+        guard isDecimal, let value = Double(text), value.isFinite else { return nil }
+        return value
+    }
+
+    /// Whether a text starts like a date of ISO 8601: four digits for the year, and possibly month, day and time.
+    static func isDate(_ text: String) -> Bool {
+        let pattern = /[0-9]{4}(-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}:[0-9]{2}[0-9:.,Z+-]*)?)?)?/
+        return text.wholeMatch(of: pattern) != nil
+    }
+}

@@ -1,0 +1,341 @@
+import CatalogEntities
+import Compute
+import FeaturePrints
+import Imaging
+import LocalFeatures
+
+/// The two stages of a search by local features: candidates by prints and by visual words, then their verification.
+struct CandidateSearch {
+    let state: any CatalogState
+    let model: FeaturePrintModel
+    var prints: [FeaturePrint]
+    /// The entities that are searched; nil for all.
+    let selection: EntitySelection?
+    let excluded: Set<Int64>
+    let effort: SearchEffort
+    /// The share of the nearest prints to find.
+    let recall: Double
+    let cancellation: Cancellation
+
+    /// A single entity that covers less of the query than this may be one of many small ones.
+    private static let largeEntity = 0.08
+    /// A query of which several entities cover less than this shows more of them in most cases.
+    private static let wellCovered = 0.6
+    /// Less evidence is no match, however close the print of the rectified crop.
+    private static let leastEvidence = 7.0
+    /// An entity with this many inliers counts as found when more work is decided on.
+    static let surelyFound = 12
+    /// The most likely candidates are verified first, and the others only if these leave something to be found.
+    private static let firstCandidates = 12
+    /// Entities of the first candidates that cover this share of the query leave little room for others.
+    static let filled = 0.3
+    /// The crop that an outline rectifies says little if less of it lies within the query.
+    private static let leastVisible = 0.7
+    /// How much of the difference between the query's threshold and a rectified crop's counts. With all of it one of 40
+    /// covers of one style on a wall is lost; with none 18 of 240 receipts, forms, labels and pages are taken for
+    /// others, with half of it 7 (`calibration_sets.py`, seeds 3 and 4).
+    private static let excessShare: Float = 0.5
+    /// Images with this many features show the same flat picture only if more than a few of them agree.
+    private static let manyFeatures = 100
+    private static let fewInliers = 10
+    private static let smallShare = 0.1
+    /// Prints are this near for the same flat picture, and for others of its layout; things with depth, whose features
+    /// need not agree from another side, are further away.
+    private static let samePicture: Float = 0.45
+    /// The entities with the nearest prints whose dense descriptors are compared: 97 in 100 things with depth are among
+    /// the 20 nearest of `validation-depth`, 79 the nearest.
+    private static let denseCandidates = 20
+
+    /// The images with the nearest prints: of enough entities, where these have several.
+    func scanPrints(timings: StageTimings?) async throws -> PrintScan {
+        let start = ContinuousClock.now
+        defer { timings?.add(ContinuousClock.now - start, to: .search) }
+        let needed = max(effort.printCandidates, model.catalogNeighborCount)
+        var count = max(needed + excluded.count, PrintScan.leastCount)
+        while true {
+            let nearest = try await state.nearest(
+                count, to: prints, in: selection, after: nil, recall: recall, cancellation: cancellation)
+            let scan = PrintScan(revision: state.revision, selection: selection, nearest: nearest, count: count)
+            if nearest.count < count || scan.nearest(without: excluded).count >= needed { return scan }
+            count *= 4
+        }
+    }
+
+    /// The images of the entities with the nearest prints, nearest first.
+    func candidates(of scan: PrintScan) -> [Int64] {
+        scan.nearest(without: excluded).prefix(effort.printCandidates).map(\.key)
+    }
+
+    /// The match threshold of the query; nil for a model without one.
+    func threshold(beside scan: PrintScan) -> Double? {
+        model.matchThreshold(for: prints, beside: scan.nearest(without: excluded).map(\.distance))
+    }
+
+    /// Verified entities with their distances to the prints of this search.
+    func measuredAnew(_ verified: [Int64: VerifiedEntity]) async throws -> [Int64: VerifiedEntity] {
+        let distances = try await state.squaredDistances(of: verified.keys.sorted(), to: prints)
+        return verified.mapValues { entity in
+            var entity = entity
+            entity.squaredDistance = distances[entity.key] ?? entity.squaredDistance
+            return entity
+        }
+    }
+
+    /// Whether more crops and finer keypoints could find more: nothing is found yet, or what is found covers little of
+    /// the image.
+    func needsMoreDetail(_ verified: [Int64: VerifiedEntity]) -> Bool {
+        let found = verified.values.filter { $0.inlierCount >= Self.surelyFound }
+            .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }.firstOfEachEntity(\.key)
+        let covered = found.reduce(0) { $0 + ($1.outline?.area ?? 0) }
+        return covered < (found.count < 2 ? Self.largeEntity : Self.wellCovered)
+    }
+
+    /// The candidates to compare with the mirrored image: those whose print is near although their features disagree,
+    /// and with much effort those that the prints propose. Empty if something is found.
+    func mirrorCandidates(of verified: [Int64: VerifiedEntity], _ printCandidates: [Int64]) -> [Int64] {
+        guard !verified.values.contains(where: { $0.inlierCount >= Self.surelyFound }) else { return [] }
+        let disagreeing = verified.values.filter { $0.outline == nil }.map(\.key)
+        return effort == .thorough ? printCandidates : printCandidates.filter(disagreeing.contains)
+    }
+
+    /// Whether dense descriptors could find more: keypoints have found nothing.
+    func needsDenseDescriptors(_ verified: [Int64: VerifiedEntity]) -> Bool {
+        !verified.values.contains { $0.inlierCount >= Self.surelyFound }
+    }
+
+    /// Compares the dense descriptors of a query with those of the entities with the nearest prints, and of the
+    /// verified ones. Entities whose features disagree are left as they are.
+    ///
+    /// - Parameter known: the descriptors of images that were read before.
+    func compareDensely(
+        _ dense: DenseDescriptors, _ scan: PrintScan, _ verified: [Int64: VerifiedEntity],
+        known: [Int64: [UInt64]]
+    ) async throws -> [Int64: VerifiedEntity] {
+        let nearest = scan.nearest(without: excluded).prefix(Self.denseCandidates).map(\.key)
+        let keys = Set(nearest).union(verified.keys).filter { verified[$0]?.outline != nil || verified[$0] == nil }
+            .sorted()
+        let missing = try await state.localFeatures(of: keys.filter { known[$0] == nil })
+        let images =
+            keys.compactMap { key in known[key].map { (key: key, dense: $0) } }
+            + missing.map { (key: $0.key, dense: $0.features.dense) }
+        let matches = concurrentMap(images.count, threads: availableThreadCount) {
+            cancellation.isCancelled ? 0 : dense.matchCount(with: images[$0].dense)
+        }
+        try cancellation.check()
+        let distances = try await state.squaredDistances(of: images.map(\.key), to: prints)
+        var judged = verified
+        for (image, count) in zip(images, matches) {
+            guard let distance = distances[image.key] else { continue }
+            let unverified = VerifiedEntity(
+                key: image.key, revision: state.revision.number, inlierCount: 0, outline: nil, isMirrored: false,
+                evidence: MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 0), squaredDistance: distance)
+            judged[image.key, default: unverified].evidence.denseMatches = count
+        }
+        return judged
+    }
+
+    /// The entities that codes of the query name, by their nearest image.
+    func entities(withCodes codes: [String], where condition: Condition) async throws -> [VerifiedEntity] {
+        if codes.isEmpty { return [] }
+        let named = try await state.selection(where: condition && ProductCode.condition(codes), among: nil)
+        let nearest = try await state.nearest(
+            Self.mostNamed, to: prints, in: named, after: nil, recall: 1, cancellation: cancellation)
+        return nearest.filter { !excluded.contains($0.entity) }.firstOfEachEntity(\.key).map { image in
+            VerifiedEntity(
+                key: image.key, revision: state.revision.number, inlierCount: 0, outline: nil, isMirrored: false,
+                evidence: MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 0),
+                squaredDistance: image.squaredDistance, isCompared: false, isNamedByCode: true)
+        }
+    }
+
+    /// The entities that texts of the query name, by their nearest image.
+    func entities(withTexts texts: [String], where condition: Condition) async throws -> [VerifiedEntity] {
+        let texts = ReadTexts(texts)
+        guard !texts.words.isEmpty else { return [] }
+        let probabilities = try await state.entities(namedBy: texts) { try cancellation.check() }
+        let rows = probabilities.keys.filter { !excluded.contains($0) }.sorted()
+        if rows.isEmpty { return [] }
+        let named = try await state.selection(where: condition, among: .only(rows))
+        var images = rows.count
+        while true {
+            let nearest = try await state.nearest(
+                images, to: prints, in: named, after: nil, recall: 1, cancellation: cancellation)
+            let found = nearest.firstOfEachEntity(\.key)
+            // Entities may have many images.
+            guard nearest.count < images || found.count == rows.count else {
+                images *= 4
+                continue
+            }
+            return found.map { image in
+                VerifiedEntity(
+                    key: image.key, revision: state.revision.number, inlierCount: 0, outline: nil, isMirrored: false,
+                    evidence: MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 0),
+                    squaredDistance: image.squaredDistance, isCompared: false,
+                    textProbability: probabilities[image.entity] ?? 0)
+            }
+        }
+    }
+
+    /// The sizes and colors of a product may have one number.
+    private static let mostNamed = 100
+
+    /// Votes, joins both kinds of candidates in turn, and verifies them.
+    ///
+    /// - Parameter isMirrored: whether the features are those of the mirrored image; few inliers are no evidence then,
+    ///   and votes are counted with much effort only.
+    func verify(
+        _ query: LocalFeatureQuery, with printCandidates: [Int64], isMirrored: Bool = false, timings: StageTimings?
+    ) async throws -> Verification {
+        let start = ContinuousClock.now
+        let voted =
+            isMirrored && effort != .thorough
+            ? []
+            : try await state.mostVoted(effort.featureCandidates, by: query, in: selection, without: excluded)
+        timings?.add(ContinuousClock.now - start, to: .search)
+        try cancellation.check()
+        var candidates: [Int64] = []
+        var known: Set<Int64> = []
+        for rank in 0..<max(voted.count, printCandidates.count) {
+            for list in [voted, printCandidates] where rank < list.count && known.insert(list[rank]).inserted {
+                candidates.append(list[rank])
+            }
+        }
+        var compared = try await compare(candidates.prefix(Self.firstCandidates), with: query, timings: timings)
+        if effort == .thorough || !isFilled(compared) {
+            compared += try await compare(candidates.dropFirst(Self.firstCandidates), with: query, timings: timings)
+        }
+        return Verification(
+            verified: try await judge(compared, by: query, isMirrored: isMirrored), candidates: candidates,
+            dense: Dictionary(uniqueKeysWithValues: compared.map { ($0.key, $0.features.dense) }))
+    }
+
+    /// What the verification of candidates finds.
+    struct Verification {
+        let verified: [Int64: VerifiedEntity]
+        let candidates: [Int64]
+        /// The dense descriptors of the images that were compared.
+        let dense: [Int64: [UInt64]]
+    }
+
+    /// The entities whose images agree with a query, or disagree although their prints are near.
+    ///
+    /// - Parameter isTile: whether the query is one of many tiles, see ``SharedInliers/init(_:model:isTile:)``.
+    func judge(
+        _ compared: [ComparedImage], by query: LocalFeatureQuery, isMirrored: Bool = false, isTile: Bool = false
+    ) async throws -> [Int64: VerifiedEntity] {
+        let distances = try await state.squaredDistances(of: compared.map(\.key), to: prints)
+        let judged = compared.compactMap { image in
+            if Self.disagrees(
+                image.outline, of: image.features, with: query, squaredDistance: distances[image.key] ?? 4)
+            {
+                return ComparedImage(key: image.key, features: image.features, outline: nil)
+            }
+            return image.outline == nil ? nil : image
+        }
+        var verified: [Int64: VerifiedEntity] = [:]
+        let claims = SharedInliers(judged, model: query.model, isTile: isTile)
+        for image in judged {
+            guard let distance = distances[image.key] else { continue }
+            let outline = image.outline
+            if isMirrored, outline?.inlierCount ?? 0 < Self.surelyFound { continue }
+            verified[image.key] = VerifiedEntity(
+                key: image.key, revision: state.revision.number, inlierCount: outline?.inlierCount ?? 0,
+                outline: isMirrored ? outline?.outline.mirrored : outline?.outline, isMirrored: isMirrored,
+                evidence: MatchEvidence(
+                    inliers: claims.distinctiveInliers(of: image),
+                    share: outline?.share ?? 0, matches: outline?.matchCount ?? 0, denseMatches: 0),
+                squaredDistance: distance)
+        }
+        return verified
+    }
+
+    /// Whether the features of an image speak against it although its print is near.
+    ///
+    /// - Parameter outline: what the comparison found; nil if too few features agree.
+    static func disagrees(
+        _ outline: VerifiedOutline?, of image: LocalFeatures, with query: LocalFeatureQuery, squaredDistance: Float
+    ) -> Bool {
+        let isRich = min(image.count, query.features.count) >= manyFeatures
+        let isNear = squaredDistance < samePicture * samePicture
+        let agrees = outline.map { $0.inlierCount >= fewInliers || $0.share >= smallShare } ?? false
+        return isRich && isNear && !agrees
+    }
+
+    /// Whether the best of some outlines is certain and they cover so much that little else can be seen.
+    private func isFilled(_ images: [ComparedImage]) -> Bool {
+        let found = images.filter { $0.outline?.inlierCount ?? 0 >= Self.surelyFound }
+            .sorted { ($1.outline?.inlierCount ?? 0, $0.key) < ($0.outline?.inlierCount ?? 0, $1.key) }
+            .firstOfEachEntity(\.key).compactMap(\.outline)
+        return found.contains { Double($0.inlierCount) >= model.confidence.mostInliers }
+            && found.reduce(0) { $0 + $1.outline.area } >= Self.filled
+    }
+
+    /// Embeds what the outlines of the best verified entities rectify, and compares it with the entities' prints: a
+    /// logo or a frame that many images share has inliers, but the print of the rectified crop tells the images apart.
+    ///
+    /// Score normalization holds for such a print, too: where the crop resembles more of the catalog than the query
+    /// does, as a receipt that is cut out of its photo resembles all receipts, its distance counts as larger by half of
+    /// the difference of the thresholds.
+    ///
+    /// - Parameter threshold: the match threshold of the query; nil for a model without one.
+    func compareRectified(
+        _ verified: [VerifiedEntity], in image: PixelBuffer, beside scan: PrintScan, threshold: Double?,
+        mostCrops: Int, timings: StageTimings?
+    ) async throws -> [VerifiedEntity] {
+        var verified = verified
+        let chosen = verified.indices
+            .compactMap { index -> (index: Int, outline: Quadrilateral)? in
+                guard let outline = verified[index].outline, model.canEmbed(outline),
+                    verified[index].evidence.inliers >= Self.leastEvidence, outline.visibleShare >= Self.leastVisible
+                else { return nil }
+                return (index, outline)
+            }
+            .sorted {
+                (verified[$1.index].evidence.inliers, $0.index) < (verified[$0.index].evidence.inliers, $1.index)
+            }
+            .firstOfEachEntity { verified[$0.index].key }
+            .prefix(mostCrops)
+        guard let best = chosen.first?.index else { return verified }
+        // Nothing competes with it, and no distance makes it unlikely.
+        if effort != .thorough, chosen.count == 1, verified[best].evidence.inliers >= model.confidence.mostInliers {
+            return verified
+        }
+        // Entities with the same picture have the same outline, and one crop is enough for all of them.
+        var crops: [Quadrilateral] = []
+        let cropOfEach = chosen.map { _, outline in
+            if let known = crops.firstIndex(where: { $0.isClose(to: outline) }) { return known }
+            crops.append(outline)
+            return crops.count - 1
+        }
+        let prints = try model.embed(
+            crops.map { ImageCrop(image, quadrilateral: $0) }, localizing: false, timings: timings,
+            cancellation: cancellation
+        ).map(\.print)
+        let keys = Set(verified.map(\.key)).union(scan.nearest(without: excluded).map(\.key)).sorted()
+        for (crop, print) in prints.enumerated() {
+            let distances = try await state.squaredDistances(of: keys, to: [print])
+            let neighbors = distances.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.firstOfEachEntity(\.key)
+                .map { Double($0.value).squareRoot() }
+            let excess = max((threshold ?? 0) - (model.matchThreshold(for: [print], beside: neighbors) ?? 0), 0)
+            for ((index, _), own) in zip(chosen, cropOfEach) where own == crop {
+                guard let distance = distances[verified[index].key] else { continue }
+                let counted = distance.squareRoot() + Self.excessShare * Float(excess)
+                verified[index].squaredDistance = min(verified[index].squaredDistance, counted * counted)
+            }
+        }
+        return verified
+    }
+
+    func compare(
+        _ candidates: ArraySlice<Int64>, with query: LocalFeatureQuery, timings: StageTimings?
+    ) async throws -> [ComparedImage] {
+        let images = try await state.localFeatures(of: Array(candidates))
+        let outlines = measured(timings, .verify, count: images.count) {
+            concurrentMap(images.count, threads: availableThreadCount) {
+                cancellation.isCancelled ? nil : query.verify(images[$0].features)
+            }
+        }
+        try cancellation.check()
+        return zip(images, outlines).map { ComparedImage(key: $0.key, features: $0.features, outline: $1) }
+    }
+}

@@ -1,0 +1,116 @@
+import CatalogEntities
+import GRDB
+
+extension Condition {
+    /// The condition on a row of the table `entity`, for a scan of the table: the entities come from the index of
+    /// fields. O(entities that have the values).
+    var sql: SQL {
+        sql { name, condition in
+            "entity.row IN (SELECT field.row FROM field WHERE field.name = \(name) AND \(condition))"
+        }
+    }
+
+    /// The condition on a row of the table `entity`, where something else selects few rows: the fields of each are
+    /// looked up. O(log entities) for each.
+    var sqlForFewRows: SQL {
+        sql { name, condition in
+            """
+            EXISTS (SELECT 1 FROM field INDEXED BY fieldByEntity \
+            WHERE field.row = entity.row AND field.name = \(name) AND \(condition))
+            """
+        }
+    }
+
+    /// - Parameter hasField: the condition that the entity has a field of a stored name for which a condition on
+    ///   `field` holds.
+    private func sql(_ hasField: (_ name: String, _ condition: SQL) -> SQL) -> SQL {
+        func having(_ field: EntityField, _ condition: SQL) -> SQL { hasField(field.storedName, condition) }
+        return switch self {
+        case .isAnyOf(.id, let values): "entity.id IN \(values)"
+        case .isAnyOf(let field, let values): having(field, "field.text IN \(values)")
+        case .number(.id, _), .date(.id, _): "0"
+        case .number(let field, let range):
+            having(
+                field,
+                Self.joined(
+                    ["field.number IS NOT NULL"]
+                        + [
+                            range.lower.map {
+                                $0.isIncluded ? "field.number >= \($0.value)" : "field.number > \($0.value)"
+                            },
+                            range.upper.map {
+                                $0.isIncluded ? "field.number <= \($0.value)" : "field.number < \($0.value)"
+                            },
+                        ].compactMap(\.self), .and))
+        case .date(let field, let range):
+            // A day comes before all times of it, and the largest scalar after them.
+            having(
+                field,
+                Self.joined(
+                    ["(field.text GLOB '[0-9][0-9][0-9][0-9]' OR field.text GLOB '[0-9][0-9][0-9][0-9]-*')"]
+                        + [
+                            range.lower.map {
+                                $0.isIncluded
+                                    ? "field.text >= \($0.value)" : "field.text > \($0.value) || char(0x10FFFF)"
+                            },
+                            range.upper.map {
+                                $0.isIncluded
+                                    ? "field.text <= \($0.value) || char(0x10FFFF)" : "field.text < \($0.value)"
+                            },
+                        ].compactMap(\.self), .and))
+        case .within(_, _, .id, _), .within(_, _, _, .id): "0"
+        case .within(let kilometers, let point, let latitude, let longitude):
+            kilometers >= 0 && point.isValid
+                ? having(latitude, Self.isNear(point, kilometers, longitude: longitude)) : "0"
+        case .hasPrefix(.id, let prefix): Self.hasPrefix("entity.id", prefix)
+        case .hasPrefix(let field, let prefix): having(field, Self.hasPrefix("field.text", prefix))
+        case .exists(.id): "1"
+        case .exists(let field): having(field, "1")
+        case .not(let condition): "NOT (\(condition.sql(hasField)))"
+        case .all(let parts): Self.joined(parts.map { $0.sql(hasField) }, .and)
+        case .any(let parts): Self.joined(parts.map { $0.sql(hasField) }, .or)
+        }
+    }
+
+    /// The range is for the index; it has a text too many only where the next scalar is the largest that there is.
+    private static func hasPrefix(_ column: SQL, _ prefix: String) -> SQL {
+        "(\(column) >= \(prefix) AND \(column) <= \(prefix) || char(0x10FFFF))"
+    }
+
+    /// The condition that a row of `field` is the latitude of a point near another one. The index finds those of the
+    /// box, and each is measured.
+    private static func isNear(_ point: GeoPoint, _ kilometers: Double, longitude: EntityField) -> SQL {
+        let box = point.box(kilometers: kilometers)
+        let isInBox = joined(
+            box.longitudes.map { "other.number BETWEEN \($0.lowerBound) AND \($0.upperBound)" }, .or)
+        return """
+            field.number IS NOT NULL \
+            AND field.number BETWEEN \(box.latitudes.lowerBound) AND \(box.latitudes.upperBound) \
+            AND EXISTS (SELECT 1 FROM field AS other INDEXED BY fieldByEntity \
+            WHERE other.row = field.row AND other.name = \(longitude.storedName) AND \(isInBox) \
+            AND kilometers(field.number, other.number, \(point.latitude), \(point.longitude)) <= \(kilometers))
+            """
+    }
+
+    /// The distance of two points by their degrees, for SQL.
+    static let distanceFunction = DatabaseFunction("kilometers", argumentCount: 4, pure: true) { values in
+        let degrees = values.compactMap(Double.fromDatabaseValue)
+        guard degrees.count == 4 else { return nil }
+        return GeoPoint(latitude: degrees[0], longitude: degrees[1]).kilometers(
+            to: GeoPoint(latitude: degrees[2], longitude: degrees[3]))
+    }
+
+    private enum Conjunction { case and, or }
+
+    /// A balanced tree: SQLite refuses expressions deeper than 1,000.
+    private static func joined(_ parts: [SQL], _ conjunction: Conjunction) -> SQL {
+        func joined(_ parts: ArraySlice<SQL>) -> SQL {
+            guard parts.count > 1 else { return parts[parts.startIndex] }
+            let middle = parts.startIndex + parts.count / 2
+            let (a, b) = (joined(parts[..<middle]), joined(parts[middle...]))
+            return conjunction == .and ? "(\(a) AND \(b))" : "(\(a) OR \(b))"
+        }
+        if parts.isEmpty { return conjunction == .and ? "1" : "0" }
+        return joined(parts[...])
+    }
+}

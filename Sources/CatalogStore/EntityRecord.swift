@@ -1,0 +1,100 @@
+package import CatalogEntities
+package import Foundation
+package import GRDB
+import Inference
+
+/// A row of the table of entities.
+package struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
+    package static let databaseTableName = "entity"
+
+    package var row: Int64?
+    package var id: String
+    var type: String?
+    var title: String?
+    var subtitle: String?
+    var labels: [String]
+    var attributes: [String: String]
+    /// A path per image, in the order of their rows.
+    package var images: [String]
+    /// What the text index has beside title, subtitle and labels.
+    var words: String?
+
+    package mutating func didInsert(_ inserted: InsertionSuccess) { row = inserted.rowID }
+
+    package init(_ entity: CatalogEntity) {
+        id = entity.id
+        type = entity.type
+        title = entity.title
+        subtitle = entity.subtitle
+        labels = entity.labels
+        attributes = entity.attributes
+        images = entity.images
+        words = SearchedWord.index(of: [title, subtitle] + labels)
+    }
+
+    /// - Throws: `DatabaseError`, which names the row, for values of another type and for malformed JSON.
+    package init(row: Row) throws {
+        do {
+            self = try FetchableRecordDecoder().decode(Self.self, from: row)
+        } catch let error as DecodingError {
+            throw Self.damage(row, describe(error))
+        } catch let error as RowDecodingError {
+            throw Self.damage(row, error.summary)
+        }
+    }
+
+    private static func damage(_ row: Row, _ reason: String) -> DatabaseError {
+        let number = row.hasColumn("row") ? Int64.fromDatabaseValue(row["row"]).map { "\($0)" } : nil
+        return DatabaseError(
+            resultCode: .SQLITE_CORRUPT, message: "row \(number ?? "?") of its entities cannot be read: \(reason)")
+    }
+
+    package var entity: CatalogEntity {
+        CatalogEntity(
+            id: id, type: type, title: title, subtitle: subtitle, labels: labels, attributes: attributes,
+            images: images)
+    }
+
+    /// What problems call it.
+    package var origin: String { images.first.flatMap { $0.isEmpty ? nil : $0 } ?? "entity “\(id)”" }
+
+    /// The paths in a value of the column `images`.
+    static func paths(_ json: String) throws -> [String] {
+        guard let paths = try? JSONDecoder().decode([String].self, from: Data(json.utf8)) else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the images of an entity cannot be read")
+        }
+        return paths
+    }
+}
+
+/// What is stored of an entity, for an indexer.
+package struct KnownEntity: Sendable {
+    package let record: EntityRecord
+    /// One per path of the record, unless the database is damaged.
+    package var images: [KnownImage]
+}
+
+/// What is stored of an image, for an indexer.
+package struct KnownImage: Sendable {
+    package let file: ImageStamp
+    /// SHA-256.
+    package let contentHash: Data
+    package let hasLocalFeatures: Bool
+}
+
+extension CatalogEntity {
+    /// What the index of fields has of the entity. The id has an index of its own.
+    var indexedFields: [(field: EntityField, text: String)] {
+        [(.type, type), (.title, title), (.subtitle, subtitle)].compactMap { field, text in text.map { (field, $0) } }
+            + labels.map { (.label, $0) } + attributes.map { (.attribute($0.key), $0.value) }
+    }
+}
+
+extension ImageStamp {
+    /// From a row of the table of images.
+    init(_ row: Row) throws {
+        self.init(
+            file: FileStamp(size: try row.decode(forColumn: "size"), modified: try row.decode(forColumn: "modified")),
+            changed: try row.decode(forColumn: "changed"), inode: try row.decode(forColumn: "inode"))
+    }
+}

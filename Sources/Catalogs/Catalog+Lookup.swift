@@ -1,0 +1,225 @@
+public import CatalogEntities
+public import CatalogSearch
+import CatalogStore
+import Compute
+
+/// Entities by their ids, fields and text.
+extension Catalog {
+    /// The entities with these ids, in the order of the ids, without unknown ones. One query for all ids.
+    ///
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    public func entities(for ids: [String]) async throws -> [CatalogEntity] {
+        try await reading { try store.entities(forIDs: ids).map(\.entity) }
+    }
+
+    /// The entities whose field has one of the values, in the order of the values; ties in the catalog's order. Case
+    /// and diacritics matter.
+    ///
+    /// ```swift
+    /// let concerts = try await catalog.entities(
+    ///     where: .attribute("artist"), isAnyOf: matches.compactMap(\.entity.subtitle))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - limit: the maximum number of entities.
+    ///   - condition: the entities to look among.
+    /// - Throws: ``CatalogError``, with the reason `unknownAttribute` if no entity of the catalog has an attribute of
+    ///   that name; and `CancellationError`.
+    /// - Complexity: O(limit + values · log entities), unless the condition rejects many.
+    public func entities(
+        where field: EntityField, isAnyOf values: [String], limit: Int = 100, condition: Condition = .everything
+    ) async throws -> [CatalogEntity] {
+        try await storedEntities(where: field, isAnyOf: values, limit: limit, condition: condition).map(\.entity)
+    }
+
+    package func storedEntities(
+        where field: EntityField, isAnyOf values: [String], limit: Int, condition: Condition = .everything,
+        withThumbnails: Bool = false
+    ) async throws -> [StoredEntity] {
+        guard !values.isEmpty, limit > 0 else { return [] }
+        return try await executor.compute { cancellation in
+            let found = try store.entities(
+                where: field, isAnyOf: values, limit: limit, condition: condition, withThumbnails: withThumbnails
+            ) { try cancellation.check() }
+            if found.isEmpty, let name = field.attributeName { try checkAttributes([name]) }
+            return found
+        }
+    }
+
+    /// The stored entities of these rows, without those that were removed.
+    package func storedEntities(
+        forKeys keys: [Int64], withThumbnails: Bool = false
+    ) async throws -> [Int64: StoredEntity] {
+        try await reading { try store.entities(forKeys: keys, withThumbnails: withThumbnails) }
+    }
+
+    /// The stored entities with these ids, in the order of the ids, without unknown ones.
+    package func storedEntities(forIDs ids: [String], withThumbnails: Bool = false) async throws -> [StoredEntity] {
+        try await reading { try store.entities(forIDs: ids, withThumbnails: withThumbnails) }
+    }
+
+    /// A page of the entities that satisfy a condition, in the catalog's order.
+    ///
+    /// - Parameters:
+    ///   - limit: the maximum number of entities.
+    ///   - cursor: starts after this place; at the first entity by default.
+    /// - Returns: the entities, and the cursor of the next page; nil at the end.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    /// - Complexity: O(limit + what the condition finds).
+    public func entities(
+        where condition: Condition = .everything, limit: Int = 100, after cursor: SearchCursor? = nil
+    ) async throws -> (entities: [CatalogEntity], next: SearchCursor?) {
+        guard limit > 0 else { return ([], cursor) }
+        return try await reading {
+            let page = try store.entities(where: condition, limit: limit, after: cursor?.key)
+            let next = page.count < limit ? nil : page.last.map { SearchCursor(sortKey: 0, key: $0.key) }
+            return (page.map(\.entity), next)
+        }
+    }
+
+    /// Calls `body` with every entity in the catalog's order. O(1) memory.
+    ///
+    /// - Throws: as ``reduceEntities(into:where:_:)``.
+    public func forEachEntity(
+        where condition: Condition = .everything, _ body: @Sendable (CatalogEntity) throws -> Void
+    ) async throws {
+        try await reduceEntities(into: (), where: condition) { _, entity in try body(entity) }
+    }
+
+    /// What `body` makes of all entities, in the catalog's order.
+    ///
+    /// ```swift
+    /// let artists = try await catalog.reduceEntities(into: Set<String>()) { artists, entity in
+    ///     if let artist = entity.subtitle { artists.insert(artist) }
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - initial: the result of no entities.
+    ///   - condition: the entities; all by default.
+    ///   - body: adds an entity to the result. It runs on the catalog's executor, while the database is read.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, what `body` throws, and `CancellationError` if the
+    ///   task is cancelled meanwhile. ``CatalogError/Reason/busy`` if another process changes the catalog meanwhile
+    ///   and this one cannot share SQLite's index with it, as in a folder without write access: `body` may then have
+    ///   received entities from two states.
+    /// - Complexity: O(entities) time, O(1) memory besides the result.
+    public func reduceEntities<Result: Sendable>(
+        into initial: Result, where condition: Condition = .everything,
+        _ body: @Sendable (inout Result, CatalogEntity) throws -> Void
+    ) async throws -> Result {
+        try await executor.compute { cancellation in
+            var result = initial
+            try store.forEachEntity(where: condition) { entity in
+                try cancellation.check()
+                try body(&result, entity)
+            }
+            return result
+        }
+    }
+
+    // MARK: Text
+
+    /// The entities whose title, subtitle or labels contain all words of the text, best first (BM25; title over
+    /// subtitle over labels). The last word may be a prefix. Case and diacritics are ignored; no character is an
+    /// operator.
+    ///
+    /// - Returns: an empty array for a text without words.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    public func search(
+        text: String, limit: Int = 10, condition: Condition = .everything
+    ) async throws -> [CatalogEntity] {
+        guard let words = TextQuery(text, lastIsPrefix: true), limit > 0 else { return [] }
+        return try await reading { try store.entities(matching: words, limit: limit, condition: condition) }
+    }
+
+    /// Distinct titles that complete the typed text, best first. O(entities that contain the text).
+    ///
+    /// - Parameter limit: the maximum number of titles.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    public func suggestions(
+        for text: String, limit: Int = 10, condition: Condition = .everything
+    ) async throws -> [String] {
+        guard let words = TextQuery(text, lastIsPrefix: true), limit > 0 else { return [] }
+        return try await reading { try store.titles(matching: words, limit: limit, condition: condition) }
+    }
+
+    /// The entities that contain any of the phrases, by how many they contain; ties in the catalog's order.
+    /// O(matches of all phrases).
+    ///
+    /// - Parameters:
+    ///   - keys: only these entities; all of them by default.
+    ///   - last: only what follows this one in the ranking.
+    package func entities(
+        havingAnyOf phrases: [String], among keys: [Int64]? = nil, after last: PhraseMatch? = nil, limit: Int,
+        condition: Condition
+    ) throws -> [PhraseMatch] {
+        let phrases = phrases.compactMap { TextQuery($0, lastIsPrefix: false) }
+        guard !phrases.isEmpty, limit > 0 else { return [] }
+        return try store.entities(
+            havingAnyOf: phrases, among: keys, after: last, limit: limit, condition: condition)
+    }
+}
+
+extension Catalog {
+    /// The values of some fields of all matches of a query, with counts.
+    ///
+    /// ```swift
+    /// let query = try await catalog.query(for: photo)
+    /// let years = try await catalog.facets(of: query, by: [.attribute("year")], options: SearchOptions(bounds: .none))
+    /// ```
+    ///
+    /// - Parameter options: the bounds and the condition count.
+    /// - Throws: `FeaturePrintError` if the query was embedded with another model; ``CatalogError``, with the reason
+    ///   `unknownAttribute` if no entity has an attribute that is asked for; and `CancellationError`.
+    /// - Complexity: O(entities · dimension + matches · fields).
+    public func facets(
+        of query: CatalogQuery, by fields: [EntityField], options: SearchOptions = SearchOptions()
+    ) async throws -> [Facet] {
+        let ranked = try await ranking(
+            of: query, limit: .max, bounds: options.bounds, condition: options.condition, after: nil)
+        return try await facets(of: ranked.map(\.key), by: fields)
+    }
+
+    /// The facets of some entities.
+    package func facets(of keys: [Int64], by fields: [EntityField]) async throws -> [Facet] {
+        try await executor.compute { cancellation in
+            let counts = try store.counts(of: fields, among: keys) { try cancellation.check() }
+            let facets = zip(fields, counts).map { field, counts in
+                Facet(
+                    field: field,
+                    values: counts.map { Facet.Value(value: $0, count: $1) }
+                        .sorted { ($1.count, $0.value) < ($0.count, $1.value) })
+            }
+            try checkAttributes(facets.filter(\.values.isEmpty).compactMap(\.field.attributeName))
+            return facets
+        }
+    }
+
+    /// The attributes and types that a condition names and no entity has: mistyped ones, and those of entities that are
+    /// not there at present. A search with such a condition may find nothing, which is no error.
+    ///
+    /// ```swift
+    /// for problem in try await catalog.unknownNames(in: condition) { log(problem) }
+    /// ```
+    ///
+    /// - Returns: an error per name, with the reason `unknownAttribute` or `unknownType`, to be thrown or shown; none
+    ///   for a catalog without entities.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    /// - Complexity: O(names · log entities).
+    public func unknownNames(in condition: Condition) async throws -> [CatalogError] {
+        try await reading {
+            let fields = Set(condition.tests.map(\.field)).sorted { $0.storedName < $1.storedName }
+            let attributes = try fields.compactMap(\.attributeName).filter {
+                try store.unknownAttribute(among: [$0]) != nil
+            }
+            let types = condition.tests.flatMap { $0.field == .type ? $0.values : [] }
+            return attributes.map { folder.error(.unknownAttribute($0)) }
+                + (try store.unknownTypes(among: types)).map { folder.error(.unknownType($0)) }
+        }
+    }
+
+    /// Throws for a name that no entity has as an attribute: it was mistyped. A catalog without entities has no names.
+    func checkAttributes(_ names: [String]) throws {
+        if let name = try store.unknownAttribute(among: names) { throw folder.error(.unknownAttribute(name)) }
+    }
+}

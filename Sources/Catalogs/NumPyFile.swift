@@ -1,0 +1,21 @@
+import Compute
+public import Foundation
+
+/// NumPy's file format, version 1.0, for float32 matrices
+/// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
+public enum NumPyFile {
+    /// - Precondition: every row has `columns` numbers.
+    public static func data(_ rows: [[Float]], columns: Int) -> Data {
+        var header = "{'descr': '<f4', 'fortran_order': False, 'shape': (\(rows.count), \(columns)), }"
+        // Magic, version and length take ten bytes; the numbers start at a multiple of 64.
+        header += String(repeating: " ", count: 63 - (10 + header.utf8.count) % 64) + "\n"
+        var data = Data([0x93]) + Data("NUMPY".utf8) + Data([1, 0])
+        withUnsafeBytes(of: UInt16(header.utf8.count).littleEndian) { data.append(contentsOf: $0) }
+        data.append(contentsOf: header.utf8)
+        for row in rows {
+            require(row.count == columns, "a row of \(row.count) numbers in a matrix with \(columns) columns")
+            for value in row { withUnsafeBytes(of: value.bitPattern.littleEndian) { data.append(contentsOf: $0) } }
+        }
+        return data
+    }
+}
