@@ -63,10 +63,11 @@ public struct CatalogError: DescribedError, Equatable {
 
     private var words: String {
         switch reason {
-        case .missing: "holds no catalog; make one with “lookalike index INPUT --catalog \(subject)”"
+        case .missing: "holds no catalog; index images into it first"
         case .unwritable(let words): "cannot be written: \(words)"
         case .notAFolder: "is not the URL of a folder; give the path of one"
-        case .busy: "another process is writing to this catalog; try again when it has finished"
+        case .busy:
+            "another indexer is writing to this catalog, in this process or another; try again when it has finished"
         case .otherModel(let catalog, let given):
             "its prints were made with model \(catalog), not with \(given); "
                 + "use that model, or index into another folder"
@@ -84,8 +85,7 @@ public struct CatalogError: DescribedError, Equatable {
         case .failed(let words): words
         case .unknownEntities(let ids): "has no entity \(ids.map { "“\($0)”" }.joined(separator: ", "))"
         case .allImagesMissing(let count):
-            "none of the images of \(count) entities exists; nothing was removed. "
-                + "Is their disk mounted? Use “--force” to remove them all"
+            "none of the images of \(count) entities exists; nothing was removed. Is their disk mounted?"
         case .unknownAttribute(let name): "none of its entities has an attribute “\(name)”"
         case .unknownType(let name): "none of its entities has the type “\(name)”"
         }

@@ -23,6 +23,8 @@ public final class CatalogIndexer: Sendable {
     let executor: any TaskExecutor
     /// One chunk at a time is compared with the database and committed.
     let turn = Mutex(())
+    /// Asynchronous changes wait here, not for ``turn``, which keeps a thread.
+    let changes = ChangeQueue()
     let reader: ItemReader
     private let lock: WriterLock
 
@@ -220,7 +222,7 @@ extension CatalogIndexer {
     /// - Complexity: O(entities), since the derived files are written again: 0.1 s for 100,000. For many entities use
     ///   ``index(_:jobs:)``.
     public func upsert(_ item: IndexItem) async throws {
-        try await executor.compute { _ in
+        try await changing {
             var pipeline = IndexPipeline(indexer: self, jobs: nil, needsAllImages: true)
             _ = try pipeline.add(item)
             while try pipeline.flush() {}
@@ -261,7 +263,7 @@ extension CatalogIndexer {
     ///   before then.
     /// - Complexity: O(ids · log entities).
     public func update(_ ids: [String], by change: @Sendable (inout CatalogEntity) throws -> Void) async throws {
-        try await executor.compute { _ in try turn.withLock { _ in try store.update(ids, by: change) } }
+        try await changing { try turn.withLock { _ in try store.update(ids, by: change) } }
     }
 
     /// Removes an entity. It is found no longer when this returns, in catalogs that are open too.
@@ -269,5 +271,10 @@ extension CatalogIndexer {
     /// - Throws: ``CatalogError``, with the reason `unknownEntities` if the catalog has no entity of that id; and
     ///   `CancellationError`.
     /// - Complexity: O(entities), as for ``upsert(_:)``.
-    public func remove(_ id: String) async throws { try await executor.compute { _ in try remove([id]) } }
+    public func remove(_ id: String) async throws { try await changing { try remove([id]) } }
+
+    /// Changes the catalog on the indexer's executor, after the asynchronous changes that came before.
+    func changing<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
+        try await changes.run { try await executor.compute { _ in try body() } }
+    }
 }

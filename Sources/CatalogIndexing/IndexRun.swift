@@ -34,7 +34,7 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence {
         private var items: Items.AsyncIterator
         private let entry: @Sendable (Items.Element) -> Result<IndexItem, IndexProblem>
         private var pipeline: IndexPipeline
-        private let executor: any TaskExecutor
+        private let indexer: CatalogIndexer
         /// What ended the sequence, after the items that are committed next.
         private var failure: (any Error)?
         private var state = State.new
@@ -46,7 +46,7 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence {
             entry = run.entry
             // A source may be slow, and its items are searchable only when they are committed.
             pipeline = IndexPipeline(indexer: run.indexer, jobs: run.jobs, imagesPerJob: 8)
-            executor = run.indexer.executor
+            indexer = run.indexer
         }
 
         /// Commits the next items and returns the report so far; nil when everything is searchable.
@@ -91,11 +91,11 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence {
             }
         }
 
-        /// Works on the indexer's executor.
+        /// Works on the indexer's executor. Other changes come between two steps.
         private mutating func compute<Result: Sendable>(
             _ body: @Sendable (inout IndexPipeline) throws -> Result
         ) async throws -> Result {
-            let (result, changed) = try await executor.compute { [pipeline] _ in
+            let (result, changed) = try await indexer.changing { [pipeline] in
                 var pipeline = pipeline
                 return (try body(&pipeline), pipeline)
             }

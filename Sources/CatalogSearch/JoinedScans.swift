@@ -29,6 +29,7 @@ package final class JoinedScans: Sendable {
     /// Passes that served several searches.
     let sharedPassCount = Atomic<Int>(0)
     private let executor: any TaskExecutor
+    private let threadCount: Int
 
     /// A matrix with fewer components is scanned in less time than a thread takes to change tasks a few times.
     private static let smallestMatrix = 1 << 22
@@ -40,7 +41,10 @@ package final class JoinedScans: Sendable {
     /// What a pass takes at most: more gain little, and the first would wait for the last.
     private static let requestsPerPass = 64
 
-    init(executor: any TaskExecutor) { self.executor = executor }
+    init(executor: any TaskExecutor) {
+        self.executor = executor
+        threadCount = (executor as? ComputeExecutor)?.threadCount ?? availableProcessorCount
+    }
 
     /// Counts a search as in flight while `body` runs.
     func countingSearch<Result>(_ body: () async throws -> Result) async rethrows -> Result {
@@ -57,7 +61,7 @@ package final class JoinedScans: Sendable {
         toAnyOf queries: [[Float]], k: Int, in matrix: PrintMatrix, of owner: AnyObject,
         cancellation: Cancellation
     ) async throws -> [Neighbor] {
-        guard searchCount.load(ordering: .relaxed) > availableProcessorCount, k > 0, k <= Self.largestK,
+        guard searchCount.load(ordering: .relaxed) > threadCount, k > 0, k <= Self.largestK,
             !queries.isEmpty, matrix.rowCount * matrix.dimension >= Self.smallestMatrix
         else {
             let found = ExactSearch(matrix).nearest(toAnyOf: queries, k: k, cancellation: cancellation)

@@ -8,7 +8,7 @@ import LocalFeatures
 extension Catalog {
     /// Writes `prints.npy`, a float32 matrix with one row per image; `entities.jsonl`, one line per image in the same
     /// order; and `features.jsonl`, one line per image with local features, into a folder. Creates the folder if it is
-    /// missing. O(images) memory.
+    /// missing. O(images) time, and little memory: each line is written as it is read.
     ///
     /// A line of `entities.jsonl` has the entity; its `image` is the line's. A line of `features.jsonl` has the
     /// entity's `id`, the `imageIndex` if the entity has several images, the `width` and `height` of the image in which
@@ -30,25 +30,6 @@ extension Catalog {
     private func write(to url: URL, where condition: Condition) throws -> Int {
         guard url.isFileURL else { throw CatalogError(subject: url.absoluteString, reason: .notAFolder) }
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        var prints: [[Float]] = []
-        var (lines, features) = (Data(), Data())
-        var (count, last) = (0, String?.none)
-        // One read, so that all files show the same state.
-        try store.forEachStored(where: condition) { entity, place, print in
-            guard let vector = HalfPrecision.vector(print, dimension: model.dimension) else {
-                throw folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
-            }
-            prints.append(vector)
-            lines += Data((try JSONLine.text(ExportedImage(entity: entity, place: place)) + "\n").utf8)
-            if last.map({ ExactText($0) }) != ExactText(entity.id) { count += 1 }
-            last = entity.id
-        } features: { entity, place, data in
-            guard let decoded = LocalFeatures(encoded: data) else {
-                throw folder.error(.damaged("the local features of “\(entity.id)” cannot be read"))
-            }
-            let line = ExportedFeatures(entity.id, imageIndex: entity.images.count > 1 ? place : nil, decoded)
-            features += Data((try JSONLine.text(line) + "\n").utf8)
-        }
         let printsFile = url.appendingPathComponent("prints.npy")
         let lineFiles = ["entities.jsonl", "features.jsonl"].map { url.appendingPathComponent($0) }
         if FileStamp.isMissing(printsFile.path), let own = lineFiles.first(where: { !FileStamp.isMissing($0.path) }) {
@@ -58,11 +39,74 @@ extension Catalog {
                     "“\(own.lastPathComponent)” is not of an earlier export, since there is no “prints.npy”; "
                         + "export to another folder"))
         }
+        let (prints, lines, features) = (
+            try PartialFile(printsFile), try PartialFile(lineFiles[0]), try PartialFile(lineFiles[1])
+        )
+        try prints.append(NumPyFile.header(rowCount: 0, columns: model.dimension))
+        var (count, imageCount, last) = (0, 0, String?.none)
+        // One read, so that all files show the same state.
+        try store.forEachStored(where: condition) { entity, place, print in
+            guard let vector = HalfPrecision.vector(print, dimension: model.dimension) else {
+                throw folder.error(.damaged("the print of “\(entity.id)” is not \(model.dimension) finite floats"))
+            }
+            try prints.append(NumPyFile.data(vector))
+            try lines.append(Data((try JSONLine.text(ExportedImage(entity: entity, place: place)) + "\n").utf8))
+            imageCount += 1
+            if last.map({ ExactText($0) }) != ExactText(entity.id) { count += 1 }
+            last = entity.id
+        } features: { entity, place, data in
+            guard let decoded = LocalFeatures(encoded: data) else {
+                throw folder.error(.damaged("the local features of “\(entity.id)” cannot be read"))
+            }
+            let line = ExportedFeatures(entity.id, imageIndex: entity.images.count > 1 ? place : nil, decoded)
+            try features.append(Data((try JSONLine.text(line) + "\n").utf8))
+        }
+        try prints.replaceBeginning(by: NumPyFile.header(rowCount: imageCount, columns: model.dimension))
         // Files of an earlier export would be taken for this one's if it does not finish.
         for file in lineFiles { unlink(file.path) }
-        try NumPyFile.data(prints, columns: model.dimension).write(to: printsFile, options: .atomic)
-        for (file, data) in zip(lineFiles, [lines, features]) { try data.write(to: file, options: .atomic) }
+        for file in [prints, lines, features] { try file.finish() }
         return count
+    }
+}
+
+/// A file that gets its name when it is written whole; what is unfinished is removed.
+private final class PartialFile {
+    private let url: URL
+    private let temporary: URL
+    private let handle: FileHandle
+    private var buffer = Data()
+
+    private static let bufferSize = 1 << 20
+
+    init(_ url: URL) throws {
+        self.url = url
+        temporary = url.appendingPathExtension("\(getpid()).part")
+        try Data().write(to: temporary)
+        handle = try FileHandle(forWritingTo: temporary)
+    }
+
+    deinit { unlink(temporary.path) }
+
+    func append(_ data: Data) throws {
+        buffer += data
+        if buffer.count >= Self.bufferSize { try flush() }
+    }
+
+    func replaceBeginning(by data: Data) throws {
+        try flush()
+        try handle.seek(toOffset: 0)
+        try handle.write(contentsOf: data)
+    }
+
+    func finish() throws {
+        try flush()
+        try handle.close()
+        guard rename(temporary.path, url.path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    private func flush() throws {
+        try handle.write(contentsOf: buffer)
+        buffer.removeAll(keepingCapacity: true)
     }
 }
 

@@ -6,16 +6,24 @@ public import Foundation
 public enum NumPyFile {
     /// - Precondition: every row has `columns` numbers.
     public static func data(_ rows: [[Float]], columns: Int) -> Data {
-        var header = "{'descr': '<f4', 'fortran_order': False, 'shape': (\(rows.count), \(columns)), }"
-        // Magic, version and length take ten bytes; the numbers start at a multiple of 64.
-        header += String(repeating: " ", count: 63 - (10 + header.utf8.count) % 64) + "\n"
-        var data = Data([0x93]) + Data("NUMPY".utf8) + Data([1, 0])
-        withUnsafeBytes(of: UInt16(header.utf8.count).littleEndian) { data.append(contentsOf: $0) }
-        data.append(contentsOf: header.utf8)
+        var data = header(rowCount: rows.count, columns: columns)
         for row in rows {
             require(row.count == columns, "a row of \(row.count) numbers in a matrix with \(columns) columns")
-            for value in row { withUnsafeBytes(of: value.bitPattern.littleEndian) { data.append(contentsOf: $0) } }
+            data.append(self.data(row))
         }
         return data
     }
+
+    /// What comes before the rows: 128 bytes for any numbers, so that it can be written when all rows are.
+    static func header(rowCount: Int, columns: Int) -> Data {
+        var header = "{'descr': '<f4', 'fortran_order': False, 'shape': (\(rowCount), \(columns)), }"
+        // Magic, version and length take ten bytes; the numbers start at a multiple of 64.
+        header += String(repeating: " ", count: 128 - 11 - header.utf8.count) + "\n"
+        var data = Data([0x93]) + Data("NUMPY".utf8) + Data([1, 0])
+        withUnsafeBytes(of: UInt16(header.utf8.count).littleEndian) { data.append(contentsOf: $0) }
+        data.append(contentsOf: header.utf8)
+        return data
+    }
+
+    static func data(_ row: [Float]) -> Data { row.map(\.bitPattern.littleEndian).withUnsafeBytes { Data($0) } }
 }

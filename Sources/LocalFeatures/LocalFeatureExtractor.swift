@@ -37,11 +37,27 @@ public final class LocalFeatureExtractor: Sendable {
     private let detector: KeypointDetector
     private let describer: KeypointDescriber
     private let simd: SIMDTarget
-    private let free = Mutex<[Workspace]>([])
+    private let workspaces = Mutex(Workspaces())
 
     /// Memory of one extraction, used by one thread at a time.
     private struct Workspace: @unchecked Sendable {
         let space: ScaleSpace
+    }
+
+    /// 60 MB per thread for large images. One is kept when no thread extracts.
+    private struct Workspaces {
+        private var free: [Workspace] = []
+        private var usedCount = 0
+
+        mutating func take() -> Workspace? {
+            usedCount += 1
+            return free.popLast()
+        }
+
+        mutating func putBack(_ workspace: Workspace) {
+            usedCount -= 1
+            free = usedCount == 0 ? [workspace] : free + [workspace]
+        }
     }
 
     /// An extractor for a model, on the fastest SIMD target of the CPU.
@@ -117,8 +133,8 @@ public final class LocalFeatureExtractor: Sendable {
         each: (UnsafeMutableBufferPointer<Float>) -> Void
     ) -> (size: (width: Int, height: Int), keypoints: [Keypoint]) {
         let size = Self.workingSize(of: image, detail: detail)
-        let workspace = free.withLock { $0.popLast() } ?? Workspace(space: ScaleSpace(kernels: simd))
-        defer { free.withLock { $0.append(workspace) } }
+        let workspace = workspaces.withLock { $0.take() } ?? Workspace(space: ScaleSpace(kernels: simd))
+        defer { workspaces.withLock { $0.putBack(workspace) } }
         let space = workspace.space
         var candidates: [KeypointDetector.Candidate] = []
         space.build(width: size.width, height: size.height, cancellation: cancellation) { plane, stride in

@@ -44,10 +44,19 @@ struct LookalikeCommand: AsyncParsableCommand {
                 }
             } catch let error where exitCode(for: error) == .failure && !(error is ExitCode) {
                 // Errors quote ids, paths and names of layers.
-                throw EscapedError(description: message(for: error).escaped)
+                throw EscapedError(description: message(for: error).escaped + advice(for: error))
             }
         } catch {
             exit(withError: error)
+        }
+    }
+
+    /// Which option helps, which the library does not know.
+    private static func advice(for error: any Error) -> String {
+        switch (error as? CatalogError)?.reason {
+        case .missing?: ", with “lookalike index”"
+        case .allImagesMissing?: " Use --force to remove them all."
+        default: ""
         }
     }
 

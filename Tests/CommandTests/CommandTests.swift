@@ -95,7 +95,7 @@ import Testing
         let folder = try Self.folder(2)
         let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
         let missing = try Command.run("search", "--catalog", catalog, "x.png")
-        #expect(missing.status == 1 && missing.errors.contains("holds no catalog; make one with"))
+        #expect(missing.status == 1 && missing.errors.contains("holds no catalog; index images"))
         try folder.write("broken", to: "images/broken.jpg")
         let partly = try Command.run("index", images, "--catalog", catalog)
         #expect(partly.status == 3 && partly.errors.contains("broken.jpg: is of no known image format"))
@@ -305,7 +305,7 @@ import Testing
         let lock = open(catalog + "/writer.lock", O_RDWR)
         #expect(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
         let second = try Command.run("index", images, "--catalog", catalog)
-        #expect(second.status == 1 && second.errors.contains("another process is writing"))
+        #expect(second.status == 1 && second.errors.contains("another indexer is writing"))
         #expect(
             try Command.run("search", "--catalog", catalog, images + "/i0.png").status == 0,
             "readers are not turned away")
