@@ -21,8 +21,8 @@ struct ReadTexts: Sendable {
     let words: [String]
     /// What an attribute may have as its value: lines, and words with digits.
     let values: [String]
-    /// Numbers of products and books.
-    let codes: [String]
+    /// Numbers of products and books, and what they name.
+    let codes: [(text: String, code: ProductCode)]
 
     private static let mostLines = 200
     private static let mostWords = 500
@@ -37,7 +37,8 @@ struct ReadTexts: Sendable {
         let parts = lines.flatMap { $0.split(whereSeparator: \.isWhitespace) }.filter { $0.contains(where: \.isNumber) }
         let values = (lines + parts).map { $0.trimmingCharacters(in: .whitespaces.union(.punctuationCharacters)) }
         self.values = Array(Set(values.filter { $0.count >= 4 && !$0.utf8.contains(0) })).sorted()
-        codes = lines.flatMap(ProductCode.numbers)
+        var known: Set<ProductCode> = []
+        codes = lines.flatMap { ProductCode.numbers(in: $0) }.filter { known.insert($0.code).inserted }
     }
 
     /// The log odds that an entity is named: the coefficients of a logistic regression.

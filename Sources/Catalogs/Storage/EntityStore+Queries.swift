@@ -29,34 +29,21 @@ extension Condition {
         case .isAnyOf(let field, let values): having(field, "field.text IN \(values)")
         case .number(.id, _), .date(.id, _): "0"
         case .number(let field, let range):
-            having(
-                field,
-                Self.joined(
-                    ["field.number IS NOT NULL"]
-                        + [
-                            range.lower.map {
-                                $0.isIncluded ? "field.number >= \($0.value)" : "field.number > \($0.value)"
-                            },
-                            range.upper.map {
-                                $0.isIncluded ? "field.number <= \($0.value)" : "field.number < \($0.value)"
-                            },
-                        ].compactMap(\.self), .and))
-        case .date(let field, let range):
-            // A day comes before all times of it, and the largest scalar after them.
-            having(
-                field,
-                Self.joined(
-                    ["(field.text GLOB '[0-9][0-9][0-9][0-9]' OR field.text GLOB '[0-9][0-9][0-9][0-9]-*')"]
-                        + [
-                            range.lower.map {
-                                $0.isIncluded
-                                    ? "field.text >= \($0.value)" : "field.text > \($0.value) || char(0x10FFFF)"
-                            },
-                            range.upper.map {
-                                $0.isIncluded
-                                    ? "field.text <= \($0.value) || char(0x10FFFF)" : "field.text < \($0.value)"
-                            },
-                        ].compactMap(\.self), .and))
+            [range.lower?.value, range.upper?.value].contains { $0?.isNaN == true }
+                ? "0"
+                : having(
+                    field,
+                    Self.joined(
+                        ["field.number IS NOT NULL"]
+                            + [
+                                range.lower.map {
+                                    $0.isIncluded ? "field.number >= \($0.value)" : "field.number > \($0.value)"
+                                },
+                                range.upper.map {
+                                    $0.isIncluded ? "field.number <= \($0.value)" : "field.number < \($0.value)"
+                                },
+                            ].compactMap(\.self), .and))
+        case .date(let field, let range): Self.date(range).map { having(field, $0) } ?? "0"
         case .within(_, _, .id, _), .within(_, _, _, .id): "0"
         case .within(let kilometers, let point, let latitude, let longitude):
             kilometers >= 0 && point.isValid
@@ -65,10 +52,34 @@ extension Condition {
         case .hasPrefix(let field, let prefix): having(field, Self.hasPrefix("field.text", prefix))
         case .exists(.id): "1"
         case .exists(let field): having(field, "1")
+        case .hasCode(let codes):
+            hasField(
+                ProductCode.storedName,
+                "field.text IN \(codes.flatMap(ProductCode.readings(of:)).map(\.canonical))")
         case .not(let condition): "NOT (\(condition.sql(hasField)))"
         case .all(let parts): Self.joined(parts.map { $0.sql(hasField) }, .and)
         case .any(let parts): Self.joined(parts.map { $0.sql(hasField) }, .or)
         }
+    }
+
+    /// The condition that a row of `field` is a date in a range; nil if an end of the range is none.
+    private static func date(_ range: ValueRange<String>) -> SQL? {
+        var parts: [SQL] = ["field.instant IS NOT NULL"]
+        if let lower = range.lower {
+            guard let span = DateSpan(lower.value) else { return nil }
+            parts.append(
+                lower.isIncluded
+                    ? "field.instant >= \(span.start)"
+                    : span.start == span.end ? "field.instant > \(span.start)" : "field.instant >= \(span.end)")
+        }
+        if let upper = range.upper {
+            guard let span = DateSpan(upper.value) else { return nil }
+            parts.append(
+                !upper.isIncluded
+                    ? "field.instant < \(span.start)"
+                    : span.start == span.end ? "field.instant <= \(span.end)" : "field.instant < \(span.end)")
+        }
+        return joined(parts, .and)
     }
 
     /// The range is for the index; it has a text too many only where the next scalar is the largest that there is.
@@ -324,14 +335,23 @@ extension EntityStore {
         // The next name each time: SQLite would read all fields for the distinct ones.
         let prefix = EntityField.attribute("").storedName
         let next = try db.cachedStatement(sql: "SELECT MIN(name) FROM field WHERE name > ?")
-        let codes = texts.codes.flatMap(ProductCode.spellings)
         var found: [Int64: [(value: String, count: Int)]] = [:]
+        for (text, code) in texts.codes {
+            try check()
+            let request: SQLRequest<Int64> = """
+                SELECT row FROM field WHERE name = \(ProductCode.storedName) AND text = \(code.canonical) \
+                LIMIT \(mostNamed)
+                """
+            let keys = try request.fetchAll(db)
+            for key in keys { found[key, default: []].append((text, keys.count)) }
+        }
         var name = prefix
         while let attribute = try String.fetchOne(next, arguments: [name]), attribute.hasPrefix(prefix) {
             try check()
             name = attribute
-            let isCode = ProductCode.attributes.contains(String(attribute.dropFirst(prefix.count)))
-            let values = isCode ? Array(Set(texts.values + codes)).sorted() : texts.values
+            // Numbers of codes are found above.
+            let kind = ProductCode.kind(ofAttribute: String(attribute.dropFirst(prefix.count)))
+            let values = texts.values.filter { kind == nil || ProductCode.numbers(in: $0).isEmpty }
             guard !values.isEmpty else { continue }
             let request: SQLRequest<Row> = """
                 SELECT text, row FROM field WHERE name = \(attribute) AND text IN \(values) LIMIT \(mostNamed)
