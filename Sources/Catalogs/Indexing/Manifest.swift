@@ -213,7 +213,8 @@ private struct ManifestTable {
             }
             if ProductCode.kind(ofAttribute: column) != nil {
                 noteEach(index, "a number that a spreadsheet has shortened; format the column as text there") {
-                    $0.wholeMatch(of: /[0-9][.,][0-9]+[Ee]\+?[0-9]+/) != nil
+                    $0.utf8.contains { "Ee".utf8.contains($0) }
+                        && $0.wholeMatch(of: /[0-9][.,][0-9]+[Ee]\+?[0-9]+/) != nil
                 }
             }
             guard let numbers = numbers[index], numbers.isNumeric else { continue }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A number that names a product or a book, in one form for all ways to write it.
 ///
@@ -27,9 +28,20 @@ public struct ProductCode: Sendable, Hashable {
     /// Whether an attribute has codes, and of which kind; nil for one that has none. Case, numbers and other words of
     /// the name do not matter: `EAN`, `isbn_13`, `upcCode`, `Bar Code 2`.
     package static func kind(ofAttribute name: String) -> Kind? {
-        let lowercase = name.lowercased()
-        // Most names have none of them, and every attribute of every entity is asked.
-        guard ["code", "ean", "gtin", "isbn", "upc"].contains(where: lowercase.contains) else { return nil }
+        // Every attribute of every entity is asked, and catalogs have few names.
+        if let known = kinds.withLock({ $0[name] }) { return known }
+        let kind = kind(ofNewAttribute: name)
+        kinds.withLock {
+            if $0.count >= mostKinds { $0 = [:] }
+            $0[name] = .some(kind)
+        }
+        return kind
+    }
+
+    private static let kinds = Mutex<[String: Kind?]>([:])
+    private static let mostKinds = 10_000
+
+    private static func kind(ofNewAttribute name: String) -> Kind? {
         var words = [""]
         var isAfterLowercase = false
         for character in name {
@@ -90,8 +102,11 @@ public struct ProductCode: Sendable, Hashable {
 
     /// The products and books that a text names by a number with the right check digit; one unless it is ambiguous.
     private static func numbers(of text: String, as kind: Kind) -> [ProductCode] {
+        if isDigits(text), text.utf8.count <= 14 { return numbers(ofPlain: text, as: kind) }
         if let code = linked(text) ?? element(text) { return [code] }
-        return plain(text).lazy.map { numbers(ofPlain: $0, as: kind) }.first { !$0.isEmpty } ?? []
+        // Libraries write “0306406152 (pbk.)”.
+        let parts = [text] + (text.firstIndex(of: "(").map { [String(text[..<$0])] } ?? [])
+        return parts.lazy.flatMap(plain).map { numbers(ofPlain: $0, as: kind) }.first { !$0.isEmpty } ?? []
     }
 
     private static func numbers(ofPlain code: String, as kind: Kind) -> [ProductCode] {
@@ -121,8 +136,8 @@ public struct ProductCode: Sendable, Hashable {
     /// The digit after others that makes their sum a multiple of ten. From the right, they count three times and once
     /// in turn.
     private static func checkDigit(_ digits: some StringProtocol) -> Int {
-        let sum = digits.reversed().enumerated().reduce(0) {
-            $0 + ($1.element.wholeNumberValue ?? 0) * ($1.offset % 2 == 0 ? 3 : 1)
+        let sum = digits.utf8.reversed().enumerated().reduce(0) {
+            $0 + Int($1.element & 15) * ($1.offset % 2 == 0 ? 3 : 1)
         }
         return (10 - sum % 10) % 10
     }
@@ -168,8 +183,8 @@ public struct ProductCode: Sendable, Hashable {
         let digits = padded(code, 10).dropLast()
         // Digits count 10 times to twice, the check digit once; X is ten.
         let check = last == "X" ? 10 : last.wholeNumberValue ?? 1
-        let sum = zip(digits, stride(from: 10, through: 2, by: -1)).reduce(check) {
-            $0 + ($1.0.wholeNumberValue ?? 0) * $1.1
+        let sum = zip(digits.utf8, stride(from: 10, through: 2, by: -1)).reduce(check) {
+            $0 + Int($1.0 & 15) * $1.1
         }
         guard sum % 11 == 0 else { return nil }
         return ProductCode("0978\(digits)\(checkDigit("978" + digits))")
@@ -194,9 +209,17 @@ public struct ProductCode: Sendable, Hashable {
             }
         }
         // Tables turn columns of numbers with an empty cell into fractions.
-        func whole(_ code: Substring) -> String { String(code.wholeMatch(of: /([0-9]+)[.,]0+/)?.1 ?? code) }
+        func whole(_ code: Substring) -> String {
+            let end = code.utf8.firstIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ",") }
+            guard let end, code[end...].dropFirst().allSatisfy({ $0 == "0" }), isDigits(code[..<end]) else {
+                return String(code)
+            }
+            return String(code[..<end])
+        }
         let code = String(scalars)
-        guard let name = code.prefixMatch(of: /(?:URN:)?(?:GTIN|EAN|UPC|ISBN)((?:8|10|12|13|14|A|E)?):?/) else {
+        guard code.utf8.first.map({ "EGIU".utf8.contains($0) }) == true,
+            let name = code.prefixMatch(of: /(?:URN:)?(?:GTIN|EAN|UPC|ISBN)((?:8|10|12|13|14|A|E)?):?/)
+        else {
             return [whole(code[...])]
         }
         let rest = code[name.range.upperBound...]
@@ -206,7 +229,7 @@ public struct ProductCode: Sendable, Hashable {
 
     /// A text without the three characters by which scanners tell the symbology (ISO/IEC 15424).
     private static func withoutSymbology(_ text: String) -> Substring {
-        text.prefixMatch(of: /\][A-Za-z][0-9A-Za-z]/).map { text[$0.range.upperBound...] } ?? text[...]
+        text.utf8.first == UInt8(ascii: "]") ? text.dropFirst(3) : text[...]
     }
 
     /// The code in a GS1 Digital Link.
@@ -243,8 +266,13 @@ public struct ProductCode: Sendable, Hashable {
         }
         guard (16...4096).contains(text.utf8.count) else { return nil }
         // FNC1 as scanners send and programs show it.
-        var rest = String(withoutSymbology(text)).replacing(/<GS>|[<\[{](?:GS|FNC1)[>\]}]|\u{241D}/, with: "\u{1D}")[
-            ...]
+        var marked = String(withoutSymbology(text))
+        if marked.utf8.contains(where: { "<[{^\u{241D}".utf8.contains($0) }) {
+            for mark in ["<GS>", "[GS]", "{GS}", "<FNC1>", "[FNC1]", "{FNC1}", "^]", "\u{241D}"] {
+                marked = marked.replacing(mark, with: "\u{1D}")
+            }
+        }
+        var rest = marked[...]
         while rest.count >= 16 {
             if rest.first == "\u{1D}" {
                 rest.removeFirst()

@@ -146,7 +146,7 @@ enum TextWords {
         return normalized.split { !$0.isLetter && !$0.isNumber }.flatMap { run -> [String] in
             let scalars = Array(run.unicodeScalars)
             guard scalars.contains(where: SearchedWord.isUnspaced) else {
-                return [run.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)]
+                return [TextFolding.folded(run)]
             }
             guard scalars.count > 1 else { return [String(run)] }
             return zip(scalars, scalars.dropFirst()).map { String(String.UnicodeScalarView([$0, $1])) }

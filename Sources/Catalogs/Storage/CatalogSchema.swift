@@ -20,7 +20,7 @@ struct CatalogSchema: Equatable, Sendable {
     /// the others have, and the revision at which that was stored.
     ///
     /// The full-text index has no copy of the text: it reads the table of entities. The column `words` has what the
-    /// index needs of scripts without spaces (``SearchedWord``).
+    /// index needs of folded words and of scripts without spaces (``SearchedWord``).
     private static let definition = """
         CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
         CREATE TABLE revision (number INTEGER PRIMARY KEY, token TEXT NOT NULL);
