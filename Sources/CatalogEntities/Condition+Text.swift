@@ -8,13 +8,16 @@ import Foundation
 ///     released in 1969-01-01..1969-12-31
 ///     title starts with "Slow" and label != sold
 ///     within 5 km of (48.2082, 16.3738)
+///     has code 978-3-16-148410-0
 ///
-/// `and` binds more tightly than `or`, `not` more tightly than both; parentheses group. A comparison is a field, an
-/// operator and a value: `=` and `!=` compare text, `in (…)` a list of texts; `<`, `<=`, `>`, `>=` and `in a..b`
-/// numbers or dates. `within` takes kilometers (`km`) or meters (`m`) around a latitude and a longitude in degrees, and
-/// compares the attributes `latitude` and `longitude`, or those that follow: `by (lat, lon)`. Fields and values with
-/// spaces, commas, parentheses or operators stand in double quotes, where a backslash takes the next character as it
-/// is.
+/// `and` binds more tightly than `or`, `not` more tightly than both; parentheses group, and `all (…)` and `any (…)`
+/// hold one condition. A comparison is a field, an operator and a value: `=` and `!=` compare text, `in (…)` a list of
+/// texts; `<`, `<=`, `>`, `>=` and `in a..b` numbers or dates; `is number` and `is date` say that the field is one.
+/// `within` takes kilometers (`km`) or meters (`m`) around a latitude and a longitude in degrees, and compares the
+/// attributes `latitude` and `longitude`, or those that follow: `by (lat, lon)`. `has code` finds product codes in
+/// whatever form (``ProductCode``), and takes one or a list: `in (…)`. Fields and values with spaces, commas,
+/// parentheses or operators stand in double or single quotes, where a backslash takes the next character as it is, and
+/// two quotes are one.
 extension Condition: LosslessStringConvertible {
     /// Why a text is no condition.
     public struct SyntaxError: DescribedError, Equatable {
@@ -46,33 +49,40 @@ extension Condition: LosslessStringConvertible {
             "\(Self.quoted(field)) = \(Self.quoted(values[0]))"
         case .isAnyOf(let field, let values):
             "\(Self.quoted(field)) in (\(values.map(Self.quoted).joined(separator: ", ")))"
-        case .number(let field, let range): Self.comparison(field, range) { "\($0)" }
+        case .number(let field, let range): Self.comparison(field, range, "number") { "\($0)" }
         // Without quotes a year alone would be a number, too.
-        case .date(let field, let range): Self.comparison(field, range) { "\"\($0)\"" }
+        case .date(let field, let range): Self.comparison(field, range, "date", Self.inQuotes)
         case .hasPrefix(let field, let prefix): "\(Self.quoted(field)) starts with \(Self.quoted(prefix))"
         case .within(let kilometers, let point, let latitude, let longitude):
             "within \(kilometers) km of (\(point.latitude), \(point.longitude))"
                 + ((latitude, longitude) == (.attribute("latitude"), .attribute("longitude"))
                     ? "" : " by (\(Self.quoted(latitude)), \(Self.quoted(longitude)))")
         case .exists(let field): "exists \(Self.quoted(field))"
+        case .hasCode(let codes): "has code in (\(codes.map(Self.quoted).joined(separator: ", ")))"
         case .not(let condition): "not \(condition.grouped)"
+        case .all(let parts) where parts.count == 1: "all (\(parts[0].grouped))"
+        case .any(let parts) where parts.count == 1: "any (\(parts[0].grouped))"
         case .all(let parts): parts.map(\.grouped).joined(separator: " and ")
         case .any(let parts): parts.isEmpty ? "nothing" : parts.map(\.grouped).joined(separator: " or ")
         }
     }
 
-    private var grouped: String { isEverything ? "everything" : "(\(description))" }
+    private var grouped: String { self == .everything ? "everything" : "(\(description))" }
 
     private static func quoted(_ field: EntityField) -> String { quoted(field.description) }
 
     private static func quoted(_ text: String) -> String {
-        let isWord = !text.isEmpty && text.unicodeScalars.allSatisfy(ConditionParser.isOfWord)
+        let isWord = !text.isEmpty && text.first != "'" && text.unicodeScalars.allSatisfy(ConditionParser.isOfWord)
         if isWord, !ConditionParser.keywords.contains(text.lowercased()), !text.contains("..") { return text }
-        return "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        return inQuotes(text)
+    }
+
+    private static func inQuotes(_ text: String) -> String {
+        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 
     private static func comparison<Value>(
-        _ field: EntityField, _ range: ValueRange<Value>, _ text: (Value) -> String
+        _ field: EntityField, _ range: ValueRange<Value>, _ kind: String, _ text: (Value) -> String
     ) -> String {
         let field = quoted(field)
         switch (range.lower, range.upper) {
@@ -81,12 +91,13 @@ extension Condition: LosslessStringConvertible {
                 + text(upper.value)
         case (let lower?, nil): return "\(field) >\(lower.isIncluded ? "=" : "") \(text(lower.value))"
         case (nil, let upper?): return "\(field) <\(upper.isIncluded ? "=" : "") \(text(upper.value))"
-        case (nil, nil): return "exists \(field)"
+        case (nil, nil): return "\(field) is \(kind)"
         }
     }
 }
 
-/// A condition is coded as its text.
+/// A condition is coded as its text. One that no text states, such as with a bound that is no date or a number, is not
+/// encoded.
 extension Condition: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -99,6 +110,14 @@ extension Condition: Codable {
 
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
+        do {
+            guard try Condition(parsing: description) == self else {
+                throw SyntaxError(subject: description, reason: "it states another condition")
+            }
+        } catch let error as SyntaxError {
+            throw EncodingError.invalidValue(
+                self, .init(codingPath: encoder.codingPath, debugDescription: error.description))
+        }
         try container.encode(description)
     }
 }
@@ -106,7 +125,7 @@ extension Condition: Codable {
 /// Reads a condition by recursive descent.
 private struct ConditionParser {
     static let keywords: Set = [
-        "and", "or", "not", "in", "exists", "starts", "with", "everything", "nothing", "within",
+        "and", "or", "not", "in", "exists", "starts", "with", "everything", "nothing", "within", "has",
     ]
     /// Deeper groups are refused: the parser and SQLite recurse.
     private static let deepestNesting = 64
@@ -157,6 +176,11 @@ private struct ConditionParser {
             throw error("it is nested deeper than \(Self.deepestNesting) levels")
         }
         if try skip("not") { return .not(try term()) }
+        for (word, list) in [("all", Condition.all), ("any", Condition.any)]
+        where token == .word(word) && rest.first(where: { !$0.properties.isWhitespace }) == "(" {
+            try advance()
+            return list([try term()])
+        }
         if try skip(symbol: "(") {
             let condition = try disjunction()
             guard try skip(symbol: ")") else { throw unexpected("“)”") }
@@ -166,12 +190,18 @@ private struct ConditionParser {
         if try skip("nothing") { return .any([]) }
         if try skip("exists") { return .exists(try field()) }
         if try skip("within") { return try distance() }
+        if try skip("has") {
+            guard try skip("code") else { throw unexpected("“code”") }
+            guard try skip("in") else { return .hasCode([try value()]) }
+            guard try skip(symbol: "(") else { throw unexpected("“(” with a list of codes") }
+            return .hasCode(try list())
+        }
         return try comparison(of: try field())
     }
 
     /// Reads `5 km of (48.2, 16.37)`, and possibly `by (lat, lon)`.
     private mutating func distance() throws(Condition.SyntaxError) -> Condition {
-        var kilometers = try number("a distance such as 5 km", in: 0...Double.greatestFiniteMagnitude)
+        var kilometers = try number("a distance such as 5 km", in: 0...Double.infinity)
         if try skip("m") {
             kilometers /= 1000
         } else {
@@ -195,18 +225,32 @@ private struct ConditionParser {
     private mutating func number(
         _ expected: String, in range: ClosedRange<Double>
     ) throws(Condition.SyntaxError) -> Double {
-        guard case .word(let word) = token, let value = FieldValue.number(word), range.contains(value) else {
+        guard case .word(let word) = token, let value = Self.number(word), range.contains(value) else {
             throw unexpected(expected)
         }
         try advance()
         return value
     }
 
+    /// A number of a condition; it may be infinite.
+    private static func number(_ word: String) -> Double? {
+        switch word {
+        case "inf": .infinity
+        case "-inf": -.infinity
+        default: FieldValue.number(word)
+        }
+    }
+
     private mutating func comparison(of field: EntityField) throws(Condition.SyntaxError) -> Condition {
-        if try skip("in") { return try skip(symbol: "(") ? try list(of: field) : try range(of: field) }
+        if try skip("in") { return try skip(symbol: "(") ? .isAnyOf(field, try list()) : try range(of: field) }
         if try skip("starts") {
             guard try skip("with") else { throw unexpected("“with”") }
             return .hasPrefix(field, try value())
+        }
+        if try skip("is") {
+            if try skip("number") { return .number(field, ValueRange()) }
+            guard try skip("date") else { throw unexpected("“number” or “date”") }
+            return .date(field, ValueRange())
         }
         guard case .symbol(let symbol) = token, ["=", "!=", "<", "<=", ">", ">="].contains(symbol) else {
             throw unexpected("=, !=, <, <=, >, >=, “in” or “starts with” after “\(field)”")
@@ -223,13 +267,13 @@ private struct ConditionParser {
         }
     }
 
-    private mutating func list(of field: EntityField) throws(Condition.SyntaxError) -> Condition {
+    private mutating func list() throws(Condition.SyntaxError) -> [String] {
         var values: [String] = []
         while try !skip(symbol: ")") {
             if !values.isEmpty, try !skip(symbol: ",") { throw unexpected("“,” or “)”") }
             values.append(try value())
         }
-        return .isAnyOf(field, values)
+        return values
     }
 
     /// Reads `a..b`; a `<` beside the dots leaves out that end.
@@ -252,8 +296,8 @@ private struct ConditionParser {
             guard (ends.0 == nil) == (lower == nil), (ends.1 == nil) == (upper == nil) else { return nil }
             return ValueRange(from: ends.0, to: ends.1)
         }
-        let numbers = range { $0.isQuoted ? nil : FieldValue.number($0.text) }
-        let dates = range { FieldValue.isDate($0.text) ? $0.text : nil }
+        let numbers = range { $0.isQuoted ? nil : Self.number($0.text) }
+        let dates = range { DateSpan($0.text) == nil ? nil : $0.text }
         switch (numbers, dates) {
         // A year alone is both.
         case (let numbers?, let dates?): return .any([.number(field, numbers), .date(field, dates)])
@@ -306,7 +350,7 @@ private struct ConditionParser {
         while let first = rest.first, first.properties.isWhitespace { rest.removeFirst() }
         guard let first = rest.popFirst() else { return token = .end }
         switch first {
-        case "\"": token = .quoted(try quotedText())
+        case "\"", "'": token = .quoted(try quotedText(to: first))
         case "(", ")", ",", "=": token = .symbol(String(first))
         case "<", ">", "!":
             let isWithEquals = rest.first == "="
@@ -321,17 +365,23 @@ private struct ConditionParser {
                 word.append(rest.removeFirst())
             }
             token = .word(String(word))
-        default: throw error("“\(first)” has to stand in double quotes")
+        default: throw error("“\(first)” has to stand in quotes")
         }
     }
 
-    private mutating func quotedText() throws(Condition.SyntaxError) -> String {
+    private mutating func quotedText(to quote: Unicode.Scalar) throws(Condition.SyntaxError) -> String {
         var quoted = String.UnicodeScalarView()
         while let next = rest.popFirst() {
-            if next == "\"" { return String(quoted) }
+            if next == quote {
+                guard rest.first == quote else { return String(quoted) }
+                quoted.append(rest.removeFirst())
+                continue
+            }
             if next == "\\", let escaped = rest.popFirst() { quoted.append(escaped) } else { quoted.append(next) }
         }
-        throw error("a double quote is not closed")
+        throw error(
+            quote == "'"
+                ? "a single quote is not closed; double quotes may hold it" : "a double quote is not closed")
     }
 
     private func unexpected(_ expected: String) -> Condition.SyntaxError {

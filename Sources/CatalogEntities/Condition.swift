@@ -19,8 +19,9 @@ public indirect enum Condition: Sendable, Hashable {
     case isAnyOf(EntityField, [String])
     /// The field is a number in a range, such as `9.90`.
     case number(EntityField, ValueRange<Double>)
-    /// The field is a date in a range: ISO 8601 (`1969-07-20` or `1969-07-20T20:17Z`), compared as text. A bound
-    /// without a time is a whole day, month or year.
+    /// The field is a date in a range: ISO 8601 (`1969-07-20` or `1969-07-20T20:17+02:00`), compared as instants with
+    /// their zones (``DateSpan``). A bound without a time is a whole day, month or year; a field without one is its
+    /// beginning. A bound that is no date leaves no entity, and cannot be coded.
     case date(EntityField, ValueRange<String>)
     /// The entity is at most so far from a point of the earth. Two fields have its latitude and longitude in degrees,
     /// as numbers in -90…90 and -180…180.
@@ -31,6 +32,8 @@ public indirect enum Condition: Sendable, Hashable {
     case hasPrefix(EntityField, String)
     /// The field has a value.
     case exists(EntityField)
+    /// The entity has one of the product codes among its attributes, however both are written (``ProductCode``).
+    case hasCode([String])
     /// The condition does not hold.
     case not(Condition)
     /// All of the conditions hold. Every entity satisfies the empty list.
@@ -62,6 +65,7 @@ public indirect enum Condition: Sendable, Hashable {
         case .isAnyOf(let field, let values): [(field, values)]
         case .number(let field, _), .date(let field, _), .hasPrefix(let field, _), .exists(let field): [(field, [])]
         case .within(_, _, let latitude, let longitude): [(latitude, []), (longitude, [])]
+        case .hasCode: []
         case .not(let condition): condition.tests
         case .all(let parts), .any(let parts): parts.flatMap(\.tests)
         }
@@ -141,11 +145,5 @@ package enum FieldValue {
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
         guard isDecimal, let value = Double(text), value.isFinite else { return nil }
         return value
-    }
-
-    /// Whether a text starts like a date of ISO 8601: four digits for the year, and possibly month, day and time.
-    static func isDate(_ text: String) -> Bool {
-        let pattern = /[0-9]{4}(-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}:[0-9]{2}[0-9:.,Z+-]*)?)?)?/
-        return text.wholeMatch(of: pattern) != nil
     }
 }

@@ -21,8 +21,8 @@ package struct ReadTexts: Sendable {
     package let words: [String]
     /// What an attribute may have as its value: lines, and words with digits.
     package let values: [String]
-    /// Numbers of products and books.
-    package let codes: [String]
+    /// Numbers of products and books, and what they name.
+    package let codes: [(text: String, code: ProductCode)]
 
     private static let mostLines = 200
     private static let mostWords = 500
@@ -37,7 +37,8 @@ package struct ReadTexts: Sendable {
         let parts = lines.flatMap { $0.split(whereSeparator: \.isWhitespace) }.filter { $0.contains(where: \.isNumber) }
         let values = (lines + parts).map { $0.trimmingCharacters(in: .whitespaces.union(.punctuationCharacters)) }
         self.values = Array(Set(values.filter { $0.count >= 4 && !$0.utf8.contains(0) })).sorted()
-        codes = lines.flatMap(ProductCode.numbers)
+        var known: Set<ProductCode> = []
+        codes = lines.flatMap { ProductCode.numbers(in: $0) }.filter { known.insert($0.code).inserted }
     }
 
     /// The log odds that an entity is named: the coefficients of a logistic regression.
@@ -149,7 +150,7 @@ package enum TextWords {
         return normalized.split { !$0.isLetter && !$0.isNumber }.flatMap { run -> [String] in
             let scalars = Array(run.unicodeScalars)
             guard scalars.contains(where: SearchedWord.isUnspaced) else {
-                return [run.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)]
+                return [TextFolding.folded(run)]
             }
             guard scalars.count > 1 else { return [String(run)] }
             return zip(scalars, scalars.dropFirst()).map { String(String.UnicodeScalarView([$0, $1])) }

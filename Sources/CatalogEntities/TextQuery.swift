@@ -35,17 +35,16 @@ package struct SearchedWord {
     }
 
     private let word: String
-    /// Compatibility forms are one: halfwidth kana and fullwidth Latin letters are found by the common ones.
-    private let normalized: String
+    /// ``TextFolding/folded(_:)``
+    private let folded: String
     private let runs: [Run]
 
     package init(_ word: some StringProtocol) {
         self.word = String(word)
-        // Foundation leaves some marks of the first mapping apart from their letters.
-        normalized = word.precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
+        folded = TextFolding.folded(word)
         var runs: [Run] = []
         var isAfterLetter = false
-        for scalar in normalized.unicodeScalars {
+        for scalar in folded.unicodeScalars {
             let category = scalar.properties.generalCategory
             let isMark = [.nonspacingMark, .spacingMark, .enclosingMark].contains(category)
             guard isMark && isAfterLetter || scalar.properties.isAlphabetic || scalar.properties.numericType != nil
@@ -74,7 +73,7 @@ package struct SearchedWord {
     }
 
     private var indexed: String? {
-        guard isUnspaced else { return normalized.utf8.elementsEqual(word.utf8) ? nil : normalized }
+        guard isUnspaced else { return TextFolding.isFoldedByTokenizer(word, to: folded) ? nil : folded }
         return runs.map { run in
             run.hasSpaces ? run.text : Self.pairs(run.scalars, withLast: true).joined(separator: " ")
         }.joined(separator: " ")
@@ -84,7 +83,7 @@ package struct SearchedWord {
     ///
     /// - Parameter lastIsPrefix: whether the word may go on.
     package func terms(lastIsPrefix: Bool) -> String {
-        guard isUnspaced else { return Self.quoted(normalized) + (lastIsPrefix ? "*" : "") }
+        guard isUnspaced else { return Self.quoted(folded) + (lastIsPrefix ? "*" : "") }
         return runs.enumerated().map { index, run in
             if run.hasSpaces {
                 return Self.quoted(run.text) + (lastIsPrefix && index == runs.count - 1 ? "*" : "")

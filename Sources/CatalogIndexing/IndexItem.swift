@@ -19,6 +19,8 @@ public struct IndexItem: Sendable {
     public var images: [IndexImage]
     /// Its origin, for reports: a path, or a manifest and a line.
     public var origin: String
+    /// What its run notes about it.
+    package var notes: [IndexNote] = []
 
     /// An item whose images are files, at the entity's ``CatalogEntity/images``.
     public init(entity: CatalogEntity, origin: String) {

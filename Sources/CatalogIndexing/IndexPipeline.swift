@@ -241,6 +241,7 @@ extension CatalogIndexer {
                 prepared.problems.append(IndexProblem(subject: item.origin, reason: reason))
                 continue
             }
+            prepared.notes += item.notes
             var current = ReadItem(item, known: known[ExactText(item.entity.id)])
             for _ in item.images {
                 reader.readNext(&current, timings: timings)

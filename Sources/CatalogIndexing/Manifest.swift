@@ -20,34 +20,44 @@ enum Manifest {
         guard columns.contains("image") || columns.contains("images") else {
             throw IndexProblem(subject: url.path, reason: "its first line has no column “image” or “images”")
         }
-        if let twice = Dictionary(grouping: columns, by: { $0 }).first(where: { $0.value.count > 1 })?.key {
+        let named = columns.indices.filter { !columns[$0].isEmpty }
+        if let twice = Dictionary(grouping: named, by: { columns[$0] }).first(where: { $0.value.count > 1 })?.key {
             throw IndexProblem(subject: url.path, reason: "its first line names “\(twice)” twice")
         }
         var items: [IndexItem] = []
         var problems: [IndexProblem] = []
+        var table = ManifestTable(columns: columns, url: url)
         while let row = rows.next() {
-            if row.fields == [""] { continue }
+            if row.fields.allSatisfy({ $0.allSatisfy(\.isWhitespace) }) { continue }
             let origin = "\(url.path):\(row.line)"
             if let damage = row.damage {
                 problems.append(IndexProblem(subject: origin, reason: damage))
                 continue
             }
-            guard row.fields.count == columns.count else {
+            // Spreadsheets add separators at the end of a line, and leave them out there.
+            guard row.fields.count > (named.last ?? 0),
+                row.fields.dropFirst(columns.count).allSatisfy({ $0.allSatisfy(\.isWhitespace) })
+            else {
                 problems.append(
                     IndexProblem(
                         subject: origin,
                         reason: "has \(row.fields.count) fields, but the first line has \(columns.count)"))
                 continue
             }
-            let values = Dictionary(uniqueKeysWithValues: zip(columns, row.fields))
+            table.add(row.fields, line: row.line)
+        }
+        let (lines, notes) = table.read(separator: rows.separator)
+        for (line, fields) in lines {
+            let values = Dictionary(uniqueKeysWithValues: named.map { (columns[$0], fields[$0]) })
             func parts(_ column: String, _ isSeparator: (Character) -> Bool) -> [String] {
                 (values[column] ?? "").split(whereSeparator: isSeparator)
                     .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.filter { !$0.isEmpty }
             }
             add(
                 values, labels: parts("labels") { $0 == ";" || $0 == "|" }, images: parts("images") { $0 == "|" },
-                url: url, origin: origin, to: &items, problems: &problems)
+                url: url, origin: "\(url.path):\(line)", to: &items, problems: &problems)
         }
+        if !items.isEmpty { items[0].notes = notes }
         return (items, problems)
     }
 
@@ -55,7 +65,9 @@ enum Manifest {
         var items: [IndexItem] = []
         var problems: [IndexProblem] = []
         // Lines are split by bytes, since the two of a Windows line end are a single Character.
-        let lines = try text(of: url).utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let text = try text(of: url).utf8
+        let end = UInt8(ascii: text.contains(UInt8(ascii: "\n")) ? "\n" : "\r")
+        let lines = text.split(separator: end, omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() where !line.allSatisfy(Self.isWhitespace) {
             let origin = "\(url.path):\(index + 1)"
             let object: [String: JSONValue]
@@ -95,10 +107,24 @@ enum Manifest {
         } catch {
             throw IndexProblem(subject: url.path, reason: "cannot be read: \((error as NSError).localizedDescription)")
         }
+        func unreadable(_ reason: String) -> IndexProblem {
+            IndexProblem(subject: url.path, reason: "\(reason); save it again as UTF-8")
+        }
+        if data.starts(with: [0xFF, 0xFE, 0, 0]) || data.starts(with: [0, 0, 0xFE, 0xFF]) {
+            throw unreadable("is UTF-32 text")
+        }
         // Spreadsheets save what they call Unicode text with a byte order mark.
         let isUTF16 = data.starts(with: [0xFF, 0xFE]) || data.starts(with: [0xFE, 0xFF])
-        guard !isUTF16 || data.count % 2 == 0, let text = String(data: data, encoding: isUTF16 ? .utf16 : .utf8) else {
-            throw IndexProblem(subject: url.path, reason: "is not UTF-8 text; save it again as UTF-8")
+        if isUTF16, data.count % 2 != 0 { throw unreadable("is UTF-16 text that ends within a character") }
+        let zeros = isUTF16 ? 0 : data.prefix(1000).count { $0 == 0 }
+        if zeros > 0, zeros * 3 > min(data.count, 1000) {
+            throw unreadable("is UTF-16 text without a byte order mark")
+        }
+        guard let text = String(data: data, encoding: isUTF16 ? .utf16 : .utf8) else {
+            if isUTF16 { throw unreadable("is no UTF-16 text, although it begins like one") }
+            let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            let line = lines.firstIndex { String(data: $0, encoding: .utf8) == nil } ?? 0
+            throw unreadable("is not UTF-8 text in line \(line + 1)")
         }
         return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
     }
@@ -141,6 +167,82 @@ enum Manifest {
     }
 }
 
+/// The rows of a manifest, whose columns are read as wholes: what is a number in one row depends on the others.
+private struct ManifestTable {
+    let columns: [String]
+    let url: URL
+    private var rows: [(line: Int, fields: [String])] = []
+    /// Nil for a column that has no numbers to compare.
+    private var numbers: [NumberColumn?]
+
+    private static let mostNotesPerColumn = 10
+
+    init(columns: [String], url: URL) {
+        (self.columns, self.url) = (columns, url)
+        let others = ["", "id", "image", "images", "type", "title", "subtitle", "labels"]
+        numbers = columns.map {
+            others.contains($0) || ProductCode.kind(ofAttribute: $0) != nil ? nil : NumberColumn(name: $0)
+        }
+    }
+
+    mutating func add(_ fields: [String], line: Int) {
+        let fields =
+            Array(fields.prefix(columns.count)) + Array(repeating: "", count: max(0, columns.count - fields.count))
+        rows.append((line, fields))
+        for (index, field) in fields.enumerated() where !field.isEmpty { numbers[index]?.add(field, line: line) }
+    }
+
+    /// The rows with numbers as catalogs compare them, and what a user has to know about them.
+    func read(separator: Unicode.Scalar) -> (rows: [(line: Int, fields: [String])], notes: [IndexNote]) {
+        var (rows, notes) = (rows, [IndexNote]())
+        func note(_ line: Int?, _ text: String) {
+            notes.append(IndexNote(subject: url.path + (line.map { ":\($0)" } ?? ""), text: text))
+        }
+        /// Notes about the values of a column, up to a number of them.
+        func noteEach(_ index: Int, _ text: String, where isWrong: (String) -> Bool) {
+            let wrong = rows.filter { isWrong($0.fields[index]) }
+            for row in wrong.prefix(Self.mostNotesPerColumn) {
+                note(row.line, "“\(columns[index])” is “\(row.fields[index])”, \(text)")
+            }
+            let count = wrong.count - Self.mostNotesPerColumn
+            if count > 0 { note(nil, "“\(columns[index])” has such values in \(count) more rows") }
+        }
+        let signs = Set(numbers.compactMap { $0?.sign })
+        for (index, column) in columns.enumerated() {
+            if column.isEmpty, let row = rows.first(where: { !$0.fields[index].allSatisfy(\.isWhitespace) }) {
+                note(row.line, "column \(index + 1) has no name and is left out")
+            }
+            if ProductCode.kind(ofAttribute: column) != nil {
+                noteEach(index, "a number that a spreadsheet has shortened; format the column as text there") {
+                    $0.utf8.contains { "Ee".utf8.contains($0) }
+                        && $0.wholeMatch(of: /[0-9][.,][0-9]+[Ee]\+?[0-9]+/) != nil
+                }
+            }
+            guard let numbers = numbers[index], numbers.isNumeric else { continue }
+            var sign = NumberColumn.DecimalSign.point
+            switch numbers.reading(signs: signs, separator: separator) {
+            case .plain: break
+            case .unclear(let reason):
+                note(nil, "“\(column)” has numbers that cannot be told: \(reason); write all of them in one way")
+            case .numbers(let found):
+                sign = found
+                for row in rows.indices {
+                    if let number = NumberColumn.number(rows[row].fields[index], sign) {
+                        rows[row].fields[index] = number
+                    }
+                }
+                if let example = numbers.localized, let number = NumberColumn.number(example.text, sign) {
+                    note(example.line, "“\(column)” is a column of numbers: “\(example.text)” is stored as \(number)")
+                }
+            }
+            noteEach(index, "which is no number; comparisons with numbers leave it out") {
+                FieldValue.number($0.trimmingCharacters(in: .whitespaces)) == nil && $0.contains(where: \.isNumber)
+            }
+        }
+        return (rows, notes)
+    }
+}
+
 /// The rows of comma-separated values (RFC 4180): fields in quotes may hold commas, line ends and doubled quotes. Rows
 /// have line numbers, for reports.
 ///
@@ -156,13 +258,14 @@ struct CSVReader: Sequence, IteratorProtocol {
 
     private var rest: Substring.UnicodeScalarView
     private var line = 1
-    private var separator: Unicode.Scalar = ","
+    private(set) var separator: Unicode.Scalar = ","
 
     init(_ text: String) {
         rest = text[...].unicodeScalars
-        if let named = Self.namedSeparator(rest.prefix { $0 != "\n" }) {
+        if let named = Self.namedSeparator(rest.prefix { $0 != "\n" && $0 != "\r" }) {
             separator = named
-            rest = rest.drop { $0 != "\n" }.dropFirst()
+            rest = rest.dropFirst(5)
+            if rest.popFirst() == "\r", rest.first == "\n" { rest.removeFirst() }
             line = 2
         } else {
             separator = Self.separator(of: self)
@@ -171,7 +274,7 @@ struct CSVReader: Sequence, IteratorProtocol {
 
     /// The separator that a line names; nil for another line.
     private static func namedSeparator(_ line: Substring.UnicodeScalarView) -> Unicode.Scalar? {
-        let scalars = Array(line.last == "\r" ? line.dropLast() : line)
+        let scalars = Array(line.prefix(6))
         return scalars.count == 5 && scalars.starts(with: "sep=".unicodeScalars) ? scalars[4] : nil
     }
 
@@ -196,7 +299,8 @@ struct CSVReader: Sequence, IteratorProtocol {
         var isQuoted = false
         var wasQuoted = false
         while let scalar = rest.popFirst() {
-            if scalar == "\n" { line += 1 }
+            // A line ends with either character, or with both.
+            if scalar == "\n" || scalar == "\r" && rest.first != "\n" { line += 1 }
             if isQuoted {
                 if scalar != "\"" {
                     field.append(scalar)
@@ -214,7 +318,7 @@ struct CSVReader: Sequence, IteratorProtocol {
                 field = String.UnicodeScalarView()
                 wasQuoted = false
             case "\r" where rest.first == "\n": break
-            case "\n":
+            case "\n", "\r":
                 fields.append(String(field))
                 return Row(line: start, fields: fields, damage: damage)
             default:

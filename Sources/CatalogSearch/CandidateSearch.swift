@@ -137,7 +137,7 @@ struct CandidateSearch {
     /// The entities that codes of the query name, by their nearest image.
     func entities(withCodes codes: [String], where condition: Condition) async throws -> [VerifiedEntity] {
         if codes.isEmpty { return [] }
-        let named = try await state.selection(where: condition && ProductCode.condition(codes), among: nil)
+        let named = try await state.selection(where: condition && .hasCode(codes), among: nil)
         let nearest = try await state.nearest(
             Self.mostNamed, to: prints, in: named, after: nil, recall: 1, cancellation: cancellation)
         return nearest.filter { !excluded.contains($0.entity) }.firstOfEachEntity(\.key).map { image in

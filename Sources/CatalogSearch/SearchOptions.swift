@@ -31,9 +31,9 @@ public struct SearchOptions: Sendable {
     /// The share of the nearest prints to find in a catalog with an inverted file (``PrintIndexKind``); 1 for all,
     /// which compares every print.
     public var recall: Double
-    /// What was read from the image: the numbers of barcodes, the texts of QR codes. Entities that have one of them as
-    /// an attribute `gtin`, `ean`, `upc`, `isbn` or `barcode` are matches with a confidence of 0.99 at least. Numbers
-    /// are digits without hyphens there; those of 8, 12, 13 and 14 digits and old ISBNs are compared as what they name.
+    /// What was read from the image: the numbers of barcodes, the texts of QR codes. Entities that have one of them in
+    /// an attribute such as `gtin`, `EAN`, `upc`, `isbn_13` or `barcode` are matches with a confidence of 0.99 at
+    /// least. Numbers of products and books are found in whatever form either side is written (``ProductCode``).
     public var codes: [String]
     /// Lines of text that were read from the image. An entity whose title they have is a match if the title's words are
     /// rare enough in the catalog, and so is one that has a value with digits as an attribute, such as a number of an

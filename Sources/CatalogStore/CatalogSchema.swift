@@ -9,19 +9,19 @@ import Synchronization
 /// memory. So a database with anything that no catalog has is not used.
 struct CatalogSchema: Equatable, Sendable {
     /// The version of the schema, stored as SQLite's `user_version`. A catalog of another version is indexed again.
-    static let version = 1
+    static let version = 2
 
     /// What a new catalog's database is made of.
     ///
     /// An entity's record is one row of `entity`, with labels, attributes and the paths of its images as JSON. The
-    /// table `field` indexes the same values by name, as text and as numbers, so that conditions, facets and lookups
-    /// are index searches. Each image has a row (``ImageRow``) in `image`, `print`, `localFeatures` and `thumbnail`: a
-    /// query of metadata reads none of their pages. They are the truth, not derived: images may be gone when a derived
-    /// file is made again. `image` has the first half of the SHA-256 of what the others have, and the revision at which
-    /// that was stored.
+    /// table `field` indexes the same values by name, as text, numbers and dates, so that conditions, facets and
+    /// lookups are index searches; and the product codes in one form. Each image has a row (``ImageRow``) in `image`,
+    /// `print`, `localFeatures` and `thumbnail`: a query of metadata reads none of their pages. They are the truth, not
+    /// derived: images may be gone when a derived file is made again. `image` has the first half of the SHA-256 of what
+    /// the others have, and the revision at which that was stored.
     ///
     /// The full-text index has no copy of the text: it reads the table of entities. The column `words` has what the
-    /// index needs of scripts without spaces (``SearchedWord``).
+    /// index needs of folded words and of scripts without spaces (``SearchedWord``).
     private static let definition = """
         CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
         CREATE TABLE revision (number INTEGER PRIMARY KEY, token TEXT NOT NULL);
@@ -30,10 +30,11 @@ struct CatalogSchema: Equatable, Sendable {
             labels TEXT NOT NULL, attributes TEXT NOT NULL, images TEXT NOT NULL, words TEXT);
         CREATE TABLE field (
             name TEXT NOT NULL, text TEXT NOT NULL,
-            row INTEGER NOT NULL REFERENCES entity (row) ON DELETE CASCADE, number REAL,
+            row INTEGER NOT NULL REFERENCES entity (row) ON DELETE CASCADE, number REAL, instant REAL,
             PRIMARY KEY (name, text, row)) WITHOUT ROWID;
         CREATE INDEX fieldByEntity ON field (row);
         CREATE INDEX fieldByNumber ON field (name, number) WHERE number IS NOT NULL;
+        CREATE INDEX fieldByInstant ON field (name, instant) WHERE instant IS NOT NULL;
         CREATE TABLE image (
             row INTEGER PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL, changed INTEGER NOT NULL,
             inode INTEGER NOT NULL, contentHash BLOB NOT NULL, revision INTEGER NOT NULL, print BLOB, localFeatures BLOB, thumbnail BLOB);

@@ -30,34 +30,21 @@ extension Condition {
         case .isAnyOf(let field, let values): having(field, "field.text IN \(values)")
         case .number(.id, _), .date(.id, _): "0"
         case .number(let field, let range):
-            having(
-                field,
-                Self.joined(
-                    ["field.number IS NOT NULL"]
-                        + [
-                            range.lower.map {
-                                $0.isIncluded ? "field.number >= \($0.value)" : "field.number > \($0.value)"
-                            },
-                            range.upper.map {
-                                $0.isIncluded ? "field.number <= \($0.value)" : "field.number < \($0.value)"
-                            },
-                        ].compactMap(\.self), .and))
-        case .date(let field, let range):
-            // A day comes before all times of it, and the largest scalar after them.
-            having(
-                field,
-                Self.joined(
-                    ["(field.text GLOB '[0-9][0-9][0-9][0-9]' OR field.text GLOB '[0-9][0-9][0-9][0-9]-*')"]
-                        + [
-                            range.lower.map {
-                                $0.isIncluded
-                                    ? "field.text >= \($0.value)" : "field.text > \($0.value) || char(0x10FFFF)"
-                            },
-                            range.upper.map {
-                                $0.isIncluded
-                                    ? "field.text <= \($0.value) || char(0x10FFFF)" : "field.text < \($0.value)"
-                            },
-                        ].compactMap(\.self), .and))
+            [range.lower?.value, range.upper?.value].contains { $0?.isNaN == true }
+                ? "0"
+                : having(
+                    field,
+                    Self.joined(
+                        ["field.number IS NOT NULL"]
+                            + [
+                                range.lower.map {
+                                    $0.isIncluded ? "field.number >= \($0.value)" : "field.number > \($0.value)"
+                                },
+                                range.upper.map {
+                                    $0.isIncluded ? "field.number <= \($0.value)" : "field.number < \($0.value)"
+                                },
+                            ].compactMap(\.self), .and))
+        case .date(let field, let range): Self.date(range).map { having(field, $0) } ?? "0"
         case .within(_, _, .id, _), .within(_, _, _, .id): "0"
         case .within(let kilometers, let point, let latitude, let longitude):
             kilometers >= 0 && point.isValid
@@ -66,10 +53,34 @@ extension Condition {
         case .hasPrefix(let field, let prefix): having(field, Self.hasPrefix("field.text", prefix))
         case .exists(.id): "1"
         case .exists(let field): having(field, "1")
+        case .hasCode(let codes):
+            hasField(
+                ProductCode.storedName,
+                "field.text IN \(codes.flatMap(ProductCode.readings(of:)).map(\.canonical))")
         case .not(let condition): "NOT (\(condition.sql(hasField)))"
         case .all(let parts): Self.joined(parts.map { $0.sql(hasField) }, .and)
         case .any(let parts): Self.joined(parts.map { $0.sql(hasField) }, .or)
         }
+    }
+
+    /// The condition that a row of `field` is a date in a range; nil if an end of the range is none.
+    private static func date(_ range: ValueRange<String>) -> SQL? {
+        var parts: [SQL] = ["field.instant IS NOT NULL"]
+        if let lower = range.lower {
+            guard let span = DateSpan(lower.value) else { return nil }
+            parts.append(
+                lower.isIncluded
+                    ? "field.instant >= \(span.start)"
+                    : span.start == span.end ? "field.instant > \(span.start)" : "field.instant >= \(span.end)")
+        }
+        if let upper = range.upper {
+            guard let span = DateSpan(upper.value) else { return nil }
+            parts.append(
+                !upper.isIncluded
+                    ? "field.instant < \(span.start)"
+                    : span.start == span.end ? "field.instant <= \(span.end)" : "field.instant < \(span.end)")
+        }
+        return joined(parts, .and)
     }
 
     /// The range is for the index; it has a text too many only where the next scalar is the largest that there is.

@@ -83,10 +83,15 @@ package struct KnownImage: Sendable {
 }
 
 extension CatalogEntity {
-    /// What the index of fields has of the entity. The id has an index of its own.
-    var indexedFields: [(field: EntityField, text: String)] {
-        [(.type, type), (.title, title), (.subtitle, subtitle)].compactMap { field, text in text.map { (field, $0) } }
-            + labels.map { (.label, $0) } + attributes.map { (.attribute($0.key), $0.value) }
+    /// What the index of fields has of the entity: its fields by their stored names, and its product codes in one
+    /// form. The id has an index of its own.
+    var indexedFields: [(name: String, text: String, number: Double?, instant: Double?)] {
+        let fields: [(EntityField, String?)] =
+            [(.type, type), (.title, title), (.subtitle, subtitle)] + labels.map { (.label, $0) }
+            + attributes.map { (.attribute($0.key), $0.value) }
+        return fields.compactMap { field, text in
+            text.map { (field.storedName, $0, FieldValue.number($0), DateSpan($0)?.start) }
+        } + productCodes.map { (ProductCode.storedName, $0.canonical, nil, nil) }
     }
 }
 

@@ -213,14 +213,23 @@ extension EntityStore {
         // The next name each time: SQLite would read all fields for the distinct ones.
         let prefix = EntityField.attribute("").storedName
         let next = try db.cachedStatement(sql: "SELECT MIN(name) FROM field WHERE name > ?")
-        let codes = texts.codes.flatMap(ProductCode.spellings)
         var found: [Int64: [(value: String, count: Int)]] = [:]
+        for (text, code) in texts.codes {
+            try check()
+            let request: SQLRequest<Int64> = """
+                SELECT row FROM field WHERE name = \(ProductCode.storedName) AND text = \(code.canonical) \
+                LIMIT \(mostNamed)
+                """
+            let keys = try request.fetchAll(db)
+            for key in keys { found[key, default: []].append((text, keys.count)) }
+        }
         var name = prefix
         while let attribute = try String.fetchOne(next, arguments: [name]), attribute.hasPrefix(prefix) {
             try check()
             name = attribute
-            let isCode = ProductCode.attributes.contains(String(attribute.dropFirst(prefix.count)))
-            let values = isCode ? Array(Set(texts.values + codes)).sorted() : texts.values
+            // Numbers of codes are found above.
+            let kind = ProductCode.kind(ofAttribute: String(attribute.dropFirst(prefix.count)))
+            let values = texts.values.filter { kind == nil || ProductCode.numbers(in: $0).isEmpty }
             guard !values.isEmpty else { continue }
             let request: SQLRequest<Row> = """
                 SELECT text, row FROM field WHERE name = \(attribute) AND text IN \(values) LIMIT \(mostNamed)

@@ -61,7 +61,7 @@ extension EntityStore {
             return "\(name(row[0])) has "
                 + (paths.count == 1 && count == 0 ? "no print" : "\(count) prints of its \(paths.count) images")
         }
-        let fields = try Row.fetchCursor(db, sql: "SELECT row, name, text, number FROM field ORDER BY row")
+        let fields = try Row.fetchCursor(db, sql: "SELECT row, name, text, number, instant FROM field ORDER BY row")
         var next = try fields.next().map(IndexedField.init)
         var (areFieldsIntact, areWordsIntact) = (true, true)
         let entities = try Row.fetchCursor(db, sql: "SELECT * FROM entity ORDER BY row")
@@ -74,7 +74,7 @@ extension EntityStore {
             }
             do {
                 let record = try EntityRecord(row: entity)
-                if indexed != Set(record.entity.indexedFields.map { IndexedField($0, $1, of: key) }) {
+                if indexed != Set(record.entity.indexedFields.map { IndexedField($0, of: key) }) {
                     areFieldsIntact = false
                 }
                 if record.words != EntityRecord(record.entity).words { areWordsIntact = false }
@@ -95,17 +95,20 @@ extension EntityStore {
         let name: ExactText
         let text: ExactText
         let number: Double?
+        let instant: Double?
 
         init(_ row: Row) {
             key = Int64.fromDatabaseValue(row[0]) ?? .min
             name = ExactText(String.fromDatabaseValue(row[1]) ?? "")
             text = ExactText(String.fromDatabaseValue(row[2]) ?? "")
             number = Double.fromDatabaseValue(row[3])
+            instant = Double.fromDatabaseValue(row[4])
         }
 
-        init(_ field: EntityField, _ text: String, of key: Int64) {
-            (self.key, name, self.text) = (key, ExactText(field.storedName), ExactText(text))
-            number = FieldValue.number(text)
+        init(_ field: (name: String, text: String, number: Double?, instant: Double?), of key: Int64) {
+            self.key = key
+            (name, text) = (ExactText(field.name), ExactText(field.text))
+            (number, instant) = (field.number, field.instant)
         }
     }
 

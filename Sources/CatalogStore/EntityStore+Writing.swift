@@ -155,9 +155,9 @@ extension EntityStore {
         if isStored { try db.cachedStatement(sql: "DELETE FROM field WHERE row = ?").execute(arguments: [record.row]) }
         // An entity may have a label twice.
         let insertion = try db.cachedStatement(
-            sql: "INSERT OR IGNORE INTO field (name, text, row, number) VALUES (?, ?, ?, ?)")
-        for (field, text) in record.entity.indexedFields {
-            try insertion.execute(arguments: [field.storedName, text, record.row, FieldValue.number(text)])
+            sql: "INSERT OR IGNORE INTO field (name, text, row, number, instant) VALUES (?, ?, ?, ?, ?)")
+        for (name, text, number, instant) in record.entity.indexedFields {
+            try insertion.execute(arguments: [name, text, record.row, number, instant])
         }
     }
 

@@ -12,7 +12,8 @@ struct IndexCommand: ParsableCommand {
             the folder without the extension, and with it where another image has that id already. Or INPUT is a manifest: a .csv file with column names in the first \
             line, or a .jsonl file with one object per line. A manifest needs “id” and “image” (a path, \
             relative to the manifest) and may have “type”, “title”, “subtitle” and “labels” (separated \
-            by “;” in .csv). Other columns are kept as attributes. An entity with several images has them in \
+            by “;” in .csv). Other columns are kept as attributes; numbers with decimal commas or with signs between \
+            thousands are stored without them. An entity with several images has them in \
             “images”, separated by “|” in .csv, a list in .jsonl; it is found by any of them. The first is its cover.
 
             A second run indexes only what has changed. An image that cannot be read is reported, the \

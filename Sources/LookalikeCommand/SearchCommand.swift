@@ -73,8 +73,10 @@ struct SearchCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("code"), parsing: .singleValue,
         help: ArgumentHelp(
-            "A barcode’s text: entities with the attribute gtin, ean, upc, isbn or barcode of it are matches.",
-            valueName: "text"))
+            """
+            A barcode’s text: entities that have it in an attribute named after GTIN, EAN, UPC, ISBN or barcode, in \
+            whatever form, are matches.
+            """, valueName: "text"))
     var codes: [String] = []
 
     @Option(

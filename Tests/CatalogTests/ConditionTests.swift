@@ -5,7 +5,10 @@ import TestSupport
 import Testing
 
 struct ConditionTests {
-    static let values = ["album", "a b", "\"", "\\", "and", "10..20", "", "é", "e\u{301}", "1969", "9.90", "-3", "x)"]
+    static let values = [
+        "album", "a b", "\"", "\\", "and", "10..20", "", "é", "e\u{301}", "1969", "9.90", "-3", "x)",
+        "'tis", "it's", "''", "all", "any", "is", "has", "inf", "number",
+    ]
 
     @Test(arguments: [
         ("", Condition.everything),
@@ -44,6 +47,15 @@ struct ConditionTests {
                 kilometers: 0.5, of: GeoPoint(latitude: -90, longitude: 180), latitude: .attribute("lat"),
                 longitude: .attribute("the longitude"))
         ),
+        ("title = 'Blue'", .isAnyOf(.title, ["Blue"])), ("title='it''s'", .isAnyOf(.title, ["it's"])),
+        ("title = it's", .isAnyOf(.title, ["it's"])),
+        (#"title in ('a "b"', "c 'd'", 'e\'f')"#, .isAnyOf(.title, [#"a "b""#, "c 'd'", "e'f"])),
+        ("'my price' < inf", EntityField.attribute("my price") < .infinity),
+        ("price is number", .number(.attribute("price"), ValueRange())),
+        ("all (price > 3)", .all([EntityField.attribute("price") > 3])),
+        ("all = 3", .isAnyOf(.attribute("all"), ["3"])),
+        ("has code 978-3-16-148410-0", .hasCode(["978-3-16-148410-0"])),
+        ("has code in ('(01)04006381333931', x)", .hasCode(["(01)04006381333931", "x"])),
         ("NOT exists year", .not(.exists(.attribute("year")))),
         (
             "type = a or type = b and label = c",
@@ -66,7 +78,9 @@ struct ConditionTests {
         ("price 3", "expected =, !=, <, <=, >, >=, “in” or “starts with” after “price”, found “3”"),
         ("type = a type = b", "expected “and”, “or” or the end, found “type”"),
         ("(type = a", "expected “)”, found the end"), ("type = \"a", "a double quote is not closed"),
-        ("type = ä;b", "“;” has to stand in double quotes"), ("type in a", "expected a list"),
+        ("type = 'a", "a single quote is not closed"), ("type is cheap", "expected “number” or “date”, found “cheap”"),
+        ("has x", "expected “code”, found “x”"), ("released < 2024-02-30", "expected numbers, or dates"),
+        ("type = ä;b", "“;” has to stand in quotes"), ("type in a", "expected a list"),
         ("within 5 of (1, 2)", "expected “km” or “m”, found “of”"),
         ("within -5 km of (1, 2)", "expected a distance such as 5 km, found “-5”"),
         ("within 5 km of (91, 2)", "expected a latitude in -90…90, found “91”"),
@@ -85,31 +99,34 @@ struct ConditionTests {
                 using: &random) ?? .id
         }
         func number() -> ValueRange<Double>.End? {
-            Bool.random(using: &random)
-                ? .init(Double.random(in: -10...10, using: &random), isIncluded: .random(using: &random)) : nil
+            let number =
+                [.infinity, -.infinity, Double.random(in: -10...10, using: &random)]
+                .randomElement(using: &random) ?? 0
+            return Bool.random(using: &random) ? .init(number, isIncluded: .random(using: &random)) : nil
         }
         func date() -> ValueRange<String>.End? {
-            let dates = ["1969", "1969-07", "1969-07-20", "1969-07-20T20:17Z"]
+            let dates = releases.filter { span($0) != nil } + ["1969-07", "1969-07-20T20:17+00:00"]
             return Bool.random(using: &random)
                 ? .init(dates.randomElement(using: &random) ?? "", isIncluded: .random(using: &random)) : nil
         }
         func parts() -> [Condition] {
-            (0..<Int.random(in: 2...3, using: &random)).map { _ in Self.random(&random, depth: depth + 1) }
+            (0..<Int.random(in: 0...3, using: &random)).map { _ in Self.random(&random, depth: depth + 1) }
         }
         func degrees(_ most: Double) -> Double { Double.random(in: -most...most, using: &random) }
-        switch Int.random(in: 0..<(depth > 3 ? 6 : 9), using: &random) {
+        switch Int.random(in: 0..<(depth > 3 ? 7 : 10), using: &random) {
         case 0: return .isAnyOf(field(), (0..<Int.random(in: 0...3, using: &random)).map { _ in text() })
         case 1: return .hasPrefix(field(), text())
-        case 2: return .number(field(), ValueRange(from: .init(0.5, isIncluded: true), to: number()))
-        case 3: return .date(field(), ValueRange(from: date(), to: .init("2000-01-01", isIncluded: false)))
+        case 2: return .number(field(), ValueRange(from: number(), to: number()))
+        case 3: return .date(field(), ValueRange(from: date(), to: date()))
         case 4: return .exists(field())
         case 5:
             return .within(
                 kilometers: Double.random(in: 0...15_000, using: &random),
                 of: GeoPoint(latitude: degrees(90), longitude: degrees(180)),
                 latitude: .random(using: &random) ? .attribute("latitude") : field())
-        case 6: return .not(Self.random(&random, depth: depth + 1))
-        case 7: return .all(parts())
+        case 6: return .hasCode((0..<Int.random(in: 0...2, using: &random)).map { _ in text() } + ["4006381333931"])
+        case 7: return .not(Self.random(&random, depth: depth + 1))
+        case 8: return .all(parts())
         default: return .any(parts())
         }
     }
@@ -120,18 +137,83 @@ struct ConditionTests {
         for _ in 0..<20 {
             let condition = Self.random(&random)
             let parsed = try Condition(parsing: condition.description)
+            #expect(parsed == condition, "seed \(seed): \(condition)")
             #expect(parsed.description.utf8.elementsEqual(condition.description.utf8), "seed \(seed): \(condition)")
             let coded = try JSONDecoder().decode([Condition].self, from: JSONEncoder().encode([condition]))
+            #expect(coded[0] == condition, "seed \(seed): \(condition)")
             #expect(coded[0].description.utf8.elementsEqual(condition.description.utf8), "seed \(seed): \(condition)")
         }
+    }
+
+    /// What no text states is not coded as another condition.
+    @Test(arguments: [
+        EntityField.title < .nan, .date(.title, ValueRange(from: .init("soon", isIncluded: true))),
+        .date(.title, ValueRange(to: .init("2023-02-30", isIncluded: true))),
+        .within(kilometers: -1, of: GeoPoint(latitude: 0, longitude: 0)),
+        .within(kilometers: 1, of: GeoPoint(latitude: 91, longitude: 0)),
+        (0..<100).reduce(.exists(.title)) { condition, _ in .not(condition) },
+    ])
+    func conditionsThatNoTextStatesAreNotCoded(condition: Condition) {
+        let error = #expect(throws: EncodingError.self) { try JSONEncoder().encode([condition]) }
+        #expect("\(String(describing: error))".contains("is not a condition"))
+    }
+
+    /// A time by Foundation's calendar.
+    static func span(_ text: String) -> (start: Date, end: Date)? {
+        let pattern =
+            /([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?)?(Z|[+-][0-9:]+)?)?)?/
+        guard let parts = text.wholeMatch(of: pattern)?.output else { return nil }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        func number(_ text: Substring?) -> Int { text.flatMap { Int($0) } ?? 0 }
+        let components = DateComponents(
+            year: number(parts.1), month: parts.2 == nil ? 1 : number(parts.2),
+            day: parts.3 == nil ? 1 : number(parts.3),
+            hour: number(parts.4), minute: number(parts.5), second: number(parts.6))
+        guard components.isValidDate(in: calendar), let local = calendar.date(from: components) else { return nil }
+        let zone = (parts.7 ?? "Z").filter { $0 != ":" }
+        let east = zone == "Z" ? 0 : (number(zone.dropFirst().prefix(2)) * 60 + number(zone.dropFirst(3))) * 60
+        let start = local.addingTimeInterval(TimeInterval(zone.hasPrefix("-") ? east : -east))
+        if parts.4 != nil { return (start, start) }
+        let unit: Calendar.Component = parts.2 == nil ? .year : parts.3 == nil ? .month : .day
+        return calendar.date(byAdding: unit, value: 1, to: start).map { (start, $0) }
+    }
+
+    static let releases = [
+        "1969", "1969-07-20", "1969-07-20T20:17Z", "1970-01-01", "soon", "19690", "1969-07-20T22:17+02:00",
+        "1969-07-20T23:00-0200", "1969-07-21+02:00", "1969-02-30", "1969-07-20 20:17", "1969-07-20T20:17:01Z",
+        "1969-07-20T25:00Z", "2000-02-29", "1968-12-31T23:30-01:00",
+    ]
+
+    @Test func datesAreThoseOfTheCalendar() {
+        var random = SeededGenerator(seed: 54)
+        for _ in 0..<2000 {
+            func number(_ range: ClosedRange<Int>, _ digits: Int) -> String {
+                let text = String(Int.random(in: range, using: &random))
+                return String(repeating: "0", count: digits - text.count) + text
+            }
+            var text = number(1600...2400, 4)
+            if Bool.random(using: &random) {
+                text += "-" + number(0...13, 2) + "-" + number(0...32, 2)
+                if Bool.random(using: &random) { text += "T" + number(0...25, 2) + ":" + number(0...61, 2) }
+                text += ["", "Z", "+05:30", "-03:00"].randomElement(using: &random) ?? ""
+            }
+            let span = DateSpan(text)
+            // Foundation takes the Julian calendar's days for invalid, and its hour 24 for one of another day.
+            if text.contains("T24:") { continue }
+            #expect(span?.start == Self.span(text)?.start.timeIntervalSince1970, "\(text)")
+            #expect(span?.end == Self.span(text)?.end.timeIntervalSince1970, "\(text)")
+        }
+        #expect(DateSpan("2024-05-01T10:00+02:00")?.start == DateSpan("2024-05-01 08:00:00.000 UTC")?.start)
+        #expect(DateSpan("2024-05-01T24:00")?.start == DateSpan("2024-05-02")?.start)
     }
 
     static let entities: [CatalogEntity] = (0..<60).map { index in
         var attributes = ["price": ["9.90", "20", "1e3", "-3", "cheap", "0x10", "12,5"][index % 7]]
         if index % 2 == 0 {
-            attributes["released"] =
-                ["1969", "1969-07-20", "1969-07-20T20:17Z", "1970-01-01", "soon", "19690"][index / 2 % 6]
+            attributes["released"] = releases[index / 2 % releases.count]
         }
+        if index % 7 == 0 { attributes["EAN"] = ["4006381333931", "it's", "4006381-333931;96385074"][index % 3] }
         if index % 5 == 0 { attributes["type"] = "x" }
         if index % 3 != 0 {
             attributes["latitude"] = ["48.2", "-90", "0", "91", "north"][index % 5]
@@ -161,6 +243,8 @@ struct ConditionTests {
             return texts(field).contains { text in values.contains { $0.utf8.elementsEqual(text.utf8) } }
         case .hasPrefix(let field, let prefix): return texts(field).contains { $0.utf8.starts(with: prefix.utf8) }
         case .exists(let field): return !texts(field).isEmpty
+        case .hasCode(let codes):
+            return entity.productCodes.contains { codes.flatMap(ProductCode.readings(of:)).contains($0) }
         case .number(let field, let range):
             let numbers = texts(field).filter { $0 != "0x10" && field != .id }.compactMap(Double.init)
             return numbers.contains { number in
@@ -168,16 +252,16 @@ struct ConditionTests {
                     && (range.upper.map { $0.isIncluded ? number <= $0.value : number < $0.value } ?? true)
             }
         case .date(let field, let range):
+            let ends = (range.lower.map { span($0.value) }, range.upper.map { span($0.value) })
             return texts(field).contains { text in
-                let digits = text.utf8.prefix { (0x30...0x39).contains($0) }.count
-                guard digits == 4, text.utf8.count == 4 || text.dropFirst(4).hasPrefix("-"), field != .id else {
-                    return false
+                guard field != .id, let own = span(text)?.start else { return false }
+                let isAfter = ends.0.map { end in
+                    guard let end, let isIncluded = range.lower?.isIncluded else { return false }
+                    return isIncluded ? own >= end.start : end.start == end.end ? own > end.start : own >= end.end
                 }
-                let isAfter = range.lower.map {
-                    $0.isIncluded ? text >= $0.value : text > $0.value && !text.hasPrefix($0.value)
-                }
-                let isBefore = range.upper.map {
-                    $0.isIncluded ? text <= $0.value || text.hasPrefix($0.value) : text < $0.value
+                let isBefore = ends.1.map { end in
+                    guard let end, let isIncluded = range.upper?.isIncluded else { return false }
+                    return !isIncluded ? own < end.start : end.start == end.end ? own <= end.start : own < end.end
                 }
                 return (isAfter ?? true) && (isBefore ?? true)
             }
@@ -210,11 +294,18 @@ struct ConditionTests {
             "price < 20", "price <= 20", "price in -3..9.90", "price > 20", "released >= 1969-07-20", "released < 1970",
             "released > 1969-07-20", "released <= 1969-07-20", "released <= 1969-07", "exists released", "label = all",
             "label = l1 and label = all", "not exists type", "attribute.type = x", "title starts with Slow",
+            "released > 1969-07-20T20:17Z", "released <= '1969-07-20T22:17+02:00'", "released is date",
+            "price is number", "price < inf", "price >= -inf", "price > inf", "has code 04006381333931",
+            "not has code in (96385074, \"it's\")", "within inf km of (0, 0)",
             "type = \"e\u{301}\"", "type = é", "id in (e3, e59, e60)", "nothing", "everything",
             "type = album and (price > 20 or not exists title)", "within 6000 km of (48, 16)",
             "within 20 km of (0, 179.95)", "not within 1 km of (-90, 0)", "within 30000 km of (0, 0)",
         ].map { (try? Condition(parsing: $0)) ?? .any([]) }
         var random = SeededGenerator(seed: 7)
+        conditions += [
+            EntityField.attribute("price") < .nan, !(EntityField.attribute("price") > .nan),
+            .date(.attribute("released"), ValueRange(from: .init("soon", isIncluded: true))),
+        ]
         conditions += (0..<300).map { _ in Self.random(&random) }
         for condition in conditions {
             let expected = Self.entities.filter { Self.holds(condition, of: $0) }.map(\.id)

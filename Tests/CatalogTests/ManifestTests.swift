@@ -56,8 +56,123 @@ struct ManifestTests {
             #expect(problems.isEmpty, "\(problems)")
             let entity = try #require(items.first?.entity)
             #expect(items.count == 1 && entity.id == "a" && entity.title == "One, two")
-            #expect(entity.attributes == ["price": "1,5"] && entity.image == folder.file("a.png").path)
+            #expect(entity.attributes == ["price": "1.5"] && entity.image == folder.file("a.png").path)
         }
+    }
+
+    /// Every line end, and both together, in both encodings.
+    @Test(arguments: ["\r", "\n", "\r\n", "mixed"])
+    func lineEndsOfCSVAreFound(end: String) throws {
+        let folder = try TemporaryFolder()
+        let lines = ["sep=,", "id,image,title,", "a,a.png,\"One\r\ntwo\",", "", "b,b.png,\"\",,", " , ,,", ",c.png,x,"]
+        let ends = end == "mixed" ? ["\r", "\n", "\r\n", "\r", "\n", "\r\n", ""] : Array(repeating: end, count: 7)
+        let text = zip(lines, ends).map { $0 + $1 }.joined()
+        for data in [
+            Data(text.utf8), Data([0xEF, 0xBB, 0xBF] + text.utf8),
+            Data([0xFF, 0xFE]) + text.data(using: .utf16LittleEndian)!,
+            Data([0xFE, 0xFF]) + text.data(using: .utf16BigEndian)!,
+        ] {
+            let url = try folder.write(data, to: "list.csv")
+            let (items, problems) = try ImageSource.items(at: url)
+            #expect(items.map(\.entity.id) == ["a", "b"] && items.first?.entity.title == "One\r\ntwo")
+            #expect(items.allSatisfy { $0.entity.attributes.isEmpty })
+            #expect(problems.map(\.description) == ["\(url.path):8: has no id"])
+        }
+        let objects = try folder.write("{\"id\":\"a\",\"image\":\"a.png\"}\r{\"id\":\"b\"}\r", to: "list.jsonl")
+        let (items, problems) = try ImageSource.items(at: objects)
+        #expect(items.map(\.entity.id) == ["a"] && problems.map(\.subject) == ["\(objects.path):2"])
+    }
+
+    @Test func encodingsWithoutAMarkAreNamed() throws {
+        let folder = try TemporaryFolder()
+        let text = "id,image,title\na,a.png,é\n"
+        for (data, says) in [
+            (text.data(using: .utf16LittleEndian)!, "is UTF-16 text without a byte order mark"),
+            (text.data(using: .utf16BigEndian)!, "is UTF-16 text without a byte order mark"),
+            (Data([0xFF, 0xFE, 0, 0]) + text.data(using: .utf32LittleEndian)!, "is UTF-32 text"),
+            (text.data(using: .isoLatin1)!, "is not UTF-8 text in line 2"),
+            (Data([0xFF, 0xFE, 0x80]), "is UTF-16 text that ends within a character"),
+        ] {
+            let error = #expect(throws: IndexProblem.self) {
+                try ImageSource.items(at: folder.write(data, to: "list.csv"))
+            }
+            #expect(error?.reason == says + "; save it again as UTF-8")
+        }
+    }
+
+    /// The values of a column, the separator of fields, and what is stored; the number of notes.
+    @Test(arguments: [
+        (["19,90", "5", "1.234,50"], ";", ["19.90", "5", "1234.50"], 1),
+        (["1,234.50", "5", "1,000"], ",", ["1234.50", "5", "1000"], 1),
+        (["1 234,50", "1\u{202F}000 000", "-3"], "\t", ["1234.50", "1000000", "-3"], 1),
+        (["1'234.50", "12’000"], ",", ["1234.50", "12000"], 1),
+        (["12,34,567.5", "1.25"], "|", ["1234567.5", "1.25"], 1),
+        (["€ 1.234,50", "-5 €", "3,00€"], ";", ["1234.50", "-5", "3.00"], 1),
+        (["19.90 EUR", "1,000.00 EUR"], ",", ["19.90", "1000.00"], 1),
+        (["\u{2212}1,5", "+2,5"], ";", ["-1.5", "2.5"], 1),
+        (["19.90", "1e3", "007", ".5"], ";", ["19.90", "1e3", "007", ".5"], 0), (["1.234"], ",", ["1.234"], 0),
+        // What separates fields is no decimal sign of the same people.
+        (["1,234", "2,500"], ";", ["1.234", "2.500"], 1), (["1,234", "2,500"], ",", ["1234", "2500"], 1),
+        // These cannot be told, and each is reported.
+        (["1,234", "2,500"], "\t", ["1,234", "2,500"], 3), (["1.234"], ";", ["1.234"], 1),
+        (["19,90", "1,234.50", "3"], ";", ["19,90", "1,234.50", "3"], 3),
+        (["1 €", "2 $", "3 €"], ",", ["1 €", "2 $", "3 €"], 4),
+        (["19,90", "5,00", "6 pieces"], ";", ["19.90", "5.00", "6 pieces"], 2),
+        (["5", "6", "free"], ",", ["5", "6", "free"], 0),
+        // Texts with digits are no numbers.
+        (["1.2.3", "10.0.1"], ",", ["1.2.3", "10.0.1"], 0),
+        (["01.02.2024", "3.4.2025"], ";", ["01.02.2024", "3.4.2025"], 0),
+        (["044 123 45 67", "079 123 45 67"], ",", ["044 123 45 67", "079 123 45 67"], 0),
+        (["XL", "10,5", "M"], ";", ["XL", "10,5", "M"], 0),
+    ])
+    func numbersOfAColumnAreRead(
+        values: [String], separator: String, expected: [String], noteCount: Int
+    ) throws {
+        let folder = try TemporaryFolder()
+        let rows = values.enumerated().map { ["a\($0)", "a.png", "\"\($1)\""].joined(separator: separator) }
+        let text = ([["id", "image", "price"].joined(separator: separator)] + rows).joined(separator: "\r\n")
+        let (items, problems) = try ImageSource.items(at: folder.write(text, to: "list.csv"))
+        #expect(problems.isEmpty && items.map { $0.entity.attributes["price"] } == expected)
+        let notes = items.flatMap(\.notes)
+        #expect(notes.count == noteCount, "\(notes)")
+        #expect(notes.allSatisfy { $0.subject.contains("list.csv") && $0.text.contains("“price”") })
+    }
+
+    @Test func anotherColumnTellsTheDecimalSign() throws {
+        let folder = try TemporaryFolder()
+        let text = "id;image;price;stock;ean;;\na;a.png;19,90;1.234;4006381333931;x\nb;b.png;5,00;12.000;4,00638E+12\n"
+        let (items, problems) = try ImageSource.items(at: folder.write(text, to: "list.csv"))
+        #expect(problems.isEmpty, "\(problems)")
+        #expect(items.map { $0.entity.attributes["stock"] } == ["1234", "12000"])
+        #expect(items.map { $0.entity.attributes.count } == [3, 3])
+        let notes = items.flatMap(\.notes).map(\.description)
+        #expect(notes.contains { $0.contains("list.csv:3") && $0.contains("“ean” is “4,00638E+12”") }, "\(notes)")
+        #expect(notes.contains { $0.contains("column 6 has no name and is left out") }, "\(notes)")
+    }
+
+    /// Random numbers in each country's form are read as those that they are.
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func numbersOfEveryCountryAreRead(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let folder = try TemporaryFolder()
+        let forms = [(",", "."), (".", ","), (",", " "), (",", "\u{A0}"), (".", "'"), (",", ""), (".", "")]
+        let (decimal, group) = forms[Int(seed) % forms.count]
+        let numbers = (0..<50).map { _ in Int.random(in: -20_000_000...20_000_000, using: &random) }
+        let values = numbers.map { cents in
+            var whole = String(abs(cents) / 100)
+            if !group.isEmpty {
+                for place in stride(from: whole.count - 3, to: 0, by: -3) {
+                    whole.insert(contentsOf: group, at: whole.index(whole.startIndex, offsetBy: place))
+                }
+            }
+            let fraction = String(100 + abs(cents) % 100).dropFirst()
+            return (cents < 0 ? "-" : "") + whole + decimal + fraction
+        }
+        let rows = values.enumerated().map { "a\($0)\ta.png\t\($1)" }
+        let text = "id\timage\tprice\n" + rows.joined(separator: "\n")
+        let items = try ImageSource.items(at: folder.write(text, to: "list.tsv")).items
+        let read = items.map { $0.entity.attributes["price"].flatMap(Double.init) }
+        #expect(read == numbers.map { Double($0) / 100 }, "seed \(seed)")
     }
 
     @Test func lineNumbersCountTheLineThatNamesTheSeparator() throws {

@@ -105,7 +105,7 @@ import Testing
 
     @Test func aConditionThatIsNoneIsRefusedWithWhatWasExpected() throws {
         for (text, words) in [
-            ("price <", "expected a value, found the end"), ("price ~ 3", "has to stand in double quotes"),
+            ("price <", "expected a value, found the end"), ("price ~ 3", "has to stand in quotes"),
             ("price < cheap", "expected numbers, or dates such as 1969-07-20, found “cheap”"),
             ("price < 3 type = album", "expected “and”, “or” or the end, found “type”"),
         ] {

@@ -31,7 +31,9 @@ public struct BarcodeReader: Sendable {
         self.limit = limit
     }
 
-    /// The codes in an image with different texts, in no particular order. Narrow lines need about two pixels each.
+    /// The codes in an image with different texts, in no particular order: dark ones and white ones on dark ground, at
+    /// any angle. Narrow lines need about two pixels each. In images of more than four megapixels, tilted linear codes
+    /// are looked for at half the size.
     ///
     /// - Complexity: O(pixels).
     public func barcodes(in image: PixelBuffer) -> [Barcode] {

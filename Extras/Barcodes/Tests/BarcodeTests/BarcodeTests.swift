@@ -46,6 +46,28 @@ struct BarcodeTests {
         #expect(BarcodeReader(limit: 1).barcodes(in: image).count == 1)
     }
 
+    @Test(arguments: [0, 7, 20, 33, 45, 71, 100, 155], [false, true])
+    func readsTiltedAndInvertedCodes(degrees: Int, isInverted: Bool) throws {
+        let image = try Self.photo(
+            [(Self.code, 250, 250, Double(degrees), isInverted)], width: 500, height: 500)
+        let found = BarcodeReader().barcodes(in: image)
+        #expect(found.map(\.text) == [Self.code])
+        // The code's own ends are where it was turned to.
+        let code = try #require(found.first)
+        let (ends, turn) = ((code.outline.topLeft, code.outline.topRight), Double(degrees) * .pi / 180)
+        #expect(abs(ends.0.x - 0.5 + cos(turn) * 0.285) < 0.1 && abs(ends.0.y - 0.5 + sin(turn) * 0.285) < 0.1)
+        #expect(abs(ends.1.x - 0.5 - cos(turn) * 0.285) < 0.1 && abs(ends.1.y - 0.5 - sin(turn) * 0.285) < 0.1)
+    }
+
+    @Test func readsCodesOfAllKindsInOnePhoto() throws {
+        let codes = ["4006381333931", "9780306406157", "5901234123457", "7195364052598"]
+        let places = [(260.0, 260.0, 10.0, false), (740, 260, 50, true), (260, 740, 90, true), (740, 740, 130, false)]
+        let image = try Self.photo(
+            zip(codes, places).map { ($0, $1.0, $1.1, $1.2, $1.3) }, width: 1000, height: 1000)
+        // The left half of the last one would be a UPC-E.
+        #expect(Set(BarcodeReader().barcodes(in: image).map(\.text)) == Set(codes))
+    }
+
     @Test func readsNoneWhereThereIsNone() throws {
         let plain = try PixelBuffer([UInt8](repeating: 90, count: 300 * 200), width: 300, height: 200, format: .gray8)
         #expect(BarcodeReader().barcodes(in: plain).isEmpty)
@@ -74,6 +96,32 @@ struct BarcodeTests {
         #expect(try await catalog.search(matching: photo).isEmpty)
         let options = SearchOptions(codes: BarcodeReader().barcodes(in: photo).map(\.text))
         #expect(try await catalog.search(matching: photo, options: options).map(\.id) == ["1"])
+    }
+
+    /// Codes on a gray ground, each turned clockwise about its center, and possibly white on black.
+    private static func photo(
+        _ codes: [(code: String, x: Double, y: Double, degrees: Double, isInverted: Bool)], width: Int, height: Int
+    ) throws -> PixelBuffer {
+        var bytes = [UInt8](repeating: 130, count: width * height)
+        for code in codes {
+            let label = try drawing(code.code, format: .gray8, quarters: 0)
+            let turn = code.degrees * .pi / 180
+            label.withUnsafeBytes { source in
+                for y in 0..<height {
+                    for x in 0..<width {
+                        let (dx, dy) = (Double(x) - code.x, Double(y) - code.y)
+                        let u = dx * cos(turn) + dy * sin(turn) + Double(label.width) / 2
+                        let v = dy * cos(turn) - dx * sin(turn) + Double(label.height) / 2
+                        guard u >= 0, v >= 0, Int(u) < label.width - 1, Int(v) < label.height - 1 else { continue }
+                        let (column, part) = (Int(u), u - u.rounded(.down))
+                        let row = Int(v) * label.bytesPerRow
+                        let gray = Double(source[row + column]) * (1 - part) + Double(source[row + column + 1]) * part
+                        bytes[y * width + x] = UInt8(code.isInverted ? 255 - gray : gray)
+                    }
+                }
+            }
+        }
+        return try PixelBuffer(bytes, width: width, height: height, format: .gray8)
     }
 
     /// An EAN-13 of black and white modules, 3 pixels each, with room around (ISO/IEC 15420).

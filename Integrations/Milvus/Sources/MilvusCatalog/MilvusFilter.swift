@@ -4,27 +4,28 @@ import Lookalike
 /// Conditions as expressions of Milvus's filter language, and the JSON that they ask for.
 ///
 /// An entity's fields are in the JSON field `fields` of each of its images: the texts under their stored names, labels
-/// as an array, and numbers and dates a second time in objects of their own. Texts are compared by their bytes, as in a
-/// catalog. A field that is missing has no value, and what Milvus makes of a comparison with it depends on its version;
-/// so each comparison comes with the condition that the field exists.
+/// as an array, numbers and dates (in seconds since 1970) a second time in objects of their own, and the product codes
+/// in one form. Texts are compared by their bytes, as in a catalog. A field that is missing has no value, and what
+/// Milvus makes of a comparison with it depends on its version; so each comparison comes with the condition that the
+/// field exists.
 struct MilvusFilter {
     /// Whether rows have the field `type`.
     let isPartitioned: Bool
     let error: (MilvusError.Reason) -> MilvusError
 
-    private static let (numbers, dates) = ("number", "date")
+    private static let (numbers, dates, codes) = ("number", "date", "code")
 
     /// The value of the field `fields` for an entity.
     static func json(of entity: CatalogEntity) throws -> Data {
         var texts: [String: Any] = [:]
-        var (numbers, dates) = ([String: Double](), [String: String]())
+        var (numbers, dates) = ([String: Double](), [String: Double]())
         func add(_ field: EntityField, _ text: String?) {
             guard let text else { return }
             let name = name(of: field)
             texts[name] = text
             if field == .id { return }
             if let number = number(text) { numbers[name] = number }
-            if isDate(text) { dates[name] = text }
+            if let span = DateSpan(text) { dates[name] = span.start }
         }
         add(.id, entity.id)
         add(.type, entity.type)
@@ -34,6 +35,8 @@ struct MilvusFilter {
         if !entity.labels.isEmpty { texts[name(of: .label)] = entity.labels }
         if !numbers.isEmpty { texts[Self.numbers] = numbers }
         if !dates.isEmpty { texts[Self.dates] = dates }
+        let codes = entity.productCodes.map(\.canonical)
+        if !codes.isEmpty { texts[Self.codes] = codes }
         return try JSONSerialization.data(withJSONObject: texts, options: [.sortedKeys, .withoutEscapingSlashes])
     }
 
@@ -71,20 +74,31 @@ struct MilvusFilter {
             let isEmpty = range.lower?.value == .infinity || range.upper?.value == -.infinity
             return isEmpty ? Self.never : guarded(path, [bound(">", range.lower), bound("<", range.upper)])
         case .date(let field, let range):
-            // A day comes before all times of it, and the largest scalar after them.
             let path = try path(field, in: Self.dates)
-            let lower = range.lower.map {
-                $0.isIncluded ? "\(path) >= \(literal($0.value))" : "\(path) > \(literal($0.value + "\u{10FFFF}"))"
+            let (lower, upper) = (range.lower.map { DateSpan($0.value) }, range.upper.map { DateSpan($0.value) })
+            if case .some(nil) = lower { return Self.never }
+            if case .some(nil) = upper { return Self.never }
+            // A day is all its times, and an instant is itself.
+            func isInstant(_ span: DateSpan) -> Bool { span.start == span.end }
+            let after = lower.flatMap(\.self).map { span in
+                range.lower?.isIncluded == true
+                    ? "\(path) >= \(span.start)" : "\(path) \(isInstant(span) ? ">" : ">=") \(span.end)"
             }
-            let upper = range.upper.map {
-                $0.isIncluded ? "\(path) <= \(literal($0.value + "\u{10FFFF}"))" : "\(path) < \(literal($0.value))"
+            let before = upper.flatMap(\.self).map { span in
+                range.upper?.isIncluded == true
+                    ? "\(path) \(isInstant(span) ? "<=" : "<") \(span.end)" : "\(path) < \(span.start)"
             }
-            return guarded(path, [lower, upper])
+            return guarded(path, [after, before])
         case .within: throw error(.unsupportedCondition("a distance from a point; compare latitudes and longitudes"))
         case .hasPrefix(let field, let prefix):
             let path = try path(field, in: nil)
             return guarded(path, ["\(path) >= \(literal(prefix))", "\(path) <= \(literal(prefix + "\u{10FFFF}"))"])
         case .exists(let field): return "(exists \(path(field)))"
+        case .hasCode(let codes):
+            let list = codes.flatMap(ProductCode.readings(of:)).map { literal($0.canonical) }
+            guard !list.isEmpty else { return Self.never }
+            let path = "\(Field.fields.rawValue)[\"\(Self.codes)\"]"
+            return guarded(path, "json_contains_any(\(path), [\(list.joined(separator: ", "))])")
         case .not(let part): return "(not \(try expression(part)))"
         case .all(let parts): return try joined(parts, "and") ?? Self.always
         case .any(let parts): return try joined(parts, "or") ?? Self.never
@@ -150,10 +164,5 @@ struct MilvusFilter {
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
         guard isDecimal, let value = Double(text), value.isFinite else { return nil }
         return value
-    }
-
-    /// Whether a catalog compares a text as a date.
-    private static func isDate(_ text: String) -> Bool {
-        text.wholeMatch(of: /[0-9]{4}(-.*)?/.dotMatchesNewlines()) != nil
     }
 }

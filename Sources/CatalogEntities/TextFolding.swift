@@ -1,0 +1,41 @@
+import Foundation
+
+/// Texts as searches compare them.
+package enum TextFolding {
+    /// A text without case, compatibility forms and diacritics, and with Latin letters of ASCII: “Łódź” is “lodz”,
+    /// “Straße” is “strasse”, “Ἀθῆναι” is “αθηναι”. Marks of scripts in which they are letters stay.
+    package static func folded(_ text: some StringProtocol) -> String {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
+        // Foundation leaves some marks of the first mapping apart from their letters.
+        let folded = text.precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
+            .folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
+        guard folded.unicodeScalars.contains(where: isLatinBeyondASCII) else { return folded }
+        // Such as ł, ø, đ, æ and ı, which are no letters with marks to Unicode; ICU has their table.
+        return folded.applyingTransform(StringTransform("Latin-ASCII"), reverse: false)?.lowercased() ?? folded
+    }
+
+    /// Whether SQLite's tokenizer makes the same words of a text as of its folded form: it ignores case, and the
+    /// diacritics of Latin letters.
+    static func isFoldedByTokenizer(_ text: String, to folded: String) -> Bool {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) || text.utf8.elementsEqual(folded.utf8) { return true }
+        // It knows the letters of Unicode 6.1.
+        let isKnown = text.unicodeScalars.allSatisfy { scalar in
+            scalar.properties.age.map { ($0.major, $0.minor) <= (6, 1) } ?? false
+        }
+        if isKnown, text.lowercased().utf8.elementsEqual(folded.utf8) { return true }
+        guard text.unicodeScalars.allSatisfy({ $0.value < 0x80 || (0xC0...0x17F).contains($0.value) }) else {
+            return false
+        }
+        let letters = text.lowercased().decomposedStringWithCanonicalMapping.unicodeScalars
+            .filter { $0.properties.generalCategory != .nonspacingMark }
+        return String(String.UnicodeScalarView(letters)).utf8.elementsEqual(folded.utf8)
+    }
+
+    private static func isLatinBeyondASCII(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0xAA...0x2AF, 0x1D00...0x1DBF, 0x1E00...0x1EFF, 0x2C60...0x2C7F, 0xA720...0xA7FF, 0xAB30...0xAB6F:
+            scalar.properties.isAlphabetic
+        default: false
+        }
+    }
+}
