@@ -48,48 +48,7 @@ struct MilvusFilter {
 
     private static let (always, never) = ("(key >= 0)", "(key < 0)")
 
-    func expression(_ condition: Condition) throws(MilvusError) -> String {
-        switch condition {
-        case .isAnyOf(let field, let values):
-            guard !values.isEmpty else { return Self.never }
-            if field == .label {
-                let list = values.map(literal).joined(separator: ", ")
-                return guarded(path(field), "json_contains_any(\(path(field)), [\(list)])")
-            }
-            let isAny = guarded(
-                path(field), values.map { "\(path(field)) == \(literal($0))" }.joined(separator: " or "))
-            guard isPartitioned, field == .type else { return isAny }
-            // The server reads the partitions of these alone. An empty text may also stand for no type.
-            return "((\(Field.type.rawValue) in [\(values.map(literal).joined(separator: ", "))]) and \(isAny))"
-        case .number(.id, _), .date(.id, _): return Self.never
-        case .number(let field, let range):
-            let path = try path(field, in: Self.numbers)
-            func bound(_ sign: String, _ end: ValueRange<Double>.End?) -> String? {
-                guard let end, end.value.isFinite else { return nil }
-                return "\(path) \(sign)\(end.isIncluded ? "=" : "") \(end.value)"
-            }
-            let isEmpty = range.lower?.value == .infinity || range.upper?.value == -.infinity
-            return isEmpty ? Self.never : guarded(path, [bound(">", range.lower), bound("<", range.upper)])
-        case .date(let field, let range):
-            // A day comes before all times of it, and the largest scalar after them.
-            let path = try path(field, in: Self.dates)
-            let lower = range.lower.map {
-                $0.isIncluded ? "\(path) >= \(literal($0.value))" : "\(path) > \(literal($0.value + "\u{10FFFF}"))"
-            }
-            let upper = range.upper.map {
-                $0.isIncluded ? "\(path) <= \(literal($0.value + "\u{10FFFF}"))" : "\(path) < \(literal($0.value))"
-            }
-            return guarded(path, [lower, upper])
-        case .within: throw error(.unsupportedCondition("a distance from a point; compare latitudes and longitudes"))
-        case .hasPrefix(let field, let prefix):
-            let path = try path(field, in: nil)
-            return guarded(path, ["\(path) >= \(literal(prefix))", "\(path) <= \(literal(prefix + "\u{10FFFF}"))"])
-        case .exists(let field): return "(exists \(path(field)))"
-        case .not(let part): return "(not \(try expression(part)))"
-        case .all(let parts): return try joined(parts, "and") ?? Self.always
-        case .any(let parts): return try joined(parts, "or") ?? Self.never
-        }
-    }
+    func expression(_ condition: Condition) throws(MilvusError) -> String { try condition.visited(by: self) }
 
     private func joined(_ parts: [Condition], _ word: String) throws(MilvusError) -> String? {
         var expressions: [String] = []
@@ -155,5 +114,68 @@ struct MilvusFilter {
     /// Whether a catalog compares a text as a date.
     private static func isDate(_ text: String) -> Bool {
         text.wholeMatch(of: /[0-9]{4}(-.*)?/.dotMatchesNewlines()) != nil
+    }
+}
+
+extension MilvusFilter: ConditionVisitor {
+    typealias Failure = MilvusError
+
+    func isAnyOf(_ field: EntityField, _ values: [String]) -> String {
+        guard !values.isEmpty else { return Self.never }
+        if field == .label {
+            let list = values.map(literal).joined(separator: ", ")
+            return guarded(path(field), "json_contains_any(\(path(field)), [\(list)])")
+        }
+        let isAny = guarded(path(field), values.map { "\(path(field)) == \(literal($0))" }.joined(separator: " or "))
+        guard isPartitioned, field == .type else { return isAny }
+        // The server reads the partitions of these alone. An empty text may also stand for no type.
+        return "((\(Field.type.rawValue) in [\(values.map(literal).joined(separator: ", "))]) and \(isAny))"
+    }
+
+    func number(_ field: EntityField, _ range: ValueRange<Double>) throws(MilvusError) -> String {
+        if field == .id { return Self.never }
+        let path = try path(field, in: Self.numbers)
+        func bound(_ sign: String, _ end: ValueRange<Double>.End?) -> String? {
+            guard let end, end.value.isFinite else { return nil }
+            return "\(path) \(sign)\(end.isIncluded ? "=" : "") \(end.value)"
+        }
+        let isEmpty = range.lower?.value == .infinity || range.upper?.value == -.infinity
+        return isEmpty ? Self.never : guarded(path, [bound(">", range.lower), bound("<", range.upper)])
+    }
+
+    func date(_ field: EntityField, _ range: ValueRange<String>) throws(MilvusError) -> String {
+        if field == .id { return Self.never }
+        // A day comes before all times of it, and the largest scalar after them.
+        let path = try path(field, in: Self.dates)
+        let lower = range.lower.map {
+            $0.isIncluded ? "\(path) >= \(literal($0.value))" : "\(path) > \(literal($0.value + "\u{10FFFF}"))"
+        }
+        let upper = range.upper.map {
+            $0.isIncluded ? "\(path) <= \(literal($0.value + "\u{10FFFF}"))" : "\(path) < \(literal($0.value))"
+        }
+        return guarded(path, [lower, upper])
+    }
+
+    func within(
+        kilometers: Double, of point: GeoPoint, latitude: EntityField, longitude: EntityField
+    ) throws(MilvusError) -> String {
+        throw error(.unsupportedCondition("a distance from a point; compare latitudes and longitudes"))
+    }
+
+    func hasPrefix(_ field: EntityField, _ prefix: String) throws(MilvusError) -> String {
+        let path = try path(field, in: nil)
+        return guarded(path, ["\(path) >= \(literal(prefix))", "\(path) <= \(literal(prefix + "\u{10FFFF}"))"])
+    }
+
+    func exists(_ field: EntityField) -> String { "(exists \(path(field)))" }
+
+    func not(_ condition: Condition) throws(MilvusError) -> String { "(not \(try expression(condition)))" }
+
+    func all(_ parts: [Condition]) throws(MilvusError) -> String { try joined(parts, "and") ?? Self.always }
+
+    func any(_ parts: [Condition]) throws(MilvusError) -> String { try joined(parts, "or") ?? Self.never }
+
+    func other(_ condition: Condition) throws(MilvusError) -> String {
+        throw error(.unsupportedCondition("“\(condition)”"))
     }
 }
