@@ -44,7 +44,7 @@ extension Condition: LosslessStringConvertible {
     }
 
     public var description: String {
-        switch self {
+        switch form {
         case .isAnyOf(let field, let values) where values.count == 1:
             "\(Self.quoted(field)) = \(Self.quoted(values[0]))"
         case .isAnyOf(let field, let values):

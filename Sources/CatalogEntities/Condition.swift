@@ -14,38 +14,76 @@ import Foundation
 /// circles of latitude.
 ///
 /// Stored text is compared by its bytes: case, diacritics and the form of Unicode matter.
-public indirect enum Condition: Sendable, Hashable {
+///
+/// A ``ConditionVisitor`` reads what a condition is made of.
+public struct Condition: Sendable, Hashable {
+    /// What a condition is made of. Other packages have ``ConditionVisitor``, so that a new kind is no change for them.
+    package indirect enum Form: Sendable, Hashable {
+        case isAnyOf(EntityField, [String])
+        case number(EntityField, ValueRange<Double>)
+        case date(EntityField, ValueRange<String>)
+        case within(kilometers: Double, of: GeoPoint, latitude: EntityField, longitude: EntityField)
+        case hasPrefix(EntityField, String)
+        case exists(EntityField)
+        case hasCode([String])
+        case not(Condition)
+        case all([Condition])
+        case any([Condition])
+    }
+
+    package let form: Form
+
+    private init(_ form: Form) { self.form = form }
+
     /// The field has one of the values.
-    case isAnyOf(EntityField, [String])
+    public static func isAnyOf(_ field: EntityField, _ values: [String]) -> Condition { .init(.isAnyOf(field, values)) }
+
     /// The field is a number in a range, such as `9.90`.
-    case number(EntityField, ValueRange<Double>)
+    public static func number(_ field: EntityField, _ range: ValueRange<Double>) -> Condition {
+        .init(.number(field, range))
+    }
+
     /// The field is a date in a range: ISO 8601 (`1969-07-20` or `1969-07-20T20:17+02:00`), compared as instants with
     /// their zones (``DateSpan``). A bound without a time is a whole day, month or year; a field without one is its
     /// beginning. A bound that is no date leaves no entity, and cannot be coded.
-    case date(EntityField, ValueRange<String>)
+    public static func date(_ field: EntityField, _ range: ValueRange<String>) -> Condition {
+        .init(.date(field, range))
+    }
+
     /// The entity is at most so far from a point of the earth. Two fields have its latitude and longitude in degrees,
     /// as numbers in -90…90 and -180…180.
-    case within(
-        kilometers: Double, of: GeoPoint, latitude: EntityField = .attribute("latitude"),
-        longitude: EntityField = .attribute("longitude"))
+    public static func within(
+        kilometers: Double, of point: GeoPoint, latitude: EntityField = .attribute("latitude"),
+        longitude: EntityField = .attribute("longitude")
+    ) -> Condition {
+        .init(.within(kilometers: kilometers, of: point, latitude: latitude, longitude: longitude))
+    }
+
     /// The field starts with a text.
-    case hasPrefix(EntityField, String)
+    public static func hasPrefix(_ field: EntityField, _ prefix: String) -> Condition {
+        .init(.hasPrefix(field, prefix))
+    }
+
     /// The field has a value.
-    case exists(EntityField)
+    public static func exists(_ field: EntityField) -> Condition { .init(.exists(field)) }
+
     /// The entity has one of the product codes among its attributes, however both are written (``ProductCode``).
-    case hasCode([String])
+    public static func hasCode(_ codes: [String]) -> Condition { .init(.hasCode(codes)) }
+
     /// The condition does not hold.
-    case not(Condition)
+    public static func not(_ condition: Condition) -> Condition { .init(.not(condition)) }
+
     /// All of the conditions hold. Every entity satisfies the empty list.
-    case all([Condition])
+    public static func all(_ parts: [Condition]) -> Condition { .init(.all(parts)) }
+
     /// One of the conditions holds at least. No entity satisfies the empty list.
-    case any([Condition])
+    public static func any(_ parts: [Condition]) -> Condition { .init(.any(parts)) }
 
     /// Every entity satisfies it.
     public static var everything: Condition { .all([]) }
 
     /// Whether every entity satisfies it, as its form shows.
-    public var isEverything: Bool { if case .all(let parts) = self { parts.allSatisfy(\.isEverything) } else { false } }
+    public var isEverything: Bool { if case .all(let parts) = form { parts.allSatisfy(\.isEverything) } else { false } }
 
     /// Both hold.
     public static func && (a: Condition, b: Condition) -> Condition {
@@ -61,7 +99,7 @@ public indirect enum Condition: Sendable, Hashable {
 
     /// The fields that it names, with the values that one of them may have.
     package var tests: [(field: EntityField, values: [String])] {
-        switch self {
+        switch form {
         case .isAnyOf(let field, let values): [(field, values)]
         case .number(let field, _), .date(let field, _), .hasPrefix(let field, _), .exists(let field): [(field, [])]
         case .within(_, _, let latitude, let longitude): [(latitude, []), (longitude, [])]

@@ -25,7 +25,7 @@ extension Condition {
     ///   `field` holds.
     private func sql(_ hasField: (_ name: String, _ condition: SQL) -> SQL) -> SQL {
         func having(_ field: EntityField, _ condition: SQL) -> SQL { hasField(field.storedName, condition) }
-        return switch self {
+        return switch form {
         case .isAnyOf(.id, let values): "entity.id IN \(values)"
         case .isAnyOf(let field, let values): having(field, "field.text IN \(values)")
         case .number(.id, _), .date(.id, _): "0"

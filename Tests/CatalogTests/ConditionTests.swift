@@ -238,7 +238,7 @@ struct ConditionTests {
                 entity.attributes.filter { $0.key.utf8.elementsEqual(name.utf8) }.map(\.value)
             }
         }
-        switch condition {
+        switch condition.form {
         case .isAnyOf(let field, let values):
             return texts(field).contains { text in values.contains { $0.utf8.elementsEqual(text.utf8) } }
         case .hasPrefix(let field, let prefix): return texts(field).contains { $0.utf8.starts(with: prefix.utf8) }

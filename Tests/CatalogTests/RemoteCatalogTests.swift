@@ -110,11 +110,7 @@ private struct KeptRecords: RemoteCatalog {
 
     private func images(in selection: RemoteSelection = RemoteSelection()) -> [CatalogRecord.Image] {
         records.filter { record in
-            let isSelected =
-                switch selection.condition {
-                case .isAnyOf(.type, let values): record.entity.type.map(values.contains) ?? false
-                default: selection.condition.isEverything
-                }
+            let isSelected = selection.condition.visited(by: TypeFilter(type: record.entity.type))
             return isSelected && !selection.excluded.contains(record.row)
                 && selection.only?.contains(record.row) ?? true
         }.flatMap(\.images)
@@ -155,4 +151,15 @@ private struct KeptRecords: RemoteCatalog {
     func entities(for rows: [Int64]) -> [Int64: CatalogEntity] {
         records.filter { rows.contains($0.row) }.reduce(into: [:]) { $0[$1.row] = $1.entity }
     }
+}
+
+/// Whether a condition holds of an entity with a type; only conditions on the type, and none.
+private struct TypeFilter: ConditionVisitor {
+    let type: String?
+
+    func isAnyOf(_ field: EntityField, _ values: [String]) -> Bool {
+        field == .type && type.map(values.contains) ?? false
+    }
+
+    func other(_ condition: Condition) -> Bool { condition.isEverything }
 }

@@ -51,59 +51,7 @@ struct MilvusFilter {
 
     private static let (always, never) = ("(key >= 0)", "(key < 0)")
 
-    func expression(_ condition: Condition) throws(MilvusError) -> String {
-        switch condition {
-        case .isAnyOf(let field, let values):
-            guard !values.isEmpty else { return Self.never }
-            if field == .label {
-                let list = values.map(literal).joined(separator: ", ")
-                return guarded(path(field), "json_contains_any(\(path(field)), [\(list)])")
-            }
-            let isAny = guarded(
-                path(field), values.map { "\(path(field)) == \(literal($0))" }.joined(separator: " or "))
-            guard isPartitioned, field == .type else { return isAny }
-            // The server reads the partitions of these alone. An empty text may also stand for no type.
-            return "((\(Field.type.rawValue) in [\(values.map(literal).joined(separator: ", "))]) and \(isAny))"
-        case .number(.id, _), .date(.id, _): return Self.never
-        case .number(let field, let range):
-            let path = try path(field, in: Self.numbers)
-            func bound(_ sign: String, _ end: ValueRange<Double>.End?) -> String? {
-                guard let end, end.value.isFinite else { return nil }
-                return "\(path) \(sign)\(end.isIncluded ? "=" : "") \(end.value)"
-            }
-            let isEmpty = range.lower?.value == .infinity || range.upper?.value == -.infinity
-            return isEmpty ? Self.never : guarded(path, [bound(">", range.lower), bound("<", range.upper)])
-        case .date(let field, let range):
-            let path = try path(field, in: Self.dates)
-            let (lower, upper) = (range.lower.map { DateSpan($0.value) }, range.upper.map { DateSpan($0.value) })
-            if case .some(nil) = lower { return Self.never }
-            if case .some(nil) = upper { return Self.never }
-            // A day is all its times, and an instant is itself.
-            func isInstant(_ span: DateSpan) -> Bool { span.start == span.end }
-            let after = lower.flatMap(\.self).map { span in
-                range.lower?.isIncluded == true
-                    ? "\(path) >= \(span.start)" : "\(path) \(isInstant(span) ? ">" : ">=") \(span.end)"
-            }
-            let before = upper.flatMap(\.self).map { span in
-                range.upper?.isIncluded == true
-                    ? "\(path) \(isInstant(span) ? "<=" : "<") \(span.end)" : "\(path) < \(span.start)"
-            }
-            return guarded(path, [after, before])
-        case .within: throw error(.unsupportedCondition("a distance from a point; compare latitudes and longitudes"))
-        case .hasPrefix(let field, let prefix):
-            let path = try path(field, in: nil)
-            return guarded(path, ["\(path) >= \(literal(prefix))", "\(path) <= \(literal(prefix + "\u{10FFFF}"))"])
-        case .exists(let field): return "(exists \(path(field)))"
-        case .hasCode(let codes):
-            let list = codes.flatMap(ProductCode.readings(of:)).map { literal($0.canonical) }
-            guard !list.isEmpty else { return Self.never }
-            let path = "\(Field.fields.rawValue)[\"\(Self.codes)\"]"
-            return guarded(path, "json_contains_any(\(path), [\(list.joined(separator: ", "))])")
-        case .not(let part): return "(not \(try expression(part)))"
-        case .all(let parts): return try joined(parts, "and") ?? Self.always
-        case .any(let parts): return try joined(parts, "or") ?? Self.never
-        }
-    }
+    func expression(_ condition: Condition) throws(MilvusError) -> String { try condition.visited(by: self) }
 
     private func joined(_ parts: [Condition], _ word: String) throws(MilvusError) -> String? {
         var expressions: [String] = []
@@ -164,5 +112,81 @@ struct MilvusFilter {
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
         guard isDecimal, let value = Double(text), value.isFinite else { return nil }
         return value
+    }
+}
+
+extension MilvusFilter: ConditionVisitor {
+    typealias Failure = MilvusError
+
+    func isAnyOf(_ field: EntityField, _ values: [String]) -> String {
+        guard !values.isEmpty else { return Self.never }
+        if field == .label {
+            let list = values.map(literal).joined(separator: ", ")
+            return guarded(path(field), "json_contains_any(\(path(field)), [\(list)])")
+        }
+        let isAny = guarded(path(field), values.map { "\(path(field)) == \(literal($0))" }.joined(separator: " or "))
+        guard isPartitioned, field == .type else { return isAny }
+        // The server reads the partitions of these alone. An empty text may also stand for no type.
+        return "((\(Field.type.rawValue) in [\(values.map(literal).joined(separator: ", "))]) and \(isAny))"
+    }
+
+    func number(_ field: EntityField, _ range: ValueRange<Double>) throws(MilvusError) -> String {
+        if field == .id { return Self.never }
+        let path = try path(field, in: Self.numbers)
+        func bound(_ sign: String, _ end: ValueRange<Double>.End?) -> String? {
+            guard let end, end.value.isFinite else { return nil }
+            return "\(path) \(sign)\(end.isIncluded ? "=" : "") \(end.value)"
+        }
+        let isEmpty = range.lower?.value == .infinity || range.upper?.value == -.infinity
+        return isEmpty ? Self.never : guarded(path, [bound(">", range.lower), bound("<", range.upper)])
+    }
+
+    func date(_ field: EntityField, _ range: ValueRange<String>) throws(MilvusError) -> String {
+        if field == .id { return Self.never }
+        let path = try path(field, in: Self.dates)
+        let (lower, upper) = (range.lower.map { DateSpan($0.value) }, range.upper.map { DateSpan($0.value) })
+        if case .some(nil) = lower { return Self.never }
+        if case .some(nil) = upper { return Self.never }
+        // A day is all its times, and an instant is itself.
+        func isInstant(_ span: DateSpan) -> Bool { span.start == span.end }
+        let after = lower.flatMap(\.self).map { span in
+            range.lower?.isIncluded == true
+                ? "\(path) >= \(span.start)" : "\(path) \(isInstant(span) ? ">" : ">=") \(span.end)"
+        }
+        let before = upper.flatMap(\.self).map { span in
+            range.upper?.isIncluded == true
+                ? "\(path) \(isInstant(span) ? "<=" : "<") \(span.end)" : "\(path) < \(span.start)"
+        }
+        return guarded(path, [after, before])
+    }
+
+    func within(
+        kilometers: Double, of point: GeoPoint, latitude: EntityField, longitude: EntityField
+    ) throws(MilvusError) -> String {
+        throw error(.unsupportedCondition("a distance from a point; compare latitudes and longitudes"))
+    }
+
+    func hasPrefix(_ field: EntityField, _ prefix: String) throws(MilvusError) -> String {
+        let path = try path(field, in: nil)
+        return guarded(path, ["\(path) >= \(literal(prefix))", "\(path) <= \(literal(prefix + "\u{10FFFF}"))"])
+    }
+
+    func exists(_ field: EntityField) -> String { "(exists \(path(field)))" }
+
+    func hasCode(_ codes: [String]) -> String {
+        let list = codes.flatMap(ProductCode.readings(of:)).map { literal($0.canonical) }
+        guard !list.isEmpty else { return Self.never }
+        let path = "\(Field.fields.rawValue)[\"\(Self.codes)\"]"
+        return guarded(path, ["json_contains_any(\(path), [\(list.joined(separator: ", "))])"])
+    }
+
+    func not(_ condition: Condition) throws(MilvusError) -> String { "(not \(try expression(condition)))" }
+
+    func all(_ parts: [Condition]) throws(MilvusError) -> String { try joined(parts, "and") ?? Self.always }
+
+    func any(_ parts: [Condition]) throws(MilvusError) -> String { try joined(parts, "or") ?? Self.never }
+
+    func other(_ condition: Condition) throws(MilvusError) -> String {
+        throw error(.unsupportedCondition("“\(condition)”"))
     }
 }
