@@ -1,3 +1,4 @@
+import CatalogEntities
 import Foundation
 
 /// What the numbers in a column of a table are, as people of one country write them: `1.234,50`, `1,234.50 $`,
