@@ -28,6 +28,9 @@ from lookalike_training.version import VERSION  # noqa: E402
 from lookalike_training.warp import quad_homography  # noqa: E402
 from train import optimizer_of, update_average  # noqa: E402
 
+# Networks so small gain nothing from more threads, and wait for them on a busy machine.
+torch.set_num_threads(1)
+
 SIZE = 32
 TINY = Architecture(
     stem=(4, 4), widths=(4, 4, 6, 8, 8), blocks=(1, 1, 1, 1, 1), dimension=8, locator=4, input_size=SIZE
