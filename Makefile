@@ -3,12 +3,15 @@ OUTPUT = demo-output
 # Shared by the packages in Extras, whose products are behind traits of the package in the root. They all ask for the
 # same traits, so that the core is built once for them.
 EXTRAS_BUILD = .build-extras
-EXTRAS_TRAITS = default,Barcodes,ONNXImport,Service,SystemStores,TextRecognition
 # The plan of one package must not be taken for that of the next, whose tests would not be run.
 EXTRAS_FLAGS = -c release --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
 # How the package in the root is built, by the scripts too. With SHARED=1, as in CI, it has the folder and the traits of
-# those in Extras, so that the core is built once for all; it needs their libraries then.
-export BUILD_FLAGS = $(if $(SHARED),$(EXTRAS_FLAGS) --traits $(EXTRAS_TRAITS),-c release)
+# those in Extras, so that the core is built once for all; it needs their libraries then. The manifests read
+# LOOKALIKE_SHARED.
+export BUILD_FLAGS = $(if $(SHARED),$(EXTRAS_FLAGS),-c release)
+export LOOKALIKE_SHARED = $(if $(SHARED),1)
+# These are about the default traits alone, or those of the macros.
+plain live-catalog test-macros apple-examples test-by-url: export LOOKALIKE_SHARED =
 # The core with default traits, in “.build”: with SHARED=1 nothing else has it, and a debug build is soon made.
 PLAIN_FLAGS = $(if $(SHARED),-c debug -debug-info-format none -Xcc -O2,-c release)
 # In release, like the build: the tests run networks and resize large images. Testable imports would compile
