@@ -89,8 +89,8 @@ func product(_ name: String, _ package: String, _ trait: String) -> Target.Depen
     .product(name: name, package: package, condition: .when(traits: [trait]))
 }
 
-/// With `LOOKALIKE_SHARED=1` in the environment, those too that the packages in Extras ask for: the core is compiled once
-/// for these and for the package itself. As default traits they come in the same order to the compiler for all of them.
+/// With `LOOKALIKE_SHARED=1` in the environment also those that the packages in Extras ask for, so that the core is
+/// compiled once for these and for the package itself. Default traits come to the compiler in the same order for all.
 var defaultTraits: Set = ["BLAS", "DefaultModel", "WebP", "HEIF", "GIF", "TIFF", "ColorManagement"]
 if Context.environment["LOOKALIKE_SHARED"] == "1" {
     defaultTraits.formUnion(["Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition"])
