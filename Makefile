@@ -1,22 +1,31 @@
 DEMO = Examples/Demo
 OUTPUT = demo-output
-# In release, like the build: the tests run networks and resize large images. Testable imports would compile
-# everything a second time with other flags, and no test needs them.
-TEST_FLAGS = -c release --disable-testable-imports
 # Shared by the packages in Extras, whose products are behind traits of the package in the root. They all ask for the
 # same traits, so that the core is built once for them.
 EXTRAS_BUILD = .build-extras
 # The plan of one package must not be taken for that of the next, whose tests would not be run.
-EXTRAS_FLAGS = --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
+EXTRAS_FLAGS = -c release --scratch-path $(EXTRAS_BUILD) --disable-build-manifest-caching
+# How the package in the root is built, by the scripts too. With SHARED=1, as in CI, it has the folder and the traits of
+# those in Extras, so that the core is built once for all; it needs their libraries then. The manifests read
+# LOOKALIKE_SHARED.
+export BUILD_FLAGS = $(if $(SHARED),$(EXTRAS_FLAGS),-c release)
+export LOOKALIKE_SHARED = $(if $(SHARED),1)
+# These are about the default traits alone, or those of the macros.
+plain live-catalog test-macros apple-examples test-by-url: export LOOKALIKE_SHARED =
+# The core with default traits, in “.build”: with SHARED=1 nothing else has it, and a debug build is soon made.
+PLAIN_FLAGS = $(if $(SHARED),-c debug -debug-info-format none -Xcc -O2,-c release)
+# In release, like the build: the tests run networks and resize large images. Testable imports would compile
+# everything a second time with other flags, and no test needs them.
+TEST_FLAGS = --disable-testable-imports
 # The macros and what uses them: swift-syntax takes ten minutes to optimize, on one core.
 MACRO_FLAGS = -c debug --scratch-path .build-macros --disable-build-manifest-caching \
 	-debug-info-format none -Xcc -O2
-LOOKALIKE = $(shell swift build -c release --show-bin-path)/lookalike
+LOOKALIKE = $(shell swift build $(BUILD_FLAGS) --show-bin-path)/lookalike
 # The service without HTTPS of its own, which would build BoringSSL for minutes; “make deb” has it.
 SERVICE_FLAGS = --package-path Extras/Service $(EXTRAS_FLAGS) --disable-default-traits
 IMPORT_FLAGS = --package-path Extras/ONNXImport $(EXTRAS_FLAGS)
-LOOKALIKE_IMPORT = $(shell swift build -c release $(IMPORT_FLAGS) --show-bin-path)/lookalike-import
-LOOKALIKE_SERVE = $(shell swift build -c release $(SERVICE_FLAGS) --show-bin-path)/lookalike-serve
+LOOKALIKE_IMPORT = $(shell swift build $(IMPORT_FLAGS) --show-bin-path)/lookalike-import
+LOOKALIKE_SERVE = $(shell swift build $(SERVICE_FLAGS) --show-bin-path)/lookalike-serve
 PAGE_TEST = .venv-page/bin/python
 
 # Before Swift 6.4 SwiftPM passes the enabled traits to the compiler in the order of a hash table, another one in every
@@ -24,8 +33,9 @@ PAGE_TEST = .venv-page/bin/python
 export SWIFT_DETERMINISTIC_HASHING = 1
 
 .PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations importer test \
-	check-networks demo example test-by-url smoke-training bench bench-quick bench-concurrency fuzz sanitize faults \
-	service-faults test-emulated lint man docs dependencies extra-dependencies clean
+	test-core test-macros check-networks demo example live-catalog apple-examples test-by-url plain smoke-training \
+	bench bench-quick bench-concurrency fuzz sanitize faults service-faults test-emulated lint man docs ci-all \
+	dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample images, search for the sample photos, write a contact sheet"
@@ -43,7 +53,7 @@ help:
 	@echo "make wheel           build a Python wheel of the command and the module, $(OUTPUT)/wheel/"
 	@echo "make test-integrations  test the wheel in a bare environment, Milvus, and the Spark job; SMALL=1"
 	@echo "make test-container  build a container image of it with podman, and use it"
-	@echo "make smoke-training  run the training recipe for a minute on generated images"
+	@echo "make smoke-training  test the training recipe, and run it for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
 	@echo "make bench-quick     compare with the limits of the machine, in a minute"
 	@echo "make bench-concurrency  many searches in flight, beside other tasks"
@@ -53,6 +63,7 @@ help:
 	@echo "make service-faults  break the service while clients write: failing calls, kills; SAMPLE=50"
 	@echo "make test-emulated   compare the kernels, those for Arm under emulation, with the portable ones"
 	@echo "make lint            check the format of Swift, C and Python"
+	@echo "make ci-all          all steps of CI, those too whose sources have not changed"
 	@echo "make man             write the man page, $(OUTPUT)/lookalike.1"
 	@echo "make docs            build the documentation, $(OUTPUT)/docs"
 	@echo "make clean           remove what was built"
@@ -60,52 +71,64 @@ help:
 dependencies:
 	@Scripts/install-dependencies
 
-# The libraries of the products in Extras, calendars, XML, barcodes and text, and a BLAS library for the tests of batches.
+# The libraries of the products in Extras: calendars, XML, barcodes and text; a BLAS library for the tests of batches.
 extra-dependencies:
 	@Scripts/install-dependencies libical-dev libxml2-dev libblis4-serial libzxing-dev libtesseract-dev tesseract-ocr-eng
 
 build: dependencies
-	swift build -c release --product lookalike
+	swift build $(BUILD_FLAGS) --product lookalike
+
+test: test-core test-macros
 
 # Those that run commands do so one after another: all tests at once have thousands of files open, and with more than
 # some 1,300 Process of Foundation may crash (swift-corelibs-foundation, pull request 5472).
-test: extra-dependencies
-	swift test $(TEST_FLAGS) --skip CommandTests
-	swift test $(TEST_FLAGS) --no-parallel --filter CommandTests
+test-core: extra-dependencies
+	swift test $(BUILD_FLAGS) $(TEST_FLAGS) --skip CommandTests
+	swift test $(BUILD_FLAGS) $(TEST_FLAGS) --no-parallel --filter CommandTests
 	Scripts/check-apple-sources
-	swift test $(TEST_FLAGS) --package-path Extras/SystemStores $(EXTRAS_FLAGS)
-	swift test $(TEST_FLAGS) --package-path Extras/Barcodes $(EXTRAS_FLAGS)
-	swift test $(TEST_FLAGS) --package-path Extras/TextRecognition $(EXTRAS_FLAGS)
+	swift test $(EXTRAS_FLAGS) $(TEST_FLAGS) --package-path Extras/SystemStores
+	swift test $(EXTRAS_FLAGS) $(TEST_FLAGS) --package-path Extras/Barcodes
+	swift test $(EXTRAS_FLAGS) $(TEST_FLAGS) --package-path Extras/TextRecognition
+	swift test $(IMPORT_FLAGS) $(TEST_FLAGS)
+
+test-macros: extra-dependencies
 	swift test $(MACRO_FLAGS) --package-path Extras/VisualSearchMacros
 	swift test $(MACRO_FLAGS) --package-path Extras/AppleNames
-	swift test $(TEST_FLAGS) $(IMPORT_FLAGS)
 
 # The import of networks, beside the command, which runs it as “lookalike model import”.
 importer: build
-	swift build -c release --product lookalike-import $(IMPORT_FLAGS)
-	@ln -sf $(LOOKALIKE_IMPORT) $(dir $(LOOKALIKE))lookalike-import
+	swift build $(IMPORT_FLAGS) --product lookalike-import
+	@[ $(LOOKALIKE_IMPORT) -ef $(dir $(LOOKALIKE))lookalike-import ] || ln -sf $(LOOKALIKE_IMPORT) $(dir $(LOOKALIKE))
 
 # Imported networks against onnxruntime; installs PyTorch into .venv-networks.
 check-networks: dependencies
 	Scripts/check-networks $(NETWORKS)
 
-# The example app: a visual search from a screenshot to the app's screens. Before it, a catalog that a server keeps,
-# which has the core of the command's build, and the programs that compile against Apple's modules, too.
-example: extra-dependencies
-	@rm -rf $(OUTPUT)/album-search
+example: live-catalog apple-examples test-by-url
+
+# A catalog that a server keeps, which has the core of the command's build.
+live-catalog: dependencies
 	@rm -rf $(OUTPUT)/live-catalog
-	swift run -c release --package-path Examples/LiveCatalog --scratch-path .build --disable-build-manifest-caching \
-		LiveCatalog $(DEMO)/covers $(OUTPUT)/live-catalog
-	@rm -f .build/release.yaml # The plan is that of the example.
-	swift test $(MACRO_FLAGS) --package-path Examples/VisualIntelligence
+	swift run $(PLAIN_FLAGS) --package-path Examples/LiveCatalog --scratch-path .build \
+		--disable-build-manifest-caching LiveCatalog $(DEMO)/covers $(OUTPUT)/live-catalog
+	@rm -f .build/release.yaml .build/debug.yaml # The plan is that of the example.
+
+# The example app: a visual search from a screenshot to the app's screens; and the programs that compile against Apple's
+# modules, too.
+apple-examples: extra-dependencies
 	@mkdir -p $(OUTPUT)
+	@rm -rf $(OUTPUT)/album-search
+	swift test $(MACRO_FLAGS) --package-path Examples/VisualIntelligence
 	printf '1\nm\nq\n' | swift run $(MACRO_FLAGS) --package-path Examples/VisualIntelligence Host \
 		music $(DEMO)/covers $(DEMO)/queries/screenshot-2.png $(OUTPUT)/music.html
 	printf '1\nq\n2\n' | swift run $(MACRO_FLAGS) --package-path Examples/VisualIntelligence Host \
 		landmarks $(DEMO)/covers $(DEMO)/queries/photo-2.jpg $(OUTPUT)/landmarks.html
 	swift run $(MACRO_FLAGS) --package-path Examples/AlbumSearch AlbumSearch \
 		$(DEMO)/queries/screenshot-2.png --output $(OUTPUT)/album-search
-	$(MAKE) test-by-url
+
+# All targets with the default traits: the sources of products behind other traits are empty then.
+plain: dependencies
+	swift build $(PLAIN_FLAGS)
 
 # A package outside of the repository depends on each product by the URL of a clone with a tag.
 test-by-url: extra-dependencies
@@ -123,8 +146,8 @@ demo: build
 
 # The service, beside the command, which runs it as “lookalike serve”.
 service: build
-	swift build -c release --product lookalike-serve $(SERVICE_FLAGS)
-	@ln -sf $(LOOKALIKE_SERVE) $(dir $(LOOKALIKE))lookalike-serve
+	swift build $(SERVICE_FLAGS) --product lookalike-serve
+	@[ $(LOOKALIKE_SERVE) -ef $(dir $(LOOKALIKE))lookalike-serve ] || ln -sf $(LOOKALIKE_SERVE) $(dir $(LOOKALIKE))
 
 serve: service
 	@mkdir -p $(OUTPUT)/catalogs
@@ -136,7 +159,7 @@ serve: service
 # The service's tests, its page in headless Chromium, clients that are examples or generated, drawn requests by its
 # description, the walk-through, and faults. The tests run programs, and so one after another, as those of the command.
 test-service: build
-	swift test --no-parallel $(TEST_FLAGS) $(SERVICE_FLAGS)
+	swift test $(SERVICE_FLAGS) $(TEST_FLAGS) --no-parallel
 	Scripts/install-dependencies chromium curl
 	[ -x $(PAGE_TEST) ] || python3 -m venv .venv-page
 	$(PAGE_TEST) -m pip install --quiet --disable-pip-version-check -r Extras/Service/Tests/requirements.txt
@@ -168,7 +191,7 @@ test-integrations: $(if $(SMALL),build,wheel)
 	Scripts/install-dependencies openjdk-17-jre-headless
 	Integrations/test $(if $(SMALL),--small $(LOOKALIKE),$(OUTPUT)/wheel/lookalike-*.whl)
 
-# The training recipe for a minute on generated images; installs PyTorch into .venv-training.
+# Tests of the training recipe, and all of it for a minute on generated images; installs PyTorch into .venv-training.
 smoke-training: build
 	Scripts/smoke-training
 
@@ -208,6 +231,10 @@ service-faults: service
 # The kernels of this CPU, and those for Arm under emulation, against the portable ones.
 test-emulated:
 	Scripts/test-emulated
+
+# All steps of CI, those too whose sources have not changed since they passed. They are recorded in .ci/verified.
+ci-all:
+	.ci/run --all
 
 # “Scripts/lint --fix” formats.
 lint:

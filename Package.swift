@@ -89,6 +89,13 @@ func product(_ name: String, _ package: String, _ trait: String) -> Target.Depen
     .product(name: name, package: package, condition: .when(traits: [trait]))
 }
 
+/// With `LOOKALIKE_SHARED=1` in the environment also those that the packages in Extras ask for, so that the core is
+/// compiled once for these and for the package itself. Default traits come to the compiler in the same order for all.
+var defaultTraits: Set = ["BLAS", "DefaultModel", "WebP", "HEIF", "GIF", "TIFF", "ColorManagement"]
+if Context.environment["LOOKALIKE_SHARED"] == "1" {
+    defaultTraits.formUnion(["Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition"])
+}
+
 let package = Package(
     name: "lookalike",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -142,7 +149,7 @@ let package = Package(
         .trait(
             name: "VisualSearchMacros",
             description: "@UnionValue and @AppIntent(schema:), with swift-syntax."),
-        .default(enabledTraits: ["BLAS", "DefaultModel", "WebP", "HEIF", "GIF", "TIFF", "ColorManagement"]),
+        .default(enabledTraits: defaultTraits),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

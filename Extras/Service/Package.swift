@@ -1,6 +1,12 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+/// The traits of all packages in Extras without macros, so that these compile the core once for all of them. With
+/// `LOOKALIKE_SHARED=1` they are default traits: see the manifest in the root.
+let traits: Set<Package.Dependency.Trait> =
+    Context.environment["LOOKALIKE_SHARED"] == "1"
+    ? [.defaults] : [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition"]
+
 let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -16,13 +22,9 @@ let package = Package(
         .default(enabledTraits: ["TLS"]),
     ],
     dependencies: [
-        // The traits of all packages in Extras, so that these compile the core once for all of them.
         .package(
             name: "lookalike", path: "../..",
-            traits: [
-                .defaults, "Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition",
-                .trait(name: "TLS", condition: .when(traits: ["TLS"])),
-            ]),
+            traits: traits.union([.trait(name: "TLS", condition: .when(traits: ["TLS"]))])),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),

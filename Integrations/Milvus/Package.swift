@@ -1,6 +1,12 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+/// The traits of all packages in Extras without macros, so that these compile the core once for all of them. With
+/// `LOOKALIKE_SHARED=1` they are default traits: see the manifest in the root.
+let traits: Set<Package.Dependency.Trait> =
+    Context.environment["LOOKALIKE_SHARED"] == "1"
+    ? [.defaults] : [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition"]
+
 let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -14,10 +20,7 @@ let package = Package(
         .executable(name: "lookalike-milvus", targets: ["LookalikeMilvus"]),
     ],
     dependencies: [
-        // The traits of the packages in Extras, so that these and this one compile the core once.
-        .package(
-            name: "lookalike", path: "../..",
-            traits: [.defaults, "Barcodes", "ONNXImport", "Service", "SystemStores", "TextRecognition"]),
+        .package(name: "lookalike", path: "../..", traits: traits),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
