@@ -13,8 +13,8 @@ import Foundation
 /// codes most of the others, and float32 distances rank the rest: distances are exact, but a neighbor may be missed.
 ///
 /// When a search stops to look at lists is measured for each recall when the index is made, with shifted rows as
-/// queries: at lists that are too far away beside the last neighbor found (``ListLimits``). Most of what may be missed is
-/// in other lists; the rest is rejected by bounds that are not proved.
+/// queries: at lists that are too far away beside the last neighbor found (``ListLimits``). Most of what may be missed
+/// is in other lists; the rest is rejected by bounds that are not proved.
 ///
 /// There are always as many neighbors as asked for if so many rows are allowed, nearest first, ties in the matrix's
 /// order. A search that would take longer than a comparison of all allowed rows compares them.
@@ -191,8 +191,8 @@ private struct ScanLimits {
     let lists: ListLimits
     /// The nearest lists that are found first, which most searches need no more of.
     let firstLists: Int
-    /// The work after which comparing the allowed rows is better: so a search takes at most half as long again. The unit
-    /// is a 1-bit code.
+    /// The work after which comparing the allowed rows is better: so a search takes at most half as long again. The
+    /// unit is a 1-bit code.
     let mostWork: Int
 
     /// A row in a pass over all, and one that the bound from its 1-bit code does not reject: 4 codes take about 14 ns

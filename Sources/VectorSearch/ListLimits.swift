@@ -3,8 +3,8 @@ import Foundation
 /// When a search of an inverted file stops to look at lists, for a share of the neighbors.
 ///
 /// Lists come by their distance from the query. A search stops at a list whose squared distance exceeds that of the
-/// last neighbor found so far by more than an excess. It depends on the distance of that neighbor: queries that are near
-/// no row have neighbors in lists that are hardly nearer than others. It is measured when the index is made, with
+/// last neighbor found so far by more than an excess. It depends on the distance of that neighbor: queries that are
+/// near no row have neighbors in lists that are hardly nearer than others. It is measured when the index is made, with
 /// queries near to and far from rows, in three tables: for the 10 and the 100 nearest rows, and for rows at any
 /// distance, which a search with a filter or for more neighbors may have to find.
 package struct ListLimits {

@@ -3,7 +3,7 @@ import Testing
 import VectorSearch
 
 struct ListLimitsTests {
-    /// Queries at different distances from 1000 lists. A neighbor's list is up to 0.3 farther away than the neighbor is,
+    /// Queries at different distances from 1000 lists. A neighbor's list is up to 0.3 farther away than the neighbor,
     /// and up to 0.6 for queries that are far from all rows.
     private static func queries(_ random: inout SeededGenerator) -> [ListLimits.Measured] {
         (0..<1000).map { query in
