@@ -25,7 +25,11 @@ package protocol CatalogState: Sendable {
     /// The images that the state has and whose entities are selected, of the given ones.
     func selected(_ keys: [Int64], in selection: EntitySelection?) async throws -> Set<Int64>
 
-    /// The images nearest to any of the prints, nearest first.
+    /// The images nearest to any of the prints, nearest first; ties in the catalog's order.
+    ///
+    /// There are as many as asked for if so many are selected, and follow `last`. On average over queries, at least
+    /// the recall is found, whatever the selection, the count and the changes of the catalog before. Rankings and
+    /// candidates build on this; `NearestContractTests` and `NearestProductTests` hold all that answers to it.
     ///
     /// - Parameters:
     ///   - last: only what follows this place.

@@ -54,7 +54,7 @@ struct LocalState: CatalogState {
     ) async throws -> [NearImage] {
         let queries = prints.map(\.vector)
         let found: [Neighbor]
-        if let index = mapped.index, last == nil, recall < 1, count <= Self.largestApproximateCount {
+        if let index = mapped.index, last == nil, recall < 1 {
             found = index.nearest(
                 toAnyOf: queries, k: count, recall: recall, among: selection?.rows, cancellation: cancellation)
             try cancellation.check()
@@ -73,9 +73,6 @@ struct LocalState: CatalogState {
         }
         return found.map { NearImage(key: matrix.key($0.row), squaredDistance: $0.squaredDistance) }
     }
-
-    /// Longer rankings are exact: they are read to the end.
-    private static let largestApproximateCount = 1000
 
     func siblings(of entities: [Int64]) -> [Int64] {
         guard entityCount < imageCount else { return [] }

@@ -141,7 +141,7 @@ extension InvertedFileIndex {
         guard !queries.isEmpty, k > 0, matrix.rowCount > 0 else { return [] }
         func compared() -> [Neighbor] {
             ExactSearch(matrix, simd: kernels).nearest(
-                toAnyOf: queries, k: k, among: rows, threads: 1, cancellation: cancellation)
+                toAnyOf: queries, k: k, among: rows, cancellation: cancellation)
         }
         guard let limits = limits(recall: recall, k: k, among: rows) else { return compared() }
         let lists = ExactSearch(contents.centroids, simd: kernels)

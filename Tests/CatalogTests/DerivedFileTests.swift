@@ -168,6 +168,47 @@ struct DerivedFileTests {
         }
     }
 
+    /// Flipped bits, and numbers that no writer of ours would write under right digests.
+    @Test(arguments: ["prints.matrix", "features.lists", "prints.ivf", "duplicates.groups"])
+    func damageEndsNoProcessAndIsMadeAnew(name: String) async throws {
+        let fixture = try CoverFixture(count: 5)
+        try fixture.write(CoverFixture.cover(0), as: 4)
+        try fixture.index()
+        try CatalogIndexer(at: fixture.catalog).setPrintIndex(.invertedFile)
+        _ = try await Catalog(at: fixture.catalog).duplicates()
+        let file = fixture.catalog.appendingPathComponent(name)
+        let whole = try Data(contentsOf: file)
+        let seed = UInt64(name.utf8.count)
+        var random = SeededGenerator(seed: seed)
+        for round in 0..<60 {
+            var data = whole
+            // The last kilobytes have the numbers that say where others are.
+            let first = round % 2 == 0 ? 192 : max(192, whole.count - 8192)
+            let position = Int.random(in: first..<(whole.count - 8), using: &random)
+            if round % 3 == 0 {
+                data[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            } else {
+                // All bits, the smallest and largest integers, infinity and NaN.
+                let numbers: [UInt32] = [.max, 0, 1, 0x7FFF_FFFF, 0x8000_0000, 0x7F80_0000, 0x7FC0_0000]
+                let number = numbers[Int.random(in: numbers.indices, using: &random)]
+                withUnsafeBytes(of: number) { data.replaceSubrange((position & ~3)..<((position & ~3) + 4), with: $0) }
+            }
+            try Self.replace(file, by: round % 4 < 3 ? Self.sealed(data) : data)
+            let (image, _) = CoverFixture.photograph(of: 1)
+            if let catalog = try? Catalog(at: fixture.catalog) {
+                _ = try? await catalog.search(matching: image, options: SearchOptions(bounds: .none))
+                _ = try? await catalog.duplicates()
+            }
+            // An index run takes no damage over, and a second look finds nothing more.
+            try await CatalogIndexer(at: fixture.catalog).update("c1") { $0.title = "Round \(round)" }
+            _ = try? await Catalog(at: fixture.catalog).verify()
+            _ = try await Catalog(at: fixture.catalog).duplicates()
+            let problems = try await Catalog(at: fixture.catalog).verify()
+            #expect(problems.isEmpty, "\(name), round \(round), byte \(position), seed \(seed): \(problems)")
+            #expect(try Data(contentsOf: file)[192...] == whole[192...], "\(name), round \(round), seed \(seed)")
+        }
+    }
+
     @Test func aMatrixThatIsCutWhileItIsOpenEndsNoProcess() async throws {
         let fixture = try CatalogFixture(count: 4)
         try fixture.index()

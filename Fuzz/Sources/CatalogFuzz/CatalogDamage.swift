@@ -19,7 +19,8 @@ enum CatalogDamage: Sendable {
     /// The order is part of the format of inputs.
     static let allKinds: [CatalogDamage] = [
         .file("catalog.sqlite"), .file("prints.matrix"), .file("features.lists"),
-        .derivedFile("prints.matrix"), .derivedFile("features.lists"), .row, .model,
+        .derivedFile("prints.matrix"), .derivedFile("features.lists"), .row, .model, .file("prints.ivf"),
+        .derivedFile("prints.ivf"), .file("duplicates.groups"), .derivedFile("duplicates.groups"),
     ]
 
     func apply(_ input: [UInt8], to template: CatalogTemplate, in folder: URL) {

@@ -23,6 +23,7 @@ public func fuzzCatalogs(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
             _ = try? await catalog.facets(
                 of: query, by: [.type, .label, .attribute("year")], options: SearchOptions(bounds: .none))
         }
+        _ = try? await catalog.duplicates()
         await search(catalog)
         await copyAndExport(catalog)
         await change(folder, template.image)

@@ -2,7 +2,7 @@ import Foundation
 import FuzzSupport
 import Lookalike
 
-/// The files of an intact catalog of three entities, with local features and thumbnails.
+/// The files of an intact catalog of three entities, with local features, thumbnails and all derived files.
 struct CatalogTemplate: Sendable {
     static let shared = CatalogTemplate()
 
@@ -23,6 +23,8 @@ struct CatalogTemplate: Sendable {
             }
             let indexer = try CatalogIndexer(at: folder, model: FeaturePrintModel(contentsOf: FuzzFolder.smallModel))
             _ = try indexer.index(items)
+            try indexer.setPrintIndex(.invertedFile)
+            wait { _ = try? await Catalog(at: folder).duplicates() }
             image = images[1]
             var files: [String: [UInt8]] = [:]
             for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
