@@ -3,8 +3,8 @@ package import LocalFeatures
 
 /// An image that is compared with single others, without a catalog: by its prints, and by its local features.
 ///
-/// The evidence and its weights are those of ``SearchableCatalog/search(matching:options:)``. What that learns from the rest of
-/// the catalog is missing: neighbors that move the threshold, and rivals that share inliers.
+/// The evidence and its weights are those of ``SearchableCatalog/search(matching:options:)``. What that learns from the
+/// rest of the catalog is missing: neighbors that move the threshold, and rivals that share inliers.
 package struct PictureQuery: Sendable {
     /// A print per crop.
     package let prints: [FeaturePrint]

@@ -19,8 +19,9 @@ public final class RemoteCatalogSearch: SearchableCatalog {
     /// The number of entities.
     public let count: Int
 
-    /// Opens a catalog that a database elsewhere keeps. The counts of entities and images are those of this moment: open
-    /// it again when others have been added.
+    /// Opens a catalog that a database elsewhere keeps.
+    ///
+    /// The counts of entities and images are those of this moment: open it again when others have been added.
     ///
     /// - Parameters:
     ///   - model: the model of the catalog's prints; the default model without it.
