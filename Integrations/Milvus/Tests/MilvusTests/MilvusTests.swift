@@ -73,7 +73,7 @@ import Testing
         let local = try Drawn.index(60, into: folder("catalog"), entity: Self.entity)
         _ = try await MilvusCatalog.push(local, to: server.address("conditions"))
         let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("conditions")))
-        func ids(_ catalog: Catalog, _ condition: Condition) async throws -> [String] {
+        func ids(_ catalog: any SearchableCatalog, _ condition: Condition) async throws -> [String] {
             let query = try catalog.query(for: [Drawn.print(3, of: local.model)])
             return try await catalog.search(
                 query, options: SearchOptions(limit: 100, bounds: .none, condition: condition)
