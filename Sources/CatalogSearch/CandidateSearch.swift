@@ -17,10 +17,6 @@ struct CandidateSearch {
     let recall: Double
     let cancellation: Cancellation
 
-    /// A single entity that covers less of the query than this may be one of many small ones.
-    private static let largeEntity = 0.08
-    /// A query of which several entities cover less than this shows more of them in most cases.
-    private static let wellCovered = 0.6
     /// Less evidence is no match, however close the print of the rectified crop.
     private static let leastEvidence = 7.0
     /// An entity with this many inliers counts as found when more work is decided on.
@@ -79,28 +75,6 @@ struct CandidateSearch {
             entity.squaredDistance = distances[entity.key] ?? entity.squaredDistance
             return entity
         }
-    }
-
-    /// Whether more crops and finer keypoints could find more: nothing is found yet, or what is found covers little of
-    /// the image.
-    func needsMoreDetail(_ verified: [Int64: VerifiedEntity]) -> Bool {
-        let found = verified.values.filter { $0.inlierCount >= Self.surelyFound }
-            .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }.firstOfEachEntity(\.key)
-        let covered = found.reduce(0) { $0 + ($1.outline?.area ?? 0) }
-        return covered < (found.count < 2 ? Self.largeEntity : Self.wellCovered)
-    }
-
-    /// The candidates to compare with the mirrored image: those whose print is near although their features disagree,
-    /// and with much effort those that the prints propose. Empty if something is found.
-    func mirrorCandidates(of verified: [Int64: VerifiedEntity], _ printCandidates: [Int64]) -> [Int64] {
-        guard !verified.values.contains(where: { $0.inlierCount >= Self.surelyFound }) else { return [] }
-        let disagreeing = verified.values.filter { $0.outline == nil }.map(\.key)
-        return effort == .thorough ? printCandidates : printCandidates.filter(disagreeing.contains)
-    }
-
-    /// Whether dense descriptors could find more: keypoints have found nothing.
-    func needsDenseDescriptors(_ verified: [Int64: VerifiedEntity]) -> Bool {
-        !verified.values.contains { $0.inlierCount >= Self.surelyFound }
     }
 
     /// Compares the dense descriptors of a query with those of the entities with the nearest prints, and of the

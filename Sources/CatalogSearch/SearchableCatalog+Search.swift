@@ -210,94 +210,9 @@ extension SearchableCatalog {
         for analyzed: AnalyzedImage, options: SearchOptions, excluding excluded: Set<Int64> = [],
         cancellation: Cancellation
     ) async throws -> CatalogQuery {
-        let timings = options.timings
-        let state = try state()
-        var search = CandidateSearch(
-            state: state, model: model, prints: analyzed.embedded.prints,
-            selection: try await state.selection(where: options.condition, among: nil), excluded: excluded,
-            effort: analyzed.effort, recall: options.recall, cancellation: cancellation)
-        var scan = try await search.scanPrints(timings: timings)
-        let named = VerifiedEntity.joined(
-            try await search.entities(withCodes: options.codes, where: options.condition),
-            named: try await search.entities(withTexts: options.texts, where: options.condition))
-        var isComplete = analyzed.isComplete
-        func hasTime() -> Bool {
-            guard options.budget?.isSpent == true else { return true }
-            isComplete = false
-            return false
-        }
-        guard let features = analyzed.features, let extractor, hasTime() else {
-            return CatalogQuery(
-                prints: search.prints, matchThreshold: search.threshold(beside: scan), coefficients: model.confidence,
-                verified: named, excluded: excluded, scan: scan, isComplete: isComplete)
-        }
-        var printCandidates = search.candidates(of: scan)
-        let first = try await search.verify(features, with: printCandidates, timings: timings)
-        var verified = first.verified
-        var candidates = first.candidates
-        var dense = first.dense
-        var compared = features.features
-        if analyzed.effort == .thorough || search.needsMoreDetail(verified), hasTime() {
-            try cancellation.check()
-            if let crops = analyzed.cropsInDoubt {
-                let embedded = try QueryEmbedder(model, crops: crops).embed(
-                    analyzed.image, first: analyzed.embedded.crops.first, timings: timings, cancellation: cancellation)
-                search.prints = embedded.prints
-                scan = try await search.scanPrints(timings: timings)
-                printCandidates = search.candidates(of: scan)
-                verified = try await search.measuredAnew(verified)
-            }
-            let fine = measured(timings, .features) {
-                LocalFeatureQuery(
-                    extractor.queryFeatures(
-                        of: analyzed.image, detail: .fineQuery, cancellation: cancellation), model: extractor.model,
-                    votingCount: analyzed.effort.fineVotes)
-            }
-            try cancellation.check()
-            let second = try await search.verify(fine, with: printCandidates, timings: timings)
-            verified.merge(second.verified) { $0.evidence.inliers >= $1.evidence.inliers ? $0 : $1 }
-            candidates = second.candidates
-            dense.merge(second.dense) { known, _ in known }
-            compared = fine.features
-        }
-        var (image, mostCrops) = (analyzed.image, analyzed.effort.rectifiedCrops)
-        if search.needsTiles(verified, in: compared, of: analyzed.original, mostObjects: options.maxObjects),
-            hasTime()
-        {
-            try cancellation.check()
-            (image, mostCrops) = (analyzed.original, max(mostCrops, options.maxObjects))
-            verified = try await search.verifyTiles(
-                of: image, besides: verified, mostObjects: options.maxObjects, extractor: extractor, timings: timings)
-        }
-        let mirrorCandidates = search.mirrorCandidates(of: verified, printCandidates)
-        if !mirrorCandidates.isEmpty, hasTime() {
-            try cancellation.check()
-            let mirrored = try measured(timings, .features) {
-                LocalFeatureQuery(
-                    extractor.queryFeatures(
-                        of: try analyzed.image.mirrored(), detail: .query, cancellation: cancellation),
-                    model: extractor.model)
-            }
-            let found = try await search.verify(
-                mirrored, with: mirrorCandidates, isMirrored: true, timings: timings)
-            verified.merge(found.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
-        }
-        if search.needsDenseDescriptors(verified), hasTime() {
-            let descriptors = measured(timings, .features) { extractor.model.denseDescriptors(of: analyzed.image) }
-            verified = try await search.compareDensely(descriptors, scan, verified, known: dense)
-        }
-        try cancellation.check()
-        let threshold = search.threshold(beside: scan)
-        let rectified = try await search.compareRectified(
-            verified.values.sorted { $0.key < $1.key }, in: image, beside: scan, threshold: threshold,
-            mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: timings)
-        let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
-        try state.check()
-        return CatalogQuery(
-            prints: search.prints, matchThreshold: threshold, coefficients: model.confidence,
-            verified: VerifiedEntity.joined(rectified, named: named), isVerified: true, candidates: candidates,
-            excluded: excluded.union(surplus), scan: scan,
-            isComplete: isComplete)
+        try await SearchRun.query(
+            for: analyzed, in: state(), model: model, extractor: extractor, options: options, excluding: excluded,
+            cancellation: cancellation)
     }
 }
 

@@ -13,7 +13,7 @@ import Foundation
 /// codes most of the others, and float32 distances rank the rest: distances are exact, but a neighbor may be missed.
 ///
 /// When a search stops to look at lists is measured for each recall when the index is made, with shifted rows as
-/// queries: at lists that are too far away beside the last neighbor found (``ListLimits``). Most of what may be missed
+/// queries: at lists that are too far away beside the last neighbor found (`ListLimits`). Most of what may be missed
 /// is in other lists; the rest is rejected by bounds that are not proved.
 ///
 /// There are always as many neighbors as asked for if so many rows are allowed, nearest first, ties in the matrix's

@@ -1,0 +1,193 @@
+import Compute
+import FeaturePrints
+import Imaging
+import LocalFeatures
+
+/// One search by an image that has been analyzed, from the nearest prints to the decision. The stages follow each other
+/// from top to bottom, each beside the limits that say whether it is needed.
+struct SearchRun {
+    private let analyzed: AnalyzedImage
+    private let options: SearchOptions
+    private let extractor: LocalFeatureExtractor?
+    private let cancellation: Cancellation
+    private var search: CandidateSearch
+
+    /// The nearest prints, and the images of the nearest entities.
+    private var scan: PrintScan
+    private var printCandidates: [Int64] = []
+    /// What codes and texts name.
+    private var named: [VerifiedEntity] = []
+    /// What local features were compared with, by the images' rows.
+    private var verified: [Int64: VerifiedEntity] = [:]
+    private var candidates: [Int64] = []
+    /// The dense descriptors of the images that were read.
+    private var dense: [Int64: [UInt64]] = [:]
+    /// The finest features of the query so far.
+    private var compared: QueryFeatures?
+    /// What matches are looked for in, and the crops of it that outlines may rectify.
+    private var image: PixelBuffer
+    private var mostCrops: Int
+    /// Whether all was done that the effort asks for.
+    private var isComplete: Bool
+
+    /// Runs the stages.
+    ///
+    /// - Parameter excluded: entities that are treated as if the catalog did not have them.
+    static func query(
+        for analyzed: AnalyzedImage, in state: any CatalogState, model: FeaturePrintModel,
+        extractor: LocalFeatureExtractor?, options: SearchOptions, excluding excluded: Set<Int64>,
+        cancellation: Cancellation
+    ) async throws -> CatalogQuery {
+        let search = CandidateSearch(
+            state: state, model: model, prints: analyzed.embedded.prints,
+            selection: try await state.selection(where: options.condition, among: nil), excluded: excluded,
+            effort: analyzed.effort, recall: options.recall, cancellation: cancellation)
+        var run = SearchRun(
+            analyzed: analyzed, options: options, extractor: extractor, cancellation: cancellation, search: search,
+            scan: try await search.scanPrints(timings: options.timings), image: analyzed.image,
+            mostCrops: analyzed.effort.rectifiedCrops, isComplete: analyzed.isComplete)
+        try await run.readNames()
+        guard let features = analyzed.features, let extractor, run.hasTime() else { return run.decideByPrints() }
+        try await run.verifyCandidates(features)
+        try await run.lookForDetail(extractor)
+        try await run.lookIntoTiles(extractor)
+        try await run.lookIntoMirror(extractor)
+        try await run.compareDensely(extractor)
+        return try await run.decide()
+    }
+
+    // MARK: Time
+
+    /// Whether the budget is not spent. Nothing else asks for it, and nothing is left out without ``isComplete``.
+    private mutating func hasTime() -> Bool {
+        guard options.budget?.isSpent == true else { return true }
+        isComplete = false
+        return false
+    }
+
+    /// Whether a stage begins: it is needed, and there is time.
+    private mutating func begins(_ isNeeded: Bool) throws -> Bool {
+        try cancellation.check()
+        return isNeeded && hasTime()
+    }
+
+    private func features(
+        of image: PixelBuffer, detail: LocalFeatureExtractor.Detail, by extractor: LocalFeatureExtractor,
+        votingCount: Int = .max
+    ) -> LocalFeatureQuery {
+        measured(options.timings, .features) {
+            LocalFeatureQuery(
+                extractor.queryFeatures(of: image, detail: detail, cancellation: cancellation), model: extractor.model,
+                votingCount: votingCount)
+        }
+    }
+
+    /// Entities with this many inliers count as found.
+    private var hasSurelyFound: Bool { verified.values.contains { $0.inlierCount >= CandidateSearch.surelyFound } }
+
+    // MARK: Stages
+
+    private mutating func readNames() async throws {
+        named = VerifiedEntity.joined(
+            try await search.entities(withCodes: options.codes, where: options.condition),
+            named: try await search.entities(withTexts: options.texts, where: options.condition))
+    }
+
+    private mutating func verifyCandidates(_ features: LocalFeatureQuery) async throws {
+        printCandidates = search.candidates(of: scan)
+        let found = try await search.verify(features, with: printCandidates, timings: options.timings)
+        (verified, candidates, dense, compared) = (found.verified, found.candidates, found.dense, features.features)
+    }
+
+    /// A single entity that covers less of the query than this may be one of many small ones.
+    private static let largeEntity = 0.08
+    /// A query of which several entities cover less than this shows more of them in most cases.
+    private static let wellCovered = 0.6
+
+    /// Whether more crops and finer keypoints could find more: nothing is found yet, or what is found covers little of
+    /// the image.
+    private var needsMoreDetail: Bool {
+        let found = verified.values.filter { $0.inlierCount >= CandidateSearch.surelyFound }
+            .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }.firstOfEachEntity(\.key)
+        let covered = found.reduce(0) { $0 + ($1.outline?.area ?? 0) }
+        return covered < (found.count < 2 ? Self.largeEntity : Self.wellCovered)
+    }
+
+    /// More crops, finer keypoints.
+    private mutating func lookForDetail(_ extractor: LocalFeatureExtractor) async throws {
+        guard try begins(analyzed.effort == .thorough || needsMoreDetail) else { return }
+        if let crops = analyzed.cropsInDoubt {
+            let embedded = try QueryEmbedder(search.model, crops: crops).embed(
+                analyzed.image, first: analyzed.embedded.crops.first, timings: options.timings,
+                cancellation: cancellation)
+            search.prints = embedded.prints
+            scan = try await search.scanPrints(timings: options.timings)
+            printCandidates = search.candidates(of: scan)
+            verified = try await search.measuredAnew(verified)
+        }
+        let fine = features(
+            of: analyzed.image, detail: .fineQuery, by: extractor, votingCount: analyzed.effort.fineVotes)
+        try cancellation.check()
+        let found = try await search.verify(fine, with: printCandidates, timings: options.timings)
+        verified.merge(found.verified) { $0.evidence.inliers >= $1.evidence.inliers ? $0 : $1 }
+        candidates = found.candidates
+        dense.merge(found.dense) { known, _ in known }
+        compared = fine.features
+    }
+
+    /// Large and long images, and those that show more than was found, in parts.
+    private mutating func lookIntoTiles(_ extractor: LocalFeatureExtractor) async throws {
+        guard let compared,
+            try begins(
+                search.needsTiles(verified, in: compared, of: analyzed.original, mostObjects: options.maxObjects))
+        else { return }
+        (image, mostCrops) = (analyzed.original, max(mostCrops, options.maxObjects))
+        verified = try await search.verifyTiles(
+            of: image, besides: verified, mostObjects: options.maxObjects, extractor: extractor,
+            timings: options.timings)
+    }
+
+    /// The mirrored image: for candidates whose print is near although their features disagree, and with much effort
+    /// for all that the prints propose, if nothing is found.
+    private mutating func lookIntoMirror(_ extractor: LocalFeatureExtractor) async throws {
+        let disagreeing = verified.values.filter { $0.outline == nil }.map(\.key)
+        let mirrorCandidates =
+            hasSurelyFound
+            ? [] : analyzed.effort == .thorough ? printCandidates : printCandidates.filter(disagreeing.contains)
+        guard try begins(!mirrorCandidates.isEmpty) else { return }
+        let mirrored = features(of: try analyzed.image.mirrored(), detail: .query, by: extractor)
+        let found = try await search.verify(
+            mirrored, with: mirrorCandidates, isMirrored: true, timings: options.timings)
+        verified.merge(found.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
+    }
+
+    /// Things with depth, whose keypoints need not agree from another side, if nothing is found.
+    private mutating func compareDensely(_ extractor: LocalFeatureExtractor) async throws {
+        guard try begins(!hasSurelyFound) else { return }
+        let descriptors = measured(options.timings, .features) {
+            extractor.model.denseDescriptors(of: analyzed.image)
+        }
+        verified = try await search.compareDensely(descriptors, scan, verified, known: dense)
+    }
+
+    private func decideByPrints() -> CatalogQuery {
+        CatalogQuery(
+            prints: search.prints, matchThreshold: search.threshold(beside: scan),
+            coefficients: search.model.confidence, verified: named, excluded: search.excluded, scan: scan,
+            isComplete: isComplete)
+    }
+
+    private mutating func decide() async throws -> CatalogQuery {
+        try cancellation.check()
+        let threshold = search.threshold(beside: scan)
+        let rectified = try await search.compareRectified(
+            verified.values.sorted { $0.key < $1.key }, in: image, beside: scan, threshold: threshold,
+            mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: options.timings)
+        let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
+        try search.state.check()
+        return CatalogQuery(
+            prints: search.prints, matchThreshold: threshold, coefficients: search.model.confidence,
+            verified: VerifiedEntity.joined(rectified, named: named), isVerified: true, candidates: candidates,
+            excluded: search.excluded.union(surplus), scan: scan, isComplete: isComplete)
+    }
+}
