@@ -14,7 +14,7 @@ struct NumberColumn {
         /// As they are: they are plain numbers, or texts.
         case plain
         case numbers(DecimalSign)
-        /// Numbers that cannot be told for certain.
+        /// Numbers that can be read in two ways.
         case unclear(String)
     }
 

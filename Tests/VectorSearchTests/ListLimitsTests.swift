@@ -51,7 +51,7 @@ struct ListLimitsTests {
         var random = SeededGenerator(seed: 23)
         let queries = Self.queries(&random)
         let limits = Self.limits(queries, share: 0.9, k: 10, isOfNearest: false)
-        // Of lists that are up to 0.3 or 0.6 farther away, 90 % are up to 0.27 or 0.54.
+        // The excess is uniform up to 0.3 or 0.6, so its 90 % quantile is 0.27 or 0.54.
         #expect(abs(limits.excess(beyond: 0.2) - 0.27) < 0.02)
         #expect(abs(limits.excess(beyond: 1.15) - 0.54) < 0.04)
         #expect(limits.excess(beyond: 100) == limits.excess(beyond: 50))

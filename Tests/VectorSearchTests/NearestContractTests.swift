@@ -24,7 +24,7 @@ struct NearestContractTests {
         var clusters: [Int] = []
         /// A uniform number per row, for the filters that have nothing to do with the rows.
         var chances: [Double] = []
-        /// Of each four, one is near no row, and one equals a row.
+        /// In groups of four: a row itself, two vectors near a row, and one that is near none.
         var queries: [[Float]] = []
         var queryClusters: [Int] = []
 
