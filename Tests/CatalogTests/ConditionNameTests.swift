@@ -43,7 +43,7 @@ import Testing
         ("exists year and color > 3", .unknownAttribute("color")),
     ])
     func unknownNamesAreErrorsEverywhere(text: String, reason: CatalogError.Reason) async throws {
-        let condition = try Condition(parsing: text)
+        let (catalog, condition) = (catalog, try Condition(parsing: text))
         let query = try await catalog.query(for: SampleImage.blocks(seed: 1))
         let output = folder.file("out")
         let entrances: [@Sendable () async throws -> Void] = [
