@@ -160,7 +160,7 @@ def main() -> None:
                 shutil.copy(cover, images)
             compute(read_images(spark, str(images))).write.parquet(str(home / machine / "prints"))
             with lookalike.Catalog(home / machine / "catalog") as shard:
-                count = import_parquet(home / machine / "prints", shard)
+                count = import_parquet(home / machine / "prints", shard, root=images)
             say(f"machine {machine}: {count} images computed by Spark, and imported")
         spark.stop()
 

@@ -34,10 +34,10 @@ public struct CatalogError: DescribedError, Equatable {
         case unknownEntities([String])
         /// Pruning would remove every entity, because no image of the catalog exists, as when a disk is not mounted.
         case allImagesMissing(count: Int)
-        /// No entity has an attribute of this name.
-        case unknownAttribute(String)
-        /// No entity has this type.
-        case unknownType(String)
+        /// No entity has an attribute of this name; the nearest names of fields that there are.
+        case unknownAttribute(String, nearest: [String] = [])
+        /// No entity has this type; the nearest types that there are.
+        case unknownType(String, nearest: [String] = [])
     }
 
     /// The catalog's folder, or the name of one that is kept elsewhere.
@@ -86,8 +86,14 @@ public struct CatalogError: DescribedError, Equatable {
         case .unknownEntities(let ids): "has no entity \(ids.map { "“\($0)”" }.joined(separator: ", "))"
         case .allImagesMissing(let count):
             "none of the images of \(count) entities exists; nothing was removed. Is their disk mounted?"
-        case .unknownAttribute(let name): "none of its entities has an attribute “\(name)”"
-        case .unknownType(let name): "none of its entities has the type “\(name)”"
+        case .unknownAttribute(let name, let nearest):
+            "none of its entities has an attribute “\(name)”" + Self.suggestion(nearest)
+        case .unknownType(let name, let nearest):
+            "none of its entities has the type “\(name)”" + Self.suggestion(nearest)
         }
+    }
+
+    private static func suggestion(_ nearest: [String]) -> String {
+        nearest.isEmpty ? "" : "; did you mean \(nearest.map { "“\($0)”" }.joined(separator: " or "))?"
     }
 }

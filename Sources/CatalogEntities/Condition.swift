@@ -13,7 +13,10 @@ import Foundation
 /// condition costs O(log entities) and what it finds; a distance costs O(log entities) for each entity between the same
 /// circles of latitude.
 ///
-/// Stored text is compared by its bytes: case, diacritics and the form of Unicode matter.
+/// Stored text is compared by its bytes: case, diacritics and the form of Unicode matter. The names of attributes match
+/// without regard to case where only one attribute is meant. An attribute or a type that no entity has is an error,
+/// since a mistyped name would select nothing, or everything if it is negated. A condition that asks whether
+/// the field has a value may name it nevertheless: `exists year and year > 1990`.
 ///
 /// A ``ConditionVisitor`` reads what a condition is made of.
 public struct Condition: Sendable, Hashable {
@@ -97,15 +100,43 @@ public struct Condition: Sendable, Hashable {
     /// The condition does not hold.
     public static prefix func ! (condition: Condition) -> Condition { .not(condition) }
 
-    /// The fields that it names, with the values that one of them may have.
-    package var tests: [(field: EntityField, values: [String])] {
+    /// A field that a condition names.
+    package struct Test {
+        /// The field.
+        package let field: EntityField
+        /// The values that it may have, if the condition lists them.
+        package var values: [String] = []
+        /// Whether the condition asks if the field has a value.
+        package var isExistence = false
+    }
+
+    /// The fields that it names.
+    package var tests: [Test] {
         switch form {
-        case .isAnyOf(let field, let values): [(field, values)]
-        case .number(let field, _), .date(let field, _), .hasPrefix(let field, _), .exists(let field): [(field, [])]
-        case .within(_, _, let latitude, let longitude): [(latitude, []), (longitude, [])]
+        case .isAnyOf(let field, let values): [Test(field: field, values: values)]
+        case .number(let field, _), .date(let field, _), .hasPrefix(let field, _): [Test(field: field)]
+        case .exists(let field): [Test(field: field, isExistence: true)]
+        case .within(_, _, let latitude, let longitude): [Test(field: latitude), Test(field: longitude)]
         case .hasCode: []
         case .not(let condition): condition.tests
         case .all(let parts), .any(let parts): parts.flatMap(\.tests)
+        }
+    }
+
+    /// The condition with other fields in place of those that it names.
+    package func replacingFields(_ other: (EntityField) -> EntityField) -> Condition {
+        switch form {
+        case .isAnyOf(let field, let values): .isAnyOf(other(field), values)
+        case .number(let field, let range): .number(other(field), range)
+        case .date(let field, let range): .date(other(field), range)
+        case .within(let kilometers, let point, let latitude, let longitude):
+            .within(kilometers: kilometers, of: point, latitude: other(latitude), longitude: other(longitude))
+        case .hasPrefix(let field, let prefix): .hasPrefix(other(field), prefix)
+        case .exists(let field): .exists(other(field))
+        case .hasCode: self
+        case .not(let condition): .not(condition.replacingFields(other))
+        case .all(let parts): .all(parts.map { $0.replacingFields(other) })
+        case .any(let parts): .any(parts.map { $0.replacingFields(other) })
         }
     }
 

@@ -16,7 +16,8 @@ public enum EntityField: Sendable, Hashable {
     /// A column of the manifest besides the known ones.
     case attribute(String)
 
-    private static let named: [String: EntityField] = [
+    /// The fields besides attributes, by their names.
+    package static let named: [String: EntityField] = [
         "id": .id, "type": .type, "title": .title, "subtitle": .subtitle, "label": .label,
     ]
     private static let attributePrefix = "attribute."

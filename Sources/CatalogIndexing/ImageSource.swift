@@ -53,9 +53,8 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
         case .folder(let url): [ExactText(SystemPath.canonical(url.path))]
         case .list(let list):
             Set(
-                list.flatMap { (try? $0.get().entity.images) ?? [] }.compactMap { path in
-                    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { ExactText(String(path[..<$0])) }
-                })
+                list.flatMap { (try? $0.get().entity.images) ?? [] }.filter { $0.utf8.contains(UInt8(ascii: "/")) }
+                    .map(FolderScan.folder))
         case .made: []
         }
     }
@@ -138,8 +137,8 @@ public enum ImageSource {
 }
 
 /// The images below a folder, in the order of their names without extensions. An image's id is its path below the
-/// folder without the extension; where an image before it has that id, as “a.jpg” beside “a.png”, it keeps its
-/// extension.
+/// folder without the extension. Of several with the same id, as “a.jpg” and “a.png”, one is an item, and the
+/// others are problems.
 ///
 /// What is an image is decided by the name or, if its extension is that of no image format, by the first bytes. Hidden
 /// files and folders are skipped. Links are followed, but no folder is entered twice: links to folders come after all
@@ -153,10 +152,9 @@ struct FolderScan: Sequence, IteratorProtocol {
         let below: String
         let names: [String]
         var next = 0
-        /// The name of the previous image without its extension. Images with the same one follow each other.
-        var lastStem: String?
-        /// The ids of this folder that are whole names.
-        var wholeNames: Set<ExactText> = []
+        /// The previous image, until no other one can have its id. Names that differ in their extensions follow each
+        /// other.
+        var pending: IndexItem?
     }
 
     private var levels: [Level] = []
@@ -184,8 +182,13 @@ struct FolderScan: Sequence, IteratorProtocol {
                 if nextLink == links.count, problems.isEmpty { return nil }
                 continue
             }
-            guard level.next < level.names.count else { continue }
-            let name = level.names[level.next]
+            let name = level.next < level.names.count ? level.names[level.next] : nil
+            if let pending = level.pending, name.map({ !pending.hasID(level.below + Self.id(of: $0)) }) ?? true {
+                level.pending = nil
+                levels.append(level)
+                return .success(pending)
+            }
+            guard let name else { continue }
             level.next += 1
             let item = item(name, in: &level)
             if let item { return item }
@@ -224,9 +227,20 @@ struct FolderScan: Sequence, IteratorProtocol {
                 return nil
             }
         }
-        let id = level.below + Self.id(of: name, in: &level)
+        let id = level.below + Self.id(of: name)
+        if let first = level.pending {
+            level.pending?.sameIDs?.append(path)
+            return .failure(
+                IndexProblem(
+                    subject: path,
+                    reason: "has the same id “\(id)” as \(first.origin); the one that was indexed first is kept. "
+                        + "Rename one of them."))
+        }
         // A broken link is an item too: reading it reports the reason.
-        return .success(IndexItem(entity: CatalogEntity(id: id, image: path), origin: path))
+        var item = IndexItem(entity: CatalogEntity(id: id, image: path), origin: path)
+        item.sameIDs = []
+        level.pending = item
+        return nil
     }
 
     private static func isNamedLikeAnImage(_ name: String) -> Bool {
@@ -246,16 +260,10 @@ struct FolderScan: Sequence, IteratorProtocol {
         }
     }
 
-    /// The name without its extension, or the whole name if an image has that id already. Later images have later
-    /// names, so none has a whole name for its id that is another's without its extension, unless it is among those
-    /// that are kept.
-    private static func id(of name: String, in level: inout Level) -> String {
+    /// The name without its extension.
+    private static func id(of name: String) -> String {
         let stem = String(Self.stem(name)) ?? name
-        let isFirst = level.lastStem.map { !$0.utf8.elementsEqual(stem.utf8) } ?? true
-        level.lastStem = stem
-        if isFirst, !stem.isEmpty, !level.wholeNames.contains(ExactText(stem)) { return stem }
-        level.wholeNames.insert(ExactText(name))
-        return name
+        return stem.isEmpty ? name : stem
     }
 
     /// By the bytes of the names without their extensions, then by those of the extensions.
@@ -263,6 +271,11 @@ struct FolderScan: Sequence, IteratorProtocol {
         let (stemA, stemB) = (stem(a), stem(b))
         return stemA.elementsEqual(stemB)
             ? a.utf8.lexicographicallyPrecedes(b.utf8) : stemA.lexicographicallyPrecedes(stemB)
+    }
+
+    /// The folder that a file is in.
+    static func folder(of path: String) -> ExactText {
+        ExactText(path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "")
     }
 
     private static func stem(_ name: String) -> Substring.UTF8View {

@@ -1,4 +1,5 @@
 public import CatalogEntities
+import CatalogStore
 public import FeaturePrints
 public import Foundation
 public import Imaging
@@ -21,6 +22,8 @@ public struct IndexItem: Sendable {
     public var origin: String
     /// What its run notes about it.
     package var notes: [IndexNote] = []
+    /// The paths of the other images of its folder that have its id; nil for an item that is not of a folder.
+    var sameIDs: [String]?
 
     /// An item whose images are files, at the entity's ``CatalogEntity/images``.
     public init(entity: CatalogEntity, origin: String) {
@@ -56,6 +59,24 @@ public struct IndexItem: Sendable {
             self.entity.images[place] = url.isFileURL ? url.path : url.absoluteString
         }
         if origin == nil { self.origin = self.entity.image.isEmpty ? "entity “\(entity.id)”" : self.entity.image }
+    }
+
+    /// Whether this is its id, byte for byte.
+    func hasID(_ id: String) -> Bool { entity.id.utf8.elementsEqual(id.utf8) }
+
+    /// The item of a folder with the image that its id has in the catalog, as long as the folder has that; another one
+    /// is noted.
+    func keepingImage(of known: KnownEntity?) -> IndexItem {
+        guard let sameIDs, let stored = known?.record.images.first, ExactText(stored) != ExactText(entity.image),
+            FolderScan.folder(of: stored) == FolderScan.folder(of: entity.image)
+        else { return self }
+        guard !sameIDs.contains(where: { ExactText($0) == ExactText(stored) }) else {
+            return IndexItem(entity: CatalogEntity(id: entity.id, image: stored), origin: stored)
+        }
+        var item = self
+        item.notes.append(
+            IndexNote(subject: origin, text: "has the id “\(entity.id)”, which was that of \(stored)"))
+        return item
     }
 
     /// The entity with a path per image.

@@ -6,6 +6,7 @@ extension EntityStore {
     /// The first entities that satisfy a condition, in the catalog's order, after the one of a row.
     package func entities(where condition: Condition, limit: Int, after key: Int64?) throws -> [StoredEntity] {
         try read { db in
+            let condition = try resolved(condition, db)
             let request: SQLRequest<EntityRecord> = """
                 SELECT * FROM entity WHERE row > \(key ?? .min) AND \(condition.sql) ORDER BY row LIMIT \(limit)
                 """
@@ -22,6 +23,7 @@ extension EntityStore {
         try read { db in
             let revision = try Setting.metadataRevision.count(db)
             if revision == known { return (revision, nil) }
+            let condition = try resolved(condition, db)
             let request: SQLRequest<Int64> = "SELECT row FROM entity WHERE \(condition.sql) ORDER BY row"
             return (revision, try request.fetchAll(db))
         }
@@ -38,6 +40,7 @@ extension EntityStore {
         var seen = Set<ExactText>()
         let values = values.filter { seen.insert(ExactText($0)).inserted }
         return try read { db in
+            let condition = try resolved(condition, db)
             var keys: [Int64] = []
             var known: Set<Int64> = []
             for value in values where keys.count < limit {
@@ -60,30 +63,6 @@ extension EntityStore {
             }
             let stored = try Self.entities(forKeys: keys, withThumbnails: withThumbnails, db)
             return keys.compactMap { stored[$0] }
-        }
-    }
-
-    /// The first of the attributes that no entity has; nil also for a catalog without entities.
-    package func unknownAttribute(among names: [String]) throws -> String? {
-        guard !names.isEmpty else { return nil }
-        return try read { db in
-            guard try Int.fetchOne(db, sql: "SELECT 1 FROM entity LIMIT 1") != nil else { return nil }
-            let statement = try db.cachedStatement(sql: "SELECT 1 FROM field WHERE name = ? LIMIT 1")
-            return try names.first { name in
-                try Int.fetchOne(statement, arguments: [EntityField.attribute(name).storedName]) == nil
-            }
-        }
-    }
-
-    /// The types that no entity has; none for a catalog without entities.
-    package func unknownTypes(among types: [String]) throws -> [String] {
-        guard !types.isEmpty else { return [] }
-        return try read { db in
-            guard try Int.fetchOne(db, sql: "SELECT 1 FROM entity LIMIT 1") != nil else { return [] }
-            let statement = try db.cachedStatement(sql: "SELECT 1 FROM field WHERE name = ? AND text = ? LIMIT 1")
-            return try types.filter {
-                try Int.fetchOne(statement, arguments: [EntityField.type.storedName, $0]) == nil
-            }
         }
     }
 
@@ -122,7 +101,7 @@ extension EntityStore {
     package func entities(matching text: TextQuery, limit: Int, condition: Condition) throws -> [CatalogEntity] {
         try read { db in
             let request: SQLRequest<EntityRecord> = """
-                SELECT entity.* \(Self.ranking(of: text, condition)) LIMIT \(limit)
+                SELECT entity.* \(Self.ranking(of: text, try resolved(condition, db))) LIMIT \(limit)
                 """
             return try request.fetchAll(db).map(\.entity)
         }
@@ -131,7 +110,9 @@ extension EntityStore {
     /// The first distinct titles of the entities that contain all words, best first.
     package func titles(matching text: TextQuery, limit: Int, condition: Condition) throws -> [String] {
         try read { db in
-            let request: SQLRequest<Row> = "SELECT entity.title \(Self.ranking(of: text, condition))"
+            let request: SQLRequest<Row> = """
+                SELECT entity.title \(Self.ranking(of: text, try resolved(condition, db)))
+                """
             let rows = try request.fetchCursor(db)
             var titles: [String] = []
             var seen: Set<String> = []
@@ -259,6 +240,7 @@ extension EntityStore {
         let after: SQL =
             last.map { " HAVING COUNT(*) < \($0.count) OR (COUNT(*) = \($0.count) AND entity.row > \($0.key))" } ?? ""
         return try read { db in
+            let condition = try resolved(condition, db)
             let request: SQLRequest<Row> = """
                 SELECT entity.row, COUNT(*) FROM (\(each)) AS found JOIN entity ON entity.row = found.row \
                 WHERE \(condition.sqlForFewRows)\(among) GROUP BY entity.row\(after) ORDER BY 2 DESC, 1 LIMIT \(limit)

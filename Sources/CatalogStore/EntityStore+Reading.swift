@@ -53,6 +53,7 @@ extension EntityStore {
         var failure: (any Error)?
         do {
             try read(attempts: 1) { db in
+                let condition = try resolved(condition, db)
                 let request: SQLRequest<EntityRecord> = """
                     SELECT * FROM entity WHERE \(condition.sql) ORDER BY row
                     """
@@ -188,6 +189,7 @@ extension EntityStore {
         features: (CatalogEntity, _ place: Int, Data) throws -> Void
     ) throws {
         try read { db in
+            let condition = try resolved(condition, db)
             func forEach(
                 _ column: String, of table: String, _ body: (CatalogEntity, _ place: Int, Data) throws -> Void
             ) throws {

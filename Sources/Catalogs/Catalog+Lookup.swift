@@ -38,11 +38,10 @@ extension Catalog {
     ) async throws -> [StoredEntity] {
         guard !values.isEmpty, limit > 0 else { return [] }
         return try await executor.compute { cancellation in
-            let found = try store.entities(
-                where: field, isAnyOf: values, limit: limit, condition: condition, withThumbnails: withThumbnails
+            try store.entities(
+                where: store.resolved(field), isAnyOf: values, limit: limit, condition: condition,
+                withThumbnails: withThumbnails
             ) { try cancellation.check() }
-            if found.isEmpty, let name = field.attributeName { try checkAttributes([name]) }
-            return found
         }
     }
 
@@ -64,7 +63,8 @@ extension Catalog {
     ///   - limit: the maximum number of entities.
     ///   - cursor: starts after this place; at the first entity by default.
     /// - Returns: the entities, and the cursor of the next page; nil at the end.
-    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, or no entity has an attribute or a type that the
+    ///   condition names; and `CancellationError`.
     /// - Complexity: O(limit + what the condition finds).
     public func entities(
         where condition: Condition = .everything, limit: Int = 100, after cursor: SearchCursor? = nil
@@ -98,7 +98,8 @@ extension Catalog {
     ///   - initial: the result of no entities.
     ///   - condition: the entities; all by default.
     ///   - body: adds an entity to the result. It runs on the catalog's executor, while the database is read.
-    /// - Throws: ``CatalogError`` if the catalog cannot be read, what `body` throws, and `CancellationError` if the
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, or no entity has an attribute or a type that the
+    ///   condition names; what `body` throws; and `CancellationError` if the
     ///   task is cancelled meanwhile. ``CatalogError/Reason/busy`` if another process changes the catalog meanwhile
     ///   and this one cannot share SQLite's index with it, as in a folder without write access: `body` may then have
     ///   received entities from two states.
@@ -183,43 +184,13 @@ extension Catalog {
     /// The facets of some entities.
     package func facets(of keys: [Int64], by fields: [EntityField]) async throws -> [Facet] {
         try await executor.compute { cancellation in
-            let counts = try store.counts(of: fields, among: keys) { try cancellation.check() }
-            let facets = zip(fields, counts).map { field, counts in
+            let counts = try store.counts(of: fields.map(store.resolved), among: keys) { try cancellation.check() }
+            return zip(fields, counts).map { field, counts in
                 Facet(
                     field: field,
                     values: counts.map { Facet.Value(value: $0, count: $1) }
                         .sorted { ($1.count, $0.value) < ($0.count, $1.value) })
             }
-            try checkAttributes(facets.filter(\.values.isEmpty).compactMap(\.field.attributeName))
-            return facets
         }
-    }
-
-    /// The attributes and types that a condition names and no entity has: mistyped ones, and those of entities that are
-    /// not there at present. A search with such a condition may find nothing, which is no error.
-    ///
-    /// ```swift
-    /// for problem in try await catalog.unknownNames(in: condition) { log(problem) }
-    /// ```
-    ///
-    /// - Returns: an error per name, with the reason `unknownAttribute` or `unknownType`, to be thrown or shown; none
-    ///   for a catalog without entities.
-    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
-    /// - Complexity: O(names · log entities).
-    public func unknownNames(in condition: Condition) async throws -> [CatalogError] {
-        try await reading {
-            let fields = Set(condition.tests.map(\.field)).sorted { $0.storedName < $1.storedName }
-            let attributes = try fields.compactMap(\.attributeName).filter {
-                try store.unknownAttribute(among: [$0]) != nil
-            }
-            let types = condition.tests.flatMap { $0.field == .type ? $0.values : [] }
-            return attributes.map { folder.error(.unknownAttribute($0)) }
-                + (try store.unknownTypes(among: types)).map { folder.error(.unknownType($0)) }
-        }
-    }
-
-    /// Throws for a name that no entity has as an attribute: it was mistyped. A catalog without entities has no names.
-    func checkAttributes(_ names: [String]) throws {
-        if let name = try store.unknownAttribute(among: names) { throw folder.error(.unknownAttribute(name)) }
     }
 }

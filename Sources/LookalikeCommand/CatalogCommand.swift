@@ -128,7 +128,6 @@ struct CatalogCommand: AsyncParsableCommand {
 
         private func perform() async throws {
             let catalog = try folder.open()
-            try await selection.noteUnknownNames(in: catalog)
             if let limit {
                 for entity in try await catalog.entities(where: selection.condition, limit: limit).entities {
                     try show(entity)
@@ -159,7 +158,12 @@ struct CatalogCommand: AsyncParsableCommand {
         @Flag(help: "Let a condition remove every entity of the catalog.")
         var force = false
 
+        @Option(help: "Remove nothing if the condition selects more entities than this.")
+        var atMost: Int?
+
         func validate() throws {
+            if let atMost, atMost < 0 { throw ValidationError("--at-most cannot be negative.") }
+            if atMost != nil, selection.isEmpty { throw ValidationError("--at-most is for a condition.") }
             if ids.isEmpty, selection.isEmpty {
                 throw ValidationError("Name the entities to remove: ids, or --where, --type or --label.")
             }
@@ -180,9 +184,14 @@ struct CatalogCommand: AsyncParsableCommand {
         }
 
         private func selectedIDs(in catalog: Catalog) async throws -> [String] {
-            try await selection.noteUnknownNames(in: catalog)
             let ids = try await catalog.reduceEntities(into: [String](), where: selection.condition) {
                 $0.append($1.id)
+            }
+            if let atMost, ids.count > atMost {
+                throw CommandError(
+                    subject: folder.folder.text,
+                    reason: "the condition selects \(ids.count) entities, more than --at-most \(atMost); "
+                        + "nothing was removed")
             }
             let total = try await catalog.info.entityCount
             // This is more often a mistake than a wish for an empty catalog.
@@ -262,7 +271,6 @@ struct CatalogCommand: AsyncParsableCommand {
 
         private func perform() async throws {
             let catalog = try folder.open()
-            try await selection.noteUnknownNames(in: catalog)
             let count = try await catalog.export(to: output.folderURL, where: selection.condition)
             print("\(count) entities written to \(output.text.escaped)")
         }

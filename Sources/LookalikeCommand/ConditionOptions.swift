@@ -1,5 +1,4 @@
 import ArgumentParser
-import CommandProcess
 import Lookalike
 
 /// The entities that a command works on. All options have to hold.
@@ -9,7 +8,8 @@ struct ConditionOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Only entities that satisfy a condition, such as 'price < 20 and artist = "Delta Wren"'. Fields are id, \
-            type, title, subtitle, label, and attributes by their names.
+            type, title, subtitle, label, and attributes by their names. An attribute or type that no entity has is an \
+            error, unless the condition also asks whether it “exists”.
             """,
             valueName: "condition"),
         transform: Self.parse)
@@ -39,11 +39,5 @@ struct ConditionOptions: ParsableArguments {
         } catch {
             throw ValidationError(error.reason)
         }
-    }
-
-    /// Prints a note for each attribute and type that no entity has: a mistyped name, or one that no entity has at
-    /// present.
-    func noteUnknownNames(in catalog: Catalog) async throws {
-        for problem in try await catalog.unknownNames(in: condition) { StandardError.print("note: \(problem)") }
     }
 }

@@ -9,8 +9,9 @@ struct IndexCommand: ParsableCommand {
         abstract: "Indexes images into a catalog.",
         discussion: """
             INPUT is a folder, searched recursively for images, whatever their names; an image's id is its path below \
-            the folder without the extension, and with it where another image has that id already. Or INPUT is a manifest: a .csv file with column names in the first \
-            line, or a .jsonl file with one object per line. A manifest needs “id” and “image” (a path, \
+            the folder without the extension. Of two images with the same id, such as a.jpg and a.png, the one that \
+            was indexed first is kept, and the other is reported. Or INPUT is a manifest: a .csv file with column \
+            names in the first line, or a .jsonl file with one object per line. A manifest needs “id” and “image” (a path, \
             relative to the manifest) and may have “type”, “title”, “subtitle” and “labels” (separated \
             by “;” in .csv). Other columns are kept as attributes; numbers with decimal commas or with signs between \
             thousands are stored without them. An entity with several images has them in \

@@ -111,15 +111,4 @@ struct InterfaceTests {
             try await catalog.search(query, options: SearchOptions(recall: 95))
         }
     }
-
-    @Test func namesThatNoEntityHasAreNamed() async throws {
-        let fixture = try CoverFixture(count: 2, localFeatures: false)
-        let catalog = try Catalog(at: fixture.catalog)
-        let condition =
-            EntityField.type.isAnyOf(["even", "evne"]) && EntityField.attribute("yaer").isAnyOf(["1999"])
-        #expect(
-            try await catalog.unknownNames(in: condition).map(\.reason)
-                == [.unknownAttribute("yaer"), .unknownType("evne")])
-        #expect(try await catalog.unknownNames(in: !EntityField.type.isAnyOf(["odd"])).isEmpty)
-    }
 }

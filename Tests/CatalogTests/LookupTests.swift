@@ -117,7 +117,8 @@ struct LookupTests {
         ]
         for mistake in mistakes {
             let error = await #expect(throws: CatalogError.self) { try await mistake() }
-            #expect(error?.reason == .unknownAttribute("yaer") && error?.description.contains("“yaer”") == true)
+            #expect(error?.reason == .unknownAttribute("yaer", nearest: ["year"]))
+            #expect(error?.description.hasSuffix("has an attribute “yaer”; did you mean “year”?") == true)
         }
     }
 

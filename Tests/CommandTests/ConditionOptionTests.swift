@@ -95,6 +95,28 @@ import Testing
         #expect(try ids().isEmpty)
     }
 
+    @Test func unknownNamesAreErrors() throws {
+        for options in [["--where", "prise != 12"], ["--type", "albun"]] {
+            for command in ["list", "remove", "export", "duplicates"] {
+                let result = try Command.run(["catalog", command, catalog] + options)
+                #expect(result.status == 1 && result.errors.contains("; did you mean “"), "\(command): \(result)")
+            }
+            let search = try Command.run(["search", "--catalog", catalog, folder.file("i0.png").path] + options)
+            #expect(search.status == 1 && search.errors.contains("; did you mean “"), "\(search)")
+        }
+        #expect(try ids("--where", "PRICE < 10") == ["a"])
+        #expect(try ids("--where", "not exists prise").count == 4)
+    }
+
+    @Test func removesNoMoreThanExpected() throws {
+        let few = try Command.run("catalog", "remove", catalog, "--where", "price < 20", "--at-most", "1")
+        #expect(few.status == 1 && few.errors.contains("selects 2 entities, more than --at-most 1"), "\(few)")
+        #expect(try ids().count == 4)
+        let enough = try Command.run("catalog", "remove", catalog, "--where", "price < 20", "--at-most", "2")
+        #expect(enough.status == 0 && enough.output == "2 removed\n", "\(enough)")
+        #expect(try Command.run("catalog", "remove", catalog, "b", "--at-most", "1").status == 64)
+    }
+
     @Test func removingNeedsIdsOrACondition() throws {
         let neither = try Command.run("catalog", "remove", catalog)
         #expect(neither.status == 64 && neither.errors.contains("ids, or --where, --type or --label"), "\(neither)")

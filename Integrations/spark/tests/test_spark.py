@@ -92,7 +92,7 @@ class SparkTests(unittest.TestCase):
         self.check(output)
         with lookalike.Catalog(os.path.join(self.folder, "catalog")) as catalog:
             count = len(os.listdir(self.images)) - 1
-            self.assertEqual(import_parquet(output, catalog), count)
+            self.assertEqual(import_parquet(output, catalog, root=self.images), count)
             self.assertEqual(len(catalog.entities()), count)
             name = sorted(os.listdir(self.images))[5]
             matches = catalog.search(os.path.join(self.images, name))

@@ -73,6 +73,35 @@ import Testing
         }
     }
 
+    /// A misspelled name that is negated selected every entity.
+    @Test func changesNothingByAnUnknownNameNorMoreThanExpected() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let json = ["Content-Type": "application/merge-patch+json"]
+            let patch = Data("{\"title\":\"x\"}".utf8)
+            for (filter, code) in [
+                ("prise != 3", "unknown-attribute"), ("titel = x", "unknown-attribute"),
+                ("type != albun", "unknown-type"),
+            ] {
+                let query = "?filter=" + Self.escaped(filter)
+                for method in ["GET", "DELETE", "PATCH"] {
+                    let body = method == "PATCH" ? patch : nil
+                    let reply = try await server.send(method, Self.path + query, json, body: body)
+                    #expect(try (reply.status, reply.code) == (422, code), "\(method) \(filter): \(reply.text)")
+                }
+                let search = try await server.json("POST", "/v1/catalogs/covers/search", ["filter": filter])
+                #expect(try (search.status, search.code) == (422, code), "\(filter)")
+            }
+            let all = Self.path + "?filter=everything&at-most="
+            for method in ["DELETE", "PATCH"] {
+                let reply = try await server.send(method, all + "5", json, body: patch)
+                #expect(try (reply.status, reply.code) == (412, "precondition-failed"), "\(method): \(reply.text)")
+                #expect(try await server.send(method, all + "-1", json, body: patch).status == 400)
+            }
+            #expect(try await server.send("GET", "/v1/catalogs/covers").json["entities"] as? Int == 6)
+            #expect(try await server.send("DELETE", all + "6").json["deleted"] as? Int == 6)
+        }
+    }
+
     /// Shops along the Danube from Linz on, some kilometers from each other.
     @Test func rangesOfNumbersAndDatesAndNearAPoint() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in

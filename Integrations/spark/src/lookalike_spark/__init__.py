@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -149,44 +150,84 @@ def _computed(
         raise
 
 
-def import_parquet(folder: str | os.PathLike[str], catalog: lookalike.Catalog) -> int:
+def import_parquet(
+    folder: str | os.PathLike[str], catalog: lookalike.Catalog, *, root: str | os.PathLike[str] | None = None
+) -> int:
     """Adds the results of `compute` to a catalog, a Parquet file after the other; no image is read.
 
-    An image's id is the name of its file without the extension, as for a folder that is indexed. Images with an error
-    are left out. A run that was interrupted is completed by another one.
+    An image's id is its path below the root without the extension, as for a folder that is indexed. Images with an
+    error are left out. A run that was interrupted is completed by another one.
 
     Args:
-        folder: a local folder with the Parquet files.
+        folder: a local folder with the Parquet files, or with folders of them.
         catalog: made if it is not there.
+        root: the folder of the images, as it was given to `read_images`. Paths that are not absolute need none.
 
     Returns:
         The number of images that were added or were there.
+
+    Raises:
+        ValueError: if there is no Parquet file, an image is not below the root, or two images have the same id. Nothing
+            is added then.
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    files = sorted(
+        os.path.join(parent, name)
+        for parent, _, names in os.walk(folder)
+        for name in names
+        if name.endswith(".parquet")
+    )
+    if not files:
+        raise ValueError(f"{os.fspath(folder)}: has no Parquet files")
+    paths: dict[str, str] = {}
+    models: set[str] = set()
+    for file in files:
+        table = pq.ParquetFile(file).read(columns=["path", "model"])
+        table = table.filter(pc.is_valid(table["model"]))
+        models |= set(table["model"].unique().to_pylist())
+        if len(models) > 1:
+            raise ValueError(f"{file}: has prints of another model than the files before it")
+        for path in table["path"].to_pylist():
+            other = paths.setdefault(_entity_id(path, root), path)
+            if other != path:
+                raise ValueError(f"{path}: has the same id “{_entity_id(path, root)}” as {other}; rename one of them")
     columns = ["path", "print", "localFeatures", "thumbnail", "model"]
     count = 0
-    names = sorted(name for name in os.listdir(folder) if name.endswith(".parquet"))
-    models: set[str] = set()
-    for name in names:
-        table = pq.read_table(os.path.join(folder, name), columns=columns)
+    for file in files:
+        table = pq.ParquetFile(file).read(columns=columns)
         table = table.filter(pc.is_valid(table["print"]))
         if table.num_rows == 0:
             continue
-        models |= set(table["model"].unique().to_pylist())
-        if len(models) > 1:
-            raise ValueError(f"{os.path.join(folder, name)}: has prints of another model than the files before it")
         prints = table["print"].combine_chunks()
         matrix = prints.flatten().to_numpy().reshape(table.num_rows, -1)
-        entities = [
-            {"id": os.path.splitext(os.path.basename(path))[0], "image": path} for path in table["path"].to_pylist()
-        ]
+        entities = [{"id": _entity_id(path, root), "image": path} for path in table["path"].to_pylist()]
         catalog.import_prints(
             matrix, entities, local_features=_records(table["localFeatures"]), thumbnails=_records(table["thumbnail"])
         )
         count += table.num_rows
     return count
+
+
+def _entity_id(path: str, root: str | os.PathLike[str] | None) -> str:
+    """The path of an image below the root, without the extension: what `lookalike index` makes of a folder."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"^file:/+", "/", text)
+
+    below = plain(path)
+    if root is not None:
+        start = plain(os.fspath(root)).rstrip("/") + "/"
+        if not re.match(r"/|\w[\w+.-]*:", start):
+            start = os.path.abspath(start) + "/"
+        if not below.startswith(start):
+            raise ValueError(f"{path}: is not below the root, {os.fspath(root)}")
+        below = below[len(start) :]
+    elif re.match(r"/|\w[\w+.-]*:", below):
+        raise ValueError(f"{path}: give the folder of the images as the root, since ids are paths below it")
+    folder, slash, name = below.rpartition("/")
+    return folder + slash + (name.rpartition(".")[0] or name)
 
 
 def _records(column: pa.ChunkedArray) -> Iterator[bytes | None] | None:

@@ -70,13 +70,13 @@ struct EntitiesHandler: Sendable {
         try context.require(.write)
         try EntityPatch.checkType(of: request)
         let name = try context.catalogName()
-        let condition = try Self.requiredCondition(request)
+        let (condition, atMost) = try Self.selection(request)
         _ = try await service.store.catalog(name)
         let patch = try await EntityPatch.read(from: request, context, service)
         let count = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
                 try await served.writer.change { indexer in
-                    let ids = try await Self.ids(where: condition, in: served.local)
+                    let ids = try await Self.ids(where: condition, atMost: atMost, in: served.local)
                     try await indexer.update(ids) { entity in
                         entity = patch.applied(to: entity)
                         try EntityBody.checkText(of: entity)
@@ -92,11 +92,11 @@ struct EntitiesHandler: Sendable {
     func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
         let name = try context.catalogName()
-        let condition = try Self.requiredCondition(request)
+        let (condition, atMost) = try Self.selection(request)
         let count = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
                 try await served.writer.change { indexer in
-                    let ids = try await Self.ids(where: condition, in: served.local)
+                    let ids = try await Self.ids(where: condition, atMost: atMost, in: served.local)
                     if !ids.isEmpty { try await computing { try indexer.remove(ids) } }
                     return ids.count
                 }
@@ -122,8 +122,15 @@ struct EntitiesHandler: Sendable {
         }
     }
 
-    private static func ids(where condition: Condition, in catalog: Catalog) async throws -> [String] {
-        try await catalog.reduceEntities(into: [String](), where: condition) { $0.append($1.id) }
+    /// - Throws: ``Problem`` if the condition selects more entities than the request expects.
+    private static func ids(where condition: Condition, atMost: Int?, in catalog: Catalog) async throws -> [String] {
+        let ids = try await catalog.reduceEntities(into: [String](), where: condition) { $0.append($1.id) }
+        if let atMost, ids.count > atMost {
+            throw Problem(
+                .preconditionFailed,
+                "The filter selects \(ids.count) entities, and “at-most” is \(atMost); nothing was changed.")
+        }
+        return ids
     }
 
     private static func wantsLines(_ request: Request) -> Bool {
@@ -132,14 +139,17 @@ struct EntitiesHandler: Sendable {
         }
     }
 
-    /// The condition of a change, which has to be said: a missing one would change everything.
-    private static func requiredCondition(_ request: Request) throws -> Condition {
+    /// The entities to change, and how many they may be. The condition has to be said: a missing one would change
+    /// everything.
+    private static func selection(_ request: Request) throws -> (condition: Condition, atMost: Int?) {
         let fields = try RequestFields(query: request.uri.query)
-        try fields.check(["filter"])
+        try fields.check(["filter", "at-most"])
+        let atMost = try fields.integer("at-most")
+        if let atMost, atMost < 0 { throw Problem(.invalidRequest, "“at-most” is negative.") }
         guard let text = try fields.one("filter"), !text.allSatisfy(\.isWhitespace) else {
             throw Problem(.invalidRequest, "A “filter” says which entities; “everything” is all of them.")
         }
-        return try condition(text)
+        return (try condition(text), atMost)
     }
 
     /// The condition that a filter states.

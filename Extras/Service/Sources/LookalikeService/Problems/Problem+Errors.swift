@@ -55,8 +55,9 @@ extension Problem {
         case .missing: self.init(.unknownCatalog, "There is no catalog of this name.")
         case .unknownEntities(let ids):
             self.init(.unknownEntity, "The catalog has no entity \(ids.map { "“\($0)”" }.joined(separator: ", ")).")
-        case .unknownAttribute(let name):
-            self.init(.unknownAttribute, "No entity of the catalog has an attribute “\(name)”.")
+        case .unknownAttribute:
+            self.init(.unknownAttribute, CatalogError(subject: "the catalog", reason: reason).description)
+        case .unknownType: self.init(.unknownType, CatalogError(subject: "the catalog", reason: reason).description)
         case .busy:
             self.init(
                 .catalogBusy, "Another process is writing to this catalog; try again when it has finished.",

@@ -35,6 +35,7 @@ struct Problem: Error, Sendable {
         case decodeTime = "decode-time"
         case otherModel = "other-model"
         case unknownAttribute = "unknown-attribute"
+        case unknownType = "unknown-type"
         case damagedSnapshot = "damaged-snapshot"
         case overloaded
         case rateLimited = "rate-limited"
@@ -105,7 +106,8 @@ extension Problem.Code {
         case .preconditionFailed: .preconditionFailed
         case .bodyTooLarge, .imageTooLarge: .contentTooLarge
         case .unsupportedMediaType, .unsupportedImage: .unsupportedMediaType
-        case .unusableImage, .decodeTime, .otherModel, .unknownAttribute, .damagedSnapshot: .unprocessableContent
+        case .unusableImage, .decodeTime, .otherModel, .unknownAttribute, .unknownType, .damagedSnapshot:
+            .unprocessableContent
         case .overloaded, .timeLimit, .unavailable: .serviceUnavailable
         case .rateLimited: .tooManyRequests
         case .storage: .init(code: 507, reasonPhrase: "Insufficient Storage")
@@ -134,7 +136,7 @@ extension Problem.Code {
         case .remoteCatalog: "A database elsewhere keeps the catalog"
         case .queryExpired: "The query is no longer kept"
         case .undoExpired: "What was replaced is no longer kept"
-        case .preconditionFailed: "The entity is not what the request expects"
+        case .preconditionFailed: "The catalog is not what the request expects"
         case .slowBody: "The body comes too slowly"
         case .bodyTooLarge: "The body is too large"
         case .imageTooLarge: "The image is too large"
@@ -144,6 +146,7 @@ extension Problem.Code {
         case .decodeTime: "The image takes too long to decode"
         case .otherModel: "The print was made with another model"
         case .unknownAttribute: "No entity has this attribute"
+        case .unknownType: "No entity has this type"
         case .damagedSnapshot: "The snapshot is damaged"
         case .overloaded: "The service has too much to do"
         case .rateLimited: "The client sends too many requests"

@@ -1,0 +1,76 @@
+package import CatalogEntities
+import GRDB
+
+/// The names in conditions and lookups, as the entities have them.
+extension EntityStore {
+    /// The condition with the names of fields as the entities have them, where they differ by case alone.
+    ///
+    /// A field may be missing, with its values, if the condition asks for it by `exists`. A catalog without entities
+    /// has no names, and so no wrong ones.
+    ///
+    /// - Throws: ``CatalogError`` for an attribute or a type that no entity has.
+    /// - Complexity: O(fields · log entities), and O(attributes · log entities) if there is another one.
+    func resolved(_ condition: Condition, _ db: Database) throws -> Condition {
+        let tests = condition.tests
+        let optional = Set(tests.filter(\.isExistence).map { ExactText($0.field.storedName) })
+        var fields: [ExactText: EntityField] = [:]
+        for test in tests {
+            let name = ExactText(test.field.storedName)
+            let isOptional = optional.contains(name)
+            if fields[name] == nil { fields[name] = try resolved(test.field, isOptional: isOptional, db) }
+            if fields[name] == .type, !isOptional { try checkTypes(test.values, db) }
+        }
+        return condition.replacingFields { fields[ExactText($0.storedName)] ?? $0 }
+    }
+
+    /// The field that the entities have, whose name may differ by case alone.
+    ///
+    /// - Throws: ``CatalogError`` if no entity has the attribute.
+    package func resolved(_ field: EntityField) throws -> EntityField {
+        try read { try resolved(field, isOptional: false, $0) }
+    }
+
+    private func resolved(_ field: EntityField, isOptional: Bool, _ db: Database) throws -> EntityField {
+        guard let name = field.attributeName else { return field }
+        let statement = try db.cachedStatement(sql: "SELECT 1 FROM field WHERE name = ? LIMIT 1")
+        if try Int.fetchOne(statement, arguments: [field.storedName]) != nil { return field }
+        let known = try Self.knownFields(db)
+        let alike = known.filter { ($0.attributeName ?? $0.storedName).lowercased() == name.lowercased() }
+        if alike.count == 1 { return alike[0] }
+        guard !isOptional, try Self.hasEntities(db) else { return field }
+        throw folder.error(.unknownAttribute(name, nearest: name.nearest(among: known.map(\.description))))
+    }
+
+    private func checkTypes(_ types: [String], _ db: Database) throws {
+        let statement = try db.cachedStatement(sql: "SELECT 1 FROM field WHERE name = 'type' AND text = ? LIMIT 1")
+        let unknown = try types.first { try Int.fetchOne(statement, arguments: [$0]) == nil }
+        guard let unknown, try Self.hasEntities(db) else { return }
+        let known = try Self.ascending(db, "SELECT MIN(text) FROM field WHERE name = 'type' AND text > ?", from: "")
+        throw folder.error(.unknownType(unknown, nearest: unknown.nearest(among: known)))
+    }
+
+    private static func hasEntities(_ db: Database) throws -> Bool {
+        try Int.fetchOne(db, sql: "SELECT 1 FROM entity LIMIT 1") != nil
+    }
+
+    /// The fields that an entity may have, and the attributes that one has.
+    private static func knownFields(_ db: Database) throws -> [EntityField] {
+        let prefix = EntityField.attribute("").storedName
+        let names = try ascending(
+            db, "SELECT MIN(name) FROM field WHERE name > ? AND name < 'attribute/'", from: prefix)
+        return EntityField.named.values + names.map { .attribute(String($0.dropFirst(prefix.count))) }
+    }
+
+    /// The distinct texts of an index, by a query for the next one: SQLite would read all rows for the distinct ones.
+    private static func ascending(_ db: Database, _ next: String, from start: String) throws -> [String] {
+        let statement = try db.cachedStatement(sql: next)
+        var texts: [String] = []
+        while texts.count < mostNames, let text = try String.fetchOne(statement, arguments: [texts.last ?? start]) {
+            texts.append(text)
+        }
+        return texts
+    }
+
+    /// The names that are compared with an unknown one.
+    private static let mostNames = 10_000
+}
