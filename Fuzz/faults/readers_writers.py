@@ -103,7 +103,7 @@ class Run:
             self.entities.set(ids, None)
             start = time.monotonic()
             outcome = self.writer.run(*arguments)
-            while "another process is writing" in outcome.errors and time.monotonic() < start + LONGEST_WAIT:
+            while "another indexer is writing" in outcome.errors and time.monotonic() < start + LONGEST_WAIT:
                 self.count("waits for the lock")
                 time.sleep(choice.uniform(0, 0.05))
                 outcome = self.writer.run(*arguments)
