@@ -46,7 +46,7 @@ class SourceTests(unittest.TestCase):
         np.testing.assert_array_equal(self.engine.embed([io.BytesIO(self.data)])[0], self.expected)
         with tempfile.TemporaryFile() as file:
             file.write(self.data)
-            with self.assertRaisesRegex(lookalike.ImageError, "is empty; a file object is read from where it is"):
+            with self.assertRaisesRegex(lookalike.ImageError, "is at its end; seek to the start"):
                 self.engine.embed([file])
             file.seek(0)
             np.testing.assert_array_equal(self.engine.embed([file])[0], self.expected)

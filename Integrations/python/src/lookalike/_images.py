@@ -74,7 +74,7 @@ def encoded(image: ImageSource) -> tuple[str | None, bytes]:
     else:
         data = _png(_pixels(image))
     if not data:
-        raise ImageError("image", "is empty; a file object is read from where it is")
+        raise ImageError("image", "is empty")
     if len(data) > _MOST_BYTES:
         raise ImageError("image", f"has {len(data)} bytes, more than {_MOST_BYTES}; give its path")
     return None, data
@@ -102,6 +102,8 @@ def _contents(file: Any) -> bytes:
     data = file.read()
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(f"a file object gives bytes, not {type(data).__name__}; open it in the mode “rb”")
+    if not data:
+        raise ImageError("image", "the file object is at its end; seek to the start of the image")
     return bytes(data)
 
 
