@@ -250,7 +250,8 @@ class PillowTests(unittest.TestCase):
             data = file.read()
         with open(path, "wb") as file:
             file.write(data[:2000])
-        results = list(self.engine.compute([self.color, Image.open(path), self.color]))
+        with Image.open(path) as opened:
+            results = list(self.engine.compute([self.color, opened, self.color]))
         self.assertEqual([isinstance(result, lookalike.Computed) for result in results], [True, False, True])
         self.assertEqual(results[1].subject, path)
         self.assertIn("Pillow cannot read it", results[1].reason)

@@ -116,7 +116,7 @@ class ValueTests(unittest.TestCase):
             "set": ({"b", "a"}, "a;b"),
             "array": (np.array([1, 2]), "1;2"),
         }
-        absent = [None, NAN, np.float32("nan"), decimal.Decimal("nan"), np.datetime64("NaT")]
+        absent = [None, NAN, np.float32("nan"), decimal.Decimal("nan"), np.datetime64("NaT", "s")]
         row = {name: value for name, (value, _) in values.items()}
         row |= {f"absent{number}": value for number, value in enumerate(absent)}
         row |= {"id": np.int64(5), "image": pathlib.Path(self.image), "labels": np.array(["x", "y"])}

@@ -35,30 +35,37 @@ class PrintFile:
     """
 
     def __init__(self, path: str, model: str, dimension: int) -> None:
-        lines_path = os.path.splitext(path)[0] + ".jsonl"
         self.images: set[str] = set()
         self._count = 0
         self._model, self._dimension = model, dimension
+        lines_path = os.path.splitext(path)[0] + ".jsonl"
         # Made if they are not there, and not emptied if they are.
         self._rows, self._lines = (
             os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT, 0o666), "r+b") for name in (path, lines_path)
         )
+        try:
+            self._read_lines(path, lines_path)
+            self._rows.truncate(self._end_of_rows())
+            self._write_header()
+        except BaseException:
+            self.close()
+            raise
+
+    def _read_lines(self, path: str, lines_path: str) -> None:
         end = 0
         for line in self._lines.readlines():
             if not line.endswith(b"\n"):
                 break
             entry = json.loads(line)
-            if entry.get("model") != model:
+            if entry.get("model") != self._model:
                 raise LookalikeError(f"{path}: has prints of another model; remove it, and {lines_path}")
             self.images.add(entry["image"])
             self._count += 1
             end += len(line)
         self._lines.seek(end)
         self._lines.truncate()
-        if os.fstat(self._rows.fileno()).st_size < self._end_of_rows() and self._count > 0:
+        if self._count > 0 and os.fstat(self._rows.fileno()).st_size < self._end_of_rows():
             raise LookalikeError(f"{path}: has fewer rows than {lines_path} has lines; remove both")
-        self._rows.truncate(self._end_of_rows())
-        self._write_header()
 
     def append(self, images: list[str], prints: list[NDArray[np.float32]]) -> None:
         """Adds a row per image."""

@@ -97,6 +97,7 @@ class Worker:
                 start_new_session=True,
             )
         except OSError as error:
+            self._errors.close()
             raise LookalikeError(f"the program “lookalike” cannot be started: {error}") from error
         assert self._process.stdin and self._process.stdout
         self._input, self._output = self._process.stdin, self._process.stdout
