@@ -35,10 +35,12 @@ class PrintFileTests(unittest.TestCase):
         damaged = os.path.join(self.folder, "damaged.jpg")
         with open(damaged, "wb") as file:
             file.write(b"\xff\xd8\xff none")
-        report = self.engine.embed_to(self.output, [*paths[:3], damaged, "/no/such.jpg", *paths[3:], paths[0]], chunk=4)
+        images = [*paths[:3], damaged, "/no/such.jpg", float("nan"), *paths[3:], paths[0]]
+        report = self.engine.embed_to(self.output, images, chunk=4)
         self.assertEqual((report.added, report.unchanged), (16, 1))
-        self.assertEqual([problem.subject for problem in report.problems], [damaged, "/no/such.jpg"])
-        self.assertIn("cannot be read", report.problems[1].reason)
+        problems = {problem.subject: problem.reason for problem in report.problems}
+        self.assertEqual(set(problems), {damaged, "/no/such.jpg", "nan"})
+        self.assertIn("cannot be read", problems["/no/such.jpg"])
         self.check(paths)
         # What has become readable is added.
         shutil.copy(covers(17)[16], damaged)
@@ -67,6 +69,15 @@ class PrintFileTests(unittest.TestCase):
         before = os.stat(self.output).st_size
         self.assertEqual(self.engine.embed_to(self.output, paths).unchanged, 16)
         self.assertEqual(os.stat(self.output).st_size, before)
+
+    def test_one_run_at_a_time(self) -> None:
+        def images():
+            yield covers(1)[0]
+            with self.assertRaisesRegex(lookalike.LookalikeError, "another run writes it"):
+                self.engine.embed_to(self.output, covers(2))
+
+        self.assertEqual(self.engine.embed_to(self.output, images()).added, 1)
+        self.check(covers(1))
 
     def test_a_folder(self) -> None:
         images = os.path.join(self.folder, "images")

@@ -158,13 +158,22 @@ class Engine(HasWorker):
             OSError: if the output cannot be written.
         """
         chunk = max(1, whole_number("chunk", chunk))
-        # Not all at once: there may be millions.
-        paths = (absolute_path(path) for path in _several(images))
         file = PrintFile(os.fsdecode(output), self.model[1], self.dimension)
         problems: list[ImageError] = []
         added = unchanged = 0
+
+        def paths() -> Iterator[str]:
+            for path in _several(images):
+                if isinstance(path, (str, os.PathLike)):
+                    yield absolute_path(path)
+                else:
+                    # Such as NaN, where a table has no path.
+                    problems.append(ImageError(repr(path), "is no path"))
+
+        # Not all at once: there may be millions.
+        rest = paths()
         try:
-            while part := list(itertools.islice(paths, chunk)):
+            while part := list(itertools.islice(rest, chunk)):
                 new = [path for path in dict.fromkeys(part) if path not in file.images]
                 unchanged += len(part) - len(new)
                 rows = []

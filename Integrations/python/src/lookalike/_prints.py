@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import struct
@@ -44,9 +45,13 @@ class PrintFile:
             os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT, 0o666), "r+b") for name in (path, lines_path)
         )
         try:
+            fcntl.flock(self._lines, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._read_lines(path, lines_path)
             self._rows.truncate(self._end_of_rows())
             self._write_header()
+        except BlockingIOError:
+            self.close()
+            raise LookalikeError(f"{path}: another run writes it") from None
         except BaseException:
             self.close()
             raise
