@@ -227,6 +227,25 @@ class ProcessTests(unittest.TestCase):
         # It goes to all processes of the group.
         self.assertNotEqual(os.getpgid(worker_pid(self.engine)), os.getpgid(0))
 
+    def test_a_program_that_waits_for_no_process(self) -> None:
+        previous = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        try:
+            with self.assertRaisesRegex(lookalike.LookalikeError, "has no entity “unknown”"):
+                self.catalog.remove(["unknown"])
+            with lookalike.Engine() as engine:
+                np.testing.assert_array_equal(engine.embed([IMAGES[2]])[0], self.expected[2])
+        finally:
+            signal.signal(signal.SIGCHLD, previous)
+
+    def test_a_program_that_ends_at_sigpipe(self) -> None:
+        previous = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        try:
+            for number in range(3):
+                os.kill(worker_pid(self.engine), signal.SIGKILL)
+                self.check(number)
+        finally:
+            signal.signal(signal.SIGPIPE, previous)
+
     def test_killed_workers(self) -> None:
         for number in range(6):
             os.kill(worker_pid(self.engine), signal.SIGKILL)

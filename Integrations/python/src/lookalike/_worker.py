@@ -53,7 +53,9 @@ def run(arguments: list[str]) -> bytes:
         )
     except OSError as error:
         raise LookalikeError(f"the program “lookalike” cannot be started: {error}") from error
-    if result.returncode not in (0, 3):
+    # In a program that ignores SIGCHLD or waits for all processes, the status is lost, and is 0.
+    has_lost_failure = result.returncode == 0 and result.stderr.startswith(b"Error: ")
+    if result.returncode not in (0, 3) or has_lost_failure:
         raise LookalikeError(_message(result.stderr, result.returncode))
     return result.stdout
 
@@ -84,6 +86,7 @@ class Worker:
         self._gate.acquire()
         self._is_gate_closed = True
         self._is_ending = False
+        self._starter = threading.get_native_id()
         # Without buffers, which a fork would copy.
         self._errors = tempfile.TemporaryFile(buffering=0)
         try:
@@ -167,7 +170,7 @@ class Worker:
             self._gate.release()
 
     def _write_all(self) -> None:
-        _block_signals()
+        self._leave_signals_to_others()
         try:
             while (message := self._requests.get()) is not None:
                 for part in message:
@@ -179,7 +182,7 @@ class Worker:
             pass
 
     def _read_all(self) -> None:
-        _block_signals()
+        self._leave_signals_to_others()
         reason = ""
         try:
             self.greeting, _ = self._read()
@@ -213,6 +216,12 @@ class Worker:
         for file in (self._input, self._output, self._errors):
             file.close()
 
+    def _leave_signals_to_others(self) -> None:
+        """Blocks signals in this thread: handlers run in the main one, and SIGPIPE might end the process."""
+        # Threads that gevent has replaced are parts of the one that started them.
+        if threading.get_native_id() != self._starter:
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+
     def _read(self) -> Answer:
         length, size = struct.unpack("<II", self._read_bytes(8))
         header = json.loads(self._read_bytes(length))
@@ -227,11 +236,6 @@ class Worker:
             parts.append(part)
             count -= len(part)
         return b"".join(parts)
-
-
-def _block_signals() -> None:
-    """Leaves signals to the main thread, which runs their handlers. SIGPIPE, too, might end the process."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 
 
 _Self = TypeVar("_Self", bound="HasWorker")
