@@ -36,6 +36,7 @@ extension CatalogCommand {
         private func perform() async throws {
             if let sheet { try OutputFile.check(sheet) }
             let catalog = try folder.open()
+            try await selection.noteUnknownTypes(in: catalog)
             let bar = Mutex(ProgressBar(delay: .seconds(2)))
             let groups = try await catalog.duplicates(where: selection.condition) { compared, total in
                 bar.withLock { $0.show(compared, of: total) }
