@@ -35,7 +35,7 @@ _SIGNATURES = re.compile(
 
 
 def images_in_folder(folder: str) -> Iterator[str]:
-    """The paths of the images below a folder, whatever their names; hidden ones are left out, as by `index`."""
+    """The paths of the images below a folder, whatever their names; hidden files and folders are left out."""
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
