@@ -23,8 +23,8 @@ extension Catalog {
     /// them, prints decide alone: nearly equal ones are taken for copies, which finds fewer and takes some documents of
     /// one template for copies.
     ///
-    /// Precision and recall of pairs are 0.998 and 0.987, on 150 pictures with six copies each among 300 others and 64
-    /// documents of 8 templates.
+    /// Of copies of covers, photographs and paintings, made in 19 ways, 0.988 are found, 0.945 of these with what was
+    /// done to them; of pictures of things on white 0.953 and 0.906 (`Models/training/duplicates.py`).
     ///
     /// - Parameters:
     ///   - condition: the entities to compare; all of them by default.

@@ -43,6 +43,8 @@ package struct PixelComparison: Sendable, Hashable {
     private static let leastChanged = 0.0008
     /// Things that moved have 0.008 to 0.08, text and watermarks 0 to 0.001 in nine of ten cases.
     private static let leastSolid = 0.005
+    /// A mark leaves most of the picture as it is.
+    private static let mostMarked = 0.3
     /// Copies with other tones have 0.4 to 0.97 where they changed; what was put on a picture -0.1 to 0.3, and a
     /// watermark, which leaves the other tones as they are, up to 0.67.
     private static let (leastCorrelation, leastSlightCorrelation) = (0.4, 0.75)
@@ -58,7 +60,7 @@ package struct PixelComparison: Sendable, Hashable {
         if unlikeShare > Self.mostUnlike { return .content }
         let hasOtherTones = colorDistance > Self.mostMarkedDistance
         let isSolid = solidShare >= Self.leastSolid && solidCorrelation < Self.leastCorrelation
-        if isSolid { return solidTone >= Self.leastTone ? .mark : .content }
+        if isSolid { return solidTone >= Self.leastTone && solidShare <= Self.mostMarked ? .mark : .content }
         if changedShare >= Self.leastChanged,
             changedCorrelation < (hasOtherTones ? Self.leastCorrelation : Self.leastSlightCorrelation)
         {

@@ -149,13 +149,6 @@ import Testing
         #expect(try ids().count == 4)
     }
 
-    @Test func anAttributeThatNoEntityHasIsNoted() throws {
-        let result = try Command.run("catalog", "list", catalog, "--where", "prize < 20 or sold = yes")
-        #expect(result.status == 0 && result.output == "c\tNight Bus\tJuno Vale\n", "\(result)")
-        let notes = result.errors.split(separator: "\n")
-        #expect(notes.count == 1 && notes[0].contains("has an attribute “prize”"), "\(result)")
-    }
-
     @Test func helpShowsACondition() throws {
         let help = try Command.run("search", "--help").output
         #expect(help.contains("lookalike search --catalog catalog/ --where 'price < 20' photo.jpg"), "\(help)")

@@ -21,7 +21,8 @@ import Testing
     }
 
     private func ids() throws -> [String] {
-        try Command.run("catalog", "list", catalog).output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
+        let lines = try Command.run("catalog", "list", catalog).output.split(separator: "\n")
+        return lines.map { String($0.prefix { $0 != "\t" }) }.sorted()
     }
 
     @Test func patternsLeaveFilesOut() throws {
