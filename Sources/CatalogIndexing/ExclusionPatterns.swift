@@ -1,8 +1,8 @@
 import Foundation
 
 /// Patterns of the files and folders that a scan leaves out, as in gitignore: `*`, `?`, `[…]` and `**`; with a slash at
-/// its end a pattern is for folders, with one elsewhere for paths below the root, and with `!` before it what it matches
-/// is taken in. The last pattern that matches decides. A `#` is a letter.
+/// its end a pattern is for folders, with one elsewhere for paths below the root, and with `!` before it what it
+/// matches is taken in. The last pattern that matches decides. A `#` is a letter.
 ///
 /// Its language is that of <https://git-scm.com/docs/gitignore>.
 public struct ExclusionPatterns: Sendable {

@@ -50,7 +50,8 @@ extension Condition {
             kilometers >= 0 && point.isValid
                 ? having(latitude, Self.isNear(point, kilometers, longitude: longitude)) : "0"
         case .hasPrefix(.id, let prefix): Self.hasPrefix("entity.id", prefix)
-        case .hasPrefix(let field, let prefix): having(field, Self.hasPrefix("field.folded", TextFolding.folded(prefix)))
+        case .hasPrefix(let field, let prefix):
+            having(field, Self.hasPrefix("field.folded", TextFolding.folded(prefix)))
         case .exists(.id): "1"
         case .exists(let field): having(field, "1")
         case .hasCode(let codes):

@@ -44,7 +44,8 @@ extension EntityStore {
     package func unknownTypes(in condition: Condition) throws -> [CatalogError] {
         let types = condition.tests.filter { $0.field == .type }.flatMap(\.values)
         return try read { db in
-            let statement = try db.cachedStatement(sql: "SELECT 1 FROM field WHERE name = 'type' AND folded = ? LIMIT 1")
+            let statement = try db.cachedStatement(
+                sql: "SELECT 1 FROM field WHERE name = 'type' AND folded = ? LIMIT 1")
             let unknown = try types.filter {
                 try Int.fetchOne(statement, arguments: [TextFolding.folded($0)]) == nil
             }

@@ -61,7 +61,8 @@ extension EntityStore {
             return "\(name(row[0])) has "
                 + (paths.count == 1 && count == 0 ? "no print" : "\(count) prints of its \(paths.count) images")
         }
-        let fields = try Row.fetchCursor(db, sql: "SELECT row, name, text, number, instant, folded FROM field ORDER BY row")
+        let fields = try Row.fetchCursor(
+            db, sql: "SELECT row, name, text, number, instant, folded FROM field ORDER BY row")
         var next = try fields.next().map(IndexedField.init)
         var (areFieldsIntact, areWordsIntact) = (true, true)
         let entities = try Row.fetchCursor(db, sql: "SELECT * FROM entity ORDER BY row")

@@ -167,7 +167,8 @@ struct DuplicateSearch {
         let keys = Set(pairs.flatMap { [$0.first, $0.second] }).map { state.matrix.key($0) }
         let features = comparison.model == nil ? [] : try state.localFeatures(of: keys)
         let known = Dictionary(features.map { ($0.key, $0.features) }, uniquingKeysWith: { first, _ in first })
-        let relations = concurrentMap(pairs.count, threads: availableThreadCount) { index -> Result<PictureRelation?, any Error> in
+        let relations = concurrentMap(pairs.count, threads: availableThreadCount) {
+            index -> Result<PictureRelation?, any Error> in
             let pair = pairs[index]
             if cancellation.isCancelled { return .success(nil) }
             let keys = [state.matrix.key(pair.first), state.matrix.key(pair.second)]

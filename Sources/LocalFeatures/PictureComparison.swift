@@ -23,7 +23,8 @@ package struct PictureComparison: Sendable {
     private static let leastInside = 0.8
     /// A smaller part than this is a detail: a logo that two pictures have in common.
     private static let leastPart = 0.2
-    /// Copies with a mark show all of the picture, or of a part of it; two frames of a burst each show more on one side.
+    /// Copies with a mark show all of the picture, or of a part of it; two frames of a burst each show more on one
+    /// side.
     private static let leastMarked = 0.97
 
     /// Compares two images; nil if they have different pictures. O(features² + pixels of the thumbnails).

@@ -17,9 +17,9 @@ package struct PixelComparison: Sendable, Hashable {
         case nothing, color, mark, content
     }
 
-    /// The share of the windows with structure that differ outside solid changed regions, 0...1: those that have structure in both images and are not
-    /// correlated, and those that have it in one alone, as far as there are as many of the other. A watermark adds
-    /// structure to one image, and what is filled in differs in two.
+    /// The share of the windows with structure that differ outside solid changed regions, 0...1: those that have
+    /// structure in both images and are not correlated, and those that have it in one alone, as far as there are as
+    /// many of the other. A watermark adds structure to one image, and what is filled in differs in two.
     let unlikeShare: Double
     /// The share of the pixels that have changed.
     let changedShare: Double
@@ -34,8 +34,8 @@ package struct PixelComparison: Sendable, Hashable {
     /// The mean difference of the color channels of windows, in which edges count little, 0...1.
     let colorDistance: Double
 
-    // The thresholds are from copies of covers, paintings and photographs in 18 ways, five ways in which a picture shows
-    // something else, and drawn forms of one template (`Models/training/duplicates.py`).
+    // The thresholds are from copies of covers, paintings and photographs in 18 ways, five ways in which a picture
+    // shows something else, and drawn forms of one template (`Models/training/duplicates.py`).
 
     /// Copies have at most 0.13 in nine of ten cases, forms of one template 0.2 to 0.4.
     private static let mostUnlike = 0.17
@@ -129,7 +129,9 @@ package struct PixelComparison: Sendable, Hashable {
         changedCorrelation = grid.mean({ windows[$0].correlation }) { changed[$0] }
         solidShare = grid.share { solid[$0] }
         solidCorrelation = grid.mean({ windows[$0].correlation }) { around[$0] }
-        solidTone = max(grid.tone(of: fitted) { solid[$0] }, grid.tone(of: luma) { solid[$0] })
+        // What was fitted to another picture may have one tone.
+        let ownLuma = (0..<width * height).map { Self.luma(colors, $0) }
+        solidTone = max(grid.tone(of: ownLuma) { solid[$0] }, grid.tone(of: luma) { solid[$0] })
         colorDistance = grid.colorDistance(colors, others, size: Self.window)
     }
 
@@ -263,7 +265,9 @@ private struct Grid {
     /// The mean difference of the channels' means around each pixel.
     func colorDistance(_ a: [Float], _ b: [Float], size: Int) -> Double {
         let sums = (0..<3).map { channel in
-            Sums((0..<width * height).map { Double(a[$0 * 3 + channel] - b[$0 * 3 + channel]) }, width: width, height: height)
+            Sums(
+                (0..<width * height).map { Double(a[$0 * 3 + channel] - b[$0 * 3 + channel]) }, width: width,
+                height: height)
         }
         let (sample, scale) = (sample, 3 * 255 * Double(size * size))
         return sample.reduce(0) { sum, pixel in

@@ -82,9 +82,10 @@ import Testing
 
     @Test func unknownTypesAreToldToWhoAsks() async throws {
         let condition = try Condition(parsing: "type != albun and (type = Single or type = poster)")
-        #expect(try await catalog.unknownTypes(in: condition).map(\.reason) == [
-            .unknownType("albun", nearest: ["album"]), .unknownType("poster"),
-        ])
+        #expect(
+            try await catalog.unknownTypes(in: condition).map(\.reason) == [
+                .unknownType("albun", nearest: ["album"]), .unknownType("poster"),
+            ])
         #expect(try await ids("type = albun").isEmpty)
     }
 

@@ -52,7 +52,8 @@ import Testing
     }
 
     @Test func standardOutputIsNamedByItsPath() throws {
-        let script = "echo first > \"$2\"; \"$0\" embed \"$1\" --output /dev/stdout | head -c 6 | tail -c 5; "
+        let script =
+            "echo first > \"$2\"; \"$0\" embed \"$1\" --output /dev/stdout | head -c 6 | tail -c 5; "
             + "\"$0\" embed \"$1\" --output /dev/stdout >> \"$2\""
         let file = folder.file("added.npy")
         let result = try Command.run(executable: "/bin/sh", ["-c", script, Command.executable.path, image, file.path])

@@ -44,9 +44,10 @@ struct AllowedOrigins: RouterMiddleware {
 
     private let answers = CORSMiddleware<ServiceContext>(
         allowOrigin: .originBased,
-        allowHeaders: [.authorization, .contentType]
+        allowHeaders: [.authorization, .contentType, .ifMatch, .ifNoneMatch]
             + [AccessMiddleware.keyField, HTTPField.Name("Prefer")].compactMap(\.self),
-        allowMethods: [.get, .post, .put, .patch, .delete], maxAge: .minutes(10))
+        allowMethods: [.get, .post, .put, .patch, .delete],
+        exposedHeaders: ["ETag", "Location", "Retry-After", "Content-Disposition"], maxAge: .minutes(10))
 
     init(_ origins: Set<String>) { self.origins = origins }
 
