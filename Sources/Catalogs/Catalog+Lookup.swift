@@ -100,8 +100,9 @@ extension Catalog {
     ///   - body: adds an entity to the result. It runs on the catalog's executor, while the database is read.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, or no entity has an attribute that the condition
     ///   names; what `body` throws; and `CancellationError` if the task is cancelled meanwhile.
-    ///   ``CatalogError/Reason/busy`` if another process changes the catalog meanwhile and this one cannot share SQLite's
-    ///   index with it, as in a folder without write access: `body` may then have received entities from two states.
+    ///   ``CatalogError/Reason/busy`` if another process changes the catalog meanwhile and this one cannot share
+    ///   SQLite's index with it, as in a folder without write access: `body` may then have received entities from two
+    ///   states.
     /// - Complexity: O(entities) time, O(1) memory besides the result.
     public func reduceEntities<Result: Sendable>(
         into initial: Result, where condition: Condition = .everything,
