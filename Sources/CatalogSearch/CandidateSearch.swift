@@ -300,6 +300,34 @@ struct CandidateSearch {
         return verified
     }
 
+    /// Verified entities with the leads of their evidence over that of others.
+    ///
+    /// Copies, editions and other views of a thing are no rivals: their prints are within the match threshold of each
+    /// other. Nor is what is surely shown at another place, as on a wall of covers.
+    func withLeads(_ verified: [VerifiedEntity]) async throws -> [VerifiedEntity] {
+        if verified.isEmpty { return verified }
+        let prints = try await state.prints(of: verified.map(\.key))
+        let sameThing = model.matchThreshold.map { Float($0 * $0) } ?? 0
+        func areRivals(_ one: VerifiedEntity, _ other: VerifiedEntity) -> Bool {
+            guard one.entity != other.entity, let own = prints[one.key], let theirs = prints[other.key] else {
+                return false
+            }
+            if other.inlierCount >= Self.surelyFound, let place = one.outline, let otherPlace = other.outline,
+                !place.hasPlace(of: otherPlace)
+            {
+                return false
+            }
+            return zip(own, theirs).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) } >= sameThing
+        }
+        return verified.map { entity in
+            let rivals = verified.filter { areRivals(entity, $0) }.map(\.evidence)
+            var entity = entity
+            entity.evidence.lead(
+                overInliers: rivals.map(\.inliers).max() ?? 0, denseMatches: rivals.map(\.denseMatches).max() ?? 0)
+            return entity
+        }
+    }
+
     func compare(
         _ candidates: ArraySlice<Int64>, with query: LocalFeatureQuery, timings: StageTimings?
     ) async throws -> [ComparedImage] {
