@@ -185,8 +185,9 @@ test-container: deb
 wheel: dependencies
 	Scripts/wheel $(OUTPUT)/wheel $(TRAITS)
 
-# SMALL=1 for the walk through all of them alone, without the wheel and with the program of “make build”. Most of its
-# time is the build of Milvus's client, whose transport needs BoringSSL twice: swift-nio-ssl's and swift-crypto's.
+# SMALL=1 for the Python module and the walk through all of them, without the wheel and with the program of “make
+# build”. Most of its time is the build of Milvus's client, whose transport needs BoringSSL twice: swift-nio-ssl's and
+# swift-crypto's.
 test-integrations: $(if $(SMALL),build,wheel)
 	Scripts/install-dependencies openjdk-17-jre-headless
 	Integrations/test $(if $(SMALL),--small $(LOOKALIKE),$(OUTPUT)/wheel/lookalike-*.whl)

@@ -223,8 +223,21 @@ static uint64_t raster_width(const lk_tiff_reader *reader) {
     return ((uint64_t)reader->width + across - 1) / across * across;
 }
 
+// Whether libtiff can decompress the image. It says so of a file only when pixels are read.
+static bool check_compression(TIFF *tiff, lk_image_header *header, char *message) {
+    uint16_t compression = number(tiff, TIFFTAG_COMPRESSION);
+    if (TIFFIsCODECConfigured(compression)) return true;
+    // Those of Leica's and Aperio's scanners, and of digital cinema.
+    bool is_jpeg_2000 = compression == 33003 || compression == 33004 || compression == 33005 || compression == 34712;
+    char reason[64];
+    snprintf(reason, sizeof reason, is_jpeg_2000 ? "it is compressed as JPEG 2000" : "its compression %d is not known",
+             compression);
+    return refuse(header, reason, message);
+}
+
 static bool read_header(lk_tiff_reader *reader, lk_image_header *header, char *message) {
     TIFF *tiff = reader->tiff;
+    if (!check_compression(tiff, header, message)) return false;
     if (!TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &reader->width) ||
         !TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &reader->height))
         return fail(reader, "it does not say its size", message);

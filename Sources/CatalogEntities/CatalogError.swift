@@ -30,6 +30,9 @@ public struct CatalogError: DescribedError, Equatable {
         case damaged(String)
         /// A read or write failed (on a full disk, for example); the database's message.
         case failed(String)
+        /// The change is stored, but the files that searches by picture read could not be made of it, as on a full
+        /// disk; the system's message. They are made by the next change, or when the catalog is opened.
+        case unsearchable(String)
         /// The catalog has no entities with these ids.
         case unknownEntities([String])
         /// Pruning would remove every entity, because no image of the catalog exists, as when a disk is not mounted.
@@ -61,7 +64,8 @@ public struct CatalogError: DescribedError, Equatable {
 
     public var description: String { "\(subject): \(words)" }
 
-    private var words: String {
+    /// The reason in words.
+    package var words: String {
         switch reason {
         case .missing: "holds no catalog; index images into it first"
         case .unwritable(let words): "cannot be written: \(words)"
@@ -83,6 +87,8 @@ public struct CatalogError: DescribedError, Equatable {
                 + "index again, into another folder"
         case .damaged(let words): "is damaged: \(words)"
         case .failed(let words): words
+        case .unsearchable(let words):
+            "the change is stored, but the files that searches read could not be written: \(words)"
         case .unknownEntities(let ids): "has no entity \(ids.map { "“\($0)”" }.joined(separator: ", "))"
         case .allImagesMissing(let count):
             "none of the images of \(count) entities exists; nothing was removed. Is their disk mounted?"

@@ -13,10 +13,11 @@ import Foundation
 /// condition costs O(log entities) and what it finds; a distance costs O(log entities) for each entity between the same
 /// circles of latitude.
 ///
-/// Stored text is compared by its bytes: case, diacritics and the form of Unicode matter. The names of attributes match
-/// without regard to case where only one attribute is meant. An attribute or a type that no entity has is an error,
-/// since a mistyped name would select nothing, or everything if it is negated. A condition that asks whether
-/// the field has a value may name it nevertheless: `exists year and year > 1990`.
+/// Text is compared without regard to case, diacritics and the form of Unicode, as in a search by text: `title = lodz`
+/// finds “Łódź”. Ids are compared as they are. The names of attributes match without regard to case where only one
+/// attribute is meant. An attribute that no entity has is an error, since a mistyped name would select nothing, or
+/// everything if it is negated. A condition that asks whether the field has a value may name it nevertheless:
+/// `exists year and year > 1990`.
 ///
 /// A ``ConditionVisitor`` reads what a condition is made of.
 public struct Condition: Sendable, Hashable {

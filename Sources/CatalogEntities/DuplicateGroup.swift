@@ -10,6 +10,10 @@ public struct DuplicateGroup: Sendable, Hashable, Codable {
         case crop
         /// The picture is mirrored from left to right.
         case mirrored
+        /// The picture is turned.
+        case turned
+        /// Text, a watermark or another mark is on one of both, or another text.
+        case mark
         /// The picture has other colors, or none.
         case color
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Texts as searches compare them.
-package enum TextFolding {
+/// Texts as searches and conditions compare them.
+public enum TextFolding {
     /// A text without case, compatibility forms and diacritics, and with Latin letters of ASCII: “Łódź” is “lodz”,
     /// “Straße” is “strasse”, “Ἀθῆναι” is “αθηναι”. Marks of scripts in which they are letters stay.
-    package static func folded(_ text: some StringProtocol) -> String {
+    public static func folded(_ text: some StringProtocol) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
         // Foundation leaves some marks of the first mapping apart from their letters.
         let folded = text.precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping

@@ -13,7 +13,12 @@ extension CatalogIndexer {
             let unknown = ids.filter { !known.contains(ExactText($0)) }
             guard unknown.isEmpty else { throw folder.error(.unknownEntities(unknown)) }
             try store.remove(ids)
-            try refreshDerivedFiles()
+            do {
+                try refreshDerivedFiles()
+            } catch let error as CatalogError {
+                // Searches leave out what is gone, whatever these files have. On a full disk, removing has to go on.
+                guard case .unsearchable = error.reason else { throw error }
+            }
         }
     }
 

@@ -216,9 +216,8 @@ extension CatalogIndexer {
     /// Adds an entity, or replaces it. It is searchable when this returns, in catalogs that are open too.
     ///
     /// - Throws: ``IndexProblem`` if one of its images cannot be used, ``CatalogError`` if the catalog cannot be
-    ///   written, and
-    ///   `CancellationError`. The catalog is then unchanged, except where its derived files cannot be written, as
-    ///   on a full disk: then the entity is stored, and searchable when the catalog is next opened.
+    ///   written, and `CancellationError`. The catalog is then unchanged, except with the reason `unsearchable`: the
+    ///   entity is stored, and found by its picture once the derived files can be written.
     /// - Complexity: O(entities), since the derived files are written again: 0.1 s for 100,000. For many entities use
     ///   ``index(_:jobs:)``.
     public func upsert(_ item: IndexItem) async throws {

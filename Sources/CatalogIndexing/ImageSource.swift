@@ -13,7 +13,7 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
     public typealias Failure = Never
 
     private enum Source {
-        case folder(URL)
+        case folder(URL, ExclusionPatterns)
         case list([Result<IndexItem, IndexProblem>])
         /// Entries that are made as they are needed.
         case made(@Sendable () -> AnyIterator<Result<IndexItem, IndexProblem>>)
@@ -21,7 +21,7 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
 
     private let source: Source
 
-    fileprivate init(folder: URL) { source = .folder(folder) }
+    fileprivate init(folder: URL, _ exclusions: ExclusionPatterns) { source = .folder(folder, exclusions) }
     init(_ items: [IndexItem], problems: [IndexProblem] = []) {
         source = .list(problems.map { .failure($0) } + items.map { .success($0) })
     }
@@ -30,7 +30,7 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
     /// Reads the entries from the first on.
     public func makeIterator() -> AnyIterator<Result<IndexItem, IndexProblem>> {
         switch source {
-        case .folder(let url): AnyIterator(FolderScan(url))
+        case .folder(let url, let exclusions): AnyIterator(FolderScan(url, exclusions))
         case .list(let list): AnyIterator(list.makeIterator())
         case .made(let entries): entries()
         }
@@ -50,7 +50,7 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
     /// The paths of the folder, or of those that the images of a list are in.
     var folders: Set<ExactText> {
         switch source {
-        case .folder(let url): [ExactText(SystemPath.canonical(url.path))]
+        case .folder(let url, _): [ExactText(SystemPath.canonical(url.path))]
         case .list(let list):
             Set(
                 list.flatMap { (try? $0.get().entity.images) ?? [] }.filter { $0.utf8.contains(UInt8(ascii: "/")) }
@@ -59,21 +59,36 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
         }
     }
 
-    /// The number of items, of problems, and of files that are no images. O(names) for a folder.
-    package func count() -> (items: Int, problems: Int, otherFiles: Int) {
-        var count = (items: 0, problems: 0, otherFiles: 0)
+    /// The number of items, of problems, of files that are no images, and of what each pattern left out. O(names) for a
+    /// folder.
+    package func count() -> (items: Int, problems: Int, otherFiles: Int, excluded: [String: Int]) {
+        var count = (items: 0, problems: 0, otherFiles: 0, excluded: [String: Int]())
         func add(_ entry: Result<IndexItem, IndexProblem>) {
             if case .success = entry { count.items += 1 } else { count.problems += 1 }
         }
         switch source {
-        case .folder(let url):
-            var scan = FolderScan(url)
+        case .folder(let url, let exclusions):
+            var scan = FolderScan(url, exclusions)
             while let entry = scan.next() { add(entry) }
-            count.otherFiles = scan.otherFileCount
+            (count.otherFiles, count.excluded) = (scan.otherFileCount, scan.excluded)
         case .list(let list): list.forEach(add)
         case .made(let make): make().forEach(add)
         }
         return count
+    }
+
+    /// What differs when a file was added, changed or removed, in this process. O(names) and a look at each file.
+    package func state() -> Int {
+        var hasher = Hasher()
+        for entry in self {
+            switch entry {
+            case .success(let item):
+                hasher.combine(item.entity)
+                for path in item.entity.images { hasher.combine(ImageStamp(path: path)) }
+            case .failure(let problem): hasher.combine("\(problem)")
+            }
+        }
+        return hasher.finalize()
     }
 
     /// The number of items, without problems. O(names) for a folder.
@@ -85,8 +100,11 @@ public enum ImageSource {
     /// The items of a folder or of a `.csv`, `.tsv` or `.jsonl` manifest, with the problems of lines that are unusable.
     /// The first of several items with the same id is kept.
     ///
+    /// - Parameter exclusions: what is left out of a folder.
     /// - Throws: ``IndexProblem`` if there is no such folder or manifest, or none of a manifest can be read.
-    public static func entries(at url: URL) throws -> IndexEntries {
+    public static func entries(
+        at url: URL, excluding exclusions: ExclusionPatterns = ExclusionPatterns()
+    ) throws -> IndexEntries {
         var isFolder: ObjCBool = false
         guard url.isFileURL else {
             throw IndexProblem(
@@ -96,7 +114,7 @@ public enum ImageSource {
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
             throw IndexProblem(subject: url.path, reason: "there is no such folder or manifest")
         }
-        if isFolder.boolValue { return IndexEntries(folder: url) }
+        if isFolder.boolValue { return IndexEntries(folder: url, exclusions) }
         let found =
             switch url.pathExtension.lowercased() {
             case "csv", "tsv": try Manifest.csv(url)
@@ -108,7 +126,20 @@ public enum ImageSource {
         return IndexEntries(items, problems: problems)
     }
 
-    /// All of ``entries(at:)`` in memory.
+    /// The items of image files in the order of their paths' list. An image's id is its path below a folder without the
+    /// extension, as among the entries of that folder; for a file elsewhere it is the whole path. The first of several
+    /// items with the same id is kept.
+    ///
+    /// - Parameters:
+    ///   - paths: absolute, or relative to the folder.
+    ///   - folder: what the ids are relative to.
+    public static func entries(ofImagesAt paths: [String], below folder: URL) -> IndexEntries {
+        let root = SystemPath.canonical(folder.path)
+        let (items, problems) = unique((paths.map { FolderScan.item(at: $0, below: root) }, []))
+        return IndexEntries(items, problems: problems)
+    }
+
+    /// All of ``entries(at:excluding:)`` in memory.
     public static func items(at url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         try entries(at: url).reduce(into: ([], [])) { found, entry in
             switch entry {
@@ -121,14 +152,15 @@ public enum ImageSource {
     private static func unique(
         _ found: (items: [IndexItem], problems: [IndexProblem])
     ) -> (items: [IndexItem], problems: [IndexProblem]) {
-        var first: [ExactText: String] = [:]
+        var first: [ExactText: Int] = [:]
         var (items, problems) = ([IndexItem](), found.problems)
         for item in found.items {
             if let other = first[ExactText(item.entity.id)] {
-                problems.append(
-                    IndexProblem(subject: item.origin, reason: "has the same id “\(item.entity.id)” as \(other)"))
+                let reason = "has the same id “\(item.entity.id)” as \(items[other].origin)"
+                problems.append(IndexProblem(subject: item.origin, reason: reason))
+                items[other].sameIDs?.append(item.origin)
             } else {
-                first[ExactText(item.entity.id)] = item.origin
+                first[ExactText(item.entity.id)] = items.count
                 items.append(item)
             }
         }
@@ -142,7 +174,8 @@ public enum ImageSource {
 ///
 /// What is an image is decided by the name or, if its extension is that of no image format, by the first bytes. Hidden
 /// files and folders are skipped. Links are followed, but no folder is entered twice: links to folders come after all
-/// others, so that a new link does not change the ids of what is there. The names of one folder at a time, and of those
+/// others, so that a new link does not change the ids of what is there. ``ExclusionPatterns`` leave files and folders
+/// out. The names of one folder at a time, and of those
 /// above it, are in memory.
 struct FolderScan: Sequence, IteratorProtocol {
     /// A folder whose names are being read.
@@ -165,8 +198,12 @@ struct FolderScan: Sequence, IteratorProtocol {
     private var entered: Set<FileIdentity> = []
     /// The number of files so far that are no images.
     private(set) var otherFileCount = 0
+    /// The number of files and folders so far that each pattern left out.
+    private(set) var excluded: [String: Int] = [:]
+    private let exclusions: ExclusionPatterns
 
-    init(_ root: URL) {
+    init(_ root: URL, _ exclusions: ExclusionPatterns) {
+        self.exclusions = exclusions
         let path = SystemPath.canonical(root.path)
         if access(path, F_OK) == 0 { enter(path, below: "") }
     }
@@ -201,7 +238,13 @@ struct FolderScan: Sequence, IteratorProtocol {
         var status = stat()
         let isThere = stat(path, &status) == 0
         let failure = errno
-        if isThere, status.st_mode & S_IFMT == S_IFDIR {
+        let isFolder = isThere && status.st_mode & S_IFMT == S_IFDIR
+        if let pattern = exclusions.exclusion(of: level.below + name, isFolder: isFolder) {
+            excluded[pattern, default: 0] += 1
+            levels.append(level)
+            return nil
+        }
+        if isFolder {
             levels.append(level)
             let below = level.below + name + "/"
             if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
@@ -237,10 +280,23 @@ struct FolderScan: Sequence, IteratorProtocol {
                         + "Rename one of them."))
         }
         // A broken link is an item too: reading it reports the reason.
+        level.pending = Self.item(id, path)
+        return nil
+    }
+
+    private static func item(_ id: String, _ path: String) -> IndexItem {
         var item = IndexItem(entity: CatalogEntity(id: id, image: path), origin: path)
         item.sameIDs = []
-        level.pending = item
-        return nil
+        return item
+    }
+
+    /// The item of a file, with the id that a scan of a folder gives it.
+    static func item(at path: String, below root: String) -> IndexItem {
+        let path = SystemPath.canonical(path, in: root)
+        let isBelow = path.utf8.starts(with: (root + "/").utf8)
+        let names = path.split(separator: "/").dropFirst(isBelow ? root.split(separator: "/").count : 0)
+        let id = names.dropLast().map(String.init) + [id(of: String(names.last ?? ""))]
+        return item(id.joined(separator: "/"), path)
     }
 
     private static func isNamedLikeAnImage(_ name: String) -> Bool {

@@ -39,7 +39,11 @@ struct IndexPipeline: Sendable {
     }
 
     /// Makes derived files, also of an empty catalog: readers need them while the run goes on.
-    mutating func begin() throws { try refresh() }
+    mutating func begin() throws {
+        // Nothing is changed yet, and nothing will be if they cannot be written.
+        try indexer.turn.withLock { [indexer] _ in try indexer.store.refreshDerivedFiles(model: indexer.model) }
+        try refresh()
+    }
 
     mutating func add(_ problem: IndexProblem) {
         report.failed += 1
@@ -313,6 +317,14 @@ extension CatalogIndexer {
         Dictionary(try store.knownEntities(forIDs: ids).map { (ExactText($0.record.id), $0) }) { first, _ in first }
     }
 
-    /// Makes the derived files that are of an earlier state.
-    func refreshDerivedFiles() throws { try store.refreshDerivedFiles(model: model) }
+    /// Makes the derived files that are of an earlier state, after a change that is committed.
+    ///
+    /// - Throws: ``CatalogError``, with the reason `unsearchable` if they cannot be written.
+    func refreshDerivedFiles() throws {
+        do {
+            try store.refreshDerivedFiles(model: model)
+        } catch let error as CatalogError where error.isUnwritable {
+            throw folder.error(.unsearchable(error.words))
+        }
+    }
 }

@@ -14,11 +14,11 @@ struct CatalogSchema: Equatable, Sendable {
     /// What a new catalog's database is made of.
     ///
     /// An entity's record is one row of `entity`, with labels, attributes and the paths of its images as JSON. The
-    /// table `field` indexes the same values by name, as text, numbers and dates, so that conditions, facets and
-    /// lookups are index searches; and the product codes in one form. Each image has a row (``ImageRow``) in `image`,
-    /// `print`, `localFeatures` and `thumbnail`: a query of metadata reads none of their pages. They are the truth, not
-    /// derived: images may be gone when a derived file is made again. `image` has the first half of the SHA-256 of what
-    /// the others have, and the revision at which that was stored.
+    /// table `field` indexes the same values by name, as folded text (``TextFolding``), numbers and dates, so that
+    /// conditions, facets and lookups are index searches; and the product codes in one form. Each image has a row
+    /// (``ImageRow``) in `image`, `print`, `localFeatures` and `thumbnail`: a query of metadata reads none of their
+    /// pages. They are the truth, not derived: images may be gone when a derived file is made again. `image` has the
+    /// first half of the SHA-256 of what the others have, and the revision at which that was stored.
     ///
     /// The full-text index has no copy of the text: it reads the table of entities. The column `words` has what the
     /// index needs of folded words and of scripts without spaces (``SearchedWord``).
@@ -29,9 +29,8 @@ struct CatalogSchema: Equatable, Sendable {
             row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, type TEXT, title TEXT, subtitle TEXT,
             labels TEXT NOT NULL, attributes TEXT NOT NULL, images TEXT NOT NULL, words TEXT);
         CREATE TABLE field (
-            name TEXT NOT NULL, text TEXT NOT NULL,
-            row INTEGER NOT NULL REFERENCES entity (row) ON DELETE CASCADE, number REAL, instant REAL,
-            PRIMARY KEY (name, text, row)) WITHOUT ROWID;
+            name TEXT NOT NULL, folded TEXT NOT NULL, row INTEGER NOT NULL REFERENCES entity (row) ON DELETE CASCADE,
+            text TEXT NOT NULL, number REAL, instant REAL, PRIMARY KEY (name, folded, row, text)) WITHOUT ROWID;
         CREATE INDEX fieldByEntity ON field (row);
         CREATE INDEX fieldByNumber ON field (name, number) WHERE number IS NOT NULL;
         CREATE INDEX fieldByInstant ON field (name, instant) WHERE instant IS NOT NULL;

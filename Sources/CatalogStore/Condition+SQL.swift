@@ -27,7 +27,7 @@ extension Condition {
         func having(_ field: EntityField, _ condition: SQL) -> SQL { hasField(field.storedName, condition) }
         return switch form {
         case .isAnyOf(.id, let values): "entity.id IN \(values)"
-        case .isAnyOf(let field, let values): having(field, "field.text IN \(values)")
+        case .isAnyOf(let field, let values): having(field, "field.folded IN \(values.map(TextFolding.folded))")
         case .number(.id, _), .date(.id, _): "0"
         case .number(let field, let range):
             [range.lower?.value, range.upper?.value].contains { $0?.isNaN == true }
@@ -50,17 +50,22 @@ extension Condition {
             kilometers >= 0 && point.isValid
                 ? having(latitude, Self.isNear(point, kilometers, longitude: longitude)) : "0"
         case .hasPrefix(.id, let prefix): Self.hasPrefix("entity.id", prefix)
-        case .hasPrefix(let field, let prefix): having(field, Self.hasPrefix("field.text", prefix))
+        case .hasPrefix(let field, let prefix):
+            having(field, Self.hasPrefix("field.folded", TextFolding.folded(prefix)))
         case .exists(.id): "1"
         case .exists(let field): having(field, "1")
         case .hasCode(let codes):
-            hasField(
-                ProductCode.storedName,
-                "field.text IN \(codes.flatMap(ProductCode.readings(of:)).map(\.canonical))")
+            hasField(ProductCode.storedName, Self.isCode(codes.flatMap(ProductCode.readings(of:))))
         case .not(let condition): "NOT (\(condition.sql(hasField)))"
         case .all(let parts): Self.joined(parts.map { $0.sql(hasField) }, .and)
         case .any(let parts): Self.joined(parts.map { $0.sql(hasField) }, .or)
         }
+    }
+
+    /// The condition that a row of `field` has one of the codes, of which some are words. The index is of folded text.
+    static func isCode(_ codes: [ProductCode]) -> SQL {
+        let texts = codes.map(\.canonical)
+        return "field.folded IN \(texts.map(TextFolding.folded)) AND field.text IN \(texts)"
     }
 
     /// The condition that a row of `field` is a date in a range; nil if an end of the range is none.

@@ -8,7 +8,7 @@ extension EntityStore {
     /// A field may be missing, with its values, if the condition asks for it by `exists`. A catalog without entities
     /// has no names, and so no wrong ones.
     ///
-    /// - Throws: ``CatalogError`` for an attribute or a type that no entity has.
+    /// - Throws: ``CatalogError`` for an attribute that no entity has.
     /// - Complexity: O(fields · log entities), and O(attributes · log entities) if there is another one.
     func resolved(_ condition: Condition, _ db: Database) throws -> Condition {
         let tests = condition.tests
@@ -18,7 +18,6 @@ extension EntityStore {
             let name = ExactText(test.field.storedName)
             let isOptional = optional.contains(name)
             if fields[name] == nil { fields[name] = try resolved(test.field, isOptional: isOptional, db) }
-            if fields[name] == .type, !isOptional { try checkTypes(test.values, db) }
         }
         return condition.replacingFields { fields[ExactText($0.storedName)] ?? $0 }
     }
@@ -41,12 +40,20 @@ extension EntityStore {
         throw folder.error(.unknownAttribute(name, nearest: name.nearest(among: known.map(\.description))))
     }
 
-    private func checkTypes(_ types: [String], _ db: Database) throws {
-        let statement = try db.cachedStatement(sql: "SELECT 1 FROM field WHERE name = 'type' AND text = ? LIMIT 1")
-        let unknown = try types.first { try Int.fetchOne(statement, arguments: [$0]) == nil }
-        guard let unknown, try Self.hasEntities(db) else { return }
-        let known = try Self.ascending(db, "SELECT MIN(text) FROM field WHERE name = 'type' AND text > ?", from: "")
-        throw folder.error(.unknownType(unknown, nearest: unknown.nearest(among: known)))
+    /// An error for each type that a condition names and no entity has; none for a catalog without entities.
+    package func unknownTypes(in condition: Condition) throws -> [CatalogError] {
+        let types = condition.tests.filter { $0.field == .type }.flatMap(\.values)
+        return try read { db in
+            let statement = try db.cachedStatement(
+                sql: "SELECT 1 FROM field WHERE name = 'type' AND folded = ? LIMIT 1")
+            let unknown = try types.filter {
+                try Int.fetchOne(statement, arguments: [TextFolding.folded($0)]) == nil
+            }
+            guard !unknown.isEmpty, try Self.hasEntities(db) else { return [] }
+            let known = try Self.ascending(
+                db, "SELECT MIN(folded) FROM field WHERE name = 'type' AND folded > ?", from: "")
+            return unknown.map { folder.error(.unknownType($0, nearest: $0.nearest(among: known))) }
+        }
     }
 
     private static func hasEntities(_ db: Database) throws -> Bool {

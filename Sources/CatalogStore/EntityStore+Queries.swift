@@ -50,7 +50,7 @@ extension EntityStore {
                     ? "SELECT entity.row FROM entity WHERE entity.id = \(value)"
                     : """
                     SELECT found.row FROM field AS found CROSS JOIN entity ON entity.row = found.row \
-                    WHERE found.name = \(field.storedName) AND found.text = \(value)
+                    WHERE found.name = \(field.storedName) AND found.folded = \(TextFolding.folded(value))
                     """
                 // An entity may have several of the labels.
                 let request: SQLRequest<Int64> = """
@@ -66,7 +66,8 @@ extension EntityStore {
         }
     }
 
-    /// How many of the entities have each value of each field.
+    /// How many of the entities have each value of each field. Texts that are the same folded are one value, as
+    /// conditions take them.
     ///
     /// - Parameter check: called between parts of the entities; what it throws ends the count.
     package func counts(of fields: [EntityField], among keys: [Int64], check: () throws -> Void) throws -> [[(
@@ -74,27 +75,32 @@ extension EntityStore {
     )]] {
         let names = fields.map(\.storedName)
         let counts = try read { db in
-            var counts: [ExactText: [ExactText: Int]] = [:]
+            var counts: [ExactText: [ExactText: (text: String, count: Int)]] = [:]
             _ = try Self.inParts(of: keys) { part -> [Never] in
                 try check()
                 let request: SQLRequest<Row> = """
-                    SELECT name, text, COUNT(*) FROM field WHERE row IN \(part) AND name IN \(names) GROUP BY 1, 2
+                    SELECT name, folded, MIN(text), COUNT(DISTINCT row) FROM field \
+                    WHERE row IN \(part) AND name IN \(names) GROUP BY 1, 2
                     """
                 for row in try request.fetchAll(db) {
-                    let (name, text): (String, String) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
-                    counts[ExactText(name), default: [:]][ExactText(text), default: 0] += try row.decode(atIndex: 2)
+                    let (name, folded): (String, String) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
+                    let (text, count): (String, Int) = try (row.decode(atIndex: 2), row.decode(atIndex: 3))
+                    let known = counts[ExactText(name), default: [:]][ExactText(folded)]
+                    counts[ExactText(name), default: [:]][ExactText(folded)] = (
+                        min(known?.text ?? text, text), (known?.count ?? 0) + count
+                    )
                 }
                 if names.contains(EntityField.id.storedName) {
                     let ids: SQLRequest<String> = "SELECT id FROM entity WHERE row IN \(part)"
                     for id in try ids.fetchAll(db) {
-                        counts[ExactText(EntityField.id.storedName), default: [:]][ExactText(id)] = 1
+                        counts[ExactText(EntityField.id.storedName), default: [:]][ExactText(id)] = (id, 1)
                     }
                 }
                 return []
             }
             return counts
         }
-        return names.map { counts[ExactText($0), default: [:]].map { ($0.key.text, $0.value) } }
+        return names.map { counts[ExactText($0), default: [:]].values.map { ($0.text, $0.count) } }
     }
 
     /// The entities whose title, subtitle or labels contain all words, best first.
@@ -198,7 +204,7 @@ extension EntityStore {
         for (text, code) in texts.codes {
             try check()
             let request: SQLRequest<Int64> = """
-                SELECT row FROM field WHERE name = \(ProductCode.storedName) AND text = \(code.canonical) \
+                SELECT row FROM field WHERE name = \(ProductCode.storedName) AND \(Condition.isCode([code])) \
                 LIMIT \(mostNamed)
                 """
             let keys = try request.fetchAll(db)
@@ -213,7 +219,8 @@ extension EntityStore {
             let values = texts.values.filter { kind == nil || ProductCode.numbers(in: $0).isEmpty }
             guard !values.isEmpty else { continue }
             let request: SQLRequest<Row> = """
-                SELECT text, row FROM field WHERE name = \(attribute) AND text IN \(values) LIMIT \(mostNamed)
+                SELECT text, row FROM field WHERE name = \(attribute) \
+                AND folded IN \(values.map(TextFolding.folded)) AND text IN \(values) LIMIT \(mostNamed)
                 """
             var rows: [String: [Int64]] = [:]
             for row in try request.fetchAll(db) {

@@ -140,6 +140,11 @@ extension EntityStore {
         }
     }
 
+    /// The stored thumbnail of an image, a JPEG file; nil if it has none.
+    package func storedThumbnail(forKey key: Int64) throws -> Data? {
+        try read { try Data.fetchOne($0, sql: "SELECT data FROM thumbnail WHERE row = ?", arguments: [key]) }
+    }
+
     /// What a thumbnail of an entity's image can be made of; nil for an unknown id and for a place without an image.
     package func thumbnail(
         forID id: String, place: Int

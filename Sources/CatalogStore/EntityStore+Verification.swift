@@ -61,7 +61,8 @@ extension EntityStore {
             return "\(name(row[0])) has "
                 + (paths.count == 1 && count == 0 ? "no print" : "\(count) prints of its \(paths.count) images")
         }
-        let fields = try Row.fetchCursor(db, sql: "SELECT row, name, text, number, instant FROM field ORDER BY row")
+        let fields = try Row.fetchCursor(
+            db, sql: "SELECT row, name, text, number, instant, folded FROM field ORDER BY row")
         var next = try fields.next().map(IndexedField.init)
         var (areFieldsIntact, areWordsIntact) = (true, true)
         let entities = try Row.fetchCursor(db, sql: "SELECT * FROM entity ORDER BY row")
@@ -96,6 +97,7 @@ extension EntityStore {
         let text: ExactText
         let number: Double?
         let instant: Double?
+        let folded: ExactText
 
         init(_ row: Row) {
             key = Int64.fromDatabaseValue(row[0]) ?? .min
@@ -103,12 +105,14 @@ extension EntityStore {
             text = ExactText(String.fromDatabaseValue(row[2]) ?? "")
             number = Double.fromDatabaseValue(row[3])
             instant = Double.fromDatabaseValue(row[4])
+            folded = ExactText(String.fromDatabaseValue(row[5]) ?? "")
         }
 
         init(_ field: (name: String, text: String, number: Double?, instant: Double?), of key: Int64) {
             self.key = key
             (name, text) = (ExactText(field.name), ExactText(field.text))
             (number, instant) = (field.number, field.instant)
+            folded = ExactText(TextFolding.folded(field.text))
         }
     }
 

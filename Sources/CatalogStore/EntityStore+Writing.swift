@@ -155,9 +155,10 @@ extension EntityStore {
         if isStored { try db.cachedStatement(sql: "DELETE FROM field WHERE row = ?").execute(arguments: [record.row]) }
         // An entity may have a label twice.
         let insertion = try db.cachedStatement(
-            sql: "INSERT OR IGNORE INTO field (name, text, row, number, instant) VALUES (?, ?, ?, ?, ?)")
+            sql: "INSERT OR IGNORE INTO field (name, folded, row, text, number, instant) VALUES (?, ?, ?, ?, ?, ?)")
         for (name, text, number, instant) in record.entity.indexedFields {
-            try insertion.execute(arguments: [name, text, record.row, number, instant])
+            try insertion.execute(
+                arguments: [name, TextFolding.folded(text), record.row, text, number, instant])
         }
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Size and modification time: whether a file changed since it was indexed, without reading it.
-package struct FileStamp: Equatable, Sendable {
+package struct FileStamp: Hashable, Sendable {
     package let size: Int64
     /// Nanoseconds since 1970.
     package let modified: Int64
@@ -12,7 +12,7 @@ package struct FileStamp: Equatable, Sendable {
 /// Whether an image file changed since it was indexed, without reading it: its stamp, and what no program can set, the
 /// inode and the time of its last change of any kind. Programs that turn an image or write its tags may keep its size
 /// and its modification time.
-package struct ImageStamp: Equatable, Sendable {
+package struct ImageStamp: Hashable, Sendable {
     package let file: FileStamp
     /// Nanoseconds since 1970.
     package let changed: Int64

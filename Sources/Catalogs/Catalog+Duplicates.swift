@@ -7,7 +7,7 @@ import LocalFeatures
 
 extension Catalog {
     /// The groups of entities whose images have the same picture: files of other sizes and qualities, crops, and images
-    /// with other colors, with a border, or mirrored.
+    /// with other colors, with a border, with a watermark or a text, turned, or mirrored.
     ///
     /// ```swift
     /// for group in try await catalog.duplicates() {
@@ -16,14 +16,15 @@ extension Catalog {
     /// ```
     ///
     /// The entities with the nearest prints, and with most visual words in common, are compared by their stored local
-    /// features; no image is read. Documents of one template differ where they are filled in, and are no duplicates.
+    /// features, and by their thumbnails where one lies over the other; no image is read. Documents of one template
+    /// differ where they are filled in, and pictures of one place in what has moved there: these are no duplicates.
     /// Neither are images of one entity, nor is an image that shows less than a fifth of another one. A mirrored copy
     /// is found if it is neither cropped nor framed. In a catalog without local features, and for images with few of
     /// them, prints decide alone: nearly equal ones are taken for copies, which finds fewer and takes some documents of
     /// one template for copies.
     ///
-    /// Precision and recall of pairs are 0.998 and 0.987, on 150 pictures with six copies each among 300 others and 64
-    /// documents of 8 templates.
+    /// Of copies of covers, photographs and paintings, made in 19 ways, 0.988 are found, 0.945 of these with what was
+    /// done to them; of pictures of things on white 0.953 and 0.906 (`Models/training/duplicates.py`).
     ///
     /// - Parameters:
     ///   - condition: the entities to compare; all of them by default.

@@ -63,8 +63,8 @@ extension Catalog {
     ///   - limit: the maximum number of entities.
     ///   - cursor: starts after this place; at the first entity by default.
     /// - Returns: the entities, and the cursor of the next page; nil at the end.
-    /// - Throws: ``CatalogError`` if the catalog cannot be read, or no entity has an attribute or a type that the
-    ///   condition names; and `CancellationError`.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, or no entity has an attribute that the condition
+    ///   names; and `CancellationError`.
     /// - Complexity: O(limit + what the condition finds).
     public func entities(
         where condition: Condition = .everything, limit: Int = 100, after cursor: SearchCursor? = nil
@@ -98,11 +98,11 @@ extension Catalog {
     ///   - initial: the result of no entities.
     ///   - condition: the entities; all by default.
     ///   - body: adds an entity to the result. It runs on the catalog's executor, while the database is read.
-    /// - Throws: ``CatalogError`` if the catalog cannot be read, or no entity has an attribute or a type that the
-    ///   condition names; what `body` throws; and `CancellationError` if the
-    ///   task is cancelled meanwhile. ``CatalogError/Reason/busy`` if another process changes the catalog meanwhile
-    ///   and this one cannot share SQLite's index with it, as in a folder without write access: `body` may then have
-    ///   received entities from two states.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, or no entity has an attribute that the condition
+    ///   names; what `body` throws; and `CancellationError` if the task is cancelled meanwhile.
+    ///   ``CatalogError/Reason/busy`` if another process changes the catalog meanwhile and this one cannot share
+    ///   SQLite's index with it, as in a folder without write access: `body` may then have received entities from two
+    ///   states.
     /// - Complexity: O(entities) time, O(1) memory besides the result.
     public func reduceEntities<Result: Sendable>(
         into initial: Result, where condition: Condition = .everything,
@@ -192,5 +192,20 @@ extension Catalog {
                         .sorted { ($1.count, $0.value) < ($0.count, $1.value) })
             }
         }
+    }
+
+    /// The types that a condition names and no entity has: mistyped ones, and those of entities that are not there at
+    /// present. Such a condition is no error in a search, which finds nothing. What changes or removes entities asks
+    /// first, since a mistyped type that is negated selects all of them.
+    ///
+    /// ```swift
+    /// if let error = try await catalog.unknownTypes(in: condition).first { throw error }
+    /// ```
+    ///
+    /// - Returns: an error per type, with the reason `unknownType`; none for a catalog without entities.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
+    /// - Complexity: O(types · log entities).
+    public func unknownTypes(in condition: Condition) async throws -> [CatalogError] {
+        try await reading { try store.unknownTypes(in: condition) }
     }
 }

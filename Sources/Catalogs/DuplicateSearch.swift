@@ -4,6 +4,7 @@ import CatalogStore
 import Compute
 import FeaturePrints
 import Foundation
+import Imaging
 import LocalFeatures
 import VectorSearch
 
@@ -166,15 +167,22 @@ struct DuplicateSearch {
         let keys = Set(pairs.flatMap { [$0.first, $0.second] }).map { state.matrix.key($0) }
         let features = comparison.model == nil ? [] : try state.localFeatures(of: keys)
         let known = Dictionary(features.map { ($0.key, $0.features) }, uniquingKeysWith: { first, _ in first })
-        let relations = concurrentMap(pairs.count, threads: availableThreadCount) { index -> PictureRelation? in
+        let relations = concurrentMap(pairs.count, threads: availableThreadCount) {
+            index -> Result<PictureRelation?, any Error> in
             let pair = pairs[index]
-            if cancellation.isCancelled { return nil }
-            return comparison.relation(
-                known[state.matrix.key(pair.first)], known[state.matrix.key(pair.second)],
-                squaredDistance: pair.squaredDistance)
+            if cancellation.isCancelled { return .success(nil) }
+            let keys = [state.matrix.key(pair.first), state.matrix.key(pair.second)]
+            return Result {
+                try comparison.relation(
+                    known[keys[0]], known[keys[1]], squaredDistance: pair.squaredDistance
+                ) {
+                    let thumbnails = try keys.compactMap { try state.thumbnail(of: $0) }
+                    return thumbnails.count == 2 ? (thumbnails[0], thumbnails[1]) : nil
+                }
+            }
         }
         try cancellation.check()
-        return relations
+        return try relations.map { try $0.get() }
     }
 }
 
@@ -212,26 +220,35 @@ struct PictureRelation: Sendable {
         /// One image shows less of the picture, unless the other one covers this share of it.
         private static let mostWhole = 0.9
         /// Copies of half the size are at most 0.5 apart, 98 of 100 at most 0.4; of those in gray or with other hues,
-        /// half are further than 0.66.
+        /// half are further than 0.66. Where there are thumbnails, their pixels say it.
         private static let leastColorDistance: Float = 0.45
+        /// A scan may be askew by some degrees.
+        private static let leastTurn = 5 * Double.pi / 180
 
         /// Prints of candidates are no further apart.
         var mostDistance: Float { model == nil ? Self.nearlyEqual : Self.mostDistance }
 
         /// How two images differ; nil if they have different pictures.
         func relation(
-            _ first: LocalFeatures?, _ second: LocalFeatures?, squaredDistance: Float
-        ) -> PictureRelation? {
+            _ first: LocalFeatures?, _ second: LocalFeatures?, squaredDistance: Float,
+            thumbnails: () throws -> (PixelBuffer, PixelBuffer)?
+        ) rethrows -> PictureRelation? {
             let distance = squaredDistance.squareRoot()
             if distance == 0, first == second { return PictureRelation(difference: .none) }
             guard let model, let first, let second, min(first.count, second.count) >= Self.fewFeatures else {
                 return distance <= (model == nil ? Self.nearlyEqual : Self.nearWithFewFeatures)
                     ? PictureRelation(difference: .quality) : nil
             }
-            if let shared = PictureComparison(first, second, model: model) {
+            if let shared = try PictureComparison(first, second, model: model, thumbnails: thumbnails) {
                 let isPart = min(shared.firstShare, shared.secondShare) < Self.mostWhole
+                let hasOtherColors =
+                    shared.pixels.map { $0 == .color } ?? (distance > Self.leastColorDistance)
+                let difference: DuplicateGroup.Difference =
+                    abs(shared.turn) > Self.leastTurn
+                    ? .turned
+                    : shared.pixels == .mark ? .mark : isPart ? .crop : hasOtherColors ? .color : .quality
                 return PictureRelation(
-                    difference: isPart ? .crop : distance > Self.leastColorDistance ? .color : .quality,
+                    difference: difference,
                     isFirstLarger: isPart && shared.firstShare < shared.secondShare,
                     isSecondLarger: isPart && shared.secondShare < shared.firstShare)
             }

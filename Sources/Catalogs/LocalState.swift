@@ -3,6 +3,7 @@ import CatalogSearch
 import CatalogStore
 import Compute
 import FeaturePrints
+import Imaging
 import LocalFeatures
 import Synchronization
 import VectorSearch
@@ -109,6 +110,11 @@ struct LocalState: CatalogState {
 
     func localFeatures(of keys: [Int64]) throws -> [(key: Int64, features: LocalFeatures)] {
         try files.store.localFeatures(forKeys: keys)
+    }
+
+    /// The stored thumbnail of an image; nil if it has none, or one that cannot be read.
+    func thumbnail(of key: Int64) throws -> PixelBuffer? {
+        try files.store.storedThumbnail(forKey: key).flatMap { try? PixelBuffer(decoding: $0) }
     }
 
     func keys(changedSince revisions: [Int64: Int64]) throws -> Set<Int64> {

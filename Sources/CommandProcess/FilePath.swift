@@ -24,6 +24,12 @@ public struct FilePath: Sendable {
         text.hasPrefix("/") ? text : FileManager.default.currentDirectoryPath + "/" + text
     }
 
+    /// Whether it is a folder that is there.
+    public var isFolder: Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: absolute, isDirectory: &isFolder) && isFolder.boolValue
+    }
+
     /// The file or folder.
     public var url: URL { URL(fileURLWithPath: absolute) }
     /// A folder, which need not be there.

@@ -1,16 +1,21 @@
 import Foundation
-import Imaging
+package import Imaging
 
-/// How two catalog images that have the same picture lie over each other, by their stored features alone.
+/// How two catalog images that have the same picture lie over each other, by their stored features and thumbnails.
 ///
-/// A homography says where one image lies in the other. Keypoints of the same picture are then at the same places with
+/// A homography says where one image lies in the other. The pixels of the thumbnails are compared there
+/// (``PixelComparison``). Without thumbnails the keypoints are: those of the same picture are at the same places with
 /// the same scales and directions, all over the part that both images show. Documents of one template share as many
 /// keypoints as a copy of another size does, but they differ in whole regions: where they are filled in.
-package struct PictureComparison: Sendable, Hashable {
+package struct PictureComparison: Sendable {
     /// The share of the first image that the second one shows too, 0...1.
     package let firstShare: Double
     /// The share of the second image that the first one shows too, 0...1.
     package let secondShare: Double
+    /// By how much the second image is turned in the first one, clockwise: -π...π.
+    package let turn: Double
+    /// What the pixels say; nil without thumbnails.
+    package let pixels: PixelComparison.Difference?
 
     /// Fewer features that agree say nothing.
     private static let leastSupport = 8
@@ -18,20 +23,39 @@ package struct PictureComparison: Sendable, Hashable {
     private static let leastInside = 0.8
     /// A smaller part than this is a detail: a logo that two pictures have in common.
     private static let leastPart = 0.2
+    /// Copies with a mark show all of the picture, or of a part of it; two frames of a burst each show more on one
+    /// side.
+    private static let leastMarked = 0.97
 
-    /// Compares two images; nil if they have different pictures. O(features²).
-    package init?(_ first: LocalFeatures, _ second: LocalFeatures, model: LocalFeatureModel) {
+    /// Compares two images; nil if they have different pictures. O(features² + pixels of the thumbnails).
+    ///
+    /// - Parameter thumbnails: of both images; asked for if one image lies in the other.
+    package init?(
+        _ first: LocalFeatures, _ second: LocalFeatures, model: LocalFeatureModel,
+        thumbnails: () throws -> (PixelBuffer, PixelBuffer)?
+    ) rethrows {
         guard let found = LocalFeatureQuery(first, model: model).verify(second),
             found.supportCount >= Self.leastSupport
         else { return nil }
         let inside = found.outline.visibleShare
         let covered = min(found.outline.area * inside, 1)
         guard max(inside, covered) >= Self.leastInside, min(inside, covered) >= Self.leastPart,
-            second.common(with: first, at: found.outline).isSamePicture,
-            let back = LocalFeatureQuery(second, model: model).verify(first),
-            first.common(with: second, at: back.outline).isSamePicture
+            let back = LocalFeatureQuery(second, model: model).verify(first)
         else { return nil }
-        (firstShare, secondShare) = (covered, inside)
+        // The image that shows less lies in the other one.
+        let pixels = try thumbnails().flatMap { images in
+            inside < covered
+                ? PixelComparison(images.1, images.0, at: back.outline)
+                : PixelComparison(images.0, images.1, at: found.outline)
+        }?.difference
+        let isSame =
+            pixels.map { $0 != .content && ($0 != .mark || max(inside, covered) >= Self.leastMarked) }
+            ?? (second.common(with: first, at: found.outline).isSamePicture
+                && first.common(with: second, at: back.outline).isSamePicture)
+        guard isSame else { return nil }
+        (firstShare, secondShare, self.pixels) = (covered, inside, pixels)
+        let (left, right) = (found.outline.topLeft, found.outline.topRight)
+        turn = atan2((right.y - left.y) * Double(first.height), (right.x - left.x) * Double(first.width))
     }
 }
 

@@ -128,6 +128,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
         private func perform() async throws {
             let catalog = try folder.open()
+            try await selection.noteUnknownTypes(in: catalog)
             if let limit {
                 for entity in try await catalog.entities(where: selection.condition, limit: limit).entities {
                     try show(entity)
@@ -184,6 +185,7 @@ struct CatalogCommand: AsyncParsableCommand {
         }
 
         private func selectedIDs(in catalog: Catalog) async throws -> [String] {
+            if let error = try await catalog.unknownTypes(in: selection.condition).first { throw error }
             let ids = try await catalog.reduceEntities(into: [String](), where: selection.condition) {
                 $0.append($1.id)
             }
@@ -271,6 +273,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
         private func perform() async throws {
             let catalog = try folder.open()
+            try await selection.noteUnknownTypes(in: catalog)
             let count = try await catalog.export(to: output.folderURL, where: selection.condition)
             print("\(count) entities written to \(output.text.escaped)")
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandProcess
 import Lookalike
 
 /// The entities that a command works on. All options have to hold.
@@ -8,8 +9,8 @@ struct ConditionOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Only entities that satisfy a condition, such as 'price < 20 and artist = "Delta Wren"'. Fields are id, \
-            type, title, subtitle, label, and attributes by their names. An attribute or type that no entity has is an \
-            error, unless the condition also asks whether it “exists”.
+            type, title, subtitle, label, and attributes by their names. An attribute that no entity has is an error, \
+            unless the condition also asks whether it “exists”.
             """,
             valueName: "condition"),
         transform: Self.parse)
@@ -39,5 +40,10 @@ struct ConditionOptions: ParsableArguments {
         } catch {
             throw ValidationError(error.reason)
         }
+    }
+
+    /// Prints a note for each type that no entity has: a mistyped one, or one that no entity has at present.
+    func noteUnknownTypes(in catalog: Catalog) async throws {
+        for error in try await catalog.unknownTypes(in: condition) { StandardError.print("note: \(error)") }
     }
 }

@@ -65,6 +65,8 @@ struct DuplicateSheet {
         case .quality: "size or quality"
         case .crop: "crop or border"
         case .mirrored: "mirrored"
+        case .turned: "turned"
+        case .mark: "text or mark"
         case .color: "colors"
         }
     }
@@ -78,6 +80,8 @@ struct DuplicateSheet {
         .quality { --color: #0088ff; }
         .crop { --color: #ff6d00; }
         .mirrored { --color: #7c4dff; }
+        .turned { --color: #00838f; }
+        .mark { --color: #b26a00; }
         .color { --color: #d5006d; }
         data { display: inline-block; margin-top: 0.25rem; padding: 0 0.5rem; border: 1px solid var(--color);
           border-radius: 1rem; font-size: 0.8125rem; }

@@ -11,8 +11,8 @@ extension CatalogCommand {
             abstract: "Lists the entities that have the same picture, in groups.",
             discussion: """
                 The first of a group shows most of the picture; the others follow, each with what differs from it: \
-                “none” (the same pixels), “quality” (also another size or format), “crop” (also a border), “mirrored” \
-                or “color”. Images are not read: what was indexed is compared. Nothing is removed.
+                “none” (the same pixels), “quality” (also another size or format), “crop” (also a border), “mirrored”, \
+                “turned”, “mark” (a watermark or text on it, or another text) or “color”. Images are not read: what was indexed is compared. Nothing is removed.
 
                 With --json, one line per group:
                 {"duplicates":[{"difference":"quality","distance":0.11,"id":"a-small","image":"…"}], \
@@ -36,6 +36,7 @@ extension CatalogCommand {
         private func perform() async throws {
             if let sheet { try OutputFile.check(sheet) }
             let catalog = try folder.open()
+            try await selection.noteUnknownTypes(in: catalog)
             let bar = Mutex(ProgressBar(delay: .seconds(2)))
             let groups = try await catalog.duplicates(where: selection.condition) { compared, total in
                 bar.withLock { $0.show(compared, of: total) }

@@ -15,17 +15,33 @@ struct IndexCommand: ParsableCommand {
             relative to the manifest) and may have “type”, “title”, “subtitle” and “labels” (separated \
             by “;” in .csv). Other columns are kept as attributes; numbers with decimal commas or with signs between \
             thousands are stored without them. An entity with several images has them in \
-            “images”, separated by “|” in .csv, a list in .jsonl; it is found by any of them. The first is its cover.
+            “images”, separated by “|” in .csv, a list in .jsonl; it is found by any of them. The first is its cover. \
+            Or INPUT is “-”: paths of images on standard input, one a line or each with a zero byte at its end. Their \
+            ids are their paths below the current folder without the extension.
+
+            Of a folder, hidden files are left out, and the bins, snapshots, thumbnails and previews that file \
+            servers and photo libraries keep, such as @eaDir and #recycle; a note counts them.
 
             A second run indexes only what has changed. An image that cannot be read is reported, the \
             others are indexed, those of the same entity too, and the exit status is 3.
             """)
 
-    @Argument(help: "A folder of images, or a .csv or .jsonl manifest.", completion: .file())
+    @Argument(help: "A folder of images, a .csv or .jsonl manifest, or “-” for a list of paths.", completion: .file())
     var input: FilePath
 
     @OptionGroup var catalog: CatalogOption
     @OptionGroup var model: ModelOptions
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Leave files and folders out by a pattern as in .gitignore, such as 'drafts/' or '*-small.jpg'; '!@eaDir/' takes \
+            in what is left out by default. Can be repeated; the last pattern that matches decides.
+            """, valueName: "pattern"))
+    var exclude: [String] = []
+
+    @Flag(help: "Go on, and index again whenever files of INPUT have changed. Ctrl-C ends it.")
+    var watch = false
 
     @Option(
         help: ArgumentHelp(
@@ -80,10 +96,51 @@ struct IndexCommand: ParsableCommand {
         if let maxMegapixels, !(maxMegapixels > 0 && maxMegapixels <= 4294) {
             throw ValidationError("--max-megapixels must be above 0, and at most 4294.")
         }
+        if exclude.contains(where: { $0.allSatisfy { "!/".contains($0) } }) {
+            throw ValidationError("--exclude needs a pattern, such as 'drafts/'.")
+        }
+        if watch, isList { throw ValidationError("--watch is for a folder or a manifest; a list is read once.") }
+        if !exclude.isEmpty, !input.isFolder { throw ValidationError("--exclude is for a folder.") }
     }
 
+    private var isList: Bool { input.text == "-" }
+
     func run() throws {
-        let entries = try ImageSource.entries(at: input.url)
+        guard watch else { return try update(try entries()) }
+        var (indexed, seen): (Int?, Int?) = (nil, nil)
+        var problem = ""
+        while true {
+            do {
+                let entries = try entries()
+                let state = entries.state()
+                // Files that are being written are different at the next look.
+                if state != indexed, state == seen || indexed == nil {
+                    do { try update(entries) } catch let code as ExitCode where code == .someFailed {}
+                    (indexed, problem) = (state, "")
+                    fflush(nil)
+                }
+                seen = state
+            } catch {
+                // A disk that is away for a while, or another indexer.
+                if problem != "\(error)" { StandardError.print("\(error)") }
+                problem = "\(error)"
+            }
+            Thread.sleep(forTimeInterval: 2)
+        }
+    }
+
+    private func entries() throws -> IndexEntries {
+        guard isList else {
+            return try ImageSource.entries(at: input.url, excluding: ExclusionPatterns(exclude))
+        }
+        let list = FileHandle.standardInput.readDataToEndOfFile()
+        let end = list.contains(0) ? 0 : UInt8(ascii: "\n")
+        return ImageSource.entries(
+            ofImagesAt: list.split(separator: end).map { String(decoding: $0, as: UTF8.self) },
+            below: FilePath.currentFolder.folderURL)
+    }
+
+    private func update(_ entries: IndexEntries) throws {
         let count = entries.count()
         if prune, !force, count.items == 0 {
             // This is more often a disk that is not mounted than a catalog without images.
@@ -112,6 +169,10 @@ struct IndexCommand: ParsableCommand {
                 count.otherFiles == 1
                 ? "a file that is no image was" : "\(count.otherFiles) files that are no images were"
             StandardError.print("note: \(files) skipped")
+        }
+        if !count.excluded.isEmpty {
+            let counts = count.excluded.sorted { $0.key < $1.key }.map { "\($1) of “\($0.escaped)”" }
+            StandardError.print("note: left out: \(counts.joined(separator: ", "))")
         }
         for note in report.notes { StandardError.print("\(note)") }
         for problem in report.problems { StandardError.print("\(problem)") }

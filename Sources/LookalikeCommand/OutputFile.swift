@@ -4,6 +4,9 @@ import Foundation
 
 /// A file that a command writes when its work is done.
 enum OutputFile {
+    /// What the shell has opened stays, whatever it is: a pipe, or a file that is added to.
+    private static let standardOutput = "/dev/stdout"
+
     /// Checks, before the work, that the file can be written.
     ///
     /// - Throws: `ValidationError` if the path names a folder, or its folder is missing or cannot be written.
@@ -36,7 +39,9 @@ enum OutputFile {
     static func write(_ data: Data, to path: FilePath) throws(CommandError) {
         let file = URL(fileURLWithPath: target(of: path.absolute))
         do {
-            if let kind = kind(of: file.path), kind != S_IFREG {
+            if path.absolute == standardOutput {
+                try FileHandle.standardOutput.write(contentsOf: data)
+            } else if let kind = kind(of: file.path), kind != S_IFREG {
                 let handle = try FileHandle(forWritingTo: file)
                 try handle.write(contentsOf: data)
                 try handle.close()
@@ -62,6 +67,8 @@ enum OutputFile {
     /// The path at the end of a path's links. Nothing need be there yet.
     private static func target(of path: String) -> String {
         var path = path
+        // Links of `/proc` to what a process has open lead to no path.
+        if let kind = kind(of: path), kind != S_IFREG { return path }
         // The system follows 40 links, too.
         for _ in 0..<40 {
             if let resolved = realpath(path, nil) {

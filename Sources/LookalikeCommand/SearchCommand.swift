@@ -132,6 +132,7 @@ struct SearchCommand: AsyncParsableCommand {
     func run() async throws {
         if let sheet { try OutputFile.check(sheet) }
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
+        try await selection.noteUnknownTypes(in: catalog)
         if catalog.model.matchThreshold == nil, bounds.bounds.minConfidence > 0 {
             StandardError.print(
                 "note: the catalog’s model has no match threshold, so prints alone have no confidence; set one with "

@@ -37,8 +37,6 @@ import Testing
         ("id = a or (titel starts with A)", .unknownAttribute("titel", nearest: ["title"])),
         ("color = red", .unknownAttribute("color")),
         ("SIZE = S", .unknownAttribute("SIZE", nearest: ["Size", "size"])),
-        ("type = albun", .unknownType("albun", nearest: ["album"])),
-        ("type != poster", .unknownType("poster")),
         ("within 5 km of (48, 16)", .unknownAttribute("latitude")),
         ("exists year and color > 3", .unknownAttribute("color")),
     ])
@@ -79,8 +77,16 @@ import Testing
         #expect(try await ids("exists color").isEmpty)
         #expect(try await ids("not exists color") == ["a", "b"])
         #expect(try await ids("exists color and color = red").isEmpty)
-        #expect(try await ids("type = poster and exists type").isEmpty)
         #expect(try await ids("exists YEAR") == ["a", "b"])
+    }
+
+    @Test func unknownTypesAreToldToWhoAsks() async throws {
+        let condition = try Condition(parsing: "type != albun and (type = Single or type = poster)")
+        #expect(
+            try await catalog.unknownTypes(in: condition).map(\.reason) == [
+                .unknownType("albun", nearest: ["album"]), .unknownType("poster"),
+            ])
+        #expect(try await ids("type = albun").isEmpty)
     }
 
     @Test func aCatalogWithoutEntitiesHasNoNames() async throws {
@@ -88,5 +94,6 @@ import Testing
         _ = try await CatalogIndexer(at: empty).run(over: []).report()
         let page = try await Catalog(at: empty).entities(where: Condition(parsing: "yaer = 1998 and type = x"))
         #expect(page.entities.isEmpty)
+        #expect(try await Catalog(at: empty).unknownTypes(in: Condition(parsing: "type = x")).isEmpty)
     }
 }

@@ -38,6 +38,36 @@ struct DerivedFileTests {
         try data.write(to: url)
     }
 
+    /// A change that is stored is not reported as one that failed, and removing goes on.
+    @Test func aChangeIsStoredAlthoughDerivedFilesCannotBeWritten() async throws {
+        let fixture = try CatalogFixture(count: 3)
+        try fixture.index()
+        // Nothing can be renamed to the name of a folder that has something in it.
+        let matrix = Self.matrix(fixture)
+        try FileManager.default.removeItem(at: matrix)
+        try FileManager.default.createDirectory(
+            at: matrix.appendingPathComponent("x"), withIntermediateDirectories: true)
+        try fixture.write(3, seed: 3)
+        let indexer = try CatalogIndexer(at: fixture.catalog)
+        let entries = try ImageSource.entries(at: fixture.images)
+        let unchanged = #expect(throws: CatalogError.self) { try indexer.index(entries) }
+        #expect(unchanged?.isUnwritable == true, "\(String(describing: unchanged))")
+        #expect(try Catalog(at: fixture.catalog).count == 3)
+        let item = try #require(entries.compactMap { try? $0.get() }.first { $0.entity.id == fixture.id(3) })
+        let error = await #expect(throws: CatalogError.self) { try await indexer.upsert(item) }
+        guard case .unsearchable = error?.reason else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect("\(try #require(error))".contains("the change is stored"))
+        #expect(try Catalog(at: fixture.catalog).count == 4)
+        try indexer.remove([fixture.id(0)])
+        #expect(try Catalog(at: fixture.catalog).count == 3)
+        try FileManager.default.removeItem(at: matrix)
+        let found = try await Self.nearest(Catalog(at: fixture.catalog), seed: 3)
+        #expect(found?.id == fixture.id(3) && found?.distance == 0)
+    }
+
     @Test func aMatrixOfAnotherHistoryIsNotBelieved() async throws {
         let fixture = try CatalogFixture(count: 4)
         try fixture.index()

@@ -51,6 +51,16 @@ import Testing
         #expect(kind(of: pipe) == S_IFIFO)
     }
 
+    @Test func standardOutputIsNamedByItsPath() throws {
+        let script =
+            "echo first > \"$2\"; \"$0\" embed \"$1\" --output /dev/stdout | head -c 6 | tail -c 5; "
+            + "\"$0\" embed \"$1\" --output /dev/stdout >> \"$2\""
+        let file = folder.file("added.npy")
+        let result = try Command.run(executable: "/bin/sh", ["-c", script, Command.executable.path, image, file.path])
+        #expect(result.status == 0 && result.output == "NUMPY", "\(result.errors)")
+        #expect(try Data(contentsOf: file).starts(with: Data("first\n".utf8) + [0x93] + Data("NUMPY".utf8)))
+    }
+
     @Test func aFileKeepsItsPermissions() throws {
         let file = try folder.write("before", to: "own.npy").path
         chmod(file, 0o600)

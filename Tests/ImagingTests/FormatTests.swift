@@ -313,7 +313,25 @@ struct FormatTests {
     }
     #endif
 
+    /// Libpng would say that such a file is damaged.
+    @Test func aPNGFileOfAnAppIsNamed() {
+        let data = Data([0x89] + Array("PNG\r\n\u{1A}\n".utf8) + [0, 0, 0, 4] + Array("CgBI".utf8)) + Data(count: 64)
+        #expect(Self.reason(data) == .unsupported("a PNG file of an iOS app (CgBI)"))
+    }
+
     #if LK_TIFF
+    /// Of 259: JPEG 2000 as digital cinema and scanners have it, and a number that nobody uses.
+    @Test(arguments: [34712, 33003, 33005, 60001] as [UInt16])
+    func compressionsThatNobodyReadsAreNamed(number: UInt16) {
+        let tags: [UInt16: [UInt16]] = [258: [8], 259: [number], 262: [1], 277: [1]]
+        let file = TIFFFile.file(width: 8, height: 8, tags: tags, pixels: Data(count: 64))
+        guard case .unsupported(let words) = Self.reason(file) else {
+            Issue.record("\(number): \(String(describing: Self.reason(file)))")
+            return
+        }
+        #expect(words.contains(number == 60001 ? "its compression 60001 is not known" : "JPEG 2000"), "\(words)")
+    }
+
     @Test func samplesThatAreNoBytesAreRefused() throws {
         guard case .unsupported(let words) = Self.reason(try Self.data("float.tiff")) else {
             Issue.record("\(String(describing: Self.reason(try Self.data("float.tiff"))))")

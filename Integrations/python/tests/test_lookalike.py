@@ -1,4 +1,4 @@
-"""Tests of the Python module, against the program; nothing but NumPy is needed.
+"""Tests of the Python module, against the program.
 
 python -m unittest discover Integrations/python/tests
 """
@@ -16,23 +16,8 @@ import unittest
 import _lookalike_program
 import lookalike
 import numpy as np
-from lookalike._worker import encoded
-
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
-COVERS = os.path.join(ROOT, "Examples/Demo/covers")
-QUERIES = os.path.join(ROOT, "Examples/Demo/queries")
-
-
-def covers(count: int | None = None) -> list[str]:
-    names = sorted(name for name in os.listdir(COVERS) if name.endswith(".jpg"))
-    return [os.path.join(COVERS, name) for name in names[:count]]
-
-
-def drawn(seed: int, shape: tuple[int, ...] = (120, 160, 3)) -> np.ndarray:
-    """Blocks of colors."""
-    random = np.random.default_rng(seed)
-    small = random.integers(0, 256, (shape[0] // 20, shape[1] // 20, *shape[2:]), np.uint8)
-    return np.kron(small, np.ones((20, 20, *(1 for _ in shape[2:])), np.uint8))
+from lookalike._images import encoded
+from support import COVERS, QUERIES, covers, drawn
 
 
 class EngineTests(unittest.TestCase):
@@ -131,8 +116,6 @@ class EngineTests(unittest.TestCase):
         expected = self.engine.embed(images[:2])
         iteration = self.engine.compute(images)
         next(iteration)
-        with self.assertRaises(lookalike.LookalikeError):
-            self.engine.embed(images)
         iteration.close()
         np.testing.assert_array_equal(self.engine.embed(images[1:2])[0], expected[1])
 
@@ -161,17 +144,12 @@ class EngineTests(unittest.TestCase):
         for prints in found:
             np.testing.assert_array_equal(prints, expected)
 
-    def test_a_closed_or_killed_engine(self) -> None:
+    def test_a_closed_engine(self) -> None:
         engine = lookalike.Engine()
         engine.close()
         engine.close()
         with self.assertRaisesRegex(lookalike.LookalikeError, "is closed"):
             engine.embed(covers(1))
-        engine = lookalike.Engine()
-        engine._worker._process.kill()
-        with self.assertRaisesRegex(lookalike.LookalikeError, "ended with status -9"):
-            engine.embed(covers(1) * 100)
-        engine.close()
 
     def test_what_cannot_be_started(self) -> None:
         with self.assertRaisesRegex(lookalike.LookalikeError, "/no/such.safetensors"):
@@ -320,8 +298,10 @@ class ModuleTests(unittest.TestCase):
 
     def test_the_command(self) -> None:
         script = os.path.join(os.path.dirname(sys.executable), "lookalike")
+        if not os.path.exists(script):
+            self.skipTest("the module is not installed")
         result = subprocess.run([script, "--version"], capture_output=True, check=True)
-        self.assertRegex(result.stdout.decode(), r"^\d+\.\d+\.\d+")
+        self.assertEqual(result.stdout.decode().strip(), lookalike.__version__)
 
 
 if __name__ == "__main__":

@@ -99,6 +99,30 @@ class SparkTests(unittest.TestCase):
             self.assertIn(os.path.splitext(name)[0], [match.id for match in matches])
             self.assertGreater(matches[0].inliers, 10)
 
+    def test_ids_are_those_of_a_folder(self) -> None:
+        images = os.path.join(self.folder, "classes")
+        covers = sorted(name for name in os.listdir(COVERS) if name.endswith(".jpg"))
+        for number, name in enumerate(("cats/0001.jpg", "dogs/0001.jpg", "dogs/a.b.jpg", "großes/ä é.jpg")):
+            os.makedirs(os.path.join(images, os.path.dirname(name)), exist_ok=True)
+            shutil.copy(os.path.join(COVERS, covers[number]), os.path.join(images, name))
+        output = os.path.join(self.folder, "partitioned")
+        results = compute(read_images(self.spark, images).repartition(3))
+        is_cat = results.path.contains("/cats/")
+        results.withColumn("cat", is_cat).write.partitionBy("cat").parquet(output)
+        self.assertEqual(sorted(name for name in os.listdir(output) if "=" in name), ["cat=false", "cat=true"])
+        found = []
+        for name, fill in (
+            ("imported", lambda catalog: import_parquet(output, catalog, root=images)),
+            ("indexed", lambda catalog: catalog.index(images)),
+        ):
+            with lookalike.Catalog(os.path.join(self.folder, name)) as catalog:
+                fill(catalog)
+                matches = catalog.search(os.path.join(images, "dogs/0001.jpg"))
+                found.append(([entity["id"] for entity in catalog.entities()], matches[0].id, matches[0].confidence))
+        self.assertEqual(sorted(found[0][0]), sorted(found[1][0]))
+        self.assertEqual(found[0][1:], found[1][1:])
+        self.assertEqual(found[0][1], "dogs/0001")
+
     def test_small_files_share_a_task(self) -> None:
         names = ("spark.sql.files.openCostInBytes", "spark.sql.files.maxPartitionBytes")
         before = {name: self.spark.conf.get(name) for name in names}

@@ -137,7 +137,7 @@ extension ImageFormat {
                 }
             } ?? brands.lazy.compactMap { brand in Self.first { $0 == .brand(brand) } }.first
             ?? brands.lazy.compactMap { brand in Self.first { $0 == .commonBrand(brand) } }.first
-        guard let found else {
+        guard let found, !Self.isPNGOfApp(bytes) else {
             throw .unsupported(Self.otherImage(bytes) ?? Self.noImage(bytes) ?? "of no known image format")
         }
         self = found
@@ -189,12 +189,19 @@ extension ImageFormat {
         }
         if has("\0\0\0\u{0C}jP  ") || bytes.starts(with: [0xFF, 0x4F, 0xFF, 0x51]) { return "a JPEG 2000" }
         if has("8BPS") { return "a Photoshop file" }
+        if isPNGOfApp(bytes) { return "a PNG file of an iOS app (CgBI)" }
         if ["IIRO", "IIRS", "MMOR", "IIU\0", "FOVb", "FUJIFILMCCD-RAW", "\0MRM"].contains(where: has)
             || bytes.dropFirst(6).starts(with: "HEAPCCDR".utf8) || brands(of: bytes).first == "crx "
         {
             return "the raw data of a camera"
         }
         return nil
+    }
+
+    /// Whether it is a PNG file as Xcode writes them into apps: with another order of bytes, and without the header of
+    /// its compressed data.
+    private static func isPNGOfApp(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.dropFirst(1).starts(with: "PNG\r\n\u{1A}\n".utf8) && bytes.dropFirst(12).starts(with: "CgBI".utf8)
     }
 
     /// Names what is no image, or too little of one.

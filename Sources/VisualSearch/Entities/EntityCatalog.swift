@@ -227,10 +227,7 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
         try await catalog.thumbnail(for: id, longSide: longSide)
     }
 
-    private var ownCondition: Condition {
-        // There may be no entity of the type at present, which “exists” allows; whether it holds is never looked up.
-        type.map { .isAnyOf(.type, [$0]) && (.everything || .exists(.type)) } ?? .everything
-    }
+    private var ownCondition: Condition { type.map { .isAnyOf(.type, [$0]) } ?? .everything }
 
     private func entity(_ stored: StoredEntity) -> Entity? {
         do {

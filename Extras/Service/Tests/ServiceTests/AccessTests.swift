@@ -285,6 +285,8 @@ import Testing
             #expect(reply.headers["access-control-allow-origin"] == "https://shop.example")
             let asked = try await server.send("OPTIONS", "/v1/catalogs/covers/search", origin)
             #expect(asked.status == 204)
+            #expect(asked.headers["access-control-allow-headers"]?.lowercased().contains("if-match") == true)
+            #expect(reply.headers["access-control-expose-headers"]?.contains("Retry-After") == true)
             for method in ["GET", "OPTIONS"] {
                 let other = try await server.send(method, "/v1/catalogs", ["Origin": "https://x.example"])
                 #expect(other.status == 403 && other.headers["access-control-allow-origin"] == nil)

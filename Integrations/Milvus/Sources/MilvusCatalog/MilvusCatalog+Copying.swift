@@ -359,7 +359,7 @@ private struct StoredRow {
         (key, entity, self.place, print) = (
             image.key + offset << MilvusCatalog.placeBits, record.row + offset, Int64(place), image.print
         )
-        type = record.entity.type ?? ""
+        type = TextFolding.folded(record.entity.type ?? "")
         fields = try MilvusFilter.json(of: record.entity)
         var thumbnail = image.thumbnail
         if let data = thumbnail?.data, (data.count + 2) / 3 * 4 > Field.longestText {

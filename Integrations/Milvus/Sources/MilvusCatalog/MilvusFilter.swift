@@ -3,9 +3,9 @@ import Lookalike
 
 /// Conditions as expressions of Milvus's filter language, and the JSON that they ask for.
 ///
-/// An entity's fields are in the JSON field `fields` of each of its images: the texts under their stored names, labels
-/// as an array, numbers and dates (in seconds since 1970) a second time in objects of their own, and the product codes
-/// in one form. Texts are compared by their bytes, as in a catalog. A field that is missing has no value, and what
+/// An entity's fields are in the JSON field `fields` of each of its images: the folded texts under their stored names,
+/// labels as an array, numbers and dates (in seconds since 1970) a second time in objects of their own, and the product
+/// codes in one form. Only ids are not folded, as in a catalog. A field that is missing has no value, and what
 /// Milvus makes of a comparison with it depends on its version; so each comparison comes with the condition that the
 /// field exists.
 struct MilvusFilter {
@@ -22,7 +22,7 @@ struct MilvusFilter {
         func add(_ field: EntityField, _ text: String?) {
             guard let text else { return }
             let name = name(of: field)
-            texts[name] = text
+            texts[name] = field == .id ? text : TextFolding.folded(text)
             if field == .id { return }
             if let number = number(text) { numbers[name] = number }
             if let span = DateSpan(text) { dates[name] = span.start }
@@ -32,7 +32,7 @@ struct MilvusFilter {
         add(.title, entity.title)
         add(.subtitle, entity.subtitle)
         for (name, value) in entity.attributes { add(.attribute(name), value) }
-        if !entity.labels.isEmpty { texts[name(of: .label)] = entity.labels }
+        if !entity.labels.isEmpty { texts[name(of: .label)] = entity.labels.map(TextFolding.folded) }
         if !numbers.isEmpty { texts[Self.numbers] = numbers }
         if !dates.isEmpty { texts[Self.dates] = dates }
         let codes = entity.productCodes.map(\.canonical)
@@ -120,6 +120,7 @@ extension MilvusFilter: ConditionVisitor {
 
     func isAnyOf(_ field: EntityField, _ values: [String]) -> String {
         guard !values.isEmpty else { return Self.never }
+        let values = field == .id ? values : values.map(TextFolding.folded)
         if field == .label {
             let list = values.map(literal).joined(separator: ", ")
             return guarded(path(field), "json_contains_any(\(path(field)), [\(list)])")
@@ -168,6 +169,7 @@ extension MilvusFilter: ConditionVisitor {
 
     func hasPrefix(_ field: EntityField, _ prefix: String) throws(MilvusError) -> String {
         let path = try path(field, in: nil)
+        let prefix = field == .id ? prefix : TextFolding.folded(prefix)
         return guarded(path, ["\(path) >= \(literal(prefix))", "\(path) <= \(literal(prefix + "\u{10FFFF}"))"])
     }
 

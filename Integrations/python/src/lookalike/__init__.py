@@ -16,7 +16,10 @@ Both run the program `lookalike`, as one process for millions of images.
 """
 
 from lookalike._catalog import Catalog, IndexReport, Match
-from lookalike._engine import Computed, Engine, ImageError, ImageSource, LookalikeError
+from lookalike._engine import Computed, Engine
+from lookalike._errors import ImageError, LookalikeError
+from lookalike._images import ImageSource
+from lookalike._prints import PrintReport
 
 __all__ = [
     "Catalog",
@@ -27,4 +30,7 @@ __all__ = [
     "IndexReport",
     "LookalikeError",
     "Match",
+    "PrintReport",
 ]
+
+__version__ = "0.1.0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,9 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike._worker import HasWorker, ImageError, ImageSource, LookalikeError, Worker, encoded
+from lookalike._errors import ImageError, LookalikeError
+from lookalike._images import ImageSource, encoded, images_in_folder, is_one_image
+from lookalike._prints import PrintFile, PrintReport
+from lookalike._values import absolute_path, finite_number, whole_number
+from lookalike._worker import HasWorker, Request, Worker
 
-__all__ = ["Computed", "Engine", "ImageError", "ImageSource", "LookalikeError"]
+__all__ = ["Computed", "Engine"]
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,13 @@ class Computed:
 class Engine(HasWorker):
     """Makes feature prints of images, on all cores.
 
-    The engine is a process, `lookalike worker`, that is started once: loading the model takes a moment, and an image
-    some milliseconds. One thread at a time uses an engine; several engines can be used beside each other.
-
         with Engine() as engine:
             prints = engine.embed(paths)
+
+    The engine is a process, `lookalike worker`: loading the model takes a moment, and an image some milliseconds. Any
+    number of threads share an engine, and `await asyncio.to_thread(engine.embed, paths)` does not block an event loop.
+    After a fork, the child's engine starts a process of its own when it is used; so does an engine that was pickled. A
+    process that ends is started again, and its images are computed again, once. An interrupt leaves the engine usable.
     """
 
     def __init__(
@@ -58,90 +65,208 @@ class Engine(HasWorker):
         """
         arguments: list[str] = []
         if model is not None:
-            arguments += ["--model", os.fspath(model)]
+            arguments += ["--model", os.path.abspath(os.fsdecode(model))]
         if jobs is not None:
-            arguments += ["--jobs", str(jobs)]
+            arguments += ["--jobs", str(whole_number("jobs", jobs))]
         if max_megapixels is not None:
-            arguments += ["--max-megapixels", str(max_megapixels)]
-        self._worker = Worker(arguments)
+            arguments += ["--max-megapixels", str(finite_number("max_megapixels", max_megapixels))]
+        self._open(arguments, {})
+        self._running_worker()
+
+    def _open(self, arguments: list[str], greeting: dict[str, Any]) -> None:
+        super().__init__(arguments)
+        self._greeting = greeting
+        self._is_closed = False
+
+    def __getstate__(self) -> tuple[list[str], dict[str, Any]]:
+        return self._arguments, self._greeting
+
+    def __setstate__(self, state: tuple[list[str], dict[str, Any]]) -> None:
+        self._open(*state)
+
+    def _running_worker(self) -> Worker:
+        if self._is_closed:
+            raise LookalikeError("the engine is closed")
+        worker = super()._running_worker()
+        if self._greeting and self._greeting["model"] != worker.greeting["model"]:
+            raise LookalikeError("the model file has changed, and its prints cannot be compared; make another engine")
+        self._greeting = worker.greeting
+        return worker
 
     @property
     def dimension(self) -> int:
         """The number of components of a print."""
-        return int(self._worker.greeting["dimension"])
+        return int(self._greeting["dimension"])
 
     @property
     def model(self) -> tuple[str, str]:
         """The name of the model, and the SHA-256 of its file. Only prints of one model can be compared."""
-        model = self._worker.greeting["model"]
+        model = self._greeting["model"]
         return model["name"], model["digest"]
 
-    def embed(self, images: Iterable[ImageSource]) -> NDArray[np.float32]:
+    def embed(self, images: ImageSource | Iterable[ImageSource]) -> NDArray[np.float32]:
         """Returns the prints of images, one row each, in order.
+
+            first, second = engine.embed(["a.jpg", PIL.Image.open("b.png")])
 
         The distance of two prints is that of their vectors: 0 for the same image, at most 2.
 
         Args:
-            images: paths, bytes of image files, arrays of 8-bit pixels (height, width, channels), or images of Pillow.
+            images: paths, bytes of image files, file objects, arrays of 8-bit pixels, or images of Pillow; one of them
+                is one row. A folder is all images below it, in the order of their paths.
 
         Raises:
-            ImageError: for the first image that cannot be used; see `compute` to go on with the others.
+            ImageError: for the first image that cannot be used; see `compute` and `embed_to` to go on with the others.
             LookalikeError: if the engine fails.
+            TypeError: for what is no image.
         """
         prints: list[NDArray[np.float32]] = []
-        for result in self.compute(images):
+        for result in self.compute(_several(images)):
             if isinstance(result, ImageError):
+                if result.subject == "image":
+                    raise ImageError(f"image {len(prints)}, counted from 0", result.reason)
                 raise result
             prints.append(result.print)
         return np.stack(prints) if prints else np.empty((0, self.dimension), np.float32)
 
+    def embed_to(
+        self,
+        output: str | os.PathLike[str],
+        images: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        chunk: int = 1024,
+    ) -> PrintReport:
+        """Writes the prints of any number of images to a NumPy file, and leaves out those that cannot be used.
+
+            report = engine.embed_to("prints.npy", "photos/")
+            prints = numpy.load("prints.npy", mmap_mode="r")
+
+        Rows are added in chunks. A file of JSON lines beside it, `prints.jsonl`, names the `image` of each row and the
+        `model`. Images that have a row already are left out, so that a run that was interrupted is completed by
+        another one, which tries those again that could not be used.
+
+        Args:
+            output: the NumPy file, of float32; made if it is not there. One run at a time writes it.
+            images: a folder, with all images below it, or paths.
+            chunk: the number of rows that are added at a time.
+
+        Returns:
+            The numbers of rows, and the images that have none, with the reasons.
+
+        Raises:
+            LookalikeError: if the engine fails, or the output was made by another model.
+            OSError: if the output cannot be written.
+        """
+        chunk = max(1, whole_number("chunk", chunk))
+        file = PrintFile(os.fsdecode(output), self.model[1], self.dimension)
+        problems: list[ImageError] = []
+        added = unchanged = 0
+
+        def paths() -> Iterator[str]:
+            for path in _several(images):
+                if isinstance(path, (str, os.PathLike)):
+                    yield absolute_path(path)
+                else:
+                    # Such as NaN, where a table has no path.
+                    problems.append(ImageError(repr(path), "is no path"))
+
+        # Not all at once: there may be millions.
+        rest = paths()
+        try:
+            while part := list(itertools.islice(rest, chunk)):
+                new = [path for path in dict.fromkeys(part) if path not in file.images]
+                unchanged += len(part) - len(new)
+                rows = []
+                for path, result in zip(new, self.compute(new)):
+                    if isinstance(result, ImageError):
+                        problems.append(ImageError(path, result.reason))
+                    else:
+                        rows.append((path, result.print))
+                if rows:
+                    file.append([path for path, _ in rows], [row for _, row in rows])
+                added += len(rows)
+        finally:
+            file.close()
+        return PrintReport(added, unchanged, tuple(problems))
+
     def compute(
-        self, images: Iterable[ImageSource], *, local_features: bool = False, thumbnail: int | None = None
+        self,
+        images: ImageSource | Iterable[ImageSource],
+        *,
+        local_features: bool = False,
+        thumbnail: int | None = None,
     ) -> Iterator[Computed | ImageError]:
         """Yields what a catalog stores of each image, in order, or the error of one that cannot be used.
+
+            for path, result in zip(paths, engine.compute(paths, local_features=True)):
+                if isinstance(result, ImageError):
+                    print(result.reason)
 
         Images are taken from the iterable as they are needed, so there may be any number of them.
 
         Args:
             images: as for `embed`.
             local_features: whether to extract local features, which verify matches.
-            thumbnail: the long side of a thumbnail in pixels; None for none.
+            thumbnail: the long side of a thumbnail in pixels, at most 4096; None for none.
 
         Raises:
             LookalikeError: if the engine fails.
+            TypeError: for what is no image.
         """
         header: dict[str, Any] = {"request": "embed"}
         if local_features:
             header["localFeatures"] = True
         if thumbnail:
-            header["thumbnail"] = thumbnail
+            header["thumbnail"] = whole_number("thumbnail", thumbnail)
+        return self._computed(image_requests(header, _several(images)))
 
-        def requests() -> Iterator[tuple[dict[str, Any], bytes]]:
-            for image in images:
-                path, data = encoded(image)
-                yield ({**header, "path": path} if path is not None else header), data
-
-        for answer, payload in self._worker.answers(requests()):
-            yield self._result(answer, payload)
-
-    @staticmethod
-    def _result(answer: dict[str, Any], payload: bytes) -> Computed | ImageError:
-        error = answer.get("error")
-        if error:
-            return ImageError(error["subject"], error["reason"])
-        parts: dict[str, bytes | None] = {}
-        offset = 0
-        for name in ("print", "localFeatures", "thumbnail"):
-            size = answer.get(name)
-            parts[name] = None if size is None else payload[offset : offset + size]
-            offset += size or 0
-        return Computed(
-            np.frombuffer(parts["print"] or b"", "<f4").astype(np.float32),
-            parts["localFeatures"],
-            parts["thumbnail"],
-            tuple(answer.get("notes", ())),
-        )
+    def _computed(self, requests: Iterable[Request | ImageError]) -> Iterator[Computed | ImageError]:
+        for answer in self._answers(requests):
+            yield answer if isinstance(answer, ImageError) else _result(*answer)
 
     def close(self) -> None:
-        """Ends the engine's process. A second call does nothing."""
-        self._worker.close()
+        """Ends the engine's process. A second call does nothing; others raise `LookalikeError`."""
+        self._is_closed = True
+        super().close()
+
+
+def _several(images: Any) -> Iterable[Any]:
+    """Images as an iterable: those of a folder, or one alone."""
+    if isinstance(images, (str, os.PathLike)) and os.path.isdir(images):
+        return images_in_folder(os.fsdecode(images))
+    if is_one_image(images):
+        return [images]
+    if not isinstance(images, Iterable):
+        raise TypeError(f"images are an iterable, an image or a folder, not {type(images).__name__}")
+    return images
+
+
+def image_requests(header: dict[str, Any], images: Iterable[ImageSource]) -> Iterator[Request | ImageError]:
+    """A request for each image, or its error."""
+    for image in images:
+        try:
+            path, data = encoded(image)
+        except ImageError as error:
+            yield error
+        else:
+            yield ({**header, "path": path} if path is not None else header), data
+
+
+def _result(answer: dict[str, Any], payload: bytes) -> Computed | ImageError:
+    error = answer.get("error")
+    if error:
+        if error["subject"] == "request":
+            raise LookalikeError(f"the request: {error['reason']}")
+        return ImageError(error["subject"], error["reason"])
+    parts: dict[str, bytes | None] = {}
+    offset = 0
+    for name in ("print", "localFeatures", "thumbnail"):
+        size = answer.get(name)
+        parts[name] = None if size is None else payload[offset : offset + size]
+        offset += size or 0
+    return Computed(
+        np.frombuffer(parts["print"] or b"", "<f4").astype(np.float32),
+        parts["localFeatures"],
+        parts["thumbnail"],
+        tuple(answer.get("notes", ())),
+    )

@@ -10,7 +10,6 @@ The package `lookalike` has to be installed on every executor, from the wheel th
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -97,15 +96,8 @@ _engines: dict[int, lookalike.Engine] = {}
 
 def _engine(jobs: int) -> lookalike.Engine:
     if jobs not in _engines:
-        if not _engines:
-            atexit.register(_close_engines)
         _engines[jobs] = lookalike.Engine(jobs=jobs)
     return _engines[jobs]
-
-
-def _close_engines() -> None:
-    while _engines:
-        _engines.popitem()[1].close()
 
 
 def _computed(
@@ -126,28 +118,23 @@ def _computed(
 
     rows: list[dict[str, Any]] = []
     count = 0
-    try:
-        for result in engine.compute(contents(), local_features=local_features, thumbnail=thumbnail):
-            row: dict[str, Any] = {"path": paths[count]}
-            if isinstance(result, lookalike.ImageError):
-                row["error"] = result.reason
-            else:
-                row |= {"print": result.print, "model": model}
-                row |= {"localFeatures": result.local_features, "thumbnail": result.thumbnail}
-            rows.append(row)
-            count += 1
-            # A batch may be empty.
-            while ends and ends[0] < count:
-                ends.pop(0)
-            if ends and ends[0] == count:
-                yield pa.RecordBatch.from_pylist(rows, schema=_ARROW_SCHEMA)
-                rows = []
-        if rows:
+    for result in engine.compute(contents(), local_features=local_features, thumbnail=thumbnail):
+        row: dict[str, Any] = {"path": paths[count]}
+        if isinstance(result, lookalike.ImageError):
+            row["error"] = result.reason
+        else:
+            row |= {"print": result.print, "model": model}
+            row |= {"localFeatures": result.local_features, "thumbnail": result.thumbnail}
+        rows.append(row)
+        count += 1
+        # A batch may be empty.
+        while ends and ends[0] < count:
+            ends.pop(0)
+        if ends and ends[0] == count:
             yield pa.RecordBatch.from_pylist(rows, schema=_ARROW_SCHEMA)
-    except lookalike.LookalikeError:
-        # The next attempt gets another process.
-        _engines.pop(jobs).close()
-        raise
+            rows = []
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, schema=_ARROW_SCHEMA)
 
 
 def import_parquet(

@@ -122,8 +122,10 @@ struct EntitiesHandler: Sendable {
         }
     }
 
-    /// - Throws: ``Problem`` if the condition selects more entities than the request expects.
+    /// - Throws: ``Problem`` if the condition selects more entities than the request expects, and `CatalogError` if it
+    ///   names a type that none has.
     private static func ids(where condition: Condition, atMost: Int?, in catalog: Catalog) async throws -> [String] {
+        if let error = try await catalog.unknownTypes(in: condition).first { throw error }
         let ids = try await catalog.reduceEntities(into: [String](), where: condition) { $0.append($1.id) }
         if let atMost, ids.count > atMost {
             throw Problem(

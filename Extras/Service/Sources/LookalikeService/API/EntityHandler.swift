@@ -172,7 +172,8 @@ struct EntityHandler: Sendable {
         }
         return Response(
             TaggedBody(data), type: "image/jpeg",
-            cacheControl: isOpen ? "public, max-age=300" : "private, no-cache", for: request)
+            cacheControl: isOpen ? "public, max-age=\(try service.links.cacheTime(fields))" : "private, no-cache",
+            for: request)
     }
 
     private static func target(_ context: ServiceContext) throws(Problem) -> (CatalogName, String) {

@@ -81,7 +81,11 @@ struct SnapshotHandler: Sendable {
             _ = try await CatalogHandler.details(
                 of: ServedCatalog(name: name, catalog: catalog, writer: CatalogWriter(url: folder)), in: nil)
         } catch let error as CatalogError {
-            if case .modelUnavailable = error.reason { throw error }
+            switch error.reason {
+            // The disk is full, or the service lacks something; the snapshot may be whole.
+            case .modelUnavailable, .unwritable, .failed, .busy: throw error
+            default: break
+            }
             throw Problem(.damagedSnapshot, "The snapshot holds no catalog that can be opened.")
         }
         try await service.store.replace(name, with: folder)

@@ -63,6 +63,12 @@ public import Foundation
         return Double(expiry) > now.timeIntervalSince1970
     }
 
+    /// The seconds for which whoever received a thumbnail without a key may keep it: not beyond its signature.
+    func cacheTime(_ fields: RequestFields, now: Date = .now) throws(Problem) -> Int {
+        let expiry = try fields.integer("expires").map { Double($0) - now.timeIntervalSince1970 }
+        return Int(max(0, min(expiry ?? 300, 300)))
+    }
+
     /// Whether a link may be read without a key.
     @_spi(Service) public func isOpen(
         _ id: String, in catalog: CatalogName, query link: String, now: Date

@@ -44,9 +44,12 @@ struct AllowedOrigins: RouterMiddleware {
 
     private let answers = CORSMiddleware<ServiceContext>(
         allowOrigin: .originBased,
-        allowHeaders: [.authorization, .contentType]
+        allowHeaders: [.authorization, .contentType, .ifMatch, .ifNoneMatch]
             + [AccessMiddleware.keyField, HTTPField.Name("Prefer")].compactMap(\.self),
         allowMethods: [.get, .post, .put, .patch, .delete], maxAge: .minutes(10))
+
+    /// The headers that scripts may read, besides those that they always may.
+    private static let readable = "ETag, Location, Retry-After, Content-Disposition"
 
     init(_ origins: Set<String>) { self.origins = origins }
 
@@ -54,12 +57,15 @@ struct AllowedOrigins: RouterMiddleware {
         _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
     ) async throws -> Response {
         if origins.isEmpty { return try await next(request, context) }
+        let isAllowed = request.headers[.origin].map(origins.contains) ?? false
         var response =
-            if let origin = request.headers[.origin], origins.contains(origin) {
+            if isAllowed {
                 try await answers.handle(request, context: context, next: next)
             } else {
                 try await next(request, context)
             }
+        // The middleware says it to preflight requests alone, whose answers nobody reads.
+        if isAllowed { response.headers[.accessControlExposeHeaders] = Self.readable }
         // A cache must not give one origin what another was answered (RFC 9110, section 12.5.5).
         if !response.headers[values: .vary].contains(where: { $0.lowercased().contains("origin") }) {
             response.headers.append(HTTPField(name: .vary, value: "Origin"))

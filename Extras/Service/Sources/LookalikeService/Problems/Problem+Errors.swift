@@ -64,6 +64,11 @@ extension Problem {
                 headers: [.retryAfter: "5"])
         case .otherModel(let catalog, let given):
             self.init(.otherModel, "The prints of the catalog were made with model \(catalog), not with \(given).")
+        case .unsearchable:
+            self.init(
+                .storage,
+                "The change is stored and stays, but the files that searches read could not be written, as on a full "
+                    + "disk. They are made by the next change that finds space, or at the next start.")
         default: self.init(.storage, "The catalog cannot be read or written; the log has more.")
         }
     }

@@ -1,0 +1,145 @@
+"""Values of Python, NumPy and tables as JSON; a value that is absent in a table is absent there, too."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import operator
+import os
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+_UTC = datetime.timezone(datetime.timedelta(0))
+
+# What a catalog's manifest takes for a URL; others are paths.
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|data:[^,]*,")
+
+
+def absolute_path(path: str | os.PathLike[str]) -> str:
+    """A path that does not depend on the working directory. URLs stay, so that errors can tell what they are."""
+    text = os.fsdecode(path)
+    return text if URL.match(text) else os.path.abspath(text)
+
+
+def whole_number(name: str, value: Any) -> int:
+    """A count of 0 or more."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is a whole number, not {value!r}") from None
+    if not 0 <= number < 1 << 63:
+        raise ValueError(f"{name} is {number}; it is 0 or more, and has 63 bits")
+    return number
+
+
+def finite_number(name: str, value: Any) -> float:
+    """A number with or without a fraction."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} is a number, not {value!r}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is a number, not {value!r}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is {number}, which is no finite number")
+    return number
+
+
+def text(name: str, value: Any) -> str:
+    """A text, such as one of NumPy."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a text, not {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} has half of a surrogate pair, which is no text: {value!r}") from None
+    if "\0" in value:
+        raise ValueError(f"{name} contains a NUL character: {value!r}")
+    return str(value)
+
+
+def rows(table: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a table of pandas, polars or PyArrow, or of an iterable of mappings, as JSON objects.
+
+    Raises `TypeError` for what is no table, and for a value that has no JSON.
+    """
+    for method, arguments in (("to_pylist", ()), ("to_dicts", ()), ("to_dict", ("records",))):
+        if hasattr(table, method) and not isinstance(table, Mapping):
+            table = getattr(table, method)(*arguments)
+            break
+    if isinstance(table, (str, bytes, Mapping)) or not isinstance(table, Iterable):
+        raise TypeError(f"entities are an iterable of mappings or a table, not {_kind(table)}")
+    for number, row in enumerate(table):
+        # The rows of pandas: those of `iterrows` have keys, those of `itertuples` have fields.
+        row = row._asdict() if hasattr(row, "_asdict") else row
+        if not hasattr(row, "keys"):
+            raise TypeError(f"entity {number}, counted from 0, is a mapping, not {_kind(row)}")
+        yield _plain(dict(row), f"entity {number}, counted from 0")
+
+
+def _kind(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+
+
+def _plain(value: Any, name: str) -> Any:
+    """What `json` writes of a value; None if it is absent. `name` says in errors where it is."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.dtype != object or value.ndim != 1 else list(value)
+    if value is None or _is_pandas_absent(value):
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating, decimal.Decimal)):
+        return _plain_number(value, name)
+    if isinstance(value, datetime.datetime):
+        # Zones of long ago have seconds, which no format has.
+        offset = value.utcoffset()
+        is_odd = offset is not None and offset.total_seconds() % 60 != 0
+        return (value.astimezone(_UTC) if is_odd else value).isoformat()
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else str(value)
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"{name}: the name of an attribute is a text, not {key!r}")
+        pairs = ((str(key), _plain(part, f"{name}: “{key}”")) for key, part in value.items())
+        return {key: part for key, part in pairs if part is not None}
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=str)
+    if isinstance(value, (list, tuple)):
+        parts = (_plain(part, name) for part in value)
+        return [part for part in parts if part is not None]
+    raise TypeError(f"{name} is {_kind(value)}, which cannot be stored; use a text, a number, a date or a list")
+
+
+def _is_pandas_absent(value: Any) -> bool:
+    """Whether a value is pandas.NA or pandas.NaT, without pandas."""
+    return type(value).__name__ in ("NAType", "NaTType") and type(value).__module__.startswith("pandas.")
+
+
+def _plain_number(value: Any, name: str) -> Any:
+    if value != value:
+        return None
+    if isinstance(value, decimal.Decimal):
+        if value.is_finite():
+            # As a text it keeps its digits.
+            return format(value, "f")
+    elif math.isfinite(value):
+        # The shortest decimal: 0.1 of 32 bits is 0.1, not 0.10000000149011612.
+        return float(value) if isinstance(value, float) else float(str(value))
+    raise TypeError(f"{name} is {value}, which cannot be stored; use a finite number")
