@@ -300,6 +300,36 @@ struct CandidateSearch {
         return verified
     }
 
+    /// Verified entities with the leads of their evidence over that of others.
+    ///
+    /// Copies and editions, whose prints are near each other, are no rivals. Nor is what is surely shown at another
+    /// place, as on a wall of covers.
+    func withLeads(_ verified: [VerifiedEntity]) async throws -> [VerifiedEntity] {
+        if verified.isEmpty { return verified }
+        let prints = try await state.prints(of: verified.map(\.key))
+        func areRivals(_ one: VerifiedEntity, _ other: VerifiedEntity) -> Bool {
+            guard one.entity != other.entity, let own = prints[one.key], let theirs = prints[other.key] else {
+                return false
+            }
+            if other.inlierCount >= Self.surelyFound, let place = one.outline, let otherPlace = other.outline,
+                !place.hasPlace(of: otherPlace)
+            {
+                return false
+            }
+            return zip(own, theirs).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) } >= Self.samePicture * Self.samePicture
+        }
+        // The strongest first: its distance from an entity mostly decides.
+        let byInliers = verified.sorted { $0.evidence.inliers > $1.evidence.inliers }
+        let byDenseMatches = verified.sorted { $0.evidence.denseMatches > $1.evidence.denseMatches }
+        return verified.map { entity in
+            var entity = entity
+            entity.evidence.lead(
+                overInliers: byInliers.first { areRivals(entity, $0) }?.evidence.inliers ?? 0,
+                denseMatches: byDenseMatches.first { areRivals(entity, $0) }?.evidence.denseMatches ?? 0)
+            return entity
+        }
+    }
+
     func compare(
         _ candidates: ArraySlice<Int64>, with query: LocalFeatureQuery, timings: StageTimings?
     ) async throws -> [ComparedImage] {

@@ -46,6 +46,9 @@ package protocol CatalogState: Sendable {
     /// The squared distance of each image's print to the nearest of the prints; none for an image without a print.
     func squaredDistances(of keys: [Int64], to prints: [FeaturePrint]) async throws -> [Int64: Float]
 
+    /// The prints of images; none for an image without one.
+    func prints(of keys: [Int64]) async throws -> [Int64: [Float]]
+
     /// The entities that lines of text name, with the probability of each; see ``ReadTexts``.
     ///
     /// - Parameter check: called now and then; what it throws ends the search.

@@ -62,8 +62,11 @@ package struct PictureQuery: Sendable {
         }
         let needsDense = outline?.inlierCount ?? 0 < CandidateSearch.surelyFound
         guard outline != nil || needsDense && dense != nil else { return nil }
-        return MatchEvidence(
+        var evidence = MatchEvidence(
             inliers: Double(outline?.inlierCount ?? 0), share: outline?.share ?? 0, matches: outline?.matchCount ?? 0,
             denseMatches: needsDense ? dense?.matchCount(with: image.dense) ?? 0 : 0)
+        // Two pictures have no rivals but chance.
+        evidence.lead(overInliers: 0, denseMatches: 0)
+        return evidence
     }
 }

@@ -69,15 +69,19 @@ package final class RemoteState: CatalogState {
     }
 
     package func squaredDistances(of keys: [Int64], to prints: [FeaturePrint]) async throws -> [Int64: Float] {
+        squaredDistances(of: try await self.prints(of: keys), to: prints)
+    }
+
+    package func prints(of keys: [Int64]) async throws -> [Int64: [Float]] {
         var present: [Int64: [Float]] = [:]
         known.withLock { known in
             for key in keys { present[key] = known[key] }
         }
         let missing = keys.filter { present[$0] == nil }
-        guard !missing.isEmpty else { return squaredDistances(of: present, to: prints) }
+        guard !missing.isEmpty else { return present }
         let fetched = try await remote.prints(of: missing)
         known.withLock { $0.merge(fetched) { $1 } }
-        return squaredDistances(of: present.merging(fetched) { $1 }, to: prints)
+        return present.merging(fetched) { $1 }
     }
 
     /// - Parameter vectors: those of another dimension are ignored.

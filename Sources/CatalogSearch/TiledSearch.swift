@@ -193,7 +193,7 @@ extension Quadrilateral {
     }
 
     /// Whether the center of one lies in the other: an image shows one thing there, whatever entities have its picture.
-    fileprivate func hasPlace(of other: Quadrilateral) -> Bool {
+    func hasPlace(of other: Quadrilateral) -> Bool {
         contains(other.scaled(by: 0).topLeft) || other.contains(scaled(by: 0).topLeft)
     }
 }

@@ -65,9 +65,11 @@ extension Catalog {
                 for: query.prints, beside: scanned.map(\.distance))
             func observation(_ key: Int64, distance: Double, evidence: MatchEvidence?) -> MatchObservation? {
                 guard let id = entities[key]?.entity.id else { return nil }
-                return MatchObservation(
+                var observation = MatchObservation(
                     isRight: targets.contains(id), distance: distance, neighborDistance: neighborDistance,
                     evidence: evidence, isCompared: query.isVerified)
+                observation.entity = id
+                return observation
             }
             let observations =
                 verified.compactMap { observation($0.entity, distance: $0.distance, evidence: $0.evidence) }

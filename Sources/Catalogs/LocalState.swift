@@ -87,6 +87,12 @@ struct LocalState: CatalogState {
             .reduce(into: [:]) { $0[matrix.key($1.row)] = $1.squaredDistance }
     }
 
+    func prints(of keys: [Int64]) -> [Int64: [Float]] {
+        keys.reduce(into: [:]) { prints, key in
+            if let row = matrix.row(withKey: key) { prints[key] = matrix.matrix.row(row) }
+        }
+    }
+
     func mostVoted(
         _ count: Int, by query: LocalFeatureQuery, in selection: EntitySelection?, without excluded: Set<Int64>
     ) -> [Int64] {

@@ -12,6 +12,11 @@ public struct MatchEvidence: Sendable, Hashable, Codable {
     public var matches: Int
     /// The dense descriptors that match; 0 if they were not compared, or if inliers speak against the entity.
     public var denseMatches: Int
+    /// The inliers over those of the first rival, another thing that the catalog has: the natural logarithm of their
+    /// ratio, each plus one; 0 without a lead.
+    public var inlierLead = 0.0
+    /// The dense matches beyond those of the first rival; 0 without a lead.
+    public var denseLead = 0
 
     /// Evidence from the comparison of local features.
     public init(inliers: Double, share: Double, matches: Int, denseMatches: Int) {
@@ -23,16 +28,36 @@ public struct MatchEvidence: Sendable, Hashable, Codable {
 }
 
 extension MatchEvidence {
+    /// What unrelated images have: a rival of less, or none, gives no larger lead.
+    private static let inliersByChance = 6.0
+    private static let denseMatchesByChance = 15
+
+    /// Sets the leads over rivals.
+    ///
+    /// - Parameters:
+    ///   - inliers: the most inliers of one; 0 without any.
+    ///   - denseMatches: the most dense matches of one.
+    package mutating func lead(overInliers inliers: Double, denseMatches: Int) {
+        inlierLead = max(log1p(self.inliers) - log1p(max(inliers, Self.inliersByChance)), 0)
+        denseLead = max(self.denseMatches - max(denseMatches, Self.denseMatchesByChance), 0)
+    }
+}
+
+extension MatchEvidence {
     /// More dense matches carry no further evidence.
     private static let mostDenseMatches = 60
+    private static let largestDenseLead = 40
 
     /// What the regression weighs. With an outline: the logarithm of the inliers, the inliers up to a number, their
-    /// share, the logarithm of the matches, the dense matches up to a number, and how far the distance is within the
-    /// threshold; otherwise the last two.
+    /// share, the logarithm of the matches, the inliers' lead, the dense matches and their lead up to a number, and how
+    /// far the distance is within the threshold; otherwise the last three.
     func features(mostInliers: Double, withinThreshold: Double) -> [Double] {
-        let dense = [Double(min(denseMatches, Self.mostDenseMatches)), withinThreshold]
+        let dense = [
+            Double(min(denseMatches, Self.mostDenseMatches)), Double(min(denseLead, Self.largestDenseLead)),
+            withinThreshold,
+        ]
         guard isVerified else { return dense }
-        return [log1p(inliers), min(inliers, mostInliers), share, log1p(Double(matches))] + dense
+        return [log1p(inliers), min(inliers, mostInliers), share, log1p(Double(matches)), inlierLead] + dense
     }
 }
 
@@ -40,9 +65,10 @@ extension MatchEvidence {
 ///
 /// The log odds of an entity with an outline are
 /// *verifiedBias + perLogInlier · ln(1 + inliers) + perInlier · min(inliers, mostInliers) + perShare · share +
-/// perLogMatch · ln(1 + matches) + perDenseMatch · min(denseMatches, 60) + perVerifiedDistance · (threshold −
-/// distance)*. Those of an entity that was compared and has none are *resemblingBias + perResemblingMatch ·
-/// min(denseMatches, 60) + perResemblingDistance · (threshold − distance)*, and one with an outline has at least these.
+/// perLogMatch · ln(1 + matches) + perInlierLead · inlierLead + perDenseMatch · min(denseMatches, 60) + perDenseLead ·
+/// min(denseLead, 40) + perVerifiedDistance · (threshold − distance)*. Those of an entity that was compared and has
+/// none are *resemblingBias + perResemblingMatch · min(denseMatches, 60) + perResemblingLead · min(denseLead, 40) +
+/// perResemblingDistance · (threshold − distance)*, and one with an outline has at least these.
 /// The log odds of any other entity are *perDistance · (threshold − distance)*, and *perUnverifiedDistance ·
 /// (threshold − distance − unverifiedMargin)* if the query's local features were compared with others. The threshold is
 /// that of the query (``FeaturePrintModel/matchThreshold(for:beside:)``).
@@ -61,14 +87,20 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     public let perShare: Double
     /// Log odds per natural logarithm of one more than the matches, −100...0.
     public let perLogMatch: Double
+    /// Log odds per natural logarithm of the lead of the inliers, 0...100.
+    public let perInlierLead: Double
     /// Log odds of a verified entity per dense match, 0...100.
     public let perDenseMatch: Double
+    /// Log odds of a verified entity per dense match of its lead, 0...100.
+    public let perDenseLead: Double
     /// Log odds of a verified entity per unit of distance within the match threshold, 0...1,000.
     public let perVerifiedDistance: Double
     /// Log odds of an entity without an outline and without dense matches, at the threshold.
     public let resemblingBias: Double
     /// Log odds of such an entity per dense match, 0...100.
     public let perResemblingMatch: Double
+    /// Log odds of such an entity per dense match of its lead, 0...100.
+    public let perResemblingLead: Double
     /// Log odds of such an entity per unit of distance within the match threshold, 0...1,000.
     public let perResemblingDistance: Double
     /// Log odds of an entity by its print alone, per unit of distance within the match threshold, 0.001...1,000.
@@ -81,14 +113,15 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     /// - Precondition: the coefficients are in their ranges.
     public init(
         verifiedBias: Double, perLogInlier: Double, perInlier: Double, mostInliers: Double, perShare: Double,
-        perLogMatch: Double, perDenseMatch: Double, perVerifiedDistance: Double, resemblingBias: Double,
-        perResemblingMatch: Double, perResemblingDistance: Double, perDistance: Double, perUnverifiedDistance: Double,
-        unverifiedMargin: Double
+        perLogMatch: Double, perInlierLead: Double, perDenseMatch: Double, perDenseLead: Double,
+        perVerifiedDistance: Double, resemblingBias: Double, perResemblingMatch: Double, perResemblingLead: Double,
+        perResemblingDistance: Double, perDistance: Double, perUnverifiedDistance: Double, unverifiedMargin: Double
     ) {
         (self.verifiedBias, self.perLogInlier, self.perInlier) = (verifiedBias, perLogInlier, perInlier)
         (self.mostInliers, self.perShare, self.perLogMatch) = (mostInliers, perShare, perLogMatch)
-        (self.perDenseMatch, self.perVerifiedDistance) = (perDenseMatch, perVerifiedDistance)
-        (self.resemblingBias, self.perResemblingMatch) = (resemblingBias, perResemblingMatch)
+        (self.perInlierLead, self.perDenseMatch, self.perDenseLead) = (perInlierLead, perDenseMatch, perDenseLead)
+        (self.perVerifiedDistance, self.resemblingBias) = (perVerifiedDistance, resemblingBias)
+        (self.perResemblingMatch, self.perResemblingLead) = (perResemblingMatch, perResemblingLead)
         (self.perResemblingDistance, self.perDistance) = (perResemblingDistance, perDistance)
         (self.perUnverifiedDistance, self.unverifiedMargin) = (perUnverifiedDistance, unverifiedMargin)
         require(outOfRange == nil, "a coefficient is out of range: \(outOfRange ?? "")")
@@ -97,17 +130,19 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     /// For a model whose file has none: by prints alone, a tenth of the distance within the threshold is worth 0.8.
     public static let general = ConfidenceCoefficients(
         verifiedBias: -12, perLogInlier: 0, perInlier: 0.93, mostInliers: 25, perShare: 0, perLogMatch: 0,
-        perDenseMatch: 0, perVerifiedDistance: 0, resemblingBias: -2.4, perResemblingMatch: 0, perResemblingDistance: 8,
-        perDistance: 8, perUnverifiedDistance: 8, unverifiedMargin: 0.3)
+        perInlierLead: 0, perDenseMatch: 0, perDenseLead: 0, perVerifiedDistance: 0, resemblingBias: -2.4,
+        perResemblingMatch: 0, perResemblingLead: 0, perResemblingDistance: 8, perDistance: 8, perUnverifiedDistance: 8,
+        unverifiedMargin: 0.3)
 
     /// The same with another coefficient of the distance, for entities by their prints alone.
     func with(perDistance: Double) -> ConfidenceCoefficients {
         ConfidenceCoefficients(
             verifiedBias: verifiedBias, perLogInlier: perLogInlier, perInlier: perInlier, mostInliers: mostInliers,
-            perShare: perShare, perLogMatch: perLogMatch, perDenseMatch: perDenseMatch,
-            perVerifiedDistance: perVerifiedDistance, resemblingBias: resemblingBias,
-            perResemblingMatch: perResemblingMatch, perResemblingDistance: perResemblingDistance,
-            perDistance: perDistance, perUnverifiedDistance: perUnverifiedDistance, unverifiedMargin: unverifiedMargin)
+            perShare: perShare, perLogMatch: perLogMatch, perInlierLead: perInlierLead, perDenseMatch: perDenseMatch,
+            perDenseLead: perDenseLead, perVerifiedDistance: perVerifiedDistance, resemblingBias: resemblingBias,
+            perResemblingMatch: perResemblingMatch, perResemblingLead: perResemblingLead,
+            perResemblingDistance: perResemblingDistance, perDistance: perDistance,
+            perUnverifiedDistance: perUnverifiedDistance, unverifiedMargin: unverifiedMargin)
     }
 
     enum CodingKeys: String, CodingKey {
@@ -117,10 +152,13 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
         case mostInliers = "most_inliers"
         case perShare = "per_share"
         case perLogMatch = "per_log_match"
+        case perInlierLead = "per_inlier_lead"
         case perDenseMatch = "per_dense_match"
+        case perDenseLead = "per_dense_lead"
         case perVerifiedDistance = "per_verified_distance"
         case resemblingBias = "resembling_bias"
         case perResemblingMatch = "per_resembling_match"
+        case perResemblingLead = "per_resembling_lead"
         case perResemblingDistance = "per_resembling_distance"
         case perDistance = "per_distance"
         case perUnverifiedDistance = "per_unverified_distance"
@@ -136,10 +174,15 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
             let features = evidence.features(mostInliers: mostInliers, withinThreshold: threshold - distance)
             return zip(weights, features).reduce(bias) { $0 + $1.0 * $1.1 }
         }
-        let withoutOutline = MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: evidence.denseMatches)
-        let resembling = sum(resemblingBias, [perResemblingMatch, perResemblingDistance], withoutOutline)
+        var withoutOutline = evidence
+        withoutOutline.inliers = 0
+        let resembling = sum(
+            resemblingBias, [perResemblingMatch, perResemblingLead, perResemblingDistance], withoutOutline)
         guard evidence.isVerified else { return resembling }
-        let weights = [perLogInlier, perInlier, perShare, perLogMatch, perDenseMatch, perVerifiedDistance]
+        let weights = [
+            perLogInlier, perInlier, perShare, perLogMatch, perInlierLead, perDenseMatch, perDenseLead,
+            perVerifiedDistance,
+        ]
         return max(sum(verifiedBias, weights, evidence), resembling)
     }
 
@@ -148,9 +191,10 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
         let checks: [(CodingKeys, Double, ClosedRange<Double>)] = [
             (.verifiedBias, verifiedBias, -1_000...1_000), (.perLogInlier, perLogInlier, 0...100),
             (.perInlier, perInlier, 0...100), (.mostInliers, mostInliers, 0...10_000), (.perShare, perShare, 0...1_000),
-            (.perLogMatch, perLogMatch, -100...0), (.perDenseMatch, perDenseMatch, 0...100),
+            (.perLogMatch, perLogMatch, -100...0), (.perInlierLead, perInlierLead, 0...100),
+            (.perDenseMatch, perDenseMatch, 0...100), (.perDenseLead, perDenseLead, 0...100),
             (.perVerifiedDistance, perVerifiedDistance, 0...1_000), (.resemblingBias, resemblingBias, -1_000...1_000),
-            (.perResemblingMatch, perResemblingMatch, 0...100),
+            (.perResemblingMatch, perResemblingMatch, 0...100), (.perResemblingLead, perResemblingLead, 0...100),
             (.perResemblingDistance, perResemblingDistance, 0...1_000),
             (.perDistance, perDistance, 0.001...1_000),
             (.perUnverifiedDistance, perUnverifiedDistance, 0.001...1_000),

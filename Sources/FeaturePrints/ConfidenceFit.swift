@@ -19,6 +19,10 @@ public struct MatchObservation: Sendable, Codable {
     public var query = ""
     /// Names what the query shows; cross-validation keeps all queries of an object together.
     public var object = ""
+    /// The group of the query, or its kind.
+    public var kind = ""
+    /// The id of the candidate.
+    public var entity = ""
 
     package init(isRight: Bool, distance: Double, neighborDistance: Double, evidence: MatchEvidence?, isCompared: Bool)
     {
@@ -101,20 +105,21 @@ public struct ConfidenceFit: Sendable {
                     $0.evidence?.features(mostInliers: Self.mostInliers, withinThreshold: within($0)) ?? []
                 }, observations.map(\.isRight), weights(observations), signs: signs)
         }
-        let verified = fit(judged, signs: [1, 1, 1, -1, 1, 1])
+        let verified = fit(judged, signs: [1, 1, 1, -1, 1, 1, 1, 1])
         let perFeature = verified.weights
         let margin = min(max(-unverified.bias / unverifiedSlope, -2), 2)
         // Where dense descriptors decide nothing, such as without any, an entity is one that was not compared.
-        var (bias, perResembling) = (-unverifiedSlope * margin, [0, unverifiedSlope])
+        var (bias, perResembling) = (-unverifiedSlope * margin, [0, 0, unverifiedSlope])
         if Set(resembling.map(\.isRight)).count == 2 {
-            let found = fit(resembling, signs: [1, 1])
+            let found = fit(resembling, signs: [1, 1, 1])
             (bias, perResembling) = (found.bias, found.weights)
         }
         coefficients = ConfidenceCoefficients(
             verifiedBias: verified.bias, perLogInlier: perFeature[0], perInlier: perFeature[1],
             mostInliers: Self.mostInliers, perShare: perFeature[2], perLogMatch: perFeature[3],
-            perDenseMatch: perFeature[4], perVerifiedDistance: perFeature[5], resemblingBias: bias,
-            perResemblingMatch: perResembling[0], perResemblingDistance: perResembling[1], perDistance: slope,
+            perInlierLead: perFeature[4], perDenseMatch: perFeature[5], perDenseLead: perFeature[6],
+            perVerifiedDistance: perFeature[7], resemblingBias: bias, perResemblingMatch: perResembling[0],
+            perResemblingLead: perResembling[1], perResemblingDistance: perResembling[2], perDistance: slope,
             perUnverifiedDistance: unverifiedSlope, unverifiedMargin: margin)
     }
 
@@ -144,12 +149,29 @@ public struct ConfidenceFit: Sendable {
         let objects = Dictionary(
             Set(observations.map(\.object)).sorted().enumerated().map { ($1, $0 % 5) },
             uniquingKeysWith: { first, _ in first })
-        var fits: [ConfidenceFit] = []
-        for part in 0..<5 {
-            guard let fit = ConfidenceFit(observations.filter { objects[$0.object] != part }) else { return nil }
-            fits.append(fit)
+        return crossValidated(observations, parts: observations.map { objects[$0.object] ?? 0 })
+    }
+
+    /// The probabilities of observations by fits to those of all other kinds: what is to be expected of a kind that
+    /// nobody has seen.
+    ///
+    /// - Returns: nil if a part cannot be fitted.
+    public static func leavingKindsOut(_ observations: [MatchObservation]) -> [Double]? {
+        crossValidated(observations, parts: observations.map(\.kind))
+    }
+
+    private static func crossValidated(
+        _ observations: [MatchObservation], parts: [some Hashable & Sendable]
+    ) -> [Double]? {
+        var held = [Double](repeating: 0, count: observations.count)
+        for part in Set(parts) {
+            let others = zip(observations, parts).filter { $1 != part }.map(\.0)
+            guard let fit = ConfidenceFit(others) else { return nil }
+            for index in observations.indices where parts[index] == part {
+                held[index] = fit.probability(observations[index])
+            }
         }
-        return observations.map { fits[objects[$0.object] ?? 0].probability($0) }
+        return held
     }
 }
 

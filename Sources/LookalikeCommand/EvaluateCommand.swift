@@ -20,7 +20,8 @@ struct EvaluateCommand: AsyncParsableCommand {
             With --leave-out each query is searched again as if its targets were not in the catalog; \
             a match that is accepted then is a false accept. Micro-average precision ranks the first \
             matches of all queries by confidence: 1 means that one threshold separates all correct \
-            matches from all wrong ones. The calibration error is the mean difference between the \
+            matches from all wrong ones. A second table has what other confidences than ½ would accept: \
+            “search --min-confidence” takes one. The calibration error is the mean difference between the \
             confidences of first matches and the shares of them that are right, in ten bins.
             """)
 
@@ -37,6 +38,14 @@ struct EvaluateCommand: AsyncParsableCommand {
 
     @Flag(help: "Search each query again without its targets, to measure false accepts.")
     var leaveOut = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Also print the smallest confidence that accepts at most this share of the queries without a target in \
+            the catalog, and what it accepts of the others, 0…1.
+            """, valueName: "share"))
+    var falseAccepts: Double?
 
     @Option(
         help: ArgumentHelp("Also write the matches of each query to this file, as JSON lines.", valueName: "file"),
@@ -60,6 +69,12 @@ struct EvaluateCommand: AsyncParsableCommand {
 
     @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
+
+    func validate() throws {
+        if let falseAccepts, !(0...1).contains(falseAccepts) {
+            throw ValidationError("--false-accepts is a share of queries, 0…1, not \(falseAccepts)")
+        }
+    }
 
     func run() async throws {
         for output in [answers, observations, calibrate] { if let output { try OutputFile.check(output) } }
@@ -110,7 +125,7 @@ struct EvaluateCommand: AsyncParsableCommand {
                 lines += try SearchAnswer(query: query.path, image: image, matches: evaluated.matches).line + "\n"
             }
         }
-        report.print()
+        report.print(falseAccepts: falseAccepts)
         if let answers { try OutputFile.write(Data(lines.utf8), to: answers) }
         if let observations { try OutputFile.write(Data(observed.utf8), to: observations) }
         if let calibrate { try Calibration(seen).write(catalog.model, to: calibrate) }
@@ -179,6 +194,7 @@ private struct LabeledQuery: Decodable {
             var observation = $0
             observation.query = path
             observation.object = targets.min() ?? path
+            observation.kind = group ?? ""
             return observation
         }
     }
@@ -243,10 +259,17 @@ private struct EvaluationReport {
         if let group { groups[group, default: Evaluation()].add(query.outcome) }
     }
 
-    func print() {
+    func print(falseAccepts: Double?) {
         row(["", "queries", "recall@1", "recall@10", "share", "candidates@20", "accepted", "wrong"])
         for (group, evaluation) in groups.sorted(by: { $0.key < $1.key }) { row(figures(group.escaped, evaluation)) }
         row(figures("all", all))
+        Swift.print()
+        row(["confidence", "accepted", "wrong", "absent"])
+        for confidence in [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9] { row(curve(at: confidence)) }
+        if let falseAccepts, let confidence = judged.confidence(atFalseAcceptRate: falseAccepts) {
+            // Rounded up: a larger confidence accepts no more.
+            row(curve(at: (confidence * 1_000).rounded(.up) / 1_000))
+        }
         Swift.print()
         line("micro-average precision", share(all.microAveragePrecision))
         if let best = all.recall(atPrecision: 0.95) {
@@ -270,6 +293,13 @@ private struct EvaluationReport {
             name, "\(evaluation.presentCount)", share(evaluation.recall(at: 1)), share(evaluation.recall(at: 10)),
             share(evaluation.targetShare), share(evaluation.candidateRecall(at: 20)), share(evaluation.acceptedRight),
             share(evaluation.acceptedWrong),
+        ]
+    }
+
+    private func curve(at confidence: Double) -> [String] {
+        let (whole, everything) = (all.accepted(atConfidence: confidence), judged.accepted(atConfidence: confidence))
+        return [
+            String(format: "%.3f", confidence), share(whole.right), share(whole.wrong), share(everything.falseAccepts),
         ]
     }
 

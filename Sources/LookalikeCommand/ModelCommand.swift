@@ -127,23 +127,34 @@ struct Calibration {
             return
         }
         for (name, isCompared) in [("standard", true), ("prints alone", false)] {
-            var evaluation = Evaluation()
             let chosen = observations.indices.filter { observations[$0].isCompared == isCompared }
-            guard !chosen.isEmpty else { continue }
-            for (_, candidates) in Dictionary(grouping: chosen, by: { observations[$0].search }) {
-                let ranked = candidates.sorted { (held[$1], $0) < (held[$0], $1) }
-                evaluation.add(
-                    Evaluation.Outcome(
-                        targets: candidates.contains { observations[$0].isRight } ? ["right"] : [],
-                        ranking: ranked.map { (observations[$0].isRight ? "right" : "wrong", held[$0]) },
-                        acceptedCount: ranked.count { held[$0] >= MatchBounds.accepted.minConfidence },
-                        candidates: []))
-            }
-            print(
-                "\(name), cross-validated: accepted and right \(share(evaluation.acceptedRight)), "
-                    + "false accepts \(share(evaluation.falseAcceptRate)), "
-                    + "calibration error \(share(evaluation.expectedCalibrationError))")
+            if !chosen.isEmpty { printFigures("\(name), cross-validated", of: chosen, held) }
         }
+        let compared = observations.indices.filter { observations[$0].isCompared }
+        let kinds = Dictionary(grouping: compared, by: { observations[$0].kind })
+        guard kinds.count > 1, let unseen = ConfidenceFit.leavingKindsOut(observations) else { return }
+        printFigures("standard, each kind by fits to the others", of: compared, unseen)
+        for (kind, chosen) in kinds.sorted(by: { $0.key < $1.key }) { printFigures("  \(kind)", of: chosen, unseen) }
+    }
+
+    /// - Parameters:
+    ///   - chosen: the places of some observations.
+    ///   - held: the probability of each observation by a fit that has not seen it.
+    private func printFigures(_ name: String, of chosen: [Int], _ held: [Double]) {
+        var evaluation = Evaluation()
+        for (_, candidates) in Dictionary(grouping: chosen, by: { observations[$0].search }) {
+            let ranked = candidates.sorted { (held[$1], $0) < (held[$0], $1) }
+            evaluation.add(
+                Evaluation.Outcome(
+                    targets: candidates.contains { observations[$0].isRight } ? ["right"] : [],
+                    ranking: ranked.map { (observations[$0].isRight ? "right" : "wrong", held[$0]) },
+                    acceptedCount: ranked.count { held[$0] >= MatchBounds.accepted.minConfidence },
+                    candidates: []))
+        }
+        print(
+            "\(name): accepted and right \(share(evaluation.acceptedRight)), "
+                + "false accepts \(share(evaluation.falseAcceptRate)), "
+                + "calibration error \(share(evaluation.expectedCalibrationError))")
     }
 }
 

@@ -80,6 +80,26 @@ public struct Evaluation: Sendable {
     /// The share of absent queries with an accepted match.
     public var falseAcceptRate: Double? { Self.share(absent) { $0.acceptedCount > 0 } }
 
+    /// What another smallest confidence accepts of first matches: shares of present queries, right and wrong, and of
+    /// absent ones; nil without such queries.
+    public func accepted(
+        atConfidence least: Double
+    ) -> (right: Double?, wrong: Double?, falseAccepts: Double?) {
+        func isAccepted(_ outcome: Outcome) -> Bool { outcome.ranking.first.map { $0.confidence >= least } ?? false }
+        return (
+            Self.share(present) { isAccepted($0) && $0.isRight(at: 1) },
+            Self.share(present) { isAccepted($0) && !$0.isRight(at: 1) }, Self.share(absent, where: isAccepted)
+        )
+    }
+
+    /// The smallest confidence that accepts no larger share of absent queries; nil without such queries.
+    public func confidence(atFalseAcceptRate rate: Double) -> Double? {
+        let firsts = absent.map { $0.ranking.first?.confidence ?? 0 }.sorted(by: >)
+        guard !firsts.isEmpty else { return nil }
+        let allowed = Int(rate * Double(firsts.count))
+        return allowed < firsts.count ? firsts[allowed].nextUp : 0
+    }
+
     /// The first matches of all queries, including absent ones, surest first, with the recall and the precision up to
     /// each.
     private var curve: [(confidence: Double, recall: Double, precision: Double, isRight: Bool)] {

@@ -6,15 +6,25 @@ import Testing
 struct ConfidenceTests {
     private static let coefficients = ConfidenceCoefficients(
         verifiedBias: -5, perLogInlier: 2, perInlier: 0.5, mostInliers: 20, perShare: 3, perLogMatch: -1,
-        perDenseMatch: 0.04, perVerifiedDistance: 9, resemblingBias: -4, perResemblingMatch: 0.15,
-        perResemblingDistance: 6, perDistance: 8, perUnverifiedDistance: 7, unverifiedMargin: 0.25)
+        perInlierLead: 1.5, perDenseMatch: 0.04, perDenseLead: 0.1, perVerifiedDistance: 9, resemblingBias: -4,
+        perResemblingMatch: 0.15, perResemblingLead: 0.2, perResemblingDistance: 6, perDistance: 8,
+        perUnverifiedDistance: 7, unverifiedMargin: 0.25)
 
     @Test func logOddsAreTheDocumentedSum() {
-        let evidence = MatchEvidence(inliers: 30, share: 0.4, matches: 99, denseMatches: 19)
-        let expected = -5 + 2 * log(31) + 0.5 * 20 + 3 * 0.4 - log(100) + 0.04 * 19 + 9 * (0.8 - 0.5)
+        var evidence = MatchEvidence(inliers: 30, share: 0.4, matches: 99, denseMatches: 19)
+        evidence.lead(overInliers: 9, denseMatches: 16)
+        let terms: [Double] = [
+            -5, 2 * log(31), 0.5 * 20, 3 * 0.4, -log(100), 1.5 * log(3.1), 0.04 * 19, 0.1 * 3, 9 * (0.8 - 0.5),
+        ]
+        let expected = terms.reduce(0, +)
         #expect(abs(Self.coefficients.logOdds(evidence, distance: 0.5, threshold: 0.8) - expected) < 1e-12)
-        let resembling = MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 19)
+        var resembling = MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 19)
         let other = -4 + 0.15 * 19 + 6 * (0.8 - 0.5)
+        #expect(abs(Self.coefficients.logOdds(resembling, distance: 0.5, threshold: 0.8) - other) < 1e-12)
+        resembling.lead(overInliers: 9, denseMatches: 0)
+        let leading = Self.coefficients.logOdds(resembling, distance: 0.5, threshold: 0.8)
+        #expect(abs(leading - other - 0.2 * 4) < 1e-12, "15 dense matches are chance")
+        resembling.lead(overInliers: 9, denseMatches: 30)
         #expect(abs(Self.coefficients.logOdds(resembling, distance: 0.5, threshold: 0.8) - other) < 1e-12)
         // Inliers that agree by chance do not count against an entity.
         let chance = MatchEvidence(inliers: 1, share: 0.01, matches: 400, denseMatches: 19)
@@ -37,6 +47,7 @@ struct ConfidenceTests {
                 evidence = MatchEvidence(
                     inliers: inliers, share: .random(in: 0...0.8, using: &random),
                     matches: .random(in: 10...300, using: &random), denseMatches: .random(in: 0...60, using: &random))
+                evidence?.lead(overInliers: .random(in: 0...30, using: &random), denseMatches: 20)
             }
             let odds =
                 evidence.map { Self.coefficients.logOdds($0, distance: distance, threshold: threshold) }
@@ -46,16 +57,18 @@ struct ConfidenceTests {
                 isRight: .random(in: 0..<1, using: &random) < probability, distance: distance,
                 neighborDistance: neighbors, evidence: evidence, isCompared: isCompared)
             (observation.query, observation.object) = ("\(index)", "\(index / 7)")
+            observation.kind = "\(index / 4_000)"
             observations.append(observation)
             truth.append(probability)
         }
         let fit = try #require(ConfidenceFit(observations))
         let held = try #require(ConfidenceFit.crossValidated(observations))
+        let unseen = try #require(ConfidenceFit.leavingKindsOut(observations))
         func meanError(_ found: [Double]) -> Double {
             zip(found, truth).reduce(0) { $0 + abs($1.0 - $1.1) } / Double(truth.count)
         }
         #expect(meanError(observations.map(fit.probability)) < 0.02, "seed 41")
-        #expect(meanError(held) < 0.025, "seed 41")
+        #expect(meanError(held) < 0.025 && meanError(unseen) < 0.025, "seed 41")
         #expect(abs(fit.weight - 0.9) < 0.15 && abs(fit.coefficients.perDistance - 8) < 1, "seed 41: \(fit)")
     }
 

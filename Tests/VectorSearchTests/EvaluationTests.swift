@@ -51,6 +51,20 @@ struct EvaluationTests {
         #expect(evaluation.recall(at: 10) == 0.5)
     }
 
+    @Test func otherConfidencesAcceptOtherShares() {
+        var evaluation = Evaluation()
+        evaluation.add(.init(targets: ["a"], ranking: [("a", 0.7)]))
+        evaluation.add(.init(targets: ["b"], ranking: [("x", 0.4), ("b", 0.3)]))
+        for confidence in [0.9, 0.6, 0.2] { evaluation.add(.init(targets: [], ranking: [("x", confidence)])) }
+        evaluation.add(.init(targets: [], ranking: []))
+        #expect(evaluation.accepted(atConfidence: 0.4) == (0.5, 0.5, 0.5))
+        #expect(evaluation.accepted(atConfidence: 0.5) == (0.5, 0, 0.5))
+        #expect(evaluation.confidence(atFalseAcceptRate: 0.25) == 0.6.nextUp)
+        #expect(evaluation.confidence(atFalseAcceptRate: 0) == 0.9.nextUp)
+        #expect(evaluation.confidence(atFalseAcceptRate: 1) == 0)
+        #expect(Evaluation().confidence(atFalseAcceptRate: 0) == nil)
+    }
+
     @Test func nothingToAskGivesNothing() {
         let none = Evaluation()
         #expect(none.recall(at: 1) == nil && none.microAveragePrecision == nil && none.recall(atPrecision: 0.5) == nil)

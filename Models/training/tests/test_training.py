@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from average_weights import averaged  # noqa: E402
 from calibrate import main as calibrate  # noqa: E402
 from export import fixture_pixels  # noqa: E402
+from fit_confidence import duplicate_groups, selected  # noqa: E402
 from lookalike_training.capture import CaptureSimulator  # noqa: E402
 from lookalike_training.export import as_input, export, run  # noqa: E402
 from lookalike_training.initial import load_initial  # noqa: E402
@@ -152,6 +153,20 @@ class ModelFiles(unittest.TestCase):
         self.assertEqual(list(arrays), list(before[1]))
         for name, array in arrays.items():
             np.testing.assert_array_equal(array, before[1][name])
+
+
+class Observations(unittest.TestCase):
+    def test_other_editions_of_what_a_query_shows_are_left_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "duplicates.jsonl"
+            file.write_text('{"reference": {"id": "a"}, "duplicates": [{"id": "b"}]}\n')
+            groups = duplicate_groups([file])
+        self.assertEqual(groups, {"a": {"a", "b"}, "b": {"a", "b"}})
+        rows = [("a", "a", True), ("a", "b", False), ("a", "c", False), ("d", "b", False)]
+        observations = [dict(zip(("object", "entity", "isRight"), row)) for row in rows]
+        self.assertEqual(list(selected(observations, groups)), [observations[0], observations[2], observations[3]])
+        objects = [{"object": str(index), "entity": "x", "isRight": False} for index in range(100)]
+        self.assertTrue(10 < len(list(selected(objects, groups, 5))) < 30)
 
 
 class Training(unittest.TestCase):
