@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 
 /// Searches by prints, with all that they can be combined with, against a comparison of all prints: how the catalog
-/// finds the nearest, filters that go with what a query resembles and others, limits, removed entities, pages, and
-/// searches at once.
+/// finds the nearest, filters that go with what a query resembles and others, limits, removed entities, entities of
+/// several images, pages, and searches at once.
 struct NearestProductTests {
     enum Filter: String, CaseIterable, Sendable {
         case none, third, twentieth, twoHundredth, sameCluster, otherCluster, allButTheCluster
@@ -45,7 +45,8 @@ struct NearestProductTests {
             let id: String
             let cluster: Int
             let chance: Double
-            let vector: [Float]
+            /// Those of its images.
+            let vectors: [[Float]]
         }
 
         static let (seed, count, queryCount): (UInt64, Int, Int) = (20_262, 6000, 200)
@@ -73,20 +74,26 @@ struct NearestProductTests {
             }
             for index in 0..<Self.count {
                 let cluster = Int.random(in: 0..<3, using: &random)
+                // Every fifth has images that resemble each other and others that do not, from all clusters.
+                var centers = [inner[cluster][Int.random(in: 0..<40, using: &random)]]
+                if index % 5 == 0 {
+                    let others = (0..<3).map { inner[$0][Int.random(in: 0..<40, using: &random)] }
+                    centers += [centers[0]] + others
+                }
                 entities.append(
                     Entity(
                         id: "e\(index)", cluster: cluster, chance: Double.random(in: 0..<1, using: &random),
-                        vector: near(inner[cluster][Int.random(in: 0..<40, using: &random)], 0.05)))
+                        vectors: centers.map { near($0, 0.05) }))
             }
             for query in 0..<Self.queryCount {
                 let entity = entities[Int.random(in: 0..<Self.count, using: &random)]
-                queries.append((query % 4 == 3 ? near(none, 1) : near(entity.vector, 0.04), entity.cluster))
+                queries.append((query % 4 == 3 ? near(none, 1) : near(entity.vectors.randomElement(using: &random) ?? none, 0.04), entity.cluster))
             }
             let report = try indexer.index(
                 entities.map {
                     IndexItem(
                         CatalogEntity(id: $0.id, type: "cluster \($0.cluster)", attributes: ["chance": "\($0.chance)"]),
-                        image: .print(print($0.vector)))
+                        images: $0.vectors.map { .print(print($0)) })
                 })
             try #require(report.added == Self.count)
         }
@@ -106,13 +113,16 @@ struct NearestProductTests {
             concurrentMap(queries.count, threads: 2) { query in
                 let query = self.print(queries[query].vector).vector
                 return entities.map { entity in
-                    let vector = self.print(entity.vector).vector
-                    var sum = 0.0
-                    for index in vector.indices {
-                        let difference = Double(vector[index]) - Double(query[index])
-                        sum += difference * difference
+                    let sums = entity.vectors.map { vector in
+                        let vector = self.print(vector).vector
+                        var sum = 0.0
+                        for index in vector.indices {
+                            let difference = Double(vector[index]) - Double(query[index])
+                            sum += difference * difference
+                        }
+                        return sum
                     }
-                    return sum.squareRoot()
+                    return (sums.min() ?? .infinity).squareRoot()
                 }
             }
         }
