@@ -65,14 +65,20 @@ public final class MilvusCatalog: RemoteCatalog {
         _ count: Int, to prints: [FeaturePrint], in selection: RemoteSelection
     ) async throws -> [Int64: [Float]] {
         guard !prints.isEmpty, count > 0 else { return [:] }
-        let found = try await search(
-            .print, count: count, in: selection, metric: "L2",
-            parameters: settings.index.searchParameters(count: count, breadth: client.options.breadth), output: [.print]
-        ) {
-            $0.type = .floatVectors
-            $0.values = prints.map(\.vector).map { vector in
-                vector.map(\.bitPattern.littleEndian).withUnsafeBytes { Data($0) }
+        func search(_ parameters: [String: Int]) async throws -> MilvusSearchResultData {
+            try await self.search(
+                .print, count: count, in: selection, metric: "L2", parameters: parameters, output: [.print]
+            ) {
+                $0.type = .floatVectors
+                $0.values = prints.map(\.vector).map { vector in
+                    vector.map(\.bitPattern.littleEndian).withUnsafeBytes { Data($0) }
+                }
             }
+        }
+        var found = try await search(settings.index.searchParameters(count: count, breadth: client.options.breadth))
+        // The lists or neighbors that were looked at may have too few of the rows that a filter allows.
+        if found.ids.intID.data.count < count * prints.count, settings.index != .flat {
+            found = try await search(settings.index.searchParameters(count: count, breadth: .max))
         }
         let vectors = Columns(found.fieldsData).vectors(.print, count: found.ids.intID.data.count)
         guard vectors.count == found.ids.intID.data.count else {
@@ -244,14 +250,17 @@ public enum MilvusIndex: Sendable, Hashable, Codable {
         return [("index_type", type), ("metric_type", "L2"), ("params", JSON.text(parameters))]
     }
 
+    /// Milvus refuses more.
+    private static let mostNeighbors = 32_768
+
     /// - Parameter breadth: the lists or neighbors to look at; nil for as many as the index says.
     func searchParameters(count: Int, breadth: Int?) -> [String: Int] {
         switch self {
         case .flat: [:]
         case .ivf(let lists, let searched): ["nprobe": min(breadth ?? searched, lists)]
         // Milvus refuses fewer than are asked for.
-        case .hnsw(_, _, let search): ["ef": max(breadth ?? search, count)]
-        case .diskANN(let search): ["search_list": max(breadth ?? search, count)]
+        case .hnsw(_, _, let search): ["ef": max(min(breadth ?? search, Self.mostNeighbors), count)]
+        case .diskANN(let search): ["search_list": max(min(breadth ?? search, Self.mostNeighbors), count)]
         }
     }
 }

@@ -194,6 +194,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [MilvusIndex.ivf(lists: 64, searched: 1), .hnsw(neighbors: 4, construction: 8, search: 1)])
+    func aFilterLeavesAsManyAsThereAre(index: MilvusIndex) async throws {
+        let local = try Drawn.index(400, into: folder("catalog"), entity: Self.entity)
+        _ = try await MilvusCatalog.push(local, to: server.address("full"), settings: MilvusSettings(index: index))
+        let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("full")))
+        let isA = EntityField.type.isAnyOf(["a"])
+        for condition in [isA, !isA, isA && EntityField.title.hasPrefix("1"), .everything] {
+            for limit in [5, 50, 400] {
+                let options = SearchOptions(limit: limit, bounds: .none, condition: condition)
+                let prints = [Drawn.print(3, of: local.model)]
+                let expected = try await local.search(local.query(for: prints), options: options)
+                let found = try await remote.search(remote.query(for: prints), options: options)
+                #expect(found.count == expected.count && Set(found.map(\.id)).count == found.count)
+                if found.count < limit { #expect(Set(found.map(\.id)) == Set(expected.map(\.id))) }
+            }
+        }
+    }
+
     @Test func partitionsByTypeAnswerAsWithout() async throws {
         let local = try Drawn.index(60, into: folder("catalog"), entity: Self.entity)
         let settings = MilvusSettings(isPartitionedByType: true)
