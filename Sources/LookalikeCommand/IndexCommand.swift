@@ -23,7 +23,7 @@ struct IndexCommand: ParsableCommand {
             servers and photo libraries keep, such as @eaDir and #recycle; a note counts them.
 
             A second run indexes only what has changed. An image that cannot be read is reported, the \
-            others are indexed, those of the same entity too, and the exit status is 3.
+            others are indexed, those of the same entity too, and the exit status is 3, unless --known-bad lists it.
             """)
 
     @Argument(help: "A folder of images, a .csv or .jsonl manifest, or “-” for a list of paths.", completion: .file())
@@ -86,6 +86,15 @@ struct IndexCommand: ParsableCommand {
     )
     var localFeatures: Bool?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            A list of what cannot be indexed and need not fail a nightly run: a path per line, as messages name it. \
+            The exit status is 0 if nothing else fails.
+            """, valueName: "file"),
+        completion: .file())
+    var knownBad: FilePath?
+
     @Flag(help: "Print one line of JSON with the counts, the removed ids and the problems.")
     var json = false
 
@@ -141,6 +150,7 @@ struct IndexCommand: ParsableCommand {
     }
 
     private func update(_ entries: IndexEntries) throws {
+        let known = try knownPaths()
         let count = entries.count()
         if prune, !force, count.items == 0 {
             // This is more often a disk that is not mounted than a catalog without images.
@@ -175,7 +185,11 @@ struct IndexCommand: ParsableCommand {
             StandardError.print("note: left out: \(counts.joined(separator: ", "))")
         }
         for note in report.notes { StandardError.print("\(note)") }
-        for problem in report.problems { StandardError.print("\(problem)") }
+        let new = report.problems.filter { !known.contains(FilePath($0.subject)?.absolute ?? "") }
+        for problem in new { StandardError.print("\(problem)") }
+        if new.count < report.problems.count {
+            StandardError.print("note: known to be bad, and not indexed: \(report.problems.count - new.count)")
+        }
         IndexSummary(report: report, time: ContinuousClock.now - start).print()
         var gone: [String] = []
         if prune, force {
@@ -199,7 +213,19 @@ struct IndexCommand: ParsableCommand {
             printCounts(report, removedCount: gone.count)
         }
         timings?.printReport()
-        if !report.problems.isEmpty { throw ExitCode.someFailed }
+        if !new.isEmpty { throw ExitCode.someFailed }
+    }
+
+    /// The absolute paths that the list of known bad images has.
+    private func knownPaths() throws -> Set<String> {
+        guard let knownBad else { return [] }
+        let text: String
+        do {
+            text = try String(contentsOfFile: knownBad.absolute, encoding: .utf8)
+        } catch {
+            throw CommandError(subject: knownBad.text, reason: "cannot be read: \((error as NSError).localizedDescription)")
+        }
+        return Set(text.split(whereSeparator: \.isNewline).compactMap { FilePath(String($0))?.absolute })
     }
 
     private func printCounts(_ report: IndexReport, removedCount: Int) {

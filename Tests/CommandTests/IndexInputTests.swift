@@ -38,6 +38,23 @@ import Testing
         #expect(useless.status == 64 && useless.errors.contains("--exclude is for a folder"), "\(useless)")
     }
 
+    @Test func whatIsKnownToBeBadFailsNoRun() throws {
+        try folder.write(Data("no image".utf8), to: "images/bad.png")
+        try folder.write(Data("none either".utf8), to: "images/x/new.png")
+        let list = try folder.write("\(images)/bad.png\r\n\n\(images)/gone.png\n", to: "known.txt").path
+        let run = { try Command.run("index", images, "--catalog", catalog, "--known-bad", list) }
+        let first = try run()
+        #expect(first.status == 3 && first.errors.contains("x/new.png: is of no known image format"), "\(first)")
+        #expect(!first.errors.contains("bad.png: "), "\(first)")
+        #expect(first.errors.contains("note: known to be bad, and not indexed: 1"), "\(first)")
+        #expect(first.output == "3 added, 0 updated, 0 unchanged, 2 not indexed\n", "\(first)")
+        try folder.write("\(images)/bad.png\n\(images)/x/new.png", to: "known.txt")
+        let second = try run()
+        #expect(second.status == 0 && second.output == "0 added, 0 updated, 3 unchanged, 2 not indexed\n", "\(second)")
+        let missing = try Command.run("index", images, "--catalog", catalog, "--known-bad", "\(images)/none")
+        #expect(missing.status == 1 && missing.errors.contains("none: cannot be read"), "\(missing)")
+    }
+
     @Test(arguments: ["\n", "\0"])
     func aListOfPathsIsReadFromStandardInput(end: String) throws {
         let list = ["a.png", "x/b.png", "missing.png"].map { "\(images)/\($0)" }.joined(separator: end)
