@@ -14,6 +14,9 @@ struct EntityHandler: Sendable {
     func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
         let (name, id) = try Self.target(context)
+        let fields = try RequestFields(query: request.uri.query)
+        try fields.check(["typed"])
+        let isTyped = try fields.flag("typed") ?? false
         let (entity, tag) = try await service.store.using(name) { served in
             let entity = try await Self.entity(id, of: served)
             return (entity, try await Self.tag(of: entity, in: served))
@@ -21,7 +24,8 @@ struct EntityHandler: Sendable {
         if TaggedBody.isKnown(tag, to: request) {
             return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "no-store"])
         }
-        return Response(EntityAnswer(entity, catalog: name, links: service.links), headers: [.eTag: tag])
+        return Response(
+            EntityAnswer(entity, catalog: name, links: service.links, isTyped: isTyped), headers: [.eTag: tag])
     }
 
     /// The entity tag of metadata and images: another one after each change that matters.
