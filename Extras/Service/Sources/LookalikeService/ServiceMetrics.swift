@@ -147,6 +147,7 @@ final class PoolMetrics: Sendable {
 /// Counts and times requests, and logs them if that is wanted: who asked for what, and nothing of what was sent.
 struct MeasuringMiddleware: RouterMiddleware {
     let metrics: ServiceMetrics
+    let idle: IdleMemory
     let logsRequests: Bool
 
     func handle(
@@ -154,11 +155,15 @@ struct MeasuringMiddleware: RouterMiddleware {
     ) async throws -> Response {
         let start = ContinuousClock.now
         metrics.inFlight(1)
+        // Balancers ask every few seconds.
+        let isWork = !["/health/live", "/health/ready", "/metrics"].contains(request.uri.path)
+        if isWork { idle.begin() }
         let response: Response
         do {
             response = try await next(request, context)
         } catch {
             metrics.inFlight(-1)
+            if isWork { idle.end() }
             throw error
         }
         let endpoint = context.endpointPath ?? "none"
@@ -170,6 +175,7 @@ struct MeasuringMiddleware: RouterMiddleware {
         return response.afterBody {
             let time = ContinuousClock.now - start
             metrics.inFlight(-1)
+            if isWork { idle.end() }
             metrics.request(route, method: Self.name(of: request), status: status, time: time)
             guard logsRequests else { return }
             let identity = context.identity

@@ -81,6 +81,8 @@ struct EntityHandler: Sendable {
             let entity = try await Self.entity(id, of: served)
             return (entity, try await Self.tag(of: entity, in: served), isNew, isKept)
         }
+        // The images are in memory until they are written.
+        withExtendedLifetime(held.claim) {}
         var headers: HTTPFields = [.eTag: tag]
         if isKept, let field = HTTPField.Name("X-Undo") { headers[field] = "\(UndoCache.seconds)" }
         if isNew { headers[.location] = EntityAnswer.path(of: id, catalog: name, base: service.base) }
