@@ -151,6 +151,7 @@ public struct LookalikeService: Service {
         let opening = Task {
             // A service that cannot listen leaves the catalogs alone.
             for await _ in listening.prefix(1) {
+                await state.tasks.resume(by: state.batches, claiming: state.taskBytes)
                 await state.store.openAll()
                 state.readiness.set(.ready)
             }

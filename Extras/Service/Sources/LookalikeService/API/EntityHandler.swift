@@ -42,7 +42,7 @@ struct EntityHandler: Sendable {
     }
 
     /// The tag of the entity of an id; nil if there is none.
-    private static func tag(of id: String, in served: ServedCatalog) async throws -> String? {
+    static func tag(of id: String, in served: ServedCatalog) async throws -> String? {
         guard let entity = try await served.local.entities(for: [id]).first else { return nil }
         return try await tag(of: entity, in: served)
     }
