@@ -71,6 +71,12 @@ struct Serve: AsyncParsableCommand {
                 + "default. Limits of bodies and images are made from it.", valueName: "size"))
     var memory: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The space on the disk of the catalogs that is kept for removals, such as 500M; 64M by default. With less "
+                + "left, other changes are refused.", valueName: "size"))
+    var diskReserve: String?
+
     @Option(help: "The maximum number of bytes of a body; 32 MiB by default, less where memory is short.")
     var bodyBytes: Int?
 
@@ -312,13 +318,15 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func limits(_ settings: Settings) throws -> ServiceLimits {
-        let memory = try (memory ?? settings.text("memory")).map { text in
+        func size(_ given: String?, _ name: String) throws -> Int? {
+            guard let text = given ?? settings.text(name) else { return nil }
             guard let bytes = MemoryShares.bytes(text) else {
-                throw ValidationError("“memory” is “\(text)”, no size such as 768M or 2G.")
+                throw ValidationError("“\(name)” is “\(text)”, no size such as 768M or 2G.")
             }
             return bytes
         }
-        var limits = ServiceLimits(memory: memory, searches: try searches ?? settings.integer("searches"))
+        var limits = ServiceLimits(
+            memory: try size(memory, "memory"), searches: try searches ?? settings.integer("searches"))
         func time(_ given: Double?, _ name: String, _ standard: Duration) throws -> Duration {
             guard let seconds = try given ?? settings.number(name) else { return standard }
             guard seconds > 0, seconds <= 86_400 else {
@@ -338,6 +346,7 @@ struct Serve: AsyncParsableCommand {
         if let rate = limits.requestsPerSecond, !(0.001...1e6).contains(rate) {
             throw ValidationError("“requestsPerSecond” is \(rate); it is between 0.001 and a million.")
         }
+        limits.diskReserve = try size(diskReserve, "diskReserve") ?? limits.diskReserve
         limits.taskBytes = try taskBytes ?? settings.integer("taskBytes") ?? limits.taskBytes
         limits.openCatalogs = try openCatalogs ?? settings.integer("openCatalogs") ?? limits.openCatalogs
         limits.connections = try connections ?? settings.integer("connections") ?? limits.connections

@@ -187,6 +187,9 @@ public struct ServiceLimits: Sendable {
     public var queuedWrites = 1024
     /// The bytes that batches which run as tasks may take on disk together.
     public var taskBytes = 8 << 30
+    /// The bytes of the disk of the catalogs that are left for removals: changes that need space are refused when there
+    /// are fewer. 0 for none.
+    public var diskReserve = 64 << 20
     /// How long after a change the right to write to a catalog is kept from other processes.
     public var writerIdleTime = Duration.seconds(5)
     /// Requests that a key, or without keys an address, may send a second; nil for any number. Those of ten seconds may
@@ -241,6 +244,9 @@ public struct ServiceLimits: Sendable {
         where !(0...Self.maximumCount).contains(count) {
             throw ServiceError(
                 subject: "--\(name)", reason: "is \(count); it must be between 0 and \(Self.maximumCount).")
+        }
+        guard diskReserve >= 0 else {
+            throw ServiceError(subject: "--disk-reserve", reason: "is \(diskReserve), less than nothing.")
         }
         let least = MemoryShares.least(searches: searches)
         guard memory >= least else {

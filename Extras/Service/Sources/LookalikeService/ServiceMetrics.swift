@@ -100,7 +100,7 @@ final class ServiceMetrics: Sendable {
         ).increment()
     }
 
-    func process(_ usage: ProcessUsage, disk: Int?) {
+    func process(_ usage: ProcessUsage, disk: Int?, reserve: Int) {
         func set(_ label: String, _ value: Double?) {
             if let value { Meter(label: label, factory: registry).set(value) }
         }
@@ -108,6 +108,7 @@ final class ServiceMetrics: Sendable {
         set("process_open_fds", usage.openFiles.map(Double.init))
         set("process_start_time_seconds", start)
         set("lookalike_disk_available_bytes", disk.map(Double.init))
+        set("lookalike_disk_reserve_bytes", Double(reserve))
         guard let seconds = usage.processorSeconds else { return }
         let more = processorSeconds.withLock { counted in
             defer { counted = max(counted, seconds) }

@@ -92,6 +92,18 @@ final class ServiceState: Sendable {
             onEnd: { webhook?.send("task.ended", $0) })
     }
 
+    /// Refuses what makes the catalogs larger when the disk has no more left than its reserve.
+    ///
+    /// - Throws: ``Problem``.
+    func checkDisk() throws(Problem) {
+        let reserve = configuration.limits.diskReserve
+        guard let left = DiskSpace.available(at: configuration.catalogs), left < reserve else { return }
+        throw Problem(
+            .diskFull,
+            "The disk of the catalogs has \(left >> 20) MiB left, and \(reserve >> 20) MiB are kept for removals; "
+                + "nothing was changed.")
+    }
+
     var batches: BatchWriter { BatchWriter(service: self) }
 
     /// Decodes an image when there is a place for it, and runs `body` with it in that place.

@@ -72,6 +72,7 @@ struct BatchHandler: Sendable {
     private func startTask(_ body: RequestBody, in name: CatalogName, from client: WorkClient) async throws -> Response
     {
         try await service.tasks.check()
+        try service.checkDisk()
         let upload = try service.tasks.makeUpload()
         let claim = try service.taskBytes.claim(0)
         let limit = service.configuration.limits.taskBytes
@@ -323,6 +324,7 @@ struct BatchWriter: Sendable {
                             try EntityBody(id: nil, json: $0)
                         }
                         id = body.entity.id
+                        try service.checkDisk()
                         try await service.check(body, for: served, from: client)
                         return (index, id, .success(.put(body)))
                     } catch {

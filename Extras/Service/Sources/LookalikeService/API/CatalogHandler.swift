@@ -69,6 +69,7 @@ struct CatalogHandler: Sendable {
         try context.require(.write)
         let name = try context.catalogName()
         let held = try await service.bodies.read(request)
+        if (try? await service.store.catalog(name)) == nil { try service.checkDisk() }
         var options = Options()
         if !held.data.isEmpty {
             guard HeaderValue(request.headers[.contentType] ?? "").name == "application/json" else {

@@ -125,6 +125,7 @@ struct EntitiesHandler: Sendable {
         let name = try context.catalogName()
         let (condition, atMost) = try Self.selection(request)
         _ = try await service.store.catalog(name)
+        try service.checkDisk()
         let patch = try await EntityPatch.read(from: request, context, service)
         let count = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {

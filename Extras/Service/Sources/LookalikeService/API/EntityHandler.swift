@@ -51,6 +51,7 @@ struct EntityHandler: Sendable {
         try context.require(.write)
         let (name, id) = try Self.target(context)
         _ = try await service.store.catalog(name)
+        try service.checkDisk()
         try service.writePool.check(for: context.client)
         let held = try await service.bodies.read(request)
         let header = request.headers[.contentType] ?? "application/octet-stream"
@@ -97,6 +98,7 @@ struct EntityHandler: Sendable {
         guard let given = request.headers[.ifMatch]?.trimmingCharacters(in: .whitespaces), given != "*" else {
             throw Problem(.invalidRequest, "“If-Match” has the ETag that the entity got when it replaced another one.")
         }
+        try service.checkDisk()
         let (entity, tag) = try await service.store.using(name) { served in
             guard let copy = service.undos.copy(of: id, in: served, replacedBy: given) else {
                 throw Problem(.undoExpired, "What the entity replaced is not kept, or not any more.")
@@ -118,6 +120,7 @@ struct EntityHandler: Sendable {
         try EntityPatch.checkType(of: request)
         let (name, id) = try Self.target(context)
         _ = try await service.store.catalog(name)
+        try service.checkDisk()
         let patch = try await EntityPatch.read(from: request, context, service)
         let expected = EntityExpectation(request)
         let (entity, tag) = try await service.store.using(name) { served in

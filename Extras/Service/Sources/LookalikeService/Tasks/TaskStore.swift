@@ -263,7 +263,7 @@ actor TaskStore {
         }
         guard problems.count == lines.count else { return nil }
         return problems.first {
-            [.storage, .unknownCatalog, .catalogBusy, .overloaded, .inner].contains($0.code)
+            [.storage, .diskFull, .unknownCatalog, .catalogBusy, .overloaded, .inner].contains($0.code)
         }
     }
 
