@@ -293,8 +293,9 @@ let package = Package(
         .target(
             name: "LookalikeService",
             dependencies: [
-                "CommandProcess", library("CZlib", "Service"), "Digests", "Lookalike", "Multipart",
-                "PrometheusMetrics", product("Hummingbird", "hummingbird", "Service"),
+                "CatalogEntities", "CatalogIndexing", "Catalogs", "CommandProcess", "Compute",
+                library("CZlib", "Service"), "Digests", "Lookalike", "Multipart", "PrometheusMetrics",
+                product("Hummingbird", "hummingbird", "Service"),
                 product("HummingbirdCore", "hummingbird", "Service"),
                 product("HummingbirdTLS", "hummingbird", "TLS"), product("Logging", "swift-log", "Service"),
                 product("Metrics", "swift-metrics", "Service"), product("NIOCore", "swift-nio", "Service"),

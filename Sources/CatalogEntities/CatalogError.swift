@@ -93,13 +93,9 @@ public struct CatalogError: DescribedError, Equatable {
         case .allImagesMissing(let count):
             "none of the images of \(count) entities exists; nothing was removed. Is their disk mounted?"
         case .unknownAttribute(let name, let nearest):
-            "none of its entities has an attribute “\(name)”" + Self.suggestion(nearest)
+            "none of its entities has an attribute “\(name)”" + nearest.suggestion
         case .unknownType(let name, let nearest):
-            "none of its entities has the type “\(name)”" + Self.suggestion(nearest)
+            "none of its entities has the type “\(name)”" + nearest.suggestion
         }
-    }
-
-    private static func suggestion(_ nearest: [String]) -> String {
-        nearest.isEmpty ? "" : "; did you mean \(nearest.map { "“\($0)”" }.joined(separator: " or "))?"
     }
 }

@@ -32,3 +32,10 @@ extension String {
         return row[b.count]
     }
 }
+
+extension [String] {
+    /// What an error asks of the names that are nearest to a wrong one; nothing if there are none.
+    package var suggestion: String {
+        isEmpty ? "" : "; did you mean \(map { "“\($0)”" }.joined(separator: " or "))?"
+    }
+}

@@ -26,7 +26,11 @@ extension EntityStore {
     ///
     /// - Throws: ``CatalogError`` if no entity has the attribute.
     package func resolved(_ field: EntityField) throws -> EntityField {
-        try read { try resolved(field, isOptional: false, $0) }
+        try read { try resolved(field, $0) }
+    }
+
+    func resolved(_ field: EntityField, _ db: Database) throws -> EntityField {
+        try resolved(field, isOptional: false, db)
     }
 
     private func resolved(_ field: EntityField, isOptional: Bool, _ db: Database) throws -> EntityField {

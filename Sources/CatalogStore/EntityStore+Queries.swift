@@ -72,33 +72,34 @@ extension EntityStore {
     /// - Parameter check: called between parts of the entities; what it throws ends the count.
     package func counts(of fields: [EntityField], among keys: [Int64], check: () throws -> Void) throws -> [[(
         String, Int
-    )]] {
+    )]] { try read { try Self.counts(of: fields, among: keys, $0, check: check) } }
+
+    static func counts(
+        of fields: [EntityField], among keys: [Int64], _ db: Database, check: () throws -> Void
+    ) throws -> [[(String, Int)]] {
         let names = fields.map(\.storedName)
-        let counts = try read { db in
-            var counts: [ExactText: [ExactText: (text: String, count: Int)]] = [:]
-            _ = try Self.inParts(of: keys) { part -> [Never] in
-                try check()
-                let request: SQLRequest<Row> = """
-                    SELECT name, folded, MIN(text), COUNT(DISTINCT row) FROM field \
-                    WHERE row IN \(part) AND name IN \(names) GROUP BY 1, 2
-                    """
-                for row in try request.fetchAll(db) {
-                    let (name, folded): (String, String) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
-                    let (text, count): (String, Int) = try (row.decode(atIndex: 2), row.decode(atIndex: 3))
-                    let known = counts[ExactText(name), default: [:]][ExactText(folded)]
-                    counts[ExactText(name), default: [:]][ExactText(folded)] = (
-                        min(known?.text ?? text, text), (known?.count ?? 0) + count
-                    )
-                }
-                if names.contains(EntityField.id.storedName) {
-                    let ids: SQLRequest<String> = "SELECT id FROM entity WHERE row IN \(part)"
-                    for id in try ids.fetchAll(db) {
-                        counts[ExactText(EntityField.id.storedName), default: [:]][ExactText(id)] = (id, 1)
-                    }
-                }
-                return []
+        var counts: [ExactText: [ExactText: (text: String, count: Int)]] = [:]
+        _ = try inParts(of: keys) { part -> [Never] in
+            try check()
+            let request: SQLRequest<Row> = """
+                SELECT name, folded, MIN(text), COUNT(DISTINCT row) FROM field INDEXED BY fieldByEntity \
+                WHERE row IN \(part) AND name IN \(names) GROUP BY 1, 2
+                """
+            for row in try request.fetchAll(db) {
+                let (name, folded): (String, String) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
+                let (text, count): (String, Int) = try (row.decode(atIndex: 2), row.decode(atIndex: 3))
+                let known = counts[ExactText(name), default: [:]][ExactText(folded)]
+                counts[ExactText(name), default: [:]][ExactText(folded)] = (
+                    min(known?.text ?? text, text), (known?.count ?? 0) + count
+                )
             }
-            return counts
+            if names.contains(EntityField.id.storedName) {
+                let ids: SQLRequest<String> = "SELECT id FROM entity WHERE row IN \(part)"
+                for id in try ids.fetchAll(db) {
+                    counts[ExactText(EntityField.id.storedName), default: [:]][ExactText(id)] = (id, 1)
+                }
+            }
+            return []
         }
         return names.map { counts[ExactText($0), default: [:]].values.map { ($0.text, $0.count) } }
     }

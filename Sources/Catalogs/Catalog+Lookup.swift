@@ -77,6 +77,50 @@ extension Catalog {
         }
     }
 
+    /// A page of a list: of entities that satisfy a condition and contain all words of a text, in an order.
+    ///
+    /// - Parameters:
+    ///   - text: the last word may be a prefix; nil for any entity, and none for a text without words.
+    ///   - order: by default the best matches of the text first, or without one the catalog's order.
+    ///   - place: starts after it; at the first entity by default.
+    ///   - walk: the entities that are looked at in the list's order before the condition selects them.
+    /// - Returns: the entities, and the place of the last one if there may be more; nil for a place of another order.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, or no entity has an attribute that is named; and
+    ///   `CancellationError`.
+    /// - Precondition: the order is not by labels, of which an entity has several.
+    package func page(
+        where condition: Condition, text: String? = nil, order: EntityOrder? = nil, limit: Int,
+        after place: EntityPlace? = nil, walk: Int = EntityStore.usualWalk
+    ) async throws -> (entities: [CatalogEntity], next: EntityPlace?)? {
+        precondition(order?.field != .label, "an order by labels")
+        let words = text.flatMap { TextQuery($0, lastIsPrefix: true) }
+        return try await reading {
+            if text != nil, words == nil { return ([], nil) }
+            let page = try store.page(
+                where: condition, text: words, order: order, limit: limit, after: place, walk: walk)
+            return page.map { ($0.entities.map(\.entity), $0.hasMore ? $0.entities.last?.place : nil) }
+        }
+    }
+
+    /// The facets of the entities that satisfy a condition and contain all words of a text.
+    ///
+    /// - Parameter known: the state for which they are known; they are nil if it is still the same.
+    /// - Returns: the facets, and the state for which they hold.
+    /// - Throws: as ``page(where:text:order:limit:after:walk:)``.
+    package func facets(
+        where condition: Condition, text: String? = nil, by fields: [EntityField], unlessAt known: EntityState? = nil
+    ) async throws -> (state: EntityState, facets: [Facet]?) {
+        let words = text.flatMap { TextQuery($0, lastIsPrefix: true) }
+        return try await executor.compute { cancellation in
+            // A text without words is in no entity.
+            let condition = text != nil && words == nil ? .any([]) : condition
+            let (state, counts) = try store.counts(
+                of: fields, where: condition, text: words, unlessAt: known
+            ) { try cancellation.check() }
+            return (state, counts.map { zip(fields, $0).map { Facet($0, counts: $1) } })
+        }
+    }
+
     /// Calls `body` with every entity in the catalog's order. O(1) memory.
     ///
     /// - Throws: as ``reduceEntities(into:where:_:)``.
@@ -185,12 +229,7 @@ extension Catalog {
     package func facets(of keys: [Int64], by fields: [EntityField]) async throws -> [Facet] {
         try await executor.compute { cancellation in
             let counts = try store.counts(of: fields.map(store.resolved), among: keys) { try cancellation.check() }
-            return zip(fields, counts).map { field, counts in
-                Facet(
-                    field: field,
-                    values: counts.map { Facet.Value(value: $0, count: $1) }
-                        .sorted { ($1.count, $0.value) < ($0.count, $1.value) })
-            }
+            return zip(fields, counts).map { Facet($0, counts: $1) }
         }
     }
 
@@ -207,5 +246,14 @@ extension Catalog {
     /// - Complexity: O(types · log entities).
     public func unknownTypes(in condition: Condition) async throws -> [CatalogError] {
         try await reading { try store.unknownTypes(in: condition) }
+    }
+}
+
+extension Facet {
+    fileprivate init(_ field: EntityField, counts: [(String, Int)]) {
+        self.init(
+            field: field,
+            values: counts.map { Facet.Value(value: $0, count: $1) }
+                .sorted { ($1.count, $0.value) < ($0.count, $1.value) })
     }
 }

@@ -75,11 +75,15 @@ package var availableThreadCount: Int {
 }
 
 /// The number of processors that this process may run on, at least 1. Unlike Foundation's count it respects CPU
-/// affinity (`taskset`, a container's CPU set).
+/// affinity (`taskset`, a container's CPU set) and the time that a control group gives (a container's quota).
 package var availableProcessorCount: Int {
     let allowed = Int(lk_available_processors())
-    return allowed > 0 ? allowed : max(1, ProcessInfo.processInfo.activeProcessorCount)
+    let count = allowed > 0 ? allowed : max(1, ProcessInfo.processInfo.activeProcessorCount)
+    return min(count, quotaOfProcessors)
 }
+
+/// Read once: a quota is seldom changed, and the count is asked for often.
+private let quotaOfProcessors = ControlGroups().processors.map { max(1, Int($0.rounded(.up))) } ?? .max
 
 /// A number of threads that a process can have: each takes memory of its own, such as a network's activations.
 package func threadCount(_ wanted: Int) -> Int { min(max(1, wanted), mostThreads) }

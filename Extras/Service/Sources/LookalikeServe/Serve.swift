@@ -65,10 +65,22 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The private key for HTTPS, a PEM file.", valueName: "file"))
     var tlsKey: String?
 
-    @Option(help: "The maximum number of bytes of a body; 32 MiB by default.")
+    @Option(
+        help: ArgumentHelp(
+            "The memory that the service may use, such as 768M or 2G; that of the machine, or of its control group, by "
+                + "default. Limits of bodies and images are made from it.", valueName: "size"))
+    var memory: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The space on the disk of the catalogs that is kept for removals, such as 500M; 64M by default. With less "
+                + "left, other changes are refused.", valueName: "size"))
+    var diskReserve: String?
+
+    @Option(help: "The maximum number of bytes of a body; 32 MiB by default, less where memory is short.")
     var bodyBytes: Int?
 
-    @Option(help: "The bytes that bodies in memory may take together; 512 MiB by default.")
+    @Option(help: "The bytes that bodies in memory may take together; 512 MiB by default, less where memory is short.")
     var bodyBytesInFlight: Int?
 
     @Option(help: "The maximum number of bytes of a snapshot that is restored; 64 GiB by default.")
@@ -83,7 +95,7 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long a search may take; 30 by default.", valueName: "seconds"))
     var requestTime: Double?
 
-    @Option(help: "Image searches at once; one per processor by default.")
+    @Option(help: "Image searches at once; one per processor by default, fewer where memory is short.")
     var searches: Int?
 
     @Option(help: "Image searches that wait for a place; 256 by default.")
@@ -106,7 +118,10 @@ struct Serve: AsyncParsableCommand {
                 + "limit by default.", valueName: "count"))
     var requestsPerSecond: Double?
 
-    @Option(help: "Catalogs that are open at once; 64 by default. The least recently used one is closed.")
+    @Option(
+        help: ArgumentHelp(
+            "Catalogs that are open at once; 64 by default, fewer where memory is short. The least recently used one "
+                + "is closed."))
     var openCatalogs: Int?
 
     @Option(help: "Open connections; 4096 by default.")
@@ -303,7 +318,15 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func limits(_ settings: Settings) throws -> ServiceLimits {
-        var limits = ServiceLimits()
+        func size(_ given: String?, _ name: String) throws -> Int? {
+            guard let text = given ?? settings.text(name) else { return nil }
+            guard let bytes = MemoryShares.bytes(text) else {
+                throw ValidationError("“\(name)” is “\(text)”, no size such as 768M or 2G.")
+            }
+            return bytes
+        }
+        var limits = ServiceLimits(
+            memory: try size(memory, "memory"), searches: try searches ?? settings.integer("searches"))
         func time(_ given: Double?, _ name: String, _ standard: Duration) throws -> Duration {
             guard let seconds = try given ?? settings.number(name) else { return standard }
             guard seconds > 0, seconds <= 86_400 else {
@@ -316,7 +339,6 @@ struct Serve: AsyncParsableCommand {
             try bodyBytesInFlight ?? settings.integer("bodyBytesInFlight") ?? limits.bodyBytesInFlight
         limits.snapshotBytes = try snapshotBytes ?? settings.integer("snapshotBytes") ?? limits.snapshotBytes
         limits.pixels = try pixels ?? settings.integer("pixels") ?? limits.pixels
-        limits.searches = try searches ?? settings.integer("searches") ?? limits.searches
         limits.queuedSearches = try queuedSearches ?? settings.integer("queuedSearches") ?? limits.queuedSearches
         limits.printSearches = try printSearches ?? settings.integer("printSearches") ?? limits.printSearches
         limits.queuedWrites = try queuedWrites ?? settings.integer("queuedWrites") ?? limits.queuedWrites
@@ -324,6 +346,7 @@ struct Serve: AsyncParsableCommand {
         if let rate = limits.requestsPerSecond, !(0.001...1e6).contains(rate) {
             throw ValidationError("“requestsPerSecond” is \(rate); it is between 0.001 and a million.")
         }
+        limits.diskReserve = try size(diskReserve, "diskReserve") ?? limits.diskReserve
         limits.taskBytes = try taskBytes ?? settings.integer("taskBytes") ?? limits.taskBytes
         limits.openCatalogs = try openCatalogs ?? settings.integer("openCatalogs") ?? limits.openCatalogs
         limits.connections = try connections ?? settings.integer("connections") ?? limits.connections

@@ -78,7 +78,7 @@ enum SettingKind: String {
         "openCatalogs": .whole, "requestsPerSecond": .number, "publicURL": .text, "trustedProxies": .text,
         "webhook": .text, "webhookSecretFile": .text, "taskBytes": .whole, "snapshotBytes": .whole,
         "publicThumbnails": .text, "signedThumbnails": .number, "healthPort": .whole, "logFormat": .text,
-        "accessLog": .flag, "drainDelay": .number,
+        "accessLog": .flag, "drainDelay": .number, "memory": .text, "diskReserve": .text,
         "decodeTime": .number, "requestTime": .number, "queueTime": .number,
     ]
 }

@@ -151,6 +151,7 @@ public struct LookalikeService: Service {
         let opening = Task {
             // A service that cannot listen leaves the catalogs alone.
             for await _ in listening.prefix(1) {
+                await state.tasks.resume(by: state.batches, claiming: state.taskBytes)
                 await state.store.openAll()
                 state.readiness.set(.ready)
             }
@@ -170,7 +171,14 @@ public struct LookalikeService: Service {
                 }
             }
         }
+        let trimming = Task {
+            while true {
+                try await Task.sleep(for: .seconds(5))
+                state.idle.check()
+            }
+        }
         defer {
+            trimming.cancel()
             opening.cancel()
             closing.cancel()
         }
@@ -211,7 +219,9 @@ public struct LookalikeService: Service {
         let configuration = state.configuration
         let router = Router(context: ServiceContext.self)
         router.add(middleware: RequestIDs())
-        router.add(middleware: MeasuringMiddleware(metrics: state.metrics, logsRequests: configuration.logsRequests))
+        router.add(
+            middleware: MeasuringMiddleware(
+                metrics: state.metrics, idle: state.idle, logsRequests: configuration.logsRequests))
         router.add(middleware: AnswerCompression())
         router.add(middleware: ContentSecurityMiddleware(contentSecurityPolicy: .page))
         router.add(middleware: BrowserHeaders(isTLS: configuration.tls != nil))

@@ -160,20 +160,23 @@ public struct ServiceConfiguration: Sendable {
 
 /// What requests may take of the machine.
 public struct ServiceLimits: Sendable {
+    /// The bytes of memory that the service may use: those of the machine, or of the control group that it is in, by
+    /// default. The limits of bodies and open catalogs are made from it, unless they are set afterwards.
+    public let memory: Int
     /// The maximum number of bytes of a body; a batch has no limit as a whole.
-    public var bodyBytes = 32 << 20
+    public var bodyBytes: Int
     /// The maximum number of bytes of a snapshot that is restored.
     public var snapshotBytes = 64 << 30
     /// The bytes that bodies in memory may take together; at least ``bodyBytes``.
-    public var bodyBytesInFlight = 512 << 20
+    public var bodyBytesInFlight: Int
     /// The maximum number of pixels of an image.
     public var pixels = 100_000_000
     /// How long an image may take to decode.
     public var decodeTime = Duration.seconds(5)
     /// How long a search may take.
     public var requestTime = Duration.seconds(30)
-    /// Image searches at once; one per processor by default.
-    public var searches = ComputeExecutor.shared.threadCount
+    /// Image searches at once; one per processor by default, or as many as half of the memory has space for.
+    public var searches: Int
     /// Image searches that wait for a place.
     public var queuedSearches = 256
     /// How long a search waits for a place. A search that would wait longer is refused at once.
@@ -184,13 +187,16 @@ public struct ServiceLimits: Sendable {
     public var queuedWrites = 1024
     /// The bytes that batches which run as tasks may take on disk together.
     public var taskBytes = 8 << 30
+    /// The bytes of the disk of the catalogs that are left for removals: changes that need space are refused when there
+    /// are fewer. 0 for none.
+    public var diskReserve = 64 << 20
     /// How long after a change the right to write to a catalog is kept from other processes.
     public var writerIdleTime = Duration.seconds(5)
     /// Requests that a key, or without keys an address, may send a second; nil for any number. Those of ten seconds may
     /// come at once.
     public var requestsPerSecond: Double?
     /// Catalogs that are open at once. The one that was used least lately is closed, and opened again in milliseconds.
-    public var openCatalogs = 64
+    public var openCatalogs: Int
     /// How long a catalog stays open after its last request.
     public var catalogIdleTime = Duration.seconds(300)
     /// Open connections.
@@ -199,11 +205,26 @@ public struct ServiceLimits: Sendable {
     /// disconnected, too.
     public var idleTime = Duration.seconds(60)
 
-    /// The default limits.
-    public init() {}
+    /// The default limits for an amount of memory.
+    ///
+    /// - Parameters:
+    ///   - memory: nil for what the machine or the control group has.
+    ///   - searches: image searches at once; nil for the default.
+    public init(memory: Int? = nil, searches: Int? = nil) {
+        self.memory = memory ?? MemoryShares.available()
+        self.searches =
+            searches
+            ?? min(ComputeExecutor.shared.threadCount, MemoryShares.mostSearches(in: self.memory))
+        let shares = MemoryShares(of: self.memory, searches: self.searches)
+        (bodyBytes, bodyBytesInFlight, openCatalogs) = (shares.body, shares.bodies, shares.openCatalogs)
+    }
+
+    /// What the memory is lent to.
+    @_spi(Service) public var shares: MemoryShares { MemoryShares(of: memory, searches: searches) }
 
     var decoding: DecodingOptions {
-        DecodingOptions(maximumPixelCount: pixels, maximumByteCount: bodyBytes)
+        DecodingOptions(
+            maximumPixelCount: pixels, maximumMemory: min(768 << 20, shares.largeImages), maximumByteCount: bodyBytes)
     }
 
     /// The limit on every limit, such as a tebibyte: more overflows somewhere.
@@ -223,6 +244,16 @@ public struct ServiceLimits: Sendable {
         where !(0...Self.maximumCount).contains(count) {
             throw ServiceError(
                 subject: "--\(name)", reason: "is \(count); it must be between 0 and \(Self.maximumCount).")
+        }
+        guard diskReserve >= 0 else {
+            throw ServiceError(subject: "--disk-reserve", reason: "is \(diskReserve), less than nothing.")
+        }
+        let least = MemoryShares.least(searches: searches)
+        guard memory >= least else {
+            throw ServiceError(
+                subject: "--memory",
+                reason: "is \(memory >> 20) MiB; with \(searches) image searches at once the service needs "
+                    + "\(least >> 20) MiB.")
         }
         guard bodyBytes <= bodyBytesInFlight else {
             throw ServiceError(

@@ -100,7 +100,7 @@ final class ServiceMetrics: Sendable {
         ).increment()
     }
 
-    func process(_ usage: ProcessUsage, disk: Int?) {
+    func process(_ usage: ProcessUsage, disk: Int?, reserve: Int) {
         func set(_ label: String, _ value: Double?) {
             if let value { Meter(label: label, factory: registry).set(value) }
         }
@@ -108,6 +108,7 @@ final class ServiceMetrics: Sendable {
         set("process_open_fds", usage.openFiles.map(Double.init))
         set("process_start_time_seconds", start)
         set("lookalike_disk_available_bytes", disk.map(Double.init))
+        set("lookalike_disk_reserve_bytes", Double(reserve))
         guard let seconds = usage.processorSeconds else { return }
         let more = processorSeconds.withLock { counted in
             defer { counted = max(counted, seconds) }
@@ -147,6 +148,7 @@ final class PoolMetrics: Sendable {
 /// Counts and times requests, and logs them if that is wanted: who asked for what, and nothing of what was sent.
 struct MeasuringMiddleware: RouterMiddleware {
     let metrics: ServiceMetrics
+    let idle: IdleMemory
     let logsRequests: Bool
 
     func handle(
@@ -154,11 +156,15 @@ struct MeasuringMiddleware: RouterMiddleware {
     ) async throws -> Response {
         let start = ContinuousClock.now
         metrics.inFlight(1)
+        // Balancers ask every few seconds.
+        let isWork = !["/health/live", "/health/ready", "/metrics"].contains(request.uri.path)
+        if isWork { idle.begin() }
         let response: Response
         do {
             response = try await next(request, context)
         } catch {
             metrics.inFlight(-1)
+            if isWork { idle.end() }
             throw error
         }
         let endpoint = context.endpointPath ?? "none"
@@ -170,6 +176,7 @@ struct MeasuringMiddleware: RouterMiddleware {
         return response.afterBody {
             let time = ContinuousClock.now - start
             metrics.inFlight(-1)
+            if isWork { idle.end() }
             metrics.request(route, method: Self.name(of: request), status: status, time: time)
             guard logsRequests else { return }
             let identity = context.identity

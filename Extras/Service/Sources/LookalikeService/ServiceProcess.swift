@@ -23,7 +23,18 @@ extension LookalikeService {
         keyFile: URL? = nil, keys: @escaping @Sendable () throws -> KeyRing
     ) async throws {
         var configuration = given
+        IdleMemory.limitAllocator()
         try OpenFileLimit.raise().check(&configuration)
+        let limits = configuration.limits
+        logger.notice(
+            "limits",
+            metadata: [
+                "memory": "\(limits.memory)", "program": "\(limits.shares.program)",
+                "bodies": "\(limits.bodyBytesInFlight)", "body": "\(limits.bodyBytes)",
+                "images": "\(limits.searches * limits.shares.image)", "largeImages": "\(limits.shares.largeImages)",
+                "undo": "\(limits.shares.undo)", "searches": "\(limits.searches)",
+                "openCatalogs": "\(limits.openCatalogs)", "connections": "\(limits.connections)",
+            ])
         let scheme = configuration.tls == nil ? "http" : "https"
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
         let service = try LookalikeService(configuration, registry: registry, logger: logger) { port in

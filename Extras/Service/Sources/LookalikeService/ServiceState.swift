@@ -14,12 +14,17 @@ final class ServiceState: Sendable {
     let links: ThumbnailLinks
     let store: CatalogStore
     let queries = QueryCache()
-    let undos = UndoCache()
+    let undos: UndoCache
     let bodies: RequestBodyReader
     let imagePool: WorkPool
     /// Where large images are decoded, on threads of their own: they take seconds, and a decoder cannot be interrupted.
     let largePool: WorkPool
     private let largeExecutor: ComputeExecutor
+    /// The pixels beyond which an image is large: half a second to several of a processor.
+    private let largeBytes: Int
+    /// The memory of large images, and of those that are being indexed.
+    private let largeMemory: MemoryLane
+    let idle = IdleMemory()
     let rates = RateLimiter()
     let connections: ConnectionTable
     /// Ends the requests in progress and what is left of the delay; nil while the service does not run.
@@ -40,6 +45,10 @@ final class ServiceState: Sendable {
         _ configuration: ServiceConfiguration, links: ThumbnailLinks, registry: PrometheusRegistry, logger: Logger
     ) {
         let limits = configuration.limits
+        let shares = limits.shares
+        largeBytes = shares.image
+        largeMemory = MemoryLane(size: shares.largeImages)
+        undos = UndoCache(mostBytes: shares.undo)
         self.configuration = configuration
         base = configuration.base
         self.links = links
@@ -50,7 +59,7 @@ final class ServiceState: Sendable {
         self.webhook = webhook
         store = CatalogStore(
             root: configuration.catalogs, logger: logger, writerIdleTime: limits.writerIdleTime,
-            mostOpen: limits.openCatalogs,
+            mostOpen: limits.openCatalogs, decoding: limits.decoding, imageMemory: largeMemory,
             remotes: Dictionary(
                 configuration.remotes.compactMap { name, open in CatalogName(name).map { ($0, open) } }
             ) { first, _ in first },
@@ -83,6 +92,18 @@ final class ServiceState: Sendable {
             onEnd: { webhook?.send("task.ended", $0) })
     }
 
+    /// Refuses what makes the catalogs larger when the disk has no more left than its reserve.
+    ///
+    /// - Throws: ``Problem``.
+    func checkDisk() throws(Problem) {
+        let reserve = configuration.limits.diskReserve
+        guard let left = DiskSpace.available(at: configuration.catalogs), left < reserve else { return }
+        throw Problem(
+            .diskFull,
+            "The disk of the catalogs has \(left >> 20) MiB left, and \(reserve >> 20) MiB are kept for removals; "
+                + "nothing was changed.")
+    }
+
     var batches: BatchWriter { BatchWriter(service: self) }
 
     /// Decodes an image when there is a place for it, and runs `body` with it in that place.
@@ -100,17 +121,20 @@ final class ServiceState: Sendable {
         _ data: Data, options: DecodingOptions, for client: WorkClient, isPatient: Bool = false,
         timings: StageTimings? = nil, admitted: () -> Void = {}, _ body: (PixelBuffer) async throws -> Answer
     ) async throws -> Answer {
-        guard ImageCost(of: data, limits: options) > .largest else {
+        let cost = ImageCost(of: data, limits: options).bytes
+        guard cost > largeBytes else {
             return try await imagePool.run(for: client, isPatient: isPatient) {
                 admitted()
                 return try await body(try await decode(data, options: options, on: .shared, timings: timings))
             }
         }
         return try await largePool.run(for: client, isPatient: isPatient) {
-            admitted()
-            let image = try await decode(data, options: options, on: largeExecutor, timings: timings)
-            // What was decoded is in memory until there is a place.
-            return try await imagePool.run(for: client, isPatient: true) { try await body(image) }
+            try await largeMemory.lending(cost) {
+                admitted()
+                let image = try await decode(data, options: options, on: largeExecutor, timings: timings)
+                // What was decoded is in memory until there is a place.
+                return try await imagePool.run(for: client, isPatient: true) { try await body(image) }
+            }
         }
     }
 

@@ -128,6 +128,25 @@ import Testing
         }
     }
 
+    /// Who makes a catalog has it, whoever removes it at the same time.
+    @Test func catalogsThatAreMadeAndRemovedByMany() async throws {
+        try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
+            let statuses = try await withThrowingTaskGroup(of: (String, Int, String).self) { group in
+                for index in 0..<120 {
+                    group.addTask {
+                        let method = index % 3 == 2 ? "DELETE" : "PUT"
+                        let reply = try await server.send(method, "/v1/catalogs/c\(index % 4)")
+                        return (method, reply.status, reply.text)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for (method, status, text) in statuses {
+                #expect((method == "PUT" ? [200, 201] : [204, 404]).contains(status), "\(method): \(text)")
+            }
+        }
+    }
+
     @Test(arguments: ["..", "%2E%2E", "..%2Fx", ".hidden", "a%2Fb", "a%00", "%2Ftmp%2Fx", "a b", "é"])
     func namesThatWouldLeaveTheFolder(name: String) async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in

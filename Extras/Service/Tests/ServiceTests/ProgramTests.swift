@@ -2,39 +2,40 @@ import Foundation
 @_spi(Service) import LookalikeService
 import Testing
 
-/// The program itself: signals, and what is left when it is killed.
-@Suite struct ProgramTests {
-    private struct Program: Sendable {
-        let subprocess: Subprocess
-        let port: Int
+/// The service as a program.
+struct Program: Sendable {
+    let subprocess: Subprocess
+    let port: Int
 
-        init(_ folder: URL) async throws {
-            try await self.init(["--catalogs", folder.path, "--port", "0", "--log-level", "critical"])
-        }
-
-        init(
-            _ arguments: [String], executable: URL = Subprocess.service, hasErrorPipe: Bool = false
-        ) async throws {
-            subprocess = try Subprocess(executable, arguments, hasErrorPipe: hasErrorPipe)
-            let line = try await subprocess.output.bytes { $0.last == 0x0A }
-            let text = String(decoding: line, as: UTF8.self)
-            port = Int(text.split(separator: ":").last?.filter(\.isNumber) ?? "") ?? 0
-        }
-
-        func send(_ method: String, _ path: String, body: Data? = nil) async throws -> HTTPReply {
-            try await HTTPClient(port: port).send(method, path, body: body)
-        }
-
-        func signal(_ signal: Int32) { kill(subprocess.process.processIdentifier, signal) }
-
-        /// Asks it to end, and expects that it does so without an error.
-        func end() async throws {
-            subprocess.terminate()
-            let exit = try await subprocess.exit()
-            #expect(exit.reason == .exit && exit.status == 0)
-        }
+    init(_ folder: URL) async throws {
+        try await self.init(["--catalogs", folder.path, "--port", "0", "--log-level", "critical"])
     }
 
+    init(
+        _ arguments: [String], executable: URL = Subprocess.service, hasErrorPipe: Bool = false
+    ) async throws {
+        subprocess = try Subprocess(executable, arguments, hasErrorPipe: hasErrorPipe)
+        let line = try await subprocess.output.bytes { $0.last == 0x0A }
+        let text = String(decoding: line, as: UTF8.self)
+        port = Int(text.split(separator: ":").last?.filter(\.isNumber) ?? "") ?? 0
+    }
+
+    func send(_ method: String, _ path: String, body: Data? = nil) async throws -> HTTPReply {
+        try await HTTPClient(port: port).send(method, path, body: body)
+    }
+
+    func signal(_ signal: Int32) { kill(subprocess.process.processIdentifier, signal) }
+
+    /// Asks it to end, and expects that it does so without an error.
+    func end() async throws {
+        subprocess.terminate()
+        let exit = try await subprocess.exit()
+        #expect(exit.reason == .exit && exit.status == 0)
+    }
+}
+
+/// The program itself: signals, and what is left when it is killed.
+@Suite struct ProgramTests {
     private func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -72,6 +72,7 @@ struct BatchHandler: Sendable {
     private func startTask(_ body: RequestBody, in name: CatalogName, from client: WorkClient) async throws -> Response
     {
         try await service.tasks.check()
+        try service.checkDisk()
         let upload = try service.tasks.makeUpload()
         let claim = try service.taskBytes.claim(0)
         let limit = service.configuration.limits.taskBytes
@@ -108,7 +109,7 @@ struct BatchHandler: Sendable {
 /// The result of a line of a batch.
 struct BatchLine: Encodable, Sendable {
     enum CodingKeys: String, CodingKey { case line, id, status, problem }
-    enum Status: Int { case replaced = 200, created = 201, removed = 204 }
+    enum Status: Int, Codable { case replaced = 200, created = 201, removed = 204 }
 
     let number: Int
     let id: String?
@@ -226,14 +227,22 @@ struct BatchWriter: Sendable {
 
     /// Writes entities together, and removes others, in the order of the lines. Returns their results in that order.
     ///
-    /// - Parameter isPatient: whether the changes wait for a place however long it takes.
-    /// - Throws: `CancellationError` if the task was cancelled before anything was written; what has begun is written
-    ///   to its end.
+    /// - Parameters:
+    ///   - isPatient: whether the changes wait for a place however long it takes.
+    ///   - willWrite: called before the first change, with the lines that are not refused.
+    /// - Throws: what `willWrite` throws, and `CancellationError` if the task was cancelled before anything was
+    ///   written; what has begun is written to its end.
     func results(
-        of lines: [BatchQueue.Line], in served: ServedCatalog, from client: WorkClient, isPatient: Bool = false
+        of lines: [BatchQueue.Line], in served: ServedCatalog, from client: WorkClient, isPatient: Bool = false,
+        willWrite: ([(number: Int, id: String, isRemoval: Bool)]) async throws -> Void = { _ in }
     ) async throws -> [BatchLine] {
         let checked = await checkedOrders(of: lines.map(\.text), for: served, from: client)
         try Task.checkCancellation()
+        try await willWrite(
+            zip(lines, checked).compactMap { line, checked in
+                guard let id = checked.id, case .success(let order) = checked.order else { return nil }
+                return (line.number, id, order.isRemoval)
+            })
         let orders = checked.compactMap { try? $0.order.get() }
         let written = await Task { await carryOut(orders, in: served, from: client, isPatient: isPatient) }.value
         var outcomes = written[...]
@@ -311,8 +320,11 @@ struct BatchWriter: Sendable {
                             id = try EntityID.checked(removal)
                             return (index, id, .success(.remove(removal)))
                         }
-                        let body = try EntityBody(id: nil, json: data)
+                        let body = try await service.parsing(data, for: client, isPatient: true) {
+                            try EntityBody(id: nil, json: $0)
+                        }
                         id = body.entity.id
+                        try service.checkDisk()
                         try await service.check(body, for: served, from: client)
                         return (index, id, .success(.put(body)))
                     } catch {

@@ -69,6 +69,7 @@ struct CatalogHandler: Sendable {
         try context.require(.write)
         let name = try context.catalogName()
         let held = try await service.bodies.read(request)
+        if (try? await service.store.catalog(name)) == nil { try service.checkDisk() }
         var options = Options()
         if !held.data.isEmpty {
             guard HeaderValue(request.headers[.contentType] ?? "").name == "application/json" else {
@@ -78,10 +79,17 @@ struct CatalogHandler: Sendable {
                 try Options(json: $0)
             }
         }
-        let (served, isNew) = try await service.store.create(name, localFeatures: options.localFeatures ?? true)
-        return Response(
-            try await Self.details(of: served, in: nil), status: isNew ? .created : .ok,
-            headers: isNew ? [.location: "\(service.base)/v1/catalogs/\(name)"] : [:])
+        while true {
+            let (served, isNew) = try await service.store.create(name, localFeatures: options.localFeatures ?? true)
+            do {
+                return Response(
+                    try await Self.details(of: served, in: nil), status: isNew ? .created : .ok,
+                    headers: isNew ? [.location: "\(service.base)/v1/catalogs/\(name)"] : [:])
+            } catch {
+                // If another request has removed it meanwhile, it is made again.
+                if service.store.serves(served) { throw error }
+            }
+        }
     }
 
     func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {

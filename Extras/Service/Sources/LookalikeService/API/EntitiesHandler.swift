@@ -1,4 +1,6 @@
 #if Service
+import CatalogEntities
+import Catalogs
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -13,8 +15,54 @@ struct EntitiesHandler: Sendable {
 
     struct Page: Encodable, Sendable {
         let entities: [SelectedFields]
+        var facets: [SearchResponse.FacetAnswer]?
         /// The cursor of the next page; nil at the end.
         let next: String?
+    }
+
+    /// What a list has.
+    private struct List: Sendable {
+        let catalog: CatalogName
+        let condition: Condition
+        /// Nil for no search.
+        let text: String?
+        let order: EntityOrder?
+        let facets: [EntityField]
+        /// Nil for all.
+        let selection: Set<EntityAnswer.CodingKeys>?
+        let isTyped: Bool
+
+        init(_ fields: RequestFields, of catalog: CatalogName) throws(Problem) {
+            self.catalog = catalog
+            condition = try EntitiesHandler.condition(try fields.one("filter") ?? "")
+            text = try fields.one("text").flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
+            if let text, !SearchRequest.isSearchable(text) {
+                throw Problem(.invalidRequest, SearchRequest.textRule)
+            }
+            order = try Self.order(fields)
+            facets = try fields.list("facets").map { name throws(Problem) in try SearchRequest.facet(name) }
+            try SearchRequest.check(facets)
+            selection = try EntityAnswer.selection(try fields.one("fields").map { _ in fields.list("fields") })
+            isTyped = try fields.flag("typed") ?? false
+        }
+
+        private static func order(_ fields: RequestFields) throws(Problem) -> EntityOrder? {
+            let kind = try fields.one("sort-as")
+            guard kind == nil || kind == "date" else {
+                throw Problem(.invalidRequest, "“sort-as” is not “date”.")
+            }
+            guard let text = try fields.one("sort") else {
+                if kind != nil { throw Problem(.invalidRequest, "“sort-as” needs “sort”.") }
+                return nil
+            }
+            let name = text.hasPrefix("-") ? text.dropFirst() : text[...]
+            let field = EntityField(String(name))
+            guard !name.isEmpty, field != .attribute(""), field != .label else {
+                throw Problem(
+                    .invalidRequest, "“sort” is “id”, “type”, “title”, “subtitle” or an attribute, possibly after “-”.")
+            }
+            return EntityOrder(field: field, isDescending: text.hasPrefix("-"), comparesDates: kind == "date")
+        }
     }
 
     struct Change: Encodable, Sendable {
@@ -29,27 +77,33 @@ struct EntitiesHandler: Sendable {
         try context.require(.read)
         let name = try context.catalogName()
         let fields = try RequestFields(query: request.uri.query)
-        try fields.check(["filter", "fields", "limit", "cursor"])
-        let condition = try Self.condition(try fields.one("filter") ?? "")
-        let selection = try EntityAnswer.selection(try fields.one("fields").map { _ in fields.list("fields") })
+        try fields.check(["filter", "fields", "limit", "cursor", "sort", "sort-as", "text", "facets", "typed"])
+        let list = try List(fields, of: name)
         let limit = try fields.integer("limit")
         guard limit.map({ (1...SearchRequest.maximumLimit).contains($0) }) ?? true else {
             throw Problem(.invalidRequest, "“limit” is not in 1…\(SearchRequest.maximumLimit).")
         }
-        let cursor = try fields.one("cursor").map(SearchRequest.cursor)
-        guard Self.wantsLines(request) else {
-            let page = try await page(name, condition, limit ?? 100, cursor, selection, context)
-            return Response(page)
+        let place = try fields.one("cursor").map { text throws(Problem) in
+            guard let place = EntityPlace(text) else { throw Self.foreignCursor }
+            return place
         }
-        guard limit == nil else {
-            throw Problem(.invalidRequest, "Lines have no “limit”: they end with the last entity.")
+        guard Self.wantsLines(request) else {
+            let late = Problem(
+                .timeLimit, "The list takes longer than \(service.configuration.limits.requestTime).")
+            return Response(
+                try await context.working(limit: service.configuration.limits.requestTime, else: late) {
+                    try await page(list, limit ?? 100, place, context).page
+                })
+        }
+        guard limit == nil, list.facets.isEmpty else {
+            throw Problem(.invalidRequest, "Lines have no “limit” and no “facets”: they end with the last entity.")
         }
         // The first page is read before the answer begins, so that errors have a status.
-        let first = try await page(name, condition, Self.pageOfLines, cursor, selection, context)
+        let first = try await page(list, Self.pageOfLines, place, context)
         return Response(
             status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"],
             body: ResponseBody { writer in
-                var page = first
+                var (page, next) = first
                 while true {
                     var buffer = ByteBuffer()
                     for entity in page.entities {
@@ -57,9 +111,8 @@ struct EntitiesHandler: Sendable {
                         buffer.writeString("\n")
                     }
                     if buffer.readableBytes > 0 { try await writer.write(buffer) }
-                    guard let next = page.next else { break }
-                    page = try await self.page(
-                        name, condition, Self.pageOfLines, SearchCursor(next), selection, context, isPatient: true)
+                    guard next != nil else { break }
+                    (page, next) = try await self.page(list, Self.pageOfLines, next, context, isPatient: true)
                 }
                 try await writer.finish(nil)
             })
@@ -72,6 +125,7 @@ struct EntitiesHandler: Sendable {
         let name = try context.catalogName()
         let (condition, atMost) = try Self.selection(request)
         _ = try await service.store.catalog(name)
+        try service.checkDisk()
         let patch = try await EntityPatch.read(from: request, context, service)
         let count = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
@@ -106,20 +160,30 @@ struct EntitiesHandler: Sendable {
     }
 
     private func page(
-        _ name: CatalogName, _ condition: Condition, _ limit: Int, _ cursor: SearchCursor?,
-        _ selection: Set<EntityAnswer.CodingKeys>?, _ context: ServiceContext, isPatient: Bool = false
-    ) async throws -> Page {
-        try await service.store.using(name) { served in
+        _ list: List, _ limit: Int, _ place: EntityPlace?, _ context: ServiceContext, isPatient: Bool = false
+    ) async throws -> (page: Page, next: EntityPlace?) {
+        try await service.store.using(list.catalog) { served in
             try await service.printPool.run(for: context.client, isPatient: isPatient) {
-                let (entities, next) = try await served.local.entities(
-                    where: condition, limit: limit, after: cursor)
-                return Page(
-                    entities: entities.map {
-                        SelectedFields(
-                            answer: EntityAnswer($0, catalog: name, links: service.links), selection: selection)
-                    }, next: next?.description)
+                guard
+                    let (entities, next) = try await served.local.page(
+                        where: list.condition, text: list.text, order: list.order, limit: limit, after: place)
+                else { throw Self.foreignCursor }
+                let answers = entities.map {
+                    SelectedFields(
+                        answer: EntityAnswer(
+                            $0, catalog: list.catalog, links: service.links, isTyped: list.isTyped),
+                        selection: list.selection)
+                }
+                let facets =
+                    list.facets.isEmpty
+                    ? nil : try await served.facets(where: list.condition, text: list.text, by: list.facets)
+                return (Page(entities: answers, facets: facets, next: next?.description), next)
             }
         }
+    }
+
+    private static var foreignCursor: Problem {
+        Problem(.invalidRequest, "The cursor is not one of this list: it holds for the same “sort” and “text”.")
     }
 
     /// - Throws: ``Problem`` if the condition selects more entities than the request expects, and `CatalogError` if it

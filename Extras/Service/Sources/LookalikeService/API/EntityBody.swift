@@ -63,7 +63,7 @@ extension EntityBody {
         self.init(
             entity: CatalogEntity(
                 id: id, type: body.type, title: body.title, subtitle: body.subtitle, labels: body.labels ?? [],
-                attributes: body.attributes ?? [:]), source: source)
+                attributes: (body.attributes ?? [:]).mapValues(\.text)), source: source)
         try check()
     }
 
@@ -107,7 +107,7 @@ extension EntityBody {
         let title: String?
         let subtitle: String?
         let labels: [String]?
-        let attributes: [String: String]?
+        let attributes: [String: AttributeValue]?
         let image: ImageText?
         let images: [ImageText]?
         let print: FeaturePrint?
@@ -128,7 +128,7 @@ struct EntityPatch: RequestObject, Sendable {
     private let title: Change<String>
     private let subtitle: Change<String>
     private let labels: Change<[String]>
-    private let attributes: Change<[String: String?]>
+    private let attributes: Change<[String: AttributeValue?]>
 
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -185,7 +185,7 @@ struct EntityPatch: RequestObject, Sendable {
         switch attributes {
         case .keep: break
         case .remove: entity.attributes = [:]
-        case .set(let changes): for (name, value) in changes { entity.attributes[name] = value }
+        case .set(let changes): for (name, value) in changes { entity.attributes[name] = value?.text }
         }
         return entity
     }
@@ -202,15 +202,16 @@ struct EntityAnswer: Encodable, Sendable {
     let title: String?
     let subtitle: String?
     let labels: [String]
-    let attributes: [String: String]
+    let attributes: AttributesAnswer
     /// The path of the thumbnail on this service, signed if that is wanted.
     let thumbnail: String
     /// The number of images; nil for one.
     let imageCount: Int?
 
-    init(_ entity: CatalogEntity, catalog: CatalogName, links: ThumbnailLinks) {
+    init(_ entity: CatalogEntity, catalog: CatalogName, links: ThumbnailLinks, isTyped: Bool = false) {
         (id, type, title, subtitle) = (entity.id, entity.type, entity.title, entity.subtitle)
-        (labels, attributes) = (entity.labels, entity.attributes)
+        labels = entity.labels
+        attributes = AttributesAnswer(texts: entity.attributes, isTyped: isTyped)
         thumbnail = links.thumbnail(of: entity.id, in: catalog)
         imageCount = entity.images.count > 1 ? entity.images.count : nil
     }

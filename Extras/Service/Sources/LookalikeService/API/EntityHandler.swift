@@ -14,6 +14,9 @@ struct EntityHandler: Sendable {
     func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.read)
         let (name, id) = try Self.target(context)
+        let fields = try RequestFields(query: request.uri.query)
+        try fields.check(["typed"])
+        let isTyped = try fields.flag("typed") ?? false
         let (entity, tag) = try await service.store.using(name) { served in
             let entity = try await Self.entity(id, of: served)
             return (entity, try await Self.tag(of: entity, in: served))
@@ -21,7 +24,8 @@ struct EntityHandler: Sendable {
         if TaggedBody.isKnown(tag, to: request) {
             return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "no-store"])
         }
-        return Response(EntityAnswer(entity, catalog: name, links: service.links), headers: [.eTag: tag])
+        return Response(
+            EntityAnswer(entity, catalog: name, links: service.links, isTyped: isTyped), headers: [.eTag: tag])
     }
 
     /// The entity tag of metadata and images: another one after each change that matters.
@@ -38,7 +42,7 @@ struct EntityHandler: Sendable {
     }
 
     /// The tag of the entity of an id; nil if there is none.
-    private static func tag(of id: String, in served: ServedCatalog) async throws -> String? {
+    static func tag(of id: String, in served: ServedCatalog) async throws -> String? {
         guard let entity = try await served.local.entities(for: [id]).first else { return nil }
         return try await tag(of: entity, in: served)
     }
@@ -47,6 +51,7 @@ struct EntityHandler: Sendable {
         try context.require(.write)
         let (name, id) = try Self.target(context)
         _ = try await service.store.catalog(name)
+        try service.checkDisk()
         try service.writePool.check(for: context.client)
         let held = try await service.bodies.read(request)
         let header = request.headers[.contentType] ?? "application/octet-stream"
@@ -77,6 +82,8 @@ struct EntityHandler: Sendable {
             let entity = try await Self.entity(id, of: served)
             return (entity, try await Self.tag(of: entity, in: served), isNew, isKept)
         }
+        // The images are in memory until they are written.
+        withExtendedLifetime(held.claim) {}
         var headers: HTTPFields = [.eTag: tag]
         if isKept, let field = HTTPField.Name("X-Undo") { headers[field] = "\(UndoCache.seconds)" }
         if isNew { headers[.location] = EntityAnswer.path(of: id, catalog: name, base: service.base) }
@@ -91,6 +98,7 @@ struct EntityHandler: Sendable {
         guard let given = request.headers[.ifMatch]?.trimmingCharacters(in: .whitespaces), given != "*" else {
             throw Problem(.invalidRequest, "“If-Match” has the ETag that the entity got when it replaced another one.")
         }
+        try service.checkDisk()
         let (entity, tag) = try await service.store.using(name) { served in
             guard let copy = service.undos.copy(of: id, in: served, replacedBy: given) else {
                 throw Problem(.undoExpired, "What the entity replaced is not kept, or not any more.")
@@ -112,6 +120,7 @@ struct EntityHandler: Sendable {
         try EntityPatch.checkType(of: request)
         let (name, id) = try Self.target(context)
         _ = try await service.store.catalog(name)
+        try service.checkDisk()
         let patch = try await EntityPatch.read(from: request, context, service)
         let expected = EntityExpectation(request)
         let (entity, tag) = try await service.store.using(name) { served in

@@ -1,4 +1,5 @@
 #if Service
+import CatalogIndexing
 import Foundation
 
 /// The bytes of an image in JSON: base64, alone or as a data URL (RFC 2397), as browsers make them of a canvas.
@@ -71,6 +72,64 @@ struct IDText: Decodable, Sendable {
                     .init(codingPath: decoder.codingPath, debugDescription: "neither a text nor an integer"))
             }
             text = "\(number)"
+        }
+    }
+}
+
+/// The value of an attribute in JSON: a text, a number or a Boolean. Catalogs keep it as text, as of a manifest.
+struct AttributeValue: Decodable, Sendable {
+    let text: String
+    /// Of a number that is as exact as others are compared.
+    private(set) var number: Double?
+
+    init(text: String) { self.text = text }
+
+    init(from decoder: any Decoder) throws {
+        let value = try JSONValue(from: decoder)
+        text = value.text
+        switch value {
+        case .string, .bool: break
+        case .integer(let value): number = abs(Double(value)) <= Self.largestInteger ? Double(value) : nil
+        case .number(let value): number = value
+        case .array, .object, .null:
+            throw DecodingError.dataCorrupted(
+                .init(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "an attribute is a text, a number or a Boolean; labels are several texts"))
+        }
+    }
+
+    /// JavaScript and others read larger ones as other numbers.
+    fileprivate static let largestInteger = 0x1p53
+}
+
+/// Attributes in an answer.
+struct AttributesAnswer: Encodable, Sendable {
+    let texts: [String: String]
+    /// Whether what is a number or a Boolean in JSON's notation is one.
+    var isTyped = false
+
+    func encode(to encoder: any Encoder) throws {
+        guard isTyped else { return try texts.encode(to: encoder) }
+        var values = encoder.singleValueContainer()
+        try values.encode(texts.mapValues(TypedText.init))
+    }
+
+    private struct TypedText: Encodable {
+        let text: String
+
+        init(_ text: String) { self.text = text }
+
+        func encode(to encoder: any Encoder) throws {
+            var value = encoder.singleValueContainer()
+            switch text {
+            case "true", "false": try value.encode(text == "true")
+            // RFC 8259, section 6.
+            case let text where text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/) != nil:
+                guard let number = Double(text), abs(number) <= AttributeValue.largestInteger else { fallthrough }
+                if let integer = Int(text) { try value.encode(integer) } else { try value.encode(number) }
+            default: try value.encode(text)
+            }
         }
     }
 }

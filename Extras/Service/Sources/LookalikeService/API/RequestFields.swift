@@ -1,4 +1,5 @@
 #if Service
+import CatalogEntities
 import Foundation
 import Hummingbird
 import Multipart
@@ -99,7 +100,10 @@ struct RequestFields: Sendable {
     /// - Throws: ``Problem`` for a field of another name.
     func check(_ known: Set<String>, prefixes: [String] = []) throws(Problem) {
         for name in names where !known.contains(name) && !prefixes.contains(where: name.hasPrefix) {
-            throw Problem(.invalidRequest, "\(source) has the unknown field “\(name.prefix(64))”.")
+            let nearest = name.nearest(among: known.sorted()).suggestion
+            throw Problem(
+                .invalidRequest,
+                "\(source) has the unknown field “\(name.prefix(64))”" + (nearest.isEmpty ? "." : nearest))
         }
     }
 }
@@ -125,7 +129,8 @@ private struct KnownKeys<Object: RequestObject>: Decodable {
             throw DecodingError.dataCorrupted(
                 .init(
                     codingPath: decoder.codingPath,
-                    debugDescription: "the unknown key “\(key.stringValue.prefix(64))”"))
+                    debugDescription: "the unknown key “\(key.stringValue.prefix(64))”"
+                        + key.stringValue.nearest(among: names.sorted()).suggestion))
         }
         object = try Object(from: decoder)
     }

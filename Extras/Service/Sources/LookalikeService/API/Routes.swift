@@ -118,6 +118,10 @@ struct SystemHandler: Sendable {
         var failedCatalogs: Int?
         /// Their names, for those who may read.
         var failed: [String]?
+        /// True if changes that need space on the disk are refused; nil otherwise.
+        var diskIsFull: Bool?
+        /// The bytes that are left on the disk of the catalogs, for those who may read.
+        var diskAvailable: Int?
     }
 
     /// Whether the process answers.
@@ -131,11 +135,14 @@ struct SystemHandler: Sendable {
         let failed = service.store.failed
         // Others serve the catalogs that are not damaged.
         if state == .ready, !failed.isEmpty, failed.count == (try? service.store.names().count) { state = .failed }
+        let left = DiskSpace.available(at: service.configuration.catalogs)
+        let mayRead = context.scope != nil && context.catalogs == nil
         return Response(
             Health(
                 status: state.rawValue, failedCatalogs: failed.isEmpty ? nil : failed.count,
-                failed: failed.isEmpty || context.scope == nil || context.catalogs != nil
-                    ? nil : failed.map(\.description)),
+                failed: failed.isEmpty || !mayRead ? nil : failed.map(\.description),
+                diskIsFull: left.map { $0 < service.configuration.limits.diskReserve } == true ? true : nil,
+                diskAvailable: mayRead ? left : nil),
             status: state == .ready ? .ok : .serviceUnavailable,
             headers: state == .ready ? [:] : [.retryAfter: "1"])
     }
@@ -148,7 +155,9 @@ struct SystemHandler: Sendable {
             for name in names { counts[name] = try? await service.store.count(name) }
             service.metrics.catalogs(counts, open: service.store.openCount)
         }
-        service.metrics.process(ProcessUsage(), disk: DiskSpace.available(at: service.configuration.catalogs))
+        service.metrics.process(
+            ProcessUsage(), disk: DiskSpace.available(at: service.configuration.catalogs),
+            reserve: service.configuration.limits.diskReserve)
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: service.registry.text())))

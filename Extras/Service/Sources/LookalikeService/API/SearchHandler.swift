@@ -100,7 +100,8 @@ struct SearchHandler: Sendable {
                 admitted = .now
                 let found = try await served.local.search(
                     text: text, limit: search.limit, condition: search.condition)
-                return SearchResponse(entities: found, catalog: served.name, links: service.links)
+                return SearchResponse(
+                    entities: found, catalog: served.name, links: service.links, isTyped: search.isTyped)
             }
         case .listing:
             answer = try await service.printPool.run(for: client) {
@@ -161,7 +162,8 @@ struct SearchHandler: Sendable {
             after: search.cursor, timings: timings)
         let matches = try await served.catalog.search(query, options: options)
         var answer = SearchResponse(
-            matches: matches, limit: search.limit, catalog: served.name, links: service.links, region: region)
+            matches: matches, limit: search.limit, catalog: served.name, links: service.links, region: region,
+            isTyped: search.isTyped)
         if !search.facets.isEmpty {
             answer.facets = SearchResponse.answers(
                 try await served.local.facets(of: query, by: search.facets, options: options))
@@ -192,7 +194,8 @@ struct SearchHandler: Sendable {
                 _ = try await catalog.entities(where: .attribute(name), isAnyOf: [""], limit: 1)
             }
         }
-        var answer = SearchResponse(entities: entities, catalog: served.name, links: service.links)
+        var answer = SearchResponse(
+            entities: entities, catalog: served.name, links: service.links, isTyped: search.isTyped)
         answer.next = next?.description
         return answer
     }

@@ -29,11 +29,13 @@ struct SearchRequest: Sendable {
     var within: Duration?
     var types: [String] = []
     var labels: [String] = []
-    var attributes: [String: [String]] = [:]
+    var attributes: [String: [AttributeValue]] = [:]
     var filter = Condition.everything
     var region: ImageRegion?
     var cursor: SearchCursor?
     var facets: [EntityField] = []
+    /// Whether attributes come as numbers and Booleans.
+    var isTyped = false
 
     static let maximumLimit = 1000
     private static let maximumValues = 1000
@@ -44,7 +46,12 @@ struct SearchRequest: Sendable {
     var condition: Condition {
         var parts: [Condition] = types.isEmpty ? [] : [.isAnyOf(.type, types.sorted())]
         parts += labels.sorted().map { .isAnyOf(.label, [$0]) }
-        parts += attributes.sorted { $0.key < $1.key }.map { .isAnyOf(.attribute($0.key), $0.value.sorted()) }
+        parts += attributes.sorted { $0.key < $1.key }.map { name, values in
+            let texts = Condition.isAnyOf(.attribute(name), values.map(\.text).sorted())
+            // Another text may be the same number.
+            let numbers = values.compactMap(\.number).sorted().map { EntityField.attribute(name).isIn($0...$0) }
+            return numbers.isEmpty ? texts : .any([texts] + numbers)
+        }
         return filter.isEverything ? .all(parts) : .all(parts + [filter])
     }
 
@@ -73,17 +80,14 @@ struct SearchRequest: Sendable {
         guard values <= Self.maximumValues else {
             throw Problem(.invalidRequest, "The filters and facets have more than \(Self.maximumValues) values.")
         }
-        guard facets.count <= Self.maximumFacets else {
-            throw Problem(.invalidRequest, "The search asks for more than \(Self.maximumFacets) facets.")
-        }
-        guard Set(facets).count == facets.count else { throw Problem(.invalidRequest, "A facet is named twice.") }
-        let texts = types + labels + attributes.keys + attributes.values.joined()
+        try Self.check(facets)
+        let texts = types + labels + attributes.keys + attributes.values.joined().map(\.text)
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
             throw Problem(.invalidRequest, "A filter has a NUL character.")
         }
         switch subject {
-        case .text(let text) where text.utf8.count > 1000 || text.utf8.contains(0):
-            throw Problem(.invalidRequest, "The text has more than 1000 bytes, or a NUL character.")
+        case .text(let text) where !Self.isSearchable(text):
+            throw Problem(.invalidRequest, Self.textRule)
         case .image: return
         case .text where cursor != nil:
             throw Problem(.invalidRequest, "A search by text has no cursor.")
@@ -101,12 +105,23 @@ struct SearchRequest: Sendable {
         }
     }
 
+    static func isSearchable(_ text: String) -> Bool { text.utf8.count <= 1000 && !text.utf8.contains(0) }
+
+    static let textRule = "The text has more than 1000 bytes, or a NUL character."
+
     /// - Throws: ``Problem`` for what only a ranking by distance has.
     private func checkIsUnranked() throws(Problem) {
         guard facets.isEmpty, maxDistance == nil, minConfidence == nil else {
             throw Problem(
                 .invalidRequest, "A search without an image, a print or an entity has no facets and no bounds.")
         }
+    }
+
+    static func check(_ facets: [EntityField]) throws(Problem) {
+        guard facets.count <= maximumFacets else {
+            throw Problem(.invalidRequest, "The request asks for more than \(maximumFacets) facets.")
+        }
+        guard Set(facets).count == facets.count else { throw Problem(.invalidRequest, "A facet is named twice.") }
     }
 
     /// `type`, `label` or `attribute.NAME`.
@@ -124,8 +139,7 @@ struct SearchRequest: Sendable {
 extension SearchRequest {
     private static let fieldNames: Set<String> = [
         "limit", "max-distance", "min-confidence", "effort", "max-objects", "within", "types", "labels", "filter",
-        "region",
-        "cursor", "facets",
+        "region", "cursor", "facets", "typed",
     ]
 
     /// A search for an image with the fields of a query string or a form.
@@ -139,11 +153,12 @@ extension SearchRequest {
         maxObjects = try fields.integer("max-objects")
         within = try fields.one("within").map(Self.time)
         (types, labels) = (fields.list("types"), fields.list("labels"))
-        attributes = fields.prefixed("attribute.")
+        attributes = fields.prefixed("attribute.").mapValues { $0.map(AttributeValue.init(text:)) }
         if let text = try fields.one("filter") { filter = try EntitiesHandler.condition(text) }
         if let text = try fields.one("region") { region = try ImageRegion(text: text) }
         if let text = try fields.one("cursor") { cursor = try Self.cursor(text) }
         facets = try fields.list("facets").map { name throws(Problem) in try Self.facet(name) }
+        isTyped = try fields.flag("typed") ?? false
         try check()
     }
 
@@ -180,13 +195,14 @@ extension SearchRequest {
         region = body.region
         cursor = try body.cursor.map(Self.cursor)
         facets = try (body.facets ?? []).map(Self.facet)
+        isTyped = body.typed ?? false
         try check()
     }
 
     private struct Body: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable {
             case image, print, entity, text, query, limit, maxDistance, minConfidence, effort, maxObjects, within
-            case types, labels, attributes, filter, region, cursor, facets
+            case types, labels, attributes, filter, region, cursor, facets, typed
         }
 
         let image: ImageText?
@@ -202,11 +218,12 @@ extension SearchRequest {
         let within: String?
         let types: [String]?
         let labels: [String]?
-        let attributes: [String: [String]]?
+        let attributes: [String: [AttributeValue]]?
         let filter: String?
         let region: ImageRegion?
         let cursor: String?
         let facets: [String]?
+        let typed: Bool?
 
         var subject: Subject {
             get throws(Problem) {

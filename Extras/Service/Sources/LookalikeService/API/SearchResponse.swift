@@ -38,10 +38,13 @@ struct SearchResponse: Encodable, Sendable {
 }
 
 extension SearchResponse {
-    init(matches: [CatalogMatch], limit: Int, catalog: CatalogName, links: ThumbnailLinks, region: ImageRegion?) {
+    init(
+        matches: [CatalogMatch], limit: Int, catalog: CatalogName, links: ThumbnailLinks, region: ImageRegion?,
+        isTyped: Bool
+    ) {
         results = matches.map { match in
             Result(
-                entity: EntityAnswer(match.entity, catalog: catalog, links: links),
+                entity: EntityAnswer(match.entity, catalog: catalog, links: links, isTyped: isTyped),
                 image: match.entity.images.count > 1 ? match.imageIndex : nil,
                 distance: Self.rounded(match.distance), confidence: Self.rounded(match.confidence),
                 inliers: match.inlierCount,
@@ -54,8 +57,10 @@ extension SearchResponse {
         if matches.count >= limit { next = matches.last.map { SearchCursor(after: $0).description } }
     }
 
-    init(entities: [CatalogEntity], catalog: CatalogName, links: ThumbnailLinks) {
-        results = entities.map { Result(entity: EntityAnswer($0, catalog: catalog, links: links)) }
+    init(entities: [CatalogEntity], catalog: CatalogName, links: ThumbnailLinks, isTyped: Bool) {
+        results = entities.map {
+            Result(entity: EntityAnswer($0, catalog: catalog, links: links, isTyped: isTyped))
+        }
     }
 
     /// The values of a facet that an answer has at most, the most frequent ones.

@@ -17,6 +17,7 @@ struct SnapshotHandler: Sendable {
         let name = try context.catalogName()
         _ = try await service.store.catalog(name)
         let work = try service.store.makeWorkFolder()
+        try service.checkDisk()
         let copy = work.url.appendingPathComponent("catalog")
         // A catalog that is restored meanwhile is another one.
         try await service.store.using(name) { served in
@@ -55,6 +56,7 @@ struct SnapshotHandler: Sendable {
         guard HeaderValue(request.headers[.contentType] ?? "").name == "application/x-tar" else {
             throw Problem(.unsupportedMediaType, "A snapshot is application/x-tar.")
         }
+        try service.checkDisk()
         let work = try service.store.makeWorkFolder()
         let archive = work.url.appendingPathComponent("snapshot.tar")
         try await save(request, to: archive)

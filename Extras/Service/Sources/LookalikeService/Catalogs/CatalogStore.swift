@@ -10,6 +10,8 @@ import Synchronization
     private let logger: Logger
     private let writerIdleTime: Duration
     private let mostOpen: Int
+    private let decoding: DecodingOptions
+    private let imageMemory: MemoryLane
     private let onChange: @Sendable (CatalogName) -> Void
     private let remotes: [CatalogName: @Sendable () async throws -> any SearchableCatalog]
     private let state = Mutex(State())
@@ -29,10 +31,13 @@ import Synchronization
     /// - Parameters:
     ///   - writerIdleTime: how long after a change other processes may not write.
     ///   - mostOpen: the catalogs that are open at once, besides those that are being written to.
+    ///   - decoding: the limits of images that are indexed.
+    ///   - imageMemory: where the memory for their pixels comes from.
     ///   - onChange: called when a catalog was made, changed, replaced or removed.
     ///   - remotes: how to open catalogs that databases elsewhere keep; with any, there are no others.
     @_spi(Service) public init(
         root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5), mostOpen: Int = .max,
+        decoding: DecodingOptions = DecodingOptions(), imageMemory: MemoryLane = MemoryLane(size: .max),
         remotes: [CatalogName: @Sendable () async throws -> any SearchableCatalog] = [:],
         onChange: @escaping @Sendable (CatalogName) -> Void = { _ in }
     ) {
@@ -40,6 +45,8 @@ import Synchronization
         self.logger = logger
         self.writerIdleTime = writerIdleTime
         self.mostOpen = mostOpen
+        self.decoding = decoding
+        self.imageMemory = imageMemory
         self.onChange = onChange
         self.remotes = remotes
     }
@@ -213,7 +220,9 @@ import Synchronization
             let isThere = FileManager.default.fileExists(atPath: url.path)
             do {
                 let indexer = try await opening(url) {
-                    try await computing { try CatalogIndexer(at: url, localFeatures: localFeatures) }
+                    try await computing {
+                        try CatalogIndexer(at: url, localFeatures: localFeatures, limits: decoding)
+                    }
                 }
                 // The run makes the derived files of no entities.
                 _ = try await indexer.run(over: []).report()
@@ -373,8 +382,8 @@ import Synchronization
                 name: name, catalog: try await opening(url) { try await Catalog.open(at: url) },
                 writer: same?.writer
                     ?? CatalogWriter(
-                        url: url, indexer: indexer, idleTime: writerIdleTime, onWrite: { [onChange] in onChange(name) }
-                    ),
+                        url: url, indexer: indexer, idleTime: writerIdleTime, decoding: decoding,
+                        imageMemory: imageMemory, onWrite: { [onChange] in onChange(name) }),
                 // Queries that were kept of it still hold.
                 id: same?.id ?? UUID())
             state.withLock { state in

@@ -22,6 +22,8 @@ actor CatalogWriter {
 
     nonisolated let url: URL
     private let idleTime: Duration
+    private let decoding: DecodingOptions
+    private let imageMemory: MemoryLane
     /// Called when something was written and nothing more waits.
     private let onWrite: @Sendable () -> Void
     /// Changes whenever something is written.
@@ -40,9 +42,12 @@ actor CatalogWriter {
 
     init(
         url: URL, indexer: CatalogIndexer? = nil, idleTime: Duration = .seconds(5),
+        decoding: DecodingOptions = DecodingOptions(), imageMemory: MemoryLane = MemoryLane(size: .max),
         onWrite: @escaping @Sendable () -> Void = {}
     ) {
         self.url = url
+        self.decoding = decoding
+        self.imageMemory = imageMemory
         self.onWrite = onWrite
         self.indexer = indexer
         self.idleTime = idleTime
@@ -195,7 +200,7 @@ actor CatalogWriter {
                 items.append(item)
             }
         }
-        let report = try await indexer.run(over: items).report()
+        let report = try await indexing(items, indexer)
         let problems = Dictionary(report.problems.map { ($0.subject, $0) }, uniquingKeysWith: { first, _ in first })
         var start = 0
         for case .put(let put, let continuation) in batch {
@@ -204,13 +209,25 @@ actor CatalogWriter {
         }
     }
 
+    /// Decodes as many images at once as their memory has space for.
+    private func indexing(_ items: [IndexItem], _ indexer: CatalogIndexer) async throws -> IndexReport {
+        let costs = items.flatMap(\.images).map { image in
+            if case .data(let data) = image { ImageCost(of: data, limits: decoding).bytes } else { 0 }
+        }
+        let (jobs, bytes) = imageMemory.parts(
+            of: costs.max() ?? 0, atMost: ComputeExecutor.shared.threadCount)
+        return try await imageMemory.lending(bytes) { try await indexer.run(over: items, jobs: jobs).report() }
+    }
+
     private func openIndexer() async throws -> CatalogIndexer {
         if let indexer { return indexer }
         let url = url
         let opened = try await opening(url) {
             // Another process may have added local features since the catalog was opened here.
             let hasLocalFeatures = try await computing { try Catalog(at: url).hasLocalFeatures }
-            return try await computing { try CatalogIndexer(at: url, localFeatures: hasLocalFeatures) }
+            return try await computing {
+                try CatalogIndexer(at: url, localFeatures: hasLocalFeatures, limits: decoding)
+            }
         }
         indexer = opened
         return opened

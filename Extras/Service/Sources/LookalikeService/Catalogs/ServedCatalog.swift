@@ -1,4 +1,6 @@
 #if Service
+import CatalogEntities
+import Catalogs
 import Foundation
 import Lookalike
 import Synchronization
@@ -12,6 +14,9 @@ import Synchronization
     private let folder: (url: URL, identity: FolderState.Identity?)
     private let used = Mutex(ContinuousClock.now)
     private let known = Mutex<(revision: Revision, vocabulary: Vocabulary)?>(nil)
+    /// The facets of lists that were asked for last, the latest at the end.
+    private let facets = Mutex<[(key: ExactText, state: EntityState, facets: [SearchResponse.FacetAnswer])]>([])
+    private static let mostFacets = 32
     /// Lets one request at a time count the entities; the next one finds what it counted.
     private let counting = WorkPool(places: 1)
 
@@ -77,6 +82,25 @@ import Synchronization
             self.known.withLock { $0 = (revision, vocabulary) }
             return (info, vocabulary)
         }
+    }
+
+    /// The facets of the entities that satisfy a condition and contain all words of a text. They are counted once per
+    /// change of the catalog.
+    func facets(
+        where condition: Condition, text: String?, by fields: [EntityField]
+    ) async throws -> [SearchResponse.FacetAnswer] {
+        let key = ExactText(
+            ([condition.description, text ?? "\u{1}"] + fields.map(\.description)).joined(separator: "\0"))
+        let known = facets.withLock { all in all.first { $0.key == key } }
+        let (state, counted) = try await local.facets(
+            where: condition, text: text, by: fields, unlessAt: known?.state)
+        let answers = counted.map(SearchResponse.answers) ?? known?.facets ?? []
+        facets.withLock { all in
+            all.removeAll { $0.key == key }
+            all.append((key, state, answers))
+            if all.count > Self.mostFacets { all.removeFirst() }
+        }
+        return answers
     }
 
     private func countedVocabulary() async throws -> Vocabulary {

@@ -29,21 +29,23 @@ final class UndoCache: Sendable {
     /// How long a copy is kept.
     static let seconds = 600
     private static let mostCopies = 256
-    private static let mostBytes = 64 << 20
 
+    private let mostBytes: Int
     private let state = Mutex(State())
+
+    init(mostBytes: Int) { self.mostBytes = mostBytes }
 
     /// Keeps what was replaced, in place of the oldest ones.
     ///
     /// - Parameter tag: that of what took its place.
     /// - Returns: whether there is space for it.
     func keep(_ copy: EntityCopy, of id: String, in catalog: ServedCatalog, replacedBy tag: String) -> Bool {
-        guard copy.byteCount <= Self.mostBytes / 4 else { return false }
+        guard copy.byteCount <= mostBytes / 4 else { return false }
         let key = Key(catalog: catalog.id, entity: id, tag: tag)
         state.withLock { state in
             state.remove(key)
             while let oldest = state.order.first,
-                state.order.count >= Self.mostCopies || state.byteCount + copy.byteCount > Self.mostBytes
+                state.order.count >= Self.mostCopies || state.byteCount + copy.byteCount > mostBytes
             {
                 state.remove(oldest)
             }

@@ -3,16 +3,8 @@ import Foundation
 import Lookalike
 
 /// What an image takes to decode, by its header: bytes of pixels as the decoder reads them.
-struct ImageCost: Sendable, Comparable {
+struct ImageCost: Sendable {
     let bytes: Int
-
-    /// Images beyond this are decoded in a lane of their own, so that they leave processors to others: half a second to
-    /// several of one.
-    static let largest = ImageCost(bytes: 64 << 20)
-
-    static func < (a: Self, b: Self) -> Bool { a.bytes < b.bytes }
-
-    private init(bytes: Int) { self.bytes = bytes }
 
     /// The cost of an image file; zero for one that is refused by its header.
     init(of data: Data, limits: DecodingOptions) {

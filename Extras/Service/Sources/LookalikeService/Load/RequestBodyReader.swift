@@ -17,6 +17,7 @@ struct RequestBodyReader: Sendable {
     func read(_ request: Request) async throws -> HeldBody {
         let announced = request.headers[.contentLength].flatMap { Int($0) }
         if let announced, announced > limit { throw tooLarge }
+        try budget.check(announced ?? 0)
         // Claim bytes as they come: what a stalled client announced takes no memory, and must not keep others out.
         let claim = try budget.claim(0)
         var data = Data()
@@ -112,17 +113,26 @@ final class ByteBudget: Sendable {
         return Claim(count, of: self)
     }
 
+    /// Refuses what does not fit now, before it is read.
+    ///
+    /// - Throws: ``Problem``.
+    func check(_ count: Int) throws(Problem) {
+        if used.withLock({ count > limit - $0 }) { throw Self.full }
+    }
+
     private func take(_ count: Int) throws(Problem) {
         let fits = used.withLock { used in
             guard count <= limit - used else { return false }
             used += count
             return true
         }
-        guard fits else {
-            throw Problem(
-                .overloaded, "Requests in flight take all memory that is set aside for them; try again.",
-                headers: [.retryAfter: "1"])
-        }
+        if !fits { throw Self.full }
+    }
+
+    private static var full: Problem {
+        Problem(
+            .overloaded, "Requests in flight take all memory that is set aside for them; try again.",
+            headers: [.retryAfter: "1"])
     }
 }
 #endif

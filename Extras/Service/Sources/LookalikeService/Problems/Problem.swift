@@ -41,6 +41,7 @@ struct Problem: Error, Sendable {
         case rateLimited = "rate-limited"
         case timeLimit = "time-limit"
         case storage
+        case diskFull = "disk-full"
         case unavailable
         case cancelled
         case inner = "internal-error"
@@ -110,7 +111,7 @@ extension Problem.Code {
             .unprocessableContent
         case .overloaded, .timeLimit, .unavailable: .serviceUnavailable
         case .rateLimited: .tooManyRequests
-        case .storage: .init(code: 507, reasonPhrase: "Insufficient Storage")
+        case .storage, .diskFull: .init(code: 507, reasonPhrase: "Insufficient Storage")
         // The client is gone: the status is for the log and the metrics.
         case .cancelled: .init(code: 499, reasonPhrase: "Client Closed Request")
         case .inner: .internalServerError
@@ -148,6 +149,7 @@ extension Problem.Code {
         case .unknownAttribute: "No entity has this attribute"
         case .unknownType: "No entity has this type"
         case .damagedSnapshot: "The snapshot is damaged"
+        case .diskFull: "The disk is full"
         case .overloaded: "The service has too much to do"
         case .rateLimited: "The client sends too many requests"
         case .timeLimit: "The request takes too long"

@@ -1,4 +1,5 @@
 #if Service
+import CatalogEntities
 import Foundation
 import HTTPTypes
 
@@ -70,6 +71,36 @@ struct TaskRecord: Codable, Sendable {
         self.status = status
         self.problem = problem?.body
         ended = Self.now
+    }
+}
+
+/// The lines of a task that are about to be written, with what the catalog has of their entities before. A service that
+/// starts after another one was killed sees by it which of them were written.
+struct TaskIntent: Codable, Sendable {
+    struct Line: Codable, Sendable {
+        let number: Int
+        let id: String
+        let isRemoval: Bool
+        /// The tag of the entity; nil if there is none.
+        let tag: String?
+    }
+
+    let lines: [Line]
+
+    /// The results of the lines whose entities are not as they were: these lines were written, or other clients have
+    /// changed the entities since, which comes to the same. Several lines of an entity are all carried out again, in
+    /// their order.
+    ///
+    /// - Parameter tag: that of the entity of an id now.
+    func written(tag: (String) async throws -> String?) async throws -> [Int: BatchLine] {
+        let counts = Dictionary(grouping: lines) { ExactText($0.id) }.mapValues(\.count)
+        var written: [Int: BatchLine] = [:]
+        for line in lines where counts[ExactText(line.id)] == 1 {
+            guard try await tag(line.id) != line.tag else { continue }
+            let status: BatchLine.Status = line.isRemoval ? .removed : line.tag == nil ? .created : .replaced
+            written[line.number] = BatchLine(number: line.number, id: line.id, outcome: .success(status))
+        }
+        return written
     }
 }
 #endif

@@ -8,7 +8,7 @@ import NIOCore
 /// The batches that run without their clients, and those that have ended.
 ///
 /// Each has a folder with its lines, until it ends, and its record. A service that starts finds the records of the one
-/// before: what had not ended then was interrupted.
+/// before, and goes on with what had not ended.
 actor TaskStore {
     private struct Entry {
         /// Once the task has ended, the file has the refusals.
@@ -59,7 +59,7 @@ actor TaskStore {
     /// Reads what the service before has left.
     func load() {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: root.path) else { return }
-        var found: [TaskRecord] = []
+        var found: [(TaskRecord, FolderLock?)] = []
         for name in names {
             let folder = root.appendingPathComponent(name)
             let lock = FolderLock(folder)
@@ -69,19 +69,45 @@ actor TaskStore {
                 try? FileManager.default.removeItem(at: folder)
                 continue
             }
-            if !record.status.isFinal {
-                record.end(.interrupted)
-                save(record)
-                try? FileManager.default.removeItem(at: Self.lines(in: folder))
-                onEnd(record.summary)
+            guard record.status.isFinal else {
+                guard CatalogName(record.catalog) != nil,
+                    FileManager.default.fileExists(atPath: Self.lines(in: folder).path)
+                else {
+                    record.end(.interrupted)
+                    save(record)
+                    onEnd(record.summary)
+                    found.append((record.summary, nil))
+                    continue
+                }
+                record.status = .waiting
+                found.append((record, lock))
+                continue
             }
-            found.append(record.summary)
+            found.append((record.summary, nil))
         }
-        for record in found.sorted(by: { $0.created < $1.created }) {
-            entries[record.id] = Entry(record: record)
+        for (record, lock) in found.sorted(by: { $0.0.created < $1.0.created }) {
+            entries[record.id] = Entry(record: record, lock: lock)
             order.append(record.id)
         }
         forgetOldest()
+    }
+
+    /// Goes on with the tasks that the service before has left.
+    ///
+    /// - Parameter budget: what their lines are claimed of, as far as they fit.
+    func resume(by writer: BatchWriter, claiming budget: ByteBudget) {
+        for id in order {
+            guard let entry = entries[id], !entry.record.status.isFinal, entry.work == nil,
+                let catalog = CatalogName(entry.record.catalog)
+            else { continue }
+            let path = Self.lines(in: root.appendingPathComponent(id)).path
+            let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+            let claim = try? budget.claim(size)
+            entries[id]?.work = Task {
+                await run(id, in: catalog, for: .service, by: writer)
+                withExtendedLifetime(claim) {}
+            }
+        }
     }
 
     /// Refuses a task that would be refused after its upload.
@@ -156,7 +182,7 @@ actor TaskStore {
         return false
     }
 
-    /// Ends all tasks after the commits that they are in. They are interrupted.
+    /// Ends all tasks after the commits that they are in. The next service goes on with them.
     func close() async {
         isClosed = true
         let works = entries.values.compactMap(\.work)
@@ -177,7 +203,11 @@ actor TaskStore {
             }
             await end(id, .succeeded)
         } catch is CancellationError {
-            await end(id, isClosed ? .interrupted : .cancelled)
+            if await isClosed {
+                await change(id) { $0.status = .waiting }
+            } else {
+                await end(id, .cancelled)
+            }
         } catch {
             let problem = Problem(error)
             logger.error("task failed", metadata: ["task": "\(id)", "error": "\(error)"])
@@ -190,6 +220,14 @@ actor TaskStore {
     ) async throws {
         let file = try FileHandle(forReadingFrom: Self.lines(in: root.appendingPathComponent(id)))
         defer { try? file.close() }
+        let folder = root.appendingPathComponent(id)
+        let store = writer.service.store
+        func tag(_ entity: String) async throws -> String? {
+            try await store.using(catalog) { try await EntityHandler.tag(of: entity, in: $0) }
+        }
+        // What the service before has done.
+        var rest = await entries[id]?.record.done ?? 0
+        let written = try await Self.intent(in: folder)?.written(tag: tag) ?? [:]
         var queue = writer.makeQueue()
         var isAtEnd = false
         while !isAtEnd {
@@ -198,28 +236,44 @@ actor TaskStore {
             isAtEnd = bytes.isEmpty
             if isAtEnd { queue.end() } else { bytes.withUnsafeBytes { queue.add($0) } }
             while queue.isFull || isAtEnd && !queue.isEmpty {
+                var lines = queue.take()
+                let known = min(rest, lines.count)
+                lines.removeFirst(known)
+                rest -= known
+                let new = lines.filter { written[$0.number] == nil }
                 let results = try await writer.results(
-                    of: queue.take(), in: try await writer.service.store.catalog(catalog), from: client,
-                    isPatient: true)
+                    of: new, in: try await store.catalog(catalog), from: client, isPatient: true
+                ) { lines in
+                    var intent: [TaskIntent.Line] = []
+                    for (number, id, isRemoval) in lines {
+                        intent.append(.init(number: number, id: id, isRemoval: isRemoval, tag: try await tag(id)))
+                    }
+                    try Self.write(TaskIntent(lines: intent), in: folder)
+                }
                 if let problem = Self.problemOfAll(results) { throw problem }
-                await change(id) { $0.add(results) }
+                let all = lines.compactMap { written[$0.number] } + results
+                await change(id) { $0.add(all) }
             }
         }
     }
 
-    /// The problem that no line is to blame for, if all have it: the rest would fail as well.
+    /// A problem that no line is to blame for, if nothing was carried out: the rest would fail as well.
     private static func problemOfAll(_ lines: [BatchLine]) -> Problem? {
-        guard case .failure(let problem) = lines.first?.outcome,
-            [.storage, .unknownCatalog, .catalogBusy, .overloaded, .inner].contains(problem.code),
-            lines.allSatisfy({ if case .failure(let other) = $0.outcome { other.code == problem.code } else { false } })
-        else { return nil }
-        return problem
+        let problems = lines.compactMap { line in if case .failure(let problem) = line.outcome { problem } else { nil }
+        }
+        guard problems.count == lines.count else { return nil }
+        return problems.first {
+            [.storage, .diskFull, .unknownCatalog, .catalogBusy, .overloaded, .inner].contains($0.code)
+        }
     }
 
     private func end(_ id: String, _ status: TaskRecord.Status, _ problem: Problem? = nil) {
         change(id) { $0.end(status, problem) }
         guard let record = entries[id]?.record else { return }
-        try? FileManager.default.removeItem(at: Self.lines(in: root.appendingPathComponent(id)))
+        let folder = root.appendingPathComponent(id)
+        for file in [Self.lines(in: folder), Self.intentFile(in: folder)] {
+            try? FileManager.default.removeItem(at: file)
+        }
         entries[id] = Entry(record: record.summary)
         logger.info(
             "task",
@@ -261,6 +315,16 @@ actor TaskStore {
 
     private static func lines(in folder: URL) -> URL { folder.appendingPathComponent("lines.jsonl") }
     private static func file(in folder: URL) -> URL { folder.appendingPathComponent("task.json") }
+
+    private static func intentFile(in folder: URL) -> URL { folder.appendingPathComponent("intent.json") }
+
+    private static func intent(in folder: URL) -> TaskIntent? {
+        (try? Data(contentsOf: intentFile(in: folder))).flatMap { try? JSONDecoder().decode(TaskIntent.self, from: $0) }
+    }
+
+    private static func write(_ intent: TaskIntent, in folder: URL) throws {
+        try Data(ByteBuffer(json: intent).readableBytesView).write(to: intentFile(in: folder), options: .atomic)
+    }
 
     private static func record(in folder: URL) throws -> TaskRecord {
         try JSONDecoder().decode(TaskRecord.self, from: Data(contentsOf: file(in: folder)))

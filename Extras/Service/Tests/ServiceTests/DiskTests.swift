@@ -1,0 +1,67 @@
+import Foundation
+@_spi(Service) import LookalikeService
+import Testing
+
+/// A disk that has no more than its reserve left.
+@Suite struct DiskTests {
+    @Test func removalsAloneAreDoneOnAFullDisk() async throws {
+        let (key, entry) = APIKey.make(scope: .write, name: "shop")
+        try await TestServer.run(configure: {
+            $0.limits.diskReserve = .max
+            $0.keys = KeyRing([entry])
+        }) { (server: TestServer) async throws -> Void in
+            func send(
+                _ method: String, _ path: String, _ type: String = "application/json", _ body: Data? = nil
+            ) async throws -> HTTPReply {
+                let headers = ["X-API-Key": key, "Content-Type": type, "If-Match": "\"x\""]
+                return try await server.send(method, path, headers, body: body)
+            }
+            let covers = "/v1/catalogs/covers"
+            let image = try DemoCovers.image("salt-signal")
+            let line = "{\"id\":\"new\",\"image\":\"\(image.base64EncodedString())\"}"
+            let removal = "{\"id\":\"glass-orchard\",\"delete\":true}"
+            for (method, path, type, body) in [
+                ("PUT", covers + "/entities/new", "image/jpeg", image),
+                ("PATCH", covers + "/entities/salt-signal", "application/json", Data("{\"title\":\"x\"}".utf8)),
+                ("PATCH", covers + "/entities?filter=everything", "application/json", Data("{\"title\":\"x\"}".utf8)),
+                ("POST", covers + "/entities/salt-signal/undo", "application/json", nil),
+                ("PUT", "/v1/catalogs/other", "application/json", nil), ("POST", covers + "/snapshot", "", nil),
+                ("POST", "/v1/catalogs/other/restore", "application/x-tar", Data(count: 1024)),
+            ] as [(String, String, String, Data?)] {
+                let reply = try await send(method, path, type, body)
+                #expect(try (reply.status, reply.code) == (507, "disk-full"), "\(method) \(path): \(reply.text)")
+            }
+            let task = try await server.send(
+                "POST", covers + "/entities:batch",
+                ["X-API-Key": key, "Content-Type": "application/x-ndjson", "Prefer": "respond-async"],
+                body: Data(line.utf8))
+            #expect(try (task.status, task.code) == (507, "disk-full"))
+            // Each line of a batch is for itself.
+            let batch = try await send(
+                "POST", covers + "/entities:batch", "application/x-ndjson", Data("\(line)\n\(removal)\n".utf8))
+            let statuses = try batch.text.split(separator: "\n").map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])["status"] as? Int
+            }
+            #expect(statuses == [507, 204])
+            #expect(try await server.send("PUT", covers, ["X-API-Key": key]).status == 200)
+            #expect(try await server.send("POST", covers + "/search", ["X-API-Key": key], body: image).status == 200)
+            let removed = try await server.send(
+                "DELETE", covers + "/entities?filter=label+%3D+demo", ["X-API-Key": key])
+            #expect(try removed.json["deleted"] as? Int == 5)
+            let health = try await server.send("GET", "/health/ready").json
+            #expect(health["diskIsFull"] as? Bool == true && health["diskAvailable"] == nil)
+            let own = try await server.send("GET", "/health/ready", ["X-API-Key": key]).json
+            #expect(own["diskAvailable"] as? Int ?? 0 > 0)
+            let metrics = try await server.send("GET", "/metrics", ["X-API-Key": key]).text
+            #expect(metrics.contains("\nlookalike_disk_reserve_bytes 9.2"))
+            #expect(try await server.send("DELETE", covers, ["X-API-Key": key]).status == 204)
+        }
+    }
+
+    @Test func aDiskWithSpaceIsNotFull() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let health = try await server.send("GET", "/health/ready").json
+            #expect(health["diskIsFull"] == nil && health["diskAvailable"] as? Int ?? 0 > 0)
+        }
+    }
+}

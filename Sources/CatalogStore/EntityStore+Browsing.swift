@@ -1,0 +1,377 @@
+package import CatalogEntities
+import GRDB
+
+/// Pages and facets of entities by conditions and texts, in any order.
+extension EntityStore {
+    /// Entities that a page looks at in the list's order before it selects by the condition first, and sorts what that
+    /// finds: the first is fast for a condition that holds for many, the second for few.
+    package static let usualWalk = 8192
+
+    /// A page of the entities that satisfy a condition and whose title, subtitle or labels contain all words of a text.
+    ///
+    /// - Parameters:
+    ///   - order: nil for the best matches of the text first, or without one for the catalog's order.
+    ///   - place: starts after it; at the first entity by default.
+    ///   - walk: the entities that are looked at in the list's order.
+    /// - Returns: each entity with its place, and whether there may be more: a page ends early where its entities have
+    ///   megabytes of text. Nil for a place that lists in this order do not have.
+    /// - Complexity: O(limit · log entities) where the condition rejects few; otherwise O(what it finds).
+    package func page(
+        where condition: Condition, text: TextQuery?, order: EntityOrder?, limit: Int, after place: EntityPlace?,
+        walk: Int
+    ) throws -> (entities: [(entity: CatalogEntity, place: EntityPlace)], hasMore: Bool)? {
+        try read { db in
+            let condition = try resolved(condition, db)
+            var order = order
+            if let field = order?.field { order?.field = try resolved(field, db) }
+            let list = EntityList(condition: condition, text: text, order: order)
+            guard try list.has(place) else { return nil }
+            let start = try place.map { try list.whole($0, db) }
+            // Few entities have the words of a text, mostly.
+            let few = try text == nil ? list.partOfFew(atMost: walk / 2, db) : nil
+            let isWalked = text == nil && few == nil
+            let places =
+                try (isWalked ? list.walked(limit: limit, after: start, walk: walk, db) : nil)
+                ?? list.selected(limit: limit, after: start, from: few, db)
+            var entities: [(entity: CatalogEntity, place: EntityPlace)] = []
+            var byteCount = 0
+            for start in stride(from: 0, to: places.count, by: Self.pagePart) {
+                if byteCount > Self.mostPageBytes { return (entities, true) }
+                let part = places[start..<min(start + Self.pagePart, places.count)]
+                let stored = try Self.entities(forKeys: part.map(\.row), withThumbnails: false, db)
+                for place in part {
+                    guard let entity = stored[place.row]?.entity else { continue }
+                    entities.append((entity, place))
+                    byteCount += entity.textByteCount
+                }
+            }
+            return (entities, places.count == limit)
+        }
+    }
+
+    /// The text of a page's entities beyond which it has no more of them.
+    private static let mostPageBytes = 4 << 20
+    private static let pagePart = 64
+
+    /// The state of the entities, and how many of those that satisfy a condition and contain the words of a text have
+    /// each value of each field.
+    ///
+    /// - Parameters:
+    ///   - known: the counts are nil if the entities are still in this state.
+    ///   - check: called between parts; what it throws ends the count.
+    /// - Complexity: O(entities that have the fields), or O(what the condition finds) where that is little.
+    package func counts(
+        of fields: [EntityField], where condition: Condition, text: TextQuery?, unlessAt known: EntityState?,
+        check: () throws -> Void
+    ) throws -> (state: EntityState, counts: [[(String, Int)]]?) {
+        try read { db in
+            let state = EntityState(
+                revision: try CatalogRevision.current(db), metadataRevision: try Setting.metadataRevision.count(db))
+            let condition = try resolved(condition, db)
+            let fields = try fields.map { try resolved($0, db) }
+            if state == known { return (state, nil) }
+            let list = EntityList(condition: condition, text: text, order: nil)
+            let few = try text == nil ? list.partOfFew(atMost: Self.fewEntities, db) : nil
+            let some: SQLRequest<Int64> = "SELECT row FROM (\(list.rows(from: few))) LIMIT \(Self.fewEntities + 1)"
+            let keys = try some.fetchAll(db)
+            if keys.count <= Self.fewEntities {
+                return (state, try Self.counts(of: fields, among: keys, db, check: check))
+            }
+            return (
+                state,
+                try fields.map { field in
+                    try check()
+                    // Only labels are several values of one entity. The sign keeps SQLite from another index.
+                    let isAmong: SQL = list.isEverything ? "1" : "+row IN (\(list.rows(from: nil)))"
+                    let request: SQLRequest<Row> = """
+                        SELECT MIN(text), \(sql: field == .label ? "COUNT(DISTINCT row)" : "COUNT(*)") FROM field \
+                        WHERE name = \(field.storedName) AND \(isAmong) GROUP BY folded
+                        """
+                    return try request.fetchAll(db).map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) }
+                }
+            )
+        }
+    }
+
+    /// Their fields are looked up one by one.
+    private static let fewEntities = 10_000
+}
+
+/// Entities in an order.
+private struct EntityList {
+    private let condition: Condition
+    private let text: TextQuery?
+    private let order: EntityOrder?
+
+    init(condition: Condition, text: TextQuery?, order: EntityOrder?) {
+        (self.condition, self.text, self.order) = (condition, text, order)
+    }
+
+    var isEverything: Bool { condition.isEverything && text == nil }
+
+    /// Selects the rows of all of them.
+    ///
+    /// - Parameter few: a part of the condition that holds for few entities, which are looked up one by one then.
+    func rows(from few: Condition?) -> SQL {
+        if let few {
+            return "SELECT entity.row AS row FROM entity WHERE \(few.sql) AND \(condition.sqlForFewRows)"
+        }
+        guard let text else { return "SELECT entity.row AS row FROM entity WHERE \(condition.sql)" }
+        return """
+            SELECT entity.row AS row FROM entityText JOIN entity ON entity.row = entityText.rowid \
+            WHERE entityText MATCH \(text.expression) AND \(condition.sqlForFewRows)
+            """
+    }
+
+    /// Whether the list may have a place.
+    func has(_ place: EntityPlace?) throws -> Bool {
+        switch place?.part {
+        case nil: true
+        case .relevance: order == nil && text != nil
+        case .rest: order != nil || text == nil
+        case .number: order.map { $0.field != .id } ?? false
+        case .text: order != nil
+        }
+    }
+
+    /// A place whose text was cut with all of it, if the entity is still there.
+    func whole(_ place: EntityPlace, _ db: Database) throws -> EntityPlace {
+        guard place.isCut, case .text(let start) = place.part, let order else { return place }
+        let request: SQLRequest<String> =
+            order.field == .id
+            ? "SELECT id FROM entity WHERE row = \(place.row)"
+            : "SELECT folded FROM field WHERE row = \(place.row) AND name = \(order.field.storedName)"
+        let text = try request.fetchOne(db).flatMap { $0.utf8.starts(with: start.utf8) ? $0 : nil }
+        // Without it some entities are repeated, and none is skipped.
+        return EntityPlace(.text(text ?? (order.isDescending ? start + "\u{10FFFF}" : start)), row: place.row)
+    }
+
+    enum Segment: Int { case number, text, rest }
+
+    /// The column of `field` whose values come first.
+    private var column: SQL { order?.comparesDates == true ? "instant" : "number" }
+    private var direction: SQL { order?.isDescending == true ? "DESC" : "ASC" }
+    private var follows: SQL { order?.isDescending == true ? "<" : ">" }
+    private var name: String { order?.field.storedName ?? "" }
+
+    /// A part of the condition that holds for few entities, as the index of fields shows at once; nil for none.
+    func partOfFew(atMost most: Int, _ db: Database) throws -> Condition? {
+        try parts.first { part in
+            let holds: SQL
+            switch part.form {
+            case .isAnyOf(let field, let values) where field != .id:
+                holds = "name = \(field.storedName) AND folded IN \(values.map(TextFolding.folded))"
+            case .number(let field, let range) where field != .id:
+                holds = "name = \(field.storedName) AND number IS NOT NULL\(Self.isIn(range, "number"))"
+            default: return false
+            }
+            let request: SQLRequest<Int> = """
+                SELECT COUNT(*) FROM (SELECT 1 FROM field WHERE \(holds) LIMIT \(most + 1))
+                """
+            return try request.fetchOne(db) ?? 0 <= most
+        }
+    }
+
+    /// The conditions that all hold.
+    private var parts: [Condition] { if case .all(let parts) = condition.form { parts } else { [condition] } }
+
+    private static func isIn(_ range: ValueRange<Double>, _ column: SQL) -> SQL {
+        var sql: SQL = ""
+        if let lower = range.lower {
+            sql = "\(sql) AND \(column) \(sql: lower.isIncluded ? ">=" : ">") \(lower.value)"
+        }
+        if let upper = range.upper {
+            sql = "\(sql) AND \(column) \(sql: upper.isIncluded ? "<=" : "<") \(upper.value)"
+        }
+        return sql
+    }
+
+    // MARK: By the index of the order
+
+    /// The places of a page, from entities in the list's order; nil if too few of as many satisfy the condition.
+    func walked(limit: Int, after start: EntityPlace?, walk: Int, _ db: Database) throws -> [EntityPlace]? {
+        let walk = condition.isEverything ? .max : max(walk, limit)
+        let range = range
+        let segments: [Segment] =
+            switch order?.field {
+            case nil: [.rest]
+            case .id: [.text]
+            case _ where range != nil: [.number]
+            default: [.number, .text, .rest]
+            }
+        var places: [EntityPlace] = []
+        for segment in segments where segment.rawValue >= start?.segment?.rawValue ?? 0 {
+            let start = start?.segment == segment ? start : nil
+            if segment == .rest, order != nil, start == nil, try allHaveTheField(db) { continue }
+            var seen = 0
+            let rows = try Row.fetchCursor(
+                db, SQLRequest<Row>(literal: request(segment, range: range, after: start, limit: walk)))
+            while places.count < limit, let row = try rows.next() {
+                seen += 1
+                if try row.decode(Bool.self, atIndex: 3) { places.append(try place(row, segment)) }
+            }
+            if places.count == limit { return places }
+            if seen >= walk { return nil }
+        }
+        return places
+    }
+
+    /// A range of numbers that the condition asks of the field of the order: what the walk need not look at.
+    private var range: ValueRange<Double>? {
+        guard let order, !order.comparesDates else { return nil }
+        for case .number(order.field, let range) in parts.map(\.form)
+        where [range.lower?.value, range.upper?.value].allSatisfy({ $0?.isNaN != true }) { return range }
+        return nil
+    }
+
+    /// Selects rows with their values, and whether the condition holds.
+    private func request(
+        _ segment: Segment, range: ValueRange<Double>?, after start: EntityPlace?, limit: Int
+    ) -> SQL {
+        let holds: SQL = "(\(condition.sqlForFewRows))"
+        // A condition on ids reads the entities; others need no more than the rows, and take them from the index.
+        let readsEntities = condition.tests.contains { $0.field == .id }
+        let walked: SQL = readsEntities ? "walked" : "entity"
+        let join: SQL = readsEntities ? "CROSS JOIN entity ON entity.row = walked.row" : ""
+        var among: SQL
+        switch (segment, order?.field) {
+        case (.rest, _):
+            among = "entity.row > \(start?.row ?? .min)"
+            if order != nil {
+                among = """
+                    \(among) AND NOT EXISTS (SELECT 1 FROM field AS other INDEXED BY fieldByEntity \
+                    WHERE other.row = entity.row AND other.name = \(name))
+                    """
+            }
+            return """
+                SELECT entity.row, NULL, NULL, \(holds) FROM entity WHERE \(among) ORDER BY entity.row LIMIT \(limit)
+                """
+        case (.text, .id):
+            if case .text(let id) = start?.part { among = "entity.id \(follows) \(id)" } else { among = "1" }
+            return """
+                SELECT entity.row, NULL, entity.id, \(holds) FROM entity WHERE \(among) \
+                ORDER BY entity.id \(direction) LIMIT \(limit)
+                """
+        case (.text, _):
+            among = "\(walked).\(column) IS NULL"
+            if case .text(let text) = start?.part {
+                among = "\(among) AND (\(walked).folded, \(walked).row) \(follows) (\(text), \(start?.row))"
+            }
+            return """
+                SELECT \(walked).row, NULL, \(walked).folded, \(holds) FROM field AS \(walked) \(join) \
+                WHERE \(walked).name = \(name) AND \(among) \
+                ORDER BY \(walked).folded \(direction), \(walked).row \(direction) LIMIT \(limit)
+                """
+        case (.number, _):
+            among = "\(walked).\(column) IS NOT NULL"
+            if let range { among = "\(among)\(Self.isIn(range, "\(walked).number"))" }
+            if case .number(let number, let folded) = start?.part {
+                among = """
+                    \(among) AND (\(walked).\(column), \(walked).folded, \(walked).row) \
+                    \(follows) (\(number), \(folded), \(start?.row))
+                    """
+            }
+            return """
+                SELECT \(walked).row, \(walked).\(column), \(walked).folded, \(holds) FROM field AS \(walked) \
+                INDEXED BY \(sql: order?.comparesDates == true ? "fieldByInstant" : "fieldByNumber") \(join) \
+                WHERE \(walked).name = \(name) AND \(among) \
+                ORDER BY \(walked).\(column) \(direction), \(walked).folded \(direction), \
+                \(walked).row \(direction) LIMIT \(limit)
+                """
+        }
+    }
+
+    private func place(_ row: Row, _ segment: Segment) throws -> EntityPlace {
+        let key: Int64 = try row.decode(atIndex: 0)
+        switch segment {
+        case .rest: return EntityPlace(.rest, row: key)
+        case .text: return EntityPlace(.text(try row.decode(atIndex: 2)), row: key)
+        case .number:
+            return EntityPlace(.number(try row.decode(atIndex: 1), folded: try row.decode(atIndex: 2)), row: key)
+        }
+    }
+
+    /// O(entities), but by far less than to look for those that have not.
+    private func allHaveTheField(_ db: Database) throws -> Bool {
+        let request: SQLRequest<Bool> = """
+            SELECT (SELECT COUNT(*) FROM field WHERE name = \(name)) = (SELECT COUNT(*) FROM entity)
+            """
+        return try request.fetchOne(db) ?? false
+    }
+
+    // MARK: By the condition
+
+    /// The places of a page, from all entities that satisfy the condition.
+    func selected(
+        limit: Int, after start: EntityPlace?, from few: Condition?, _ db: Database
+    ) throws -> [EntityPlace] {
+        if order == nil, let text { return try relevant(text, limit: limit, after: start, db) }
+        var value: SQL = "NULL"
+        var (folded, join): (SQL, SQL) = ("NULL", "")
+        switch order?.field {
+        case nil: break
+        case .id: (folded, join) = ("entity.id", "JOIN entity ON entity.row = found.row")
+        default:
+            (value, folded) = ("valued.\(column)", "valued.folded")
+            join = """
+                LEFT JOIN field AS valued INDEXED BY fieldByEntity \
+                ON valued.row = found.row AND valued.name = \(name)
+                """
+        }
+        let after: SQL =
+            switch start?.part {
+            case nil, .relevance: "1"
+            case .number(let number, let text):
+                "(part > 0 OR (part = 0 AND (value, folded, row) \(follows) (\(number), \(text), \(start?.row))))"
+            case .text(let text): "(part > 1 OR (part = 1 AND (folded, row) \(follows) (\(text), \(start?.row))))"
+            case .rest: "(part = 2 AND row > \(start?.row))"
+            }
+        let last: SQL = order?.isDescending == true ? "IIF(part = 2, row, -row)" : "row"
+        let request: SQLRequest<Row> = """
+            WITH found AS MATERIALIZED (\(rows(from: few))), \
+            ranked AS (SELECT found.row AS row, \(value) AS value, \(folded) AS folded, \
+            IIF(\(value) IS NOT NULL, 0, IIF(\(folded) IS NOT NULL, 1, 2)) AS part FROM found \(join)) \
+            SELECT row, value, folded, part FROM ranked WHERE \(after) \
+            ORDER BY part, value \(direction), folded \(direction), \(last) LIMIT \(limit)
+            """
+        return try request.fetchAll(db).map { row in
+            try place(row, Segment(rawValue: row.decode(atIndex: 3)) ?? .rest)
+        }
+    }
+
+    private func relevant(
+        _ text: TextQuery, limit: Int, after start: EntityPlace?, _ db: Database
+    ) throws -> [EntityPlace] {
+        var after: SQL = "1"
+        if case .relevance(let rank) = start?.part { after = "(rank, row) > (\(rank), \(start?.row))" }
+        let request: SQLRequest<Row> = """
+            WITH found AS MATERIALIZED (SELECT entity.row AS row, bm25(entityText, 10, 5, 2, 5) AS rank \
+            FROM entityText JOIN entity ON entity.row = entityText.rowid \
+            WHERE entityText MATCH \(text.expression) AND \(condition.sqlForFewRows)) \
+            SELECT row, rank FROM found WHERE \(after) ORDER BY rank, row LIMIT \(limit)
+            """
+        return try request.fetchAll(db).map { row in
+            EntityPlace(.relevance(try row.decode(atIndex: 1)), row: try row.decode(atIndex: 0))
+        }
+    }
+}
+
+extension EntityPlace {
+    /// Nil for a place by relevance.
+    fileprivate var segment: EntityList.Segment? {
+        switch part {
+        case .number: .number
+        case .text: .text
+        case .rest: .rest
+        case .relevance: nil
+        }
+    }
+}
+
+extension CatalogEntity {
+    fileprivate var textByteCount: Int {
+        let texts =
+            [id, type, title, subtitle].compactMap(\.self) + labels + attributes.flatMap { [$0.key, $0.value] }
+        return texts.reduce(0) { $0 + $1.utf8.count }
+    }
+}
