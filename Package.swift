@@ -115,6 +115,7 @@ let package = Package(
         // For the programs in Extras.
         .library(name: "CommandProcess", targets: ["CommandProcess"]),
         .library(name: "Digests", targets: ["Digests"]),
+        .library(name: "CInterface", targets: ["CInterface"]),
         .executable(name: "lookalike", targets: ["LookalikeCommand"]),
         .library(name: "VisualSearchHost", targets: ["VisualSearchHost"]),
     ],
@@ -239,6 +240,10 @@ let package = Package(
                 "FeaturePrints", "Imaging", "Inference", "LocalFeatures", "VectorSearch",
             ]),
         .target(name: "CommandProcess", dependencies: ["Compute"]),
+        .target(name: "CLookalike"),
+        .target(
+            name: "CInterface",
+            dependencies: ["CatalogEntities", "CKernels", "CLookalike", "Compute", "VectorSearch"]),
         .executableTarget(
             name: "LookalikeCommand",
             // All layers by name, not through Lookalike alone: an incremental build compiles a target
