@@ -24,8 +24,8 @@ LOOKALIKE = $(shell swift build $(BUILD_FLAGS) --show-bin-path)/lookalike
 # The service without HTTPS of its own, which would build BoringSSL for minutes; “make deb” has it.
 SERVICE_FLAGS = --package-path Extras/Service $(EXTRAS_FLAGS) --disable-default-traits
 IMPORT_FLAGS = --package-path Extras/ONNXImport $(EXTRAS_FLAGS)
-LIBRARY_FLAGS = --package-path Extras/CInterface $(EXTRAS_FLAGS)
-LIBRARY_FOLDER = $(shell swift build $(LIBRARY_FLAGS) --show-bin-path)
+# The functions of lookalike.h alone are exported.
+LIBRARY_FLAGS = -Xlinker --version-script=$(CURDIR)/Sources/CInterface/exports.map -Xlinker -soname=liblookalike.so
 LOOKALIKE_IMPORT = $(shell swift build $(IMPORT_FLAGS) --show-bin-path)/lookalike-import
 LOOKALIKE_SERVE = $(shell swift build $(SERVICE_FLAGS) --show-bin-path)/lookalike-serve
 PAGE_TEST = .venv-page/bin/python
@@ -106,12 +106,11 @@ importer: build
 
 # The library with the C interface, beside the command. Sources/CLookalike/include has its header.
 library: build
-	swift build $(LIBRARY_FLAGS) --product lookalike-c
-	ln -sf liblookalike-c.so $(LIBRARY_FOLDER)/liblookalike.so
-	@[ $(LIBRARY_FOLDER) -ef $(dir $(LOOKALIKE)) ] || ln -sf $(LIBRARY_FOLDER)/liblookalike.so $(dir $(LOOKALIKE))
+	swift build $(BUILD_FLAGS) $(LIBRARY_FLAGS) --product lookalike-c
+	ln -sf liblookalike-c.so $(dir $(LOOKALIKE))liblookalike.so
 
 test-c-interface: library
-	Scripts/test-c-interface $(LIBRARY_FOLDER)/liblookalike.so
+	Scripts/test-c-interface $(dir $(LOOKALIKE))liblookalike.so $(LOOKALIKE)
 
 # Imported networks against onnxruntime; installs PyTorch into .venv-networks.
 check-networks: dependencies

@@ -115,9 +115,10 @@ let package = Package(
         // For the programs in Extras.
         .library(name: "CommandProcess", targets: ["CommandProcess"]),
         .library(name: "Digests", targets: ["Digests"]),
-        .library(name: "CInterface", targets: ["CInterface"]),
         .executable(name: "lookalike", targets: ["LookalikeCommand"]),
         .library(name: "VisualSearchHost", targets: ["VisualSearchHost"]),
+        // The C interface. “make library” gives it the name liblookalike.so, which here is that of the program.
+        .library(name: "lookalike-c", type: .dynamic, targets: ["CInterface"]),
     ],
     traits: [
         .trait(
@@ -243,7 +244,10 @@ let package = Package(
         .target(name: "CLookalike"),
         .target(
             name: "CInterface",
-            dependencies: ["CatalogEntities", "CKernels", "CLookalike", "Compute", "VectorSearch"]),
+            dependencies: [
+                "CatalogEntities", "CatalogSearch", "Catalogs", "CKernels", "CLookalike", "Compute", "DefaultModel",
+                "FeaturePrints", "Imaging", "VectorSearch",
+            ], exclude: ["exports.map"]),
         .executableTarget(
             name: "LookalikeCommand",
             // All layers by name, not through Lookalike alone: an incremental build compiles a target

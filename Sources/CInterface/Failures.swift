@@ -55,6 +55,44 @@ func release<Object: AnyObject>(_ handle: OpaquePointer?, _: Object.Type) {
     if let handle { Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).release() }
 }
 
+/// The text of a caller.
+func text(_ pointer: UnsafePointer<CChar>?, named name: String) throws(InterfaceError) -> String {
+    guard let pointer else { throw InterfaceError("the \(name) is NULL") }
+    guard let text = String(validatingCString: pointer) else { throw InterfaceError("the \(name) is no UTF-8") }
+    return text
+}
+
+/// A copy of a text, which the caller frees.
+func copied(_ text: String) throws(InterfaceError) -> UnsafeMutablePointer<CChar> {
+    guard let copy = strdup(text) else { throw InterfaceError("cannot allocate \(text.utf8.count) bytes") }
+    return copy
+}
+
+/// Text that C reads as long as this lives.
+///
+/// Unchecked: nothing writes to it.
+final class CText: @unchecked Sendable {
+    let pointer: UnsafePointer<CChar>
+
+    init(_ text: String) throws(InterfaceError) { pointer = try UnsafePointer(copied(text)) }
+    deinit { free(UnsafeMutablePointer(mutating: pointer)) }
+}
+
+/// The process that something belongs to: threads and locks do not survive a fork.
+struct ProcessOwner {
+    private let id = getpid()
+    private let name: String
+
+    init(_ name: String) { self.name = name }
+
+    func check() throws(InterfaceError) {
+        guard getpid() == id else {
+            throw InterfaceError(
+                "the \(name) was opened before the process was forked, and cannot be used in the child")
+        }
+    }
+}
+
 @_cdecl("lookalike_interface_version")
 package func interfaceVersion() -> Int32 { LOOKALIKE_INTERFACE_VERSION }
 

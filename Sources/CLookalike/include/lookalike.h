@@ -16,8 +16,8 @@
 // threads that a call computes on, its own among them; 0 for those that have nothing else to do. Results do not depend
 // on it.
 //
-// Forks. The child of a fork may go on with searches of arrays, in one thread. Models, images and catalogs of the
-// parent are an error there, and so is a catalog if the parent has opened one.
+// Forks. The child of a fork may go on with arrays and images, in one thread. Models and catalogs that the parent has
+// opened are an error there, and so is every catalog if the parent has opened one.
 
 #ifndef LOOKALIKE_H
 #define LOOKALIKE_H
@@ -121,6 +121,113 @@ void lookalike_inverted_file_free(lookalike_inverted_file *file);
 // Writes the Euclidean distances between all rows of two matrices with the same number of columns: `a.rows` lines of
 // `b.rows` distances. They are within some 1e-4 of themselves.
 bool lookalike_distances(const lookalike_matrix *a, const lookalike_matrix *b, int32_t threads, float *distances);
+
+// Images
+
+typedef enum lookalike_pixel_format {
+    LOOKALIKE_GRAY8 = 0,
+    LOOKALIKE_RGB8 = 1,
+    LOOKALIKE_RGBA8 = 2,
+    LOOKALIKE_BGRA8 = 3,
+} lookalike_pixel_format;
+
+// The meaning of the fourth byte of a pixel. Transparent pixels are composited over white.
+typedef enum lookalike_alpha {
+    // Colors are independent of alpha, as in PNG.
+    LOOKALIKE_ALPHA_STRAIGHT = 0,
+    // Colors are multiplied with alpha.
+    LOOKALIKE_ALPHA_PREMULTIPLIED = 1,
+    // Every pixel is opaque.
+    LOOKALIKE_ALPHA_IGNORED = 2,
+} lookalike_alpha;
+
+// Pixels of sRGB in memory of the caller, rows from the top.
+typedef struct lookalike_pixels {
+    const void *data;
+    // 1 to 65,535 each, and at most 2^28 pixels.
+    int64_t width;
+    int64_t height;
+    // The distance of rows, at least that of their pixels. 0 for rows without gaps.
+    int64_t bytes_per_row;
+    // A lookalike_pixel_format, and a lookalike_alpha.
+    int32_t format;
+    int32_t alpha;
+} lookalike_pixels;
+
+typedef struct lookalike_image lookalike_image;
+typedef struct lookalike_model lookalike_model;
+
+// Makes an image of pixels, which are not copied: their memory must stay valid, and must not change, until the image is
+// freed. O(1).
+lookalike_image *lookalike_image_wrap(const lookalike_pixels *pixels);
+
+// Decodes an image file, upright and in sRGB. The path is UTF-8.
+//
+// For a model, large files are decoded at the reduced size that it needs, as the command does. With NULL they are
+// decoded at their full size.
+lookalike_image *lookalike_image_read(const char *path, const lookalike_model *model);
+
+// Decodes the bytes of an image file, which are used during the call alone.
+lookalike_image *lookalike_image_decode(const void *bytes, size_t size, const lookalike_model *model);
+
+// Writes the size in pixels. Either may be NULL.
+bool lookalike_image_size(const lookalike_image *image, int64_t *width, int64_t *height);
+
+// Resizes an image, antialiased, and writes `width * height` pixels of red, green and blue in sRGB, 8 bits each.
+bool lookalike_image_resize(const lookalike_image *image, int64_t width, int64_t height, uint8_t *rgb);
+
+void lookalike_image_free(lookalike_image *image);
+
+// Models and feature prints
+
+// Opens a model file, whose path is UTF-8; with NULL the default model, from the places where the command looks
+// for it, such as the folder that the environment variable LOOKALIKE_MODEL names, and /usr/share/lookalike.
+lookalike_model *lookalike_model_open(const char *path);
+
+// The number of components of a print; 0 for NULL.
+int64_t lookalike_model_dimension(const lookalike_model *model);
+
+// SHA-256 of the model, hexadecimal: only prints of the same model can be compared. It lives as long as the handle.
+const char *lookalike_model_digest(const lookalike_model *model);
+
+// Writes the feature print of each image: unit vectors of lookalike_model_dimension numbers, one after another.
+bool lookalike_model_embed(const lookalike_model *model, const lookalike_image *const *images, int64_t count,
+                           int32_t threads, float *prints);
+
+void lookalike_model_free(lookalike_model *model);
+
+// Catalogs
+
+// A catalog that the command or Swift indexes. Searches see what is indexed meanwhile.
+typedef struct lookalike_catalog lookalike_catalog;
+
+// Opens the catalog in a folder, whose path is UTF-8.
+//
+// `model` is the model of its prints; with NULL the copy in the folder, or the default model. It may be freed before
+// the catalog.
+lookalike_catalog *lookalike_catalog_open(const char *path, const lookalike_model *model);
+
+// The number of entities; -1 if it fails.
+int64_t lookalike_catalog_count(const lookalike_catalog *catalog);
+
+// Searches a catalog for what an image shows, and returns JSON as “lookalike search --json” does: an object whose
+// “results” are the matches, surest first. Free it with lookalike_string_free.
+//
+// `options` is NULL, or a JSON object with some of these members:
+//     limit          the maximum number of matches, 10 by default
+//     effort         “prints”, “standard” or “thorough”
+//     where          a condition on entities, such as "price < 20"
+//     minConfidence  replaces the default decision, which accepts matches from 0.5
+char *lookalike_catalog_search(const lookalike_catalog *catalog, const lookalike_image *image, const char *options);
+
+// The same for an image file, which is decoded as the search needs it.
+char *lookalike_catalog_search_file(const lookalike_catalog *catalog, const char *path, const char *options);
+
+// Returns the first `limit` entities that satisfy a condition, or of all with NULL, as a JSON array. Free it with
+// lookalike_string_free.
+char *lookalike_catalog_list(const lookalike_catalog *catalog, const char *condition, int64_t limit);
+
+void lookalike_catalog_free(lookalike_catalog *catalog);
 
 #ifdef __cplusplus
 }
