@@ -24,6 +24,8 @@ LOOKALIKE = $(shell swift build $(BUILD_FLAGS) --show-bin-path)/lookalike
 # The service without HTTPS of its own, which would build BoringSSL for minutes; “make deb” has it.
 SERVICE_FLAGS = --package-path Extras/Service $(EXTRAS_FLAGS) --disable-default-traits
 IMPORT_FLAGS = --package-path Extras/ONNXImport $(EXTRAS_FLAGS)
+# The functions of lookalike.h alone are exported.
+LIBRARY_FLAGS = -Xlinker --version-script=$(CURDIR)/Sources/CInterface/exports.map -Xlinker -soname=liblookalike.so
 LOOKALIKE_IMPORT = $(shell swift build $(IMPORT_FLAGS) --show-bin-path)/lookalike-import
 LOOKALIKE_SERVE = $(shell swift build $(SERVICE_FLAGS) --show-bin-path)/lookalike-serve
 PAGE_TEST = .venv-page/bin/python
@@ -32,10 +34,10 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations importer test \
-	test-core test-macros check-networks demo example live-catalog apple-examples test-by-url plain smoke-training \
-	bench bench-quick bench-concurrency fuzz sanitize faults service-faults test-emulated lint man docs ci-all \
-	dependencies extra-dependencies clean
+.PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations importer library \
+	test-c-interface test test-core test-macros check-networks demo example live-catalog apple-examples test-by-url \
+	plain smoke-training bench bench-quick bench-concurrency fuzz sanitize faults service-faults test-emulated lint \
+	man docs ci-all dependencies extra-dependencies clean
 
 help:
 	@echo "make demo            index the sample images, search for the sample photos, write a contact sheet"
@@ -47,6 +49,8 @@ help:
 	@echo "make build           build the command, .build/release/lookalike"
 	@echo "make service         build the service beside it, lookalike-serve"
 	@echo "make importer        build the import of ONNX networks beside it, lookalike-import"
+	@echo "make library         build the library with the C interface beside it, liblookalike.so"
+	@echo "make test-c-interface  test the library from C, and run its example"
 	@echo "make test-service    test the service, its page in Chromium, its interface and its examples"
 	@echo "make deb             build a Debian package of all programs, $(OUTPUT)/lookalike_*.deb"
 	@echo "make test-deb        install it into a bare Debian 12, and use it there"
@@ -99,6 +103,14 @@ test-macros: extra-dependencies
 importer: build
 	swift build $(IMPORT_FLAGS) --product lookalike-import
 	@[ $(LOOKALIKE_IMPORT) -ef $(dir $(LOOKALIKE))lookalike-import ] || ln -sf $(LOOKALIKE_IMPORT) $(dir $(LOOKALIKE))
+
+# The library with the C interface, beside the command. Sources/CLookalike/include has its header.
+library: build
+	swift build $(BUILD_FLAGS) $(LIBRARY_FLAGS) --product lookalike-c
+	ln -sf liblookalike-c.so $(dir $(LOOKALIKE))liblookalike.so
+
+test-c-interface: library
+	Scripts/test-c-interface $(dir $(LOOKALIKE))liblookalike.so $(LOOKALIKE)
 
 # Imported networks against onnxruntime; installs PyTorch into .venv-networks.
 check-networks: dependencies
@@ -185,10 +197,10 @@ test-container: deb
 wheel: dependencies
 	Scripts/wheel $(OUTPUT)/wheel $(TRAITS)
 
-# SMALL=1 for the Python module and the walk through all of them, without the wheel and with the program of “make
-# build”. Most of its time is the build of Milvus's client, whose transport needs BoringSSL twice: swift-nio-ssl's and
+# The C interface, then the others. SMALL=1 for the Python module and the walk through all of them, without the wheel
+# and with the program of “make build”. Most of its time is the build of Milvus's client, whose transport needs BoringSSL twice: swift-nio-ssl's and
 # swift-crypto's.
-test-integrations: $(if $(SMALL),build,wheel)
+test-integrations: test-c-interface $(if $(SMALL),,wheel)
 	Scripts/install-dependencies openjdk-17-jre-headless
 	Integrations/test $(if $(SMALL),--small $(LOOKALIKE),$(OUTPUT)/wheel/lookalike-*.whl)
 

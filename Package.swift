@@ -117,6 +117,8 @@ let package = Package(
         .library(name: "Digests", targets: ["Digests"]),
         .executable(name: "lookalike", targets: ["LookalikeCommand"]),
         .library(name: "VisualSearchHost", targets: ["VisualSearchHost"]),
+        // The C interface. “make library” gives it the name liblookalike.so, which here is that of the program.
+        .library(name: "lookalike-c", type: .dynamic, targets: ["CInterface"]),
     ],
     traits: [
         .trait(
@@ -239,6 +241,13 @@ let package = Package(
                 "FeaturePrints", "Imaging", "Inference", "LocalFeatures", "VectorSearch",
             ]),
         .target(name: "CommandProcess", dependencies: ["Compute"]),
+        .target(name: "CLookalike"),
+        .target(
+            name: "CInterface",
+            dependencies: [
+                "CatalogEntities", "CatalogSearch", "Catalogs", "CKernels", "CLookalike", "Compute", "DefaultModel",
+                "FeaturePrints", "Imaging", "VectorSearch",
+            ], exclude: ["exports.map"]),
         .executableTarget(
             name: "LookalikeCommand",
             // All layers by name, not through Lookalike alone: an incremental build compiles a target

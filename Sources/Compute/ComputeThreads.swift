@@ -10,6 +10,7 @@ final class ComputeThreads: @unchecked Sendable {
 
     let count: Int
 
+    private let processID = getpid()
     private let startThread: StartThread
     private let condition = NSCondition()
     private var jobs = JobQueue()
@@ -28,8 +29,12 @@ final class ComputeThreads: @unchecked Sendable {
     /// Whether a job waits for a thread.
     var hasWaitingJobs: Bool { waitingCount.load(ordering: .relaxed) > 0 }
 
-    /// Threads that have nothing to do; none while jobs wait.
-    var availableCount: Int { hasWaitingJobs ? 0 : max(0, count - busyCount.load(ordering: .relaxed)) }
+    /// Threads that have nothing to do; none while jobs wait, and none after a fork: the child has only the thread that
+    /// forked, and another one may have held a lock.
+    var availableCount: Int {
+        guard !hasWaitingJobs, getpid() == processID else { return 0 }
+        return max(0, count - busyCount.load(ordering: .relaxed))
+    }
 
     func enqueue(_ job: UnownedJob, on executor: UnownedTaskExecutor) {
         condition.lock()

@@ -466,50 +466,25 @@ private struct WorkerWork: Sendable {
         guard let catalog else {
             throw WorkerError(subject: "request", reason: "the worker has no catalog; start it with --catalog")
         }
-        guard let effort = request.effort.map({ SearchEffort(rawValue: $0) }) ?? .standard else {
-            throw WorkerError(subject: "request", reason: "its effort is not prints, standard or thorough")
+        let options: SearchOptions
+        do {
+            options = try SearchRequest(
+                limit: request.limit, effort: request.effort, where: request.where,
+                minConfidence: request.minConfidence
+            ).options()
+        } catch {
+            throw WorkerError(subject: "request", reason: error.description)
         }
-        let limit = request.limit ?? 10
-        guard limit >= 0 else { throw WorkerError(subject: "request", reason: "its limit is negative") }
-        var options = SearchOptions(limit: limit, effort: effort)
-        if let confidence = request.minConfidence {
-            options.bounds = MatchBounds(minConfidence: confidence, maxDistance: .unlimited)
-        }
-        if let text = request.where {
-            do {
-                options.condition = try Condition(parsing: text)
-            } catch {
-                throw WorkerError(subject: "request", reason: "its condition: \(error)")
-            }
-        }
-        var decoding = catalog.decodingOptions(for: effort)
+        var decoding = catalog.decodingOptions(for: options.effort)
         (decoding.maximumPixelCount, decoding.maximumMemory) = (limits.maximumPixelCount, limits.maximumMemory)
         decoding.maximumByteCount = limits.maximumByteCount
         let image =
             try request.path.map { try PixelBuffer(contentsOf: URL(fileURLWithPath: $0), options: decoding) }
             ?? PixelBuffer(decoding: job.payload, named: job.name, options: decoding)
-        let matches = try Self.waiting { [options] in
+        let matches = try waiting {
             try await catalog.search(catalog.query(for: image, options: options), options: options)
         }
         return MatchesAnswer(
             id: job.id, results: SearchAnswer(query: job.name, image: image, matches: matches).results)
-    }
-
-    private final class Outcome<Value: Sendable>: Sendable {
-        let value = Mutex<Result<Value, any Error>?>(nil)
-    }
-
-    /// Waits on a thread of its own, which no task needs, for a task.
-    private static func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
-        let (outcome, done) = (Outcome<Value>(), DispatchSemaphore(value: 0))
-        Task.detached {
-            let result: Result<Value, any Error>
-            do { result = .success(try await body()) } catch { result = .failure(error) }
-            outcome.value.withLock { $0 = result }
-            done.signal()
-        }
-        done.wait()
-        guard let result = outcome.value.withLock({ $0 }) else { throw CancellationError() }
-        return try result.get()
     }
 }

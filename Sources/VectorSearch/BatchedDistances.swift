@@ -48,7 +48,8 @@ public struct BatchedDistances: Sendable {
         }
     }
 
-    private func compute(from queries: [[Float]], into output: UnsafeMutablePointer<Float>, threads: Int?) {
+    /// Writes the distances of some hundred queries at most.
+    package func compute(from queries: [[Float]], into output: UnsafeMutablePointer<Float>, threads: Int?) {
         let library = BLAS.forBatch(of: queries.count, kernels: kernels, wanted: usesBLAS)
         let products = QueryProducts(queries, dimension: matrix.dimension, kernels: kernels, library: library)
         let norms = queries.map { $0.withUnsafeBufferPointer(PrintMatrix.squaredNorm) }

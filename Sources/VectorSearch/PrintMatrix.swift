@@ -1,5 +1,5 @@
 import CKernels
-import Compute
+package import Compute
 import Foundation
 
 /// A row-major matrix of single or half precision, with squared norms and, optionally, int8 rows.
@@ -20,10 +20,25 @@ public struct PrintMatrix: @unchecked Sendable {
     let quantized: QuantizedRows?
     private let owner: any AnyObject & Sendable
 
-    private enum Rows {
+    fileprivate enum Rows {
         case floats(UnsafePointer<Float>)
         /// IEEE 754 binary16.
         case halves(UnsafePointer<UInt16>)
+
+        @inline(__always)
+        func withFloats<Result>(
+            _ first: Int, count: Int, kernels: SIMDTarget, _ body: (UnsafePointer<Float>) -> Result
+        ) -> Result {
+            switch self {
+            case .floats(let rows): return body(rows + first)
+            case .halves(let rows):
+                return withUnsafeTemporaryAllocation(of: Float.self, capacity: max(1, count)) { floats in
+                    guard let floats = floats.baseAddress else { preconditionFailure("the memory is not empty") }
+                    kernels.table.widen_halves(rows + first, count, floats)
+                    return body(floats)
+                }
+            }
+        }
     }
 
     /// Wraps memory without a copy.
@@ -54,6 +69,40 @@ public struct PrintMatrix: @unchecked Sendable {
         self.init(.halves(Self.address(of: halves)), squaredNorms, quantized, dimension, owner)
     }
 
+    /// Computes the squared norms of rows, and quantizes them to int8, which takes a byte per component. The rows are
+    /// used in place.
+    ///
+    /// - Parameters:
+    ///   - quantizing: whether there are int8 rows.
+    ///   - threads: by default those that have nothing else to do.
+    ///   - owner: keeps the rows' memory, to which nothing writes while it lives.
+    /// - Precondition: the rows have finite squared norms, which the caller may check afterwards.
+    package init(
+        inPlace rows: UnsafeBufferPointer<Float>, dimension: Int, quantizing: Bool = true, threads: Int? = nil,
+        owner: any AnyObject & Sendable
+    ) {
+        self.init(.floats(Self.address(of: rows)), rows.count, dimension, quantizing, threads, owner)
+    }
+
+    /// The same for rows of half-precision numbers (IEEE 754 binary16).
+    package init(
+        halvesInPlace halves: UnsafeBufferPointer<UInt16>, dimension: Int, quantizing: Bool = true,
+        threads: Int? = nil, owner: any AnyObject & Sendable
+    ) {
+        self.init(.halves(Self.address(of: halves)), halves.count, dimension, quantizing, threads, owner)
+    }
+
+    private init(
+        _ rows: Rows, _ valueCount: Int, _ dimension: Int, _ quantizing: Bool, _ threads: Int?,
+        _ owner: any AnyObject & Sendable
+    ) {
+        require(dimension > 0, "rows have at least one component")
+        let memory = PreparedRows(
+            rows, count: valueCount / dimension, dimension: dimension, quantizing: quantizing,
+            threads: threads ?? availableThreadCount, owner: owner)
+        self.init(rows, memory.squaredNorms, memory.quantized, dimension, memory)
+    }
+
     private init(
         _ rows: Rows, _ squaredNorms: UnsafeBufferPointer<Float>, _ quantized: QuantizedRows?, _ dimension: Int,
         _ owner: any AnyObject & Sendable
@@ -81,13 +130,12 @@ public struct PrintMatrix: @unchecked Sendable {
     public init(_ values: [Float], dimension: Int) {
         require(dimension > 0, "rows have at least one component, not \(dimension)")
         require(values.count % dimension == 0, "\(values.count) values do not fill rows of \(dimension)")
-        let memory = OwnedRows(values, dimension: dimension)
-        if let row = memory.squaredNorms.firstIndex(where: { !$0.isFinite }) {
+        let memory = RowMemory<Float>(count: values.count)
+        _ = memory.elements.update(from: values)
+        self.init(inPlace: UnsafeBufferPointer(memory.elements), dimension: dimension, owner: memory)
+        if let row = (0..<rowCount).first(where: { !squaredNorms[$0].isFinite }) {
             fatalError("row \(row), counted from 0, has a component that is not finite or too large")
         }
-        self.init(
-            rows: memory.rows, squaredNorms: memory.squaredNorms, quantized: memory.quantized, dimension: dimension,
-            owner: memory)
     }
 
     /// The memory of a matrix with float32 and int8 rows: rows, squared norms, codes, scales, residual norms. Valid as
@@ -120,16 +168,7 @@ public struct PrintMatrix: @unchecked Sendable {
     func withFloats<Result>(
         _ range: Range<Int>, kernels: SIMDTarget = .selected, _ body: (UnsafePointer<Float>) -> Result
     ) -> Result {
-        let (first, count) = (range.lowerBound * dimension, range.count * dimension)
-        switch rows {
-        case .floats(let rows): return body(rows + first)
-        case .halves(let rows):
-            return withUnsafeTemporaryAllocation(of: Float.self, capacity: max(1, count)) { floats in
-                guard let floats = floats.baseAddress else { preconditionFailure("the memory is not empty") }
-                kernels.table.widen_halves(rows + first, count, floats)
-                return body(floats)
-            }
-        }
+        rows.withFloats(range.lowerBound * dimension, count: range.count * dimension, kernels: kernels, body)
     }
 
     /// Writes the squared distance of each row of a range.
@@ -149,7 +188,7 @@ public struct PrintMatrix: @unchecked Sendable {
 
     /// The squared distance of a row, by the kernel that every search ranks with.
     @inline(__always)
-    func squaredDistance(from query: UnsafePointer<Float>, to row: Int, kernels: SIMDTarget) -> Float {
+    package func squaredDistance(from query: UnsafePointer<Float>, to row: Int, kernels: SIMDTarget) -> Float {
         var distance: Float = 0
         squaredDistances(from: query, to: row..<(row + 1), kernels: kernels, into: &distance)
         return distance
@@ -183,75 +222,78 @@ public struct PrintMatrix: @unchecked Sendable {
     }
 }
 
-/// Rows that are copied once.
+/// What a search computes of rows once: squared norms and int8 rows.
 ///
 /// Unchecked: the buffers are filled in the initializer, before the object is shared, and only read afterwards.
-private final class OwnedRows: @unchecked Sendable {
-    let rows: UnsafeBufferPointer<Float>
-    let squaredNorms: UnsafeBufferPointer<Float>
-    private let codes: UnsafeBufferPointer<UInt8>
-    private let scales: UnsafeBufferPointer<Float>
-    private let residualNorms: UnsafeBufferPointer<Float>
+private final class PreparedRows: @unchecked Sendable {
+    private let norms: RowMemory<Float>
+    private let codes: RowMemory<UInt8>
+    private let scales: RowMemory<Float>
+    private let residualNorms: RowMemory<Float>
+    private let owner: any AnyObject & Sendable
 
-    init(_ values: [Float], dimension: Int) {
-        let count = values.count / dimension
-        let copy = Self.allocate(Float.self, count: values.count)
-        _ = copy.initialize(from: values)
-        let norms = Self.allocate(Float.self, count: count)
-        let codes = Self.allocate(UInt8.self, count: values.count)
-        let scales = Self.allocate(Float.self, count: count)
-        let residualNorms = Self.allocate(Float.self, count: count)
+    init(
+        _ rows: PrintMatrix.Rows, count: Int, dimension: Int, quantizing: Bool, threads: Int,
+        owner: any AnyObject & Sendable
+    ) {
+        norms = RowMemory(count: count)
+        codes = RowMemory(count: quantizing ? count * dimension : 0)
+        scales = RowMemory(count: quantizing ? count : 0)
+        residualNorms = RowMemory(count: quantizing ? count : 0)
+        self.owner = owner
         // Every part writes to its own rows.
         nonisolated(unsafe) let memory = (
-            rows: copy, norms: norms, codes: codes, scales: scales, residualNorms: residualNorms
+            rows: rows, norms: norms.elements, codes: codes.elements, scales: scales.elements,
+            residualNorms: residualNorms.elements
         )
         let parts = (count + Self.rowsPerPart - 1) / Self.rowsPerPart
-        _ = concurrentMap(parts, threads: availableThreadCount) { part in
+        _ = concurrentMap(parts, threads: threads) { part in
             for index in (part * Self.rowsPerPart)..<min((part + 1) * Self.rowsPerPart, count) {
-                let span = (index * dimension)..<((index + 1) * dimension)
-                let row = UnsafeBufferPointer(rebasing: memory.rows[span])
-                memory.norms[index] = PrintMatrix.squaredNorm(row)
-                (memory.scales[index], memory.residualNorms[index]) = QuantizedRows.quantize(
-                    row, into: UnsafeMutableBufferPointer(rebasing: memory.codes[span]))
+                let first = index * dimension
+                memory.rows.withFloats(first, count: dimension, kernels: .selected) { floats in
+                    let row = UnsafeBufferPointer(start: floats, count: dimension)
+                    memory.norms[index] = PrintMatrix.squaredNorm(row)
+                    guard quantizing else { return }
+                    (memory.scales[index], memory.residualNorms[index]) = QuantizedRows.quantize(
+                        row, into: UnsafeMutableBufferPointer(rebasing: memory.codes[first..<(first + dimension)]))
+                }
             }
         }
-        rows = UnsafeBufferPointer(copy)
-        squaredNorms = UnsafeBufferPointer(norms)
-        self.codes = UnsafeBufferPointer(codes)
-        self.scales = UnsafeBufferPointer(scales)
-        self.residualNorms = UnsafeBufferPointer(residualNorms)
     }
+
+    var squaredNorms: UnsafeBufferPointer<Float> { UnsafeBufferPointer(norms.elements) }
 
     var quantized: QuantizedRows? {
-        rows.isEmpty ? nil : QuantizedRows(codes: codes, scales: scales, residualNorms: residualNorms)
+        guard !codes.elements.isEmpty else { return nil }
+        return QuantizedRows(
+            codes: UnsafeBufferPointer(codes.elements), scales: UnsafeBufferPointer(scales.elements),
+            residualNorms: UnsafeBufferPointer(residualNorms.elements))
     }
 
-    private static let hugePage = 2 << 20
     private static let rowsPerPart = 4096
+}
 
-    /// On a cache line, and with an address even where it is empty.
-    private static func allocate<Element: BitwiseCopyable & ExpressibleByIntegerLiteral>(
-        _: Element.Type, count: Int
-    ) -> UnsafeMutableBufferPointer<Element> {
+/// Zeros to write rows over: memory on a cache line, and with an address even where it is empty.
+///
+/// Unchecked: it is written before it is shared.
+package final class RowMemory<Element: BitwiseCopyable & ExpressibleByIntegerLiteral>: @unchecked Sendable {
+    /// Valid as long as the object.
+    package let elements: UnsafeMutableBufferPointer<Element>
+
+    package init(count: Int) {
         let byteCount = max(1, count) * MemoryLayout<Element>.stride
-        let isLarge = byteCount >= hugePage
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: isLarge ? hugePage : 64)
+        let isLarge = byteCount >= Self.hugePage
+        let memory = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: byteCount, alignment: isLarge ? Self.hugePage : 64)
         #if os(Linux)
         // Huge pages make a scan 10 % faster; failing to get them is harmless.
         if isLarge { madvise(memory.baseAddress, byteCount, Int32(MADV_HUGEPAGE)) }
         #endif
-        let elements = UnsafeMutableBufferPointer(rebasing: memory.bindMemory(to: Element.self)[..<count])
+        elements = UnsafeMutableBufferPointer(rebasing: memory.bindMemory(to: Element.self)[..<count])
         elements.initialize(repeating: 0)
-        return elements
     }
 
-    deinit {
-        for address in [
-            UnsafeRawPointer(rows.baseAddress), UnsafeRawPointer(squaredNorms.baseAddress),
-            UnsafeRawPointer(codes.baseAddress),
-            UnsafeRawPointer(scales.baseAddress), UnsafeRawPointer(residualNorms.baseAddress),
-        ] {
-            UnsafeMutableRawPointer(mutating: address)?.deallocate()
-        }
-    }
+    private static var hugePage: Int { 2 << 20 }
+
+    deinit { UnsafeMutableRawPointer(elements.baseAddress)?.deallocate() }
 }

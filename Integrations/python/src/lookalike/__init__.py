@@ -13,8 +13,13 @@ Both run the program `lookalike`, as one process for millions of images.
     catalog.index("covers/")
     for match in catalog.search("photo.jpg"):
         print(match.id, match.confidence)
+
+`ExactSearch`, `InvertedFile`, `distances` and `resize` are for arrays, in this process:
+
+    rows, distances = lookalike.ExactSearch(prints).nearest(queries, k=10)
 """
 
+from lookalike._arrays import ExactSearch, InvertedFile, Neighbors, distances, resize
 from lookalike._catalog import Catalog, IndexReport, Match
 from lookalike._engine import Computed, Engine
 from lookalike._errors import ImageError, LookalikeError
@@ -25,12 +30,17 @@ __all__ = [
     "Catalog",
     "Computed",
     "Engine",
+    "ExactSearch",
     "ImageError",
     "ImageSource",
     "IndexReport",
+    "InvertedFile",
     "LookalikeError",
     "Match",
+    "Neighbors",
     "PrintReport",
+    "distances",
+    "resize",
 ]
 
 __version__ = "0.1.0"

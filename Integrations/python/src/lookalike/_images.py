@@ -72,7 +72,7 @@ def encoded(image: ImageSource) -> tuple[str | None, bytes]:
     elif hasattr(image, "read"):
         data = _contents(image)
     else:
-        data = _png(_pixels(image))
+        data = _png(pixel_array(image))
     if not data:
         raise ImageError("image", "is empty")
     if len(data) > _MOST_BYTES:
@@ -107,7 +107,7 @@ def _contents(file: Any) -> bytes:
     return bytes(data)
 
 
-def _pixels(image: Any) -> NDArray[np.uint8]:
+def pixel_array(image: Any) -> NDArray[np.uint8]:
     expected = "an image is a path, bytes, a file object, an image of Pillow, or an array of uint8 with the shape "
     expected += "(height, width) or (height, width, channels) and 1 to 4 channels"
     interfaces = ("__array__", "__array_interface__", "__array_struct__")

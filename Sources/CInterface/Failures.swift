@@ -1,0 +1,106 @@
+import CLookalike
+import CatalogEntities
+import Compute
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Why a call from C fails.
+struct InterfaceError: DescribedError {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// The result of `body`; nil if it throws, and `lookalike_error` says why.
+func reported<Result>(_ body: () throws -> Result) -> Result? {
+    do {
+        return try body()
+    } catch {
+        lookalike_set_error("\(error)")
+        return nil
+    }
+}
+
+/// Whether `body` throws nothing.
+func succeeded(_ body: () throws -> Void) -> Bool { reported(body) != nil }
+
+func check(_ condition: Bool, _ reason: @autoclosure () -> String) throws(InterfaceError) {
+    guard condition else { throw InterfaceError(reason()) }
+}
+
+/// A number of threads; nil for those that have nothing else to do.
+func threadLimit(_ threads: Int32) throws(InterfaceError) -> Int? {
+    try check(threads >= 0, "a call cannot compute on \(threads) threads")
+    return threads == 0 ? nil : min(Int(threads), mostThreads)
+}
+
+/// The object behind a handle, which its caller keeps.
+func object<Object: AnyObject>(
+    _ handle: OpaquePointer?, _: Object.Type, named name: String
+) throws(InterfaceError) -> Object {
+    guard let handle else { throw InterfaceError("the \(name) is NULL") }
+    return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).takeUnretainedValue()
+}
+
+/// A handle of an object, which ``release(_:_:)`` takes back.
+func handle(of object: some AnyObject) -> OpaquePointer { OpaquePointer(Unmanaged.passRetained(object).toOpaque()) }
+
+func release<Object: AnyObject>(_ handle: OpaquePointer?, _: Object.Type) {
+    if let handle { Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).release() }
+}
+
+/// The text of a caller.
+func text(_ pointer: UnsafePointer<CChar>?, named name: String) throws(InterfaceError) -> String {
+    guard let pointer else { throw InterfaceError("the \(name) is NULL") }
+    guard let text = String(validatingCString: pointer) else { throw InterfaceError("the \(name) is no UTF-8") }
+    return text
+}
+
+/// A copy of a text, which the caller frees.
+func copied(_ text: String) throws(InterfaceError) -> UnsafeMutablePointer<CChar> {
+    guard let copy = strdup(text) else { throw InterfaceError("cannot allocate \(text.utf8.count) bytes") }
+    return copy
+}
+
+/// Text that C reads as long as this lives.
+///
+/// Unchecked: nothing writes to it.
+final class CText: @unchecked Sendable {
+    let pointer: UnsafePointer<CChar>
+
+    init(_ text: String) throws(InterfaceError) { pointer = try UnsafePointer(copied(text)) }
+    deinit { free(UnsafeMutablePointer(mutating: pointer)) }
+}
+
+/// The process that something belongs to: threads and locks do not survive a fork.
+struct ProcessOwner {
+    private let id = getpid()
+    private let name: String
+
+    init(_ name: String) { self.name = name }
+
+    func check() throws(InterfaceError) {
+        guard getpid() == id else {
+            throw InterfaceError(
+                "the \(name) was opened before the process was forked, and cannot be used in the child")
+        }
+    }
+}
+
+@_cdecl("lookalike_interface_version")
+package func interfaceVersion() -> Int32 { LOOKALIKE_INTERFACE_VERSION }
+
+@_cdecl("lookalike_version")
+package func version() -> UnsafePointer<CChar>? { versionText }
+
+/// Never freed.
+private nonisolated(unsafe) let versionText = UnsafePointer(strdup(PackageVersion.current))
+
+@_cdecl("lookalike_string_free")
+package func stringFree(_ string: UnsafeMutablePointer<CChar>?) { free(string) }

@@ -1,0 +1,65 @@
+import CatalogEntities
+package import CatalogSearch
+import Foundation
+package import Imaging
+
+/// The matches of a query as JSON.
+package struct SearchAnswer: Encodable {
+    package struct Result: Encodable {
+        let id: String
+        let confidence: Double
+        let distance: Double
+        let inliers: Int
+        /// Four corners in the query's pixels; nil for a match without local features in the query.
+        let outline: [[Double]]?
+        /// True for an image that the query shows as in a mirror; nil otherwise.
+        let mirrored: Bool?
+        /// The ids of matches with the same picture; nil unless matches are folded.
+        let duplicates: [String]?
+        let type: String?
+        let title: String?
+        let subtitle: String?
+        /// The path of the image that matches.
+        let image: String
+    }
+
+    let query: String
+    package let results: [Result]
+    /// True if the time was over before all was compared; nil otherwise.
+    let incomplete: Bool?
+    /// What resembles the query besides its matches; nil if it was not asked for.
+    let similar: [Result]?
+
+    /// - Parameters:
+    ///   - image: the query; outlines are written in its pixels.
+    ///   - isComplete: whether all was compared that the effort asks for.
+    ///   - duplicates: the matches that are folded into each match, by its id; nil unless they are.
+    ///   - similar: what resembles the query; nil unless it was asked for.
+    package init(
+        query: String, image: PixelBuffer, matches: [CatalogMatch], isComplete: Bool = true,
+        duplicates: [String: [String]]? = nil, similar: [CatalogMatch]? = nil
+    ) {
+        self.query = query
+        incomplete = isComplete ? nil : true
+        let size = image.sourceSize
+        func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
+        func result(_ match: CatalogMatch, duplicates: [String: [String]]? = nil) -> Result {
+            Result(
+                id: match.entity.id, confidence: Self.rounded(match.confidence), distance: Self.rounded(match.distance),
+                inliers: match.inlierCount,
+                outline: match.outline?.corners.map {
+                    [tenths($0.x * Double(size.width)), tenths($0.y * Double(size.height))]
+                },
+                mirrored: match.isMirrored ? true : nil, duplicates: duplicates.map { $0[match.id] ?? [] },
+                type: match.entity.type, title: match.entity.title, subtitle: match.entity.subtitle,
+                image: match.image)
+        }
+        results = matches.map { result($0, duplicates: duplicates) }
+        self.similar = similar.map { $0.map { result($0) } }
+    }
+
+    package var line: String { get throws { try JSONLine.text(self) } }
+
+    /// Confidences and distances have six digits in JSON.
+    package static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+}
