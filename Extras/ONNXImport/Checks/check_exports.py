@@ -11,6 +11,7 @@ a line per file and exits with 1 if a cosine is below 0.9999, or below 0.99 for 
 import argparse
 import json
 import logging
+import os
 import subprocess
 import sys
 import tempfile
@@ -163,7 +164,11 @@ def main():
     parser.add_argument("--only", nargs="*", default=[""], help="parts of names, as in the lines")
     parser.add_argument("--work", help="where to keep the networks")
     arguments = parser.parse_args()
-    work = Path(arguments.work or tempfile.mkdtemp())
+    tool = Path(arguments.tool).resolve()
+    work = Path(arguments.work or tempfile.mkdtemp()).resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    # Some converters leave files where they run.
+    os.chdir(work)
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     failures = 0
@@ -177,7 +182,7 @@ def main():
             words = f"{type(error).__name__} {error}".splitlines()[0]
             print(f"{label:24} not exported: {words[:120]}", flush=True)
             continue
-        cosine, words = compare(arguments.tool, path, work)
+        cosine, words = compare(tool, path, work)
         limit = LEAST_INT8_COSINE if kind in ("int8", "qdq") else LEAST_COSINE
         agrees = cosine is not None and cosine >= limit
         failures += not agrees
