@@ -104,6 +104,11 @@ struct LookalikeImport: ParsableCommand {
         }
         guard embed.isEmpty else { return }
         var hasThreshold = maxDistance != nil
+        if calibrate == nil, imported.quantizedTensors > 0 {
+            // So are the int8 layers.
+            _ = try FeaturePrintModel(data, named: target.path)
+            print("int8: \(imported.quantizedTensors) tensors, in the ranges of the file")
+        }
         if let calibrate {
             let images = try images(of: calibrate, options: model.decodingOptions)
             data = try calibrated(imported, images)

@@ -14,6 +14,8 @@ public struct ImportedNetwork: Sendable {
     public let assumptions: [String]
     /// The numbers of the layers, by the names that the graph gives them.
     private let weights: [String: GraphBuilder.Weight]
+    /// The ranges of a quantized network's tensors that layers can read in int8.
+    private let ownRanges: [String: ActivationRange]
 
     /// The largest file that is read, in bytes; protocol buffers have the same limit.
     private static let largestFile = 2 << 30
@@ -126,7 +128,19 @@ public struct ImportedNetwork: Sendable {
         let (nodes, weights) = simplifier.simplified()
         graph = NetworkGraph(name: name, input: input, nodes: nodes)
         (self.assumptions, self.weights) = (assumptions, weights)
+        let candidates = Set(Quantization.candidates(in: graph))
+        ownRanges = nodes.reduce(into: [:]) { ranges, node in
+            let convolution = node.operation as? NetworkGraph.Convolution
+            guard let function = convolution?.activation ?? node.operation as? NetworkGraph.Activation,
+                function.kind == .quantize, candidates.contains(node.name)
+            else { return }
+            let lower = function.alpha * function.beta
+            ranges[node.name] = ActivationRange(lower: lower, upper: lower + 255 * function.alpha)
+        }
     }
+
+    /// How many tensors are int8 because the file has their integers.
+    public var quantizedTensors: Int { ownRanges.count }
 
     /// What the network gives for an image, in float32 and not rounded as a print is.
     ///
@@ -146,7 +160,7 @@ public struct ImportedNetwork: Sendable {
     /// - Parameters:
     ///   - matchThreshold: the distance up to which a match is accepted, 0…2; nil for none.
     ///   - activationRanges: what ``FeaturePrintModel/activationRanges(for:)`` measures; nil for a tensor that stays
-    ///     float32. Without ranges the network is computed in float32.
+    ///     float32. Without ranges the network is computed in float32, unless the file has those of its integers.
     ///   - confidence: the coefficients of the confidence of matches; nil for none.
     /// - Throws: `ImportError` for a graph with numbers that are not finite.
     public func modelFile(
@@ -176,6 +190,7 @@ public struct ImportedNetwork: Sendable {
                 metadata[ConfidenceCoefficients.metadataKey] = String(
                     decoding: try encoder.encode(confidence), as: UTF8.self)
             }
+            let activationRanges = activationRanges.isEmpty ? ownRanges.mapValues { Optional($0) } : activationRanges
             if !activationRanges.isEmpty {
                 metadata["lookalike.activation_ranges"] = String(
                     decoding: try encoder.encode(activationRanges), as: UTF8.self)
