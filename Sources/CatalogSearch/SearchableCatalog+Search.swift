@@ -194,7 +194,7 @@ extension SearchableCatalog {
     /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane, and two
     /// for each of the network's input, however narrow it is.
     private func reduced(_ image: PixelBuffer) -> PixelBuffer {
-        let inputSide = max(model.inputSize.width, model.inputSize.height)
+        let inputSide = max(model.neededSize.width, model.neededSize.height)
         let largest = min(
             max(image.width, image.height) / LocalFeatureExtractor.Detail.fineQuery.longSide,
             min(image.width, image.height) / (2 * inputSide), 16)

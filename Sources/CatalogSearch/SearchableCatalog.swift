@@ -80,7 +80,7 @@ extension SearchableCatalog {
         guard hasLocalFeatures, effort != .prints else { return model.decodingOptions }
         let side = LocalFeatureExtractor.Detail.query.longSide
         return DecodingOptions(
-            neededSize: (max(model.inputSize.width, side), max(model.inputSize.height, side)),
+            neededSize: (max(model.neededSize.width, side), max(model.neededSize.height, side)),
             largeImages: (above: ImageTiles.largeSide, keptLongSide: ImageTiles.keptLongSide))
     }
 }

@@ -96,11 +96,20 @@ public final class FeaturePrintModel: Sendable {
     /// The number of components of a print.
     public var dimension: Int { network.outputDimension }
 
-    /// The size that images are resized to, in pixels.
+    /// The size of the images that the network takes, in pixels.
     public var inputSize: (width: Int, height: Int) { (network.graph.input.width, network.graph.input.height) }
 
+    /// How an image becomes the network's input.
+    public var input: NetworkGraph.Input { network.graph.input }
+
+    /// The sides that a network needs of an image, in pixels: those of the input, or the shortest side of images whose
+    /// center becomes the input.
+    package var neededSize: (width: Int, height: Int) {
+        network.graph.input.shortestSide.map { ($0, $0) } ?? inputSize
+    }
+
     /// Decodes no more of a large JPEG file than this model needs.
-    public var decodingOptions: DecodingOptions { DecodingOptions(neededSize: inputSize) }
+    public var decodingOptions: DecodingOptions { DecodingOptions(neededSize: neededSize) }
 
     /// The layers with their costs.
     public var summary: ModelSummary { network.summary }

@@ -26,7 +26,7 @@ package struct ImageNetwork: Sendable {
     /// The numbers of ``output(for:)``.
     package var outputDimension: Int { network.outputDimension }
 
-    /// What the last layer gives for an image, which is stretched to the input. O(a forward pass).
+    /// What the last layer gives for an image, which is resized to the input. O(a forward pass).
     package func output(for image: PixelBuffer) -> [Float] {
         run([ImageCrop(image)], results: .output, threads: threadCount(availableThreadCount), timings: nil) {
             Array(network.output(0, in: $0))
@@ -60,7 +60,10 @@ struct NetworkInput: Sendable {
 
     init(of network: Network, simd: SIMDTarget) {
         let input = network.graph.input
-        resizer = Resizer(width: input.width, height: input.height, simd: simd)
+        resizer = Resizer(
+            width: input.width, height: input.height,
+            fit: input.shortestSide.map { .center(shortestSide: $0) } ?? .stretch,
+            filter: input.filter == .bicubic ? .bicubic : .bilinear, simd: simd)
         rectifier = Rectifier(width: input.width, height: input.height, simd: simd)
         let place = network.inputLayout
         layout = FloatImageLayout(
@@ -71,9 +74,29 @@ struct NetworkInput: Sendable {
 
     func write(_ crop: ImageCrop, into input: UnsafeMutableBufferPointer<Float>) {
         if let quadrilateral = crop.quadrilateral {
-            rectifier.rectify(quadrilateral, of: crop.image, into: input, layout: layout)
+            rectifier.rectify(part(of: quadrilateral, in: crop.image), of: crop.image, into: input, layout: layout)
         } else {
             resizer.resize(crop.image, into: input, layout: layout)
         }
+    }
+
+    /// The center of a rectified picture, if the network sees the center of images. The picture's shape is that of the
+    /// mean sides of the quadrilateral.
+    private func part(of quadrilateral: Quadrilateral, in image: PixelBuffer) -> Quadrilateral {
+        guard case .center(let shortest) = resizer.fit else { return quadrilateral }
+        let corners = quadrilateral.corners
+        let sides = zip(corners, corners.dropFirst() + corners.prefix(1)).map { a, b in
+            let (x, y) = ((a.x - b.x) * Double(image.width), (a.y - b.y) * Double(image.height))
+            return (x * x + y * y).squareRoot()
+        }
+        let (width, height) = ((sides[0] + sides[2]) / 2, (sides[1] + sides[3]) / 2)
+        let scale = min(width, height) / Double(shortest)
+        let x = (1 - scale * Double(resizer.width) / width) / 2
+        let y = (1 - scale * Double(resizer.height) / height) / 2
+        let center = Quadrilateral(
+            topLeft: .init(x: x, y: y), topRight: .init(x: 1 - x, y: y), bottomRight: .init(x: 1 - x, y: 1 - y),
+            bottomLeft: .init(x: x, y: 1 - y))
+        guard let part = quadrilateral.projecting(center), rectifier.canRectify(part) else { return quadrilateral }
+        return part
     }
 }

@@ -93,7 +93,7 @@ private struct CropSource {
     ///   first: resizing it takes less than that.
     init(_ image: PixelBuffer, for model: FeaturePrintModel, cropCount: Int) {
         self.image = image
-        inputSide = max(model.inputSize.width, model.inputSize.height)
+        inputSide = max(model.neededSize.width, model.neededSize.height)
         let largest = min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
         overview = BoxReducer(factor: cropCount > 1 ? largest : largest < 4 ? min(largest, 2) : 1).reduce(image)
     }

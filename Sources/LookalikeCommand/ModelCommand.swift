@@ -44,11 +44,17 @@ struct ModelCommand: ParsableCommand {
             print("digest                \(model.identity.digest)")
             print("written by            " + (model.writtenBy.map { "Lookalike \($0)".escaped } ?? "unknown"))
             print("input                 \(model.inputSize.width)×\(model.inputSize.height) RGB")
+            print("images                \(resizing(to: model.input))")
             print("dimension             \(model.dimension)")
             print("SIMD target           \(SIMDTarget.selected.name)")
             print("precision             \(model.precision.rawValue)")
             print("match threshold       " + (model.matchThreshold.map { String(format: "%.4f", $0) } ?? "none"))
             print("background set        " + grouped(model.backgroundSetCount))
+        }
+
+        private func resizing(to input: NetworkGraph.Input) -> String {
+            let place = input.shortestSide.map { "the center of images with a shortest side of \($0)" } ?? "stretched"
+            return "\(place), \(input.filter.rawValue)"
         }
 
         private func grouped(_ number: Int) -> String {

@@ -3,16 +3,18 @@ import Imaging
 import TestSupport
 import Testing
 
-/// A triangle filter in double precision, a loop a pixel: nothing in common with the fast path.
-private func reference(_ image: PixelBuffer, width: Int, height: Int) -> [Double] {
+/// A filter in double precision, a loop a pixel: nothing in common with the fast path.
+private func reference(
+    _ image: PixelBuffer, width: Int, height: Int, reach: Double = 1, filter: (Double) -> Double = { 1 - abs($0) }
+) -> [Double] {
     func taps(_ source: Int, _ target: Int, _ index: Int) -> [(Int, Double)] {
         let scale = Double(source) / Double(target)
         let support = max(1, scale)
         let center = (Double(index) + 0.5) * scale
         var weights: [(Int, Double)] = []
         for pixel in 0..<source {
-            let weight = 1 - abs(Double(pixel) + 0.5 - center) / support
-            if weight > 0 { weights.append((pixel, weight)) }
+            let distance = (Double(pixel) + 0.5 - center) / support
+            if abs(distance) < reach { weights.append((pixel, filter(distance))) }
         }
         let sum = weights.reduce(0.0) { $0 + $1.1 }
         return weights.map { ($0.0, $0.1 / sum) }
@@ -103,6 +105,41 @@ struct ResizerTests {
         for simd in SIMDTarget.available {
             let fast = Resizer(width: test.target, height: test.target + 2, reduction: .never, simd: simd).resize(image)
             #expect(worst(fast, exact) <= 1 / 255 / 8, "\(simd.name), seed 17")
+        }
+    }
+
+    /// Keys' cubic with a = −½, as he writes it.
+    private static func cubic(_ distance: Double) -> Double {
+        let (a, s) = (-0.5, abs(distance))
+        if s <= 1 { return (a + 2) * s * s * s - (a + 3) * s * s + 1 }
+        return a * (s * s * s - 5 * s * s + 8 * s - 4)
+    }
+
+    /// The whole image is resized, and its center cut out.
+    @Test(arguments: [(61, 40), (33, 47), (101, 75), (20, 90), (7, 5), (400, 300), (64, 64)], [true, false])
+    func centersMatchTheReference(size: (Int, Int), isCubic: Bool) throws {
+        let (width, height, shortest) = (9, 10, 12)
+        let test = Case(width: size.0, height: size.1, target: width, gap: 3, format: .rgb8, alpha: .ignored)
+        let image = try Self.image(test, seed: 31)
+        let long = Int(Double(shortest) * Double(max(size.0, size.1)) / Double(min(size.0, size.1)))
+        let whole = size.0 < size.1 ? (width: shortest, height: long) : (width: long, height: shortest)
+        let resized =
+            isCubic
+            ? reference(image, width: whole.width, height: whole.height, reach: 2, filter: Self.cubic)
+            : reference(image, width: whole.width, height: whole.height)
+        var exact: [Double] = []
+        for y in 0..<height {
+            let first = ((y + (whole.height - height) / 2) * whole.width + (whole.width - width) / 2) * 3
+            exact += resized[first..<(first + 3 * width)].map { min(max($0, 0), 1) }
+        }
+        for simd in SIMDTarget.available {
+            for (reduction, limit) in [(BoxReduction.never, 0.125), (.automatic, isCubic ? 7 : 5)] {
+                let fast = Resizer(
+                    width: width, height: height, reduction: reduction, fit: .center(shortestSide: shortest),
+                    filter: isCubic ? .bicubic : .bilinear, simd: simd
+                ).resize(image)
+                #expect(worst(fast, exact) <= limit / 255, "\(simd.name), seed 31: \(worst(fast, exact) * 255)")
+            }
         }
     }
 

@@ -29,6 +29,7 @@ struct ElementwiseKernelTests {
             (LK_SQRT, 0, 0, { $0.squareRoot() }),
             (LK_ABS, 0, 0, { abs($0) }),
             (LK_NEGATE, 0, 0, { -$0 }),
+            (LK_QUANTIZE, 0.25, -20, { 0.25 * min(max(($0 / 0.25).rounded(.toNearestOrEven), -20), 235) }),
             (LK_RECIPROCAL, 0, 0, { 1 / $0 }),
         ]
 

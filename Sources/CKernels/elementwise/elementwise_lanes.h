@@ -85,6 +85,7 @@ void KERNEL(activate)(const lk_activation *activation, const float *values, size
     case LK_EXP: EACH(exp_of(x))
     case LK_ABS: EACH(__builtin_elementwise_abs(x))
     case LK_NEGATE: EACH(-x)
+    case LK_QUANTIZE: EACH(alpha * clamped(__builtin_elementwise_roundeven(x / alpha), beta, beta + 255))
     case LK_RECIPROCAL: EACH(1 / x)
     // Rare: the library's, which are right for zero and for negative numbers, too.
     case LK_LOG:

@@ -22,6 +22,7 @@ static float activated(const lk_activation *a, float x) {
     case LK_SQRT: return sqrtf(x);
     case LK_ABS: return fabsf(x);
     case LK_NEGATE: return -x;
+    case LK_QUANTIZE: return a->alpha * fminf(fmaxf(rintf(x / a->alpha), a->beta), a->beta + 255);
     case LK_RECIPROCAL: return 1 / x;
     }
     return x;

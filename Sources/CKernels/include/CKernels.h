@@ -176,6 +176,7 @@ typedef enum {
     LK_SQRT,
     LK_ABS,
     LK_NEGATE,
+    LK_QUANTIZE,  // alpha times x / alpha as an integer, clamped to beta...beta + 255
     LK_RECIPROCAL,
 } lk_activation_kind;
 

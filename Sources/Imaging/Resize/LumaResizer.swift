@@ -27,7 +27,7 @@ package struct LumaResizer: Sendable {
         require(
             rowStride >= width && (height - 1) * rowStride + width <= output.count, "the rows reach outside the output")
         guard let out = output.baseAddress else { return }
-        let (horizontal, vertical) = TriangleFilter.pair(
+        let (horizontal, vertical) = AxisFilter.pair(
             for: image, width: width, height: height, reduction: .automatic)
         let table = kernels.table
         let channels = image.format.bytesPerPixel

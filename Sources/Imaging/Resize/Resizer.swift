@@ -13,15 +13,29 @@ public struct Resizer: Sendable {
     public let height: Int
     /// Whether pixels are summed in cells before they are filtered.
     public let reduction: BoxReduction
+    /// Which part of an image is resized.
+    public let fit: ResizeFit
+    /// How its pixels are weighed.
+    public let filter: ResizeFilter
     private let kernels: SIMDTarget
 
-    /// - Precondition: `width` and `height` are positive.
-    public init(width: Int, height: Int, reduction: BoxReduction = .automatic) {
-        self.init(width: width, height: height, reduction: reduction, simd: .selected)
+    /// - Precondition: `width` and `height` are positive, and no larger than the shortest side of a centered part.
+    public init(
+        width: Int, height: Int, reduction: BoxReduction = .automatic, fit: ResizeFit = .stretch,
+        filter: ResizeFilter = .bilinear
+    ) {
+        self.init(width: width, height: height, reduction: reduction, fit: fit, filter: filter, simd: .selected)
     }
 
-    package init(width: Int, height: Int, reduction: BoxReduction = .automatic, simd: SIMDTarget) {
+    package init(
+        width: Int, height: Int, reduction: BoxReduction = .automatic, fit: ResizeFit = .stretch,
+        filter: ResizeFilter = .bilinear, simd: SIMDTarget
+    ) {
         require(width > 0 && height > 0, "an image of \(width)×\(height) has no pixels")
+        if case .center(let shortest) = fit {
+            require(shortest >= max(width, height), "\(width)×\(height) do not fit into \(shortest) pixels")
+        }
+        (self.fit, self.filter) = (fit, filter)
         self.width = width
         self.height = height
         self.reduction = reduction
@@ -54,19 +68,27 @@ public struct Resizer: Sendable {
     public func resize(_ image: PixelBuffer, into output: UnsafeMutableBufferPointer<Float>, layout: FloatImageLayout) {
         let last = layout.offset + (height - 1) * layout.rowStride + (width - 1) * layout.pixelStride + 2
         require(layout.offset >= 0 && last < output.count, "the layout reaches outside the output")
-        let (horizontal, vertical) = TriangleFilter.pair(
-            for: image, width: width, height: height, reduction: reduction)
+        let (horizontal, vertical) = AxisFilter.pair(
+            for: image, width: width, height: height, reduction: reduction, fit: fit, filter: filter)
         guard let out = output.baseAddress else { return }
-        guard let conversion = image.colorSpace.conversion else {
-            return filter(image, horizontal, vertical, into: out, layout: layout)
+        let conversion = image.colorSpace.conversion
+        if conversion == nil && filter == .bilinear {
+            return filtered(image, horizontal, vertical, into: out, layout: layout)
         }
         // Colors are converted after the filters, when few pixels are left, and before the layout scales them.
         var plain = layout
         (plain.multiply, plain.add) = ((1, 1, 1), (0, 0, 0))
-        filter(image, horizontal, vertical, into: out, layout: plain)
+        filtered(image, horizontal, vertical, into: out, layout: plain)
         for y in 0..<height {
             let row = out + layout.offset + y * layout.rowStride
-            conversion.convert(row, count: width, stride: layout.pixelStride)
+            if filter == .bicubic {
+                // Beside an edge the cubic exceeds the colors of both sides.
+                for x in 0..<width {
+                    let pixel = row + x * layout.pixelStride
+                    for channel in 0..<3 { pixel[channel] = min(max(pixel[channel], 0), 1) }
+                }
+            }
+            conversion?.convert(row, count: width, stride: layout.pixelStride)
             for x in 0..<width {
                 let pixel = row + x * layout.pixelStride
                 pixel[0] = pixel[0] * layout.multiply.red + layout.add.red
@@ -76,8 +98,8 @@ public struct Resizer: Sendable {
         }
     }
 
-    private func filter(
-        _ image: PixelBuffer, _ horizontal: TriangleFilter, _ vertical: TriangleFilter,
+    private func filtered(
+        _ image: PixelBuffer, _ horizontal: AxisFilter, _ vertical: AxisFilter,
         into out: UnsafeMutablePointer<Float>, layout: FloatImageLayout
     ) {
         let kernels = kernels.table
@@ -129,11 +151,12 @@ public enum BoxReduction: Sendable {
 
     /// The number of pixels that a cell sums.
     ///
-    /// - Parameter isHorizontal: along rows four pixels are summed at once, so a cell of four or more is a multiple of
-    ///   four.
-    func factor(source: Int, target: Int, isHorizontal: Bool) -> Int {
+    /// - Parameters:
+    ///   - scale: the pixels of the source per pixel of the result, divided by the filter's support.
+    ///   - isHorizontal: along rows four pixels are summed at once, so a cell of four or more is a multiple of four.
+    func factor(scale: Double, isHorizontal: Bool) -> Int {
         guard self == .automatic else { return 1 }
-        let factor = max(1, min(source / (3 * target), Self.largestFactor))
+        let factor = max(1, min(Int(scale / 3), Self.largestFactor))
         return isHorizontal && factor > 4 ? factor / 4 * 4 : factor
     }
 }

@@ -18,13 +18,32 @@ public struct NetworkGraph: Sendable, Codable {
         public var mean: [Float]
         /// The standard deviations of red, green and blue.
         public var std: [Float]
+        /// The side to which an image's shorter one is resized before its center becomes the input; nil for an image
+        /// that is stretched to the input.
+        public var shortestSide: Int?
+        /// The filter that resizes an image.
+        public var filter: Filter
 
-        /// An image; it is checked when a network is built from the graph.
-        public init(width: Int, height: Int, mean: [Float], std: [Float]) {
-            (self.width, self.height, self.mean, self.std) = (width, height, mean, std)
+        /// How pixels are weighed; both filters are antialiased.
+        public enum Filter: String, Sendable, Codable {
+            /// A triangle.
+            case bilinear
+            /// A cubic with the parameter −½.
+            case bicubic
         }
 
-        private enum CodingKeys: String, CodingKey, CaseIterable { case width, height, mean, std }
+        /// An image; it is checked when a network is built from the graph.
+        public init(
+            width: Int, height: Int, mean: [Float], std: [Float], shortestSide: Int? = nil, filter: Filter = .bilinear
+        ) {
+            (self.width, self.height, self.mean, self.std) = (width, height, mean, std)
+            (self.shortestSide, self.filter) = (shortestSide, filter)
+        }
+
+        private enum CodingKeys: String, CodingKey, CaseIterable {
+            case width, height, mean, std, filter
+            case shortestSide = "shortest_side"
+        }
 
         public init(from decoder: any Decoder) throws {
             try NetworkGraph.refuseOthers(
@@ -34,6 +53,18 @@ public struct NetworkGraph: Sendable, Codable {
             height = try values.decode(Int.self, forKey: .height)
             mean = try values.decode([Float].self, forKey: .mean)
             std = try values.decode([Float].self, forKey: .std)
+            shortestSide = try values.decodeIfPresent(Int.self, forKey: .shortestSide)
+            filter = try values.decodeIfPresent(Filter.self, forKey: .filter) ?? .bilinear
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var values = encoder.container(keyedBy: CodingKeys.self)
+            try values.encode(width, forKey: .width)
+            try values.encode(height, forKey: .height)
+            try values.encode(mean, forKey: .mean)
+            try values.encode(std, forKey: .std)
+            try values.encodeIfPresent(shortestSide, forKey: .shortestSide)
+            if filter != .bilinear { try values.encode(filter, forKey: .filter) }
         }
     }
 

@@ -81,6 +81,16 @@ package struct Network: Sendable {
         guard input.mean.count == 3, input.std.count == 3, (input.mean + input.std).allSatisfy(\.isFinite),
             input.std.allSatisfy({ $0 > 0 })
         else { throw .unusableGraph("its input needs three means and three positive deviations") }
+        if let shortest = input.shortestSide {
+            guard (max(input.width, input.height)...Self.largestSide).contains(shortest) else {
+                throw .unusableGraph(
+                    "its input of \(input.width)×\(input.height) does not fit into images whose shortest side is \(shortest)"
+                )
+            }
+            guard graph.corners == nil else {
+                throw .unusableGraph("it localizes objects, for which images are stretched to its input")
+            }
+        }
 
         var shapes: [String: TensorShape] = [Self.imageName: .image(width: input.width, height: input.height)]
         var layers: [NetworkLayer] = []

@@ -42,6 +42,9 @@ extension NetworkGraph {
             case abs
             /// −x
             case negate
+            /// alpha · min(max(x / alpha, beta), beta + 255) with x / alpha rounded to an integer, halves to the even
+            /// one: what is left of a number that is stored in eight bits
+            case quantize
             /// 1 / x
             case reciprocal
         }
@@ -133,6 +136,7 @@ extension NetworkGraph.Activation {
             case .sqrt: LK_SQRT
             case .abs: LK_ABS
             case .negate: LK_NEGATE
+            case .quantize: LK_QUANTIZE
             case .reciprocal: LK_RECIPROCAL
             }
         return lk_activation(kind: kind, alpha: alpha, beta: beta)

@@ -34,6 +34,20 @@ struct LookalikeImport: ParsableCommand {
             "The standard deviation of red, green and blue in 0…1; by default as for the mean.", valueName: "r,g,b"))
     var std: ChannelValues?
 
+    @Option(
+        help: ArgumentHelp(
+            "How images become the input: “stretch”, or “shortest”, which resizes the shorter side to that of the "
+                + "input and takes the center; a number resizes it to so many pixels. By default as "
+                + "preprocessor_config.json or open_clip_config.json beside the network says, or stretch.",
+            valueName: "stretch|shortest|n"))
+    var resize: ImportOptions.Resize?
+
+    @Option(
+        help: ArgumentHelp(
+            "The filter that resizes images: bilinear or bicubic; by default as for --resize, or bilinear.",
+            valueName: "name"))
+    var filter: NetworkGraph.Input.Filter?
+
     @Option(help: ArgumentHelp("The tensor that becomes the print; by default the only output.", valueName: "name"))
     var tensor: String?
 
@@ -62,7 +76,7 @@ struct LookalikeImport: ParsableCommand {
     @Option(help: ArgumentHelp("An initializer to compute with as if it depended on the image.", visibility: .hidden))
     var variable: [String] = []
 
-    @Option(help: ArgumentHelp("An image whose print to write, as JSON.", visibility: .hidden))
+    @Option(help: ArgumentHelp("An image whose print to write as JSON, not rounded.", visibility: .hidden))
     var embed: [String] = []
 
     static func main() {
@@ -74,7 +88,7 @@ struct LookalikeImport: ParsableCommand {
         let source = URL(fileURLWithPath: network)
         var options = ImportOptions(
             name: name ?? source.deletingPathExtension().lastPathComponent, inputSize: inputSize,
-            mean: mean?.values, std: std?.values, tensor: tensor)
+            mean: mean?.values, std: std?.values, resize: resize, filter: filter, tensor: tensor)
         options.normalizesPrint = !raw
         options.variables = Set(variable)
         let imported = try ImportedNetwork(contentsOf: source, options: options)
@@ -86,11 +100,15 @@ struct LookalikeImport: ParsableCommand {
         let model = try FeaturePrintModel(data, named: target.path, precision: .float32)
         for image in embed {
             let pixels = try PixelBuffer(contentsOf: URL(fileURLWithPath: image))
-            let vector = try model.featurePrint(for: pixels).vector
-            print(String(decoding: try JSONEncoder().encode(vector), as: UTF8.self))
+            print(String(decoding: try JSONEncoder().encode(imported.output(for: pixels)), as: UTF8.self))
         }
         guard embed.isEmpty else { return }
         var hasThreshold = maxDistance != nil
+        if calibrate == nil, imported.quantizedTensors > 0 {
+            // So are the int8 layers.
+            _ = try FeaturePrintModel(data, named: target.path)
+            print("int8: \(imported.quantizedTensors) tensors, in the ranges of the file")
+        }
         if let calibrate {
             let images = try images(of: calibrate, options: model.decodingOptions)
             data = try calibrated(imported, images)
@@ -172,6 +190,20 @@ struct LookalikeImport: ParsableCommand {
     }
 
     private func report(_ problem: any Error) { StandardError.print("\(problem)") }
+}
+
+extension NetworkGraph.Input.Filter: @retroactive ExpressibleByArgument {}
+
+extension ImportOptions.Resize: @retroactive ExpressibleByArgument {
+    public init?(argument: String) {
+        switch argument {
+        case "stretch": self = .stretch
+        case "shortest": self = .shortest(nil)
+        default:
+            guard let pixels = Int(argument), pixels > 0 else { return nil }
+            self = .shortest(pixels)
+        }
+    }
 }
 
 /// A number for red, green and blue.

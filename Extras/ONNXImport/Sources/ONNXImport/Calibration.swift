@@ -61,7 +61,13 @@ public struct Calibration: Sendable {
         }
         quantizedTensors = ranges.values.count { $0 != nil }
         guard quantizedTensors > 0 else {
-            (modelFile, float32Tensors, cosines) = (plain, excluded.sorted(), nil)
+            // Not in the ranges of a quantized file, either.
+            modelFile =
+                network.quantizedTensors == 0
+                ? plain
+                : try network.modelFile(
+                    matchThreshold: matchThreshold, activationRanges: measured.mapValues { _ in nil })
+            (float32Tensors, cosines) = (excluded.sorted(), nil)
             return
         }
         float32Tensors = excluded.sorted()

@@ -10,16 +10,19 @@ public struct ImportedNetwork: Sendable {
     /// The layers.
     public let graph: NetworkGraph
     /// What the file does not say for certain and how it was taken, a sentence each: the input with its layout and its
-    /// normalization, and the output.
+    /// normalization, the output, and how images are resized.
     public let assumptions: [String]
     /// The numbers of the layers, by the names that the graph gives them.
     private let weights: [String: GraphBuilder.Weight]
+    /// The ranges of a quantized network's tensors that layers can read in int8.
+    private let ownRanges: [String: ActivationRange]
 
     /// The largest file that is read, in bytes; protocol buffers have the same limit.
     private static let largestFile = 2 << 30
     private static let opsets = 11...22
 
-    /// Reads an ONNX file.
+    /// Reads an ONNX file, the files beside it that hold its weights, and `preprocessor_config.json` or
+    /// `open_clip_config.json` if there is one.
     ///
     /// - Throws: `ImportError` that says what is wrong with the file, or names the node that cannot be imported, its
     ///   operator, and what is missing.
@@ -38,17 +41,25 @@ public struct ImportedNetwork: Sendable {
         } catch {
             throw ImportError(subject: url.path, reason: .unreadable((error as NSError).localizedDescription))
         }
-        try self.init(data, named: url.path, options: options)
+        let preprocessing = try Preprocessing.beside(url, options)
+        try self.init(data, ExternalData(folder: url.deletingLastPathComponent()), preprocessing, url.path, options)
     }
 
-    /// Reads the bytes of an ONNX file.
+    /// Reads the bytes of an ONNX file that holds all of its weights.
     ///
     /// - Parameter source: what errors call the file.
     /// - Throws: `ImportError` that says what is wrong with the file, or names the node that cannot be imported, its
     ///   operator, and what is missing.
     public init(_ data: Data, named source: String, options: ImportOptions) throws(ImportError) {
+        try self.init(data, ExternalData(folder: nil), nil, source, options)
+    }
+
+    private init(
+        _ data: Data, _ external: ExternalData, _ preprocessing: Preprocessing?, _ source: String,
+        _ options: ImportOptions
+    ) throws(ImportError) {
         do {
-            try self.init(Self.model(data), options)
+            try self.init(Self.model(data), external, preprocessing, options)
         } catch let reason as ImportError.Reason {
             throw ImportError(subject: source, reason: reason)
         } catch {
@@ -58,7 +69,7 @@ public struct ImportedNetwork: Sendable {
 
     private static func model(_ data: Data) throws -> ONNXModel {
         var decoding = BinaryDecodingOptions()
-        // Nested graphs, descriptions and what later versions add.
+        // Descriptions and what later versions add.
         decoding.discardUnknownFields = true
         do {
             return try ONNXModel(serializedBytes: data, options: decoding)
@@ -67,40 +78,81 @@ public struct ImportedNetwork: Sendable {
         }
     }
 
-    private init(_ model: ONNXModel, _ options: ImportOptions) throws {
+    private init(
+        _ model: ONNXModel, _ external: ExternalData, _ preprocessing: Preprocessing?, _ options: ImportOptions
+    ) throws {
         let opset = model.opsetImport.first { $0.domain.isEmpty || $0.domain == "ai.onnx" }?.version ?? 0
         guard let opset = Int(exactly: opset), Self.opsets.contains(opset) else {
             throw ImportError.Reason.graph(
                 "it uses opset \(opset); \(Self.opsets.lowerBound) to \(Self.opsets.upperBound) are supported")
         }
-        let importer = GraphImporter(opset: opset)
+        // A network of two towers has inputs that the image's does not need.
+        var graph = model.graph
+        try graph.keep(outputs: options.tensor.map { [$0] } ?? graph.output.map(\.name))
+        let importer = GraphImporter(opset: opset, external: external)
         var scalars: [String: Float] = [:]
-        for initializer in model.graph.initializer {
-            let constant = try ConstantTensor(initializer)
-            importer.storedCount += constant.count
+        for initializer in graph.initializer {
+            let constant = try importer.store(initializer)
             if let scalar = constant.scalar { scalars[initializer.name] = scalar }
-            importer.values[initializer.name] =
-                options.variables.contains(initializer.name)
-                ? .tensor(importer.tensor(.constant(constant), name: initializer.name)) : .constant(constant)
+            if options.variables.contains(initializer.name) {
+                importer.values[initializer.name] = .tensor(
+                    importer.tensor(.constant(constant), name: initializer.name))
+            }
         }
-        let size = try importer.addImage(model.graph, options)
-        for node in model.graph.node where node.opType == "Constant" {
+        let size = try importer.addImage(graph, inputSize: options.inputSize, or: preprocessing?.inputSize)
+        for node in graph.node where node.opType == "Constant" {
             guard let output = node.output.first, let tensor = node.tensor("value") else { continue }
-            if let scalar = try ConstantTensor(tensor).scalar { scalars[output] = scalar }
+            if let scalar = try ConstantTensor(tensor, external).scalar { scalars[output] = scalar }
         }
-        for node in OperatorPatterns(model.graph.node, scalars: scalars).simplified() { try importer.run(node) }
+        for node in OperatorPatterns(graph.node, scalars: scalars).simplified() { try importer.run(node) }
 
-        let (output, result) = try importer.output(of: model.graph, options)
-        let normalization = try InputNormalization(of: model.graph, in: importer, options)
-        assumptions = [normalization.sentence, importer.sentence(ofOutput: output, in: model.graph)]
+        let (output, result) = try importer.output(of: graph, options)
+        let normalization = try InputNormalization(of: graph, in: importer, options, preprocessing)
+        let resizing = InputResizing(to: size, options, preprocessing)
         let last = importer.addPrint(result, normalized: options.normalizesPrint)
-        var simplifier = GraphSimplifier(importer.builder, output: last)
+        self.init(
+            importer.builder, output: last, name: options.name,
+            input: .init(
+                width: size.width, height: size.height, mean: normalization.mean, std: normalization.std,
+                shortestSide: resizing.shortestSide, filter: resizing.filter),
+            assumptions: [
+                normalization.sentence, importer.sentence(ofOutput: output, in: graph), resizing.sentence,
+            ])
+    }
+
+    /// The layers that an output needs.
+    init(
+        _ builder: GraphBuilder, output: String, name: String, input: NetworkGraph.Input, assumptions: [String] = []
+    ) {
+        var simplifier = GraphSimplifier(builder, output: output)
         let (nodes, weights) = simplifier.simplified()
-        graph = NetworkGraph(
-            name: options.name,
-            input: .init(width: size.width, height: size.height, mean: normalization.mean, std: normalization.std),
-            nodes: nodes)
-        self.weights = weights
+        graph = NetworkGraph(name: name, input: input, nodes: nodes)
+        (self.assumptions, self.weights) = (assumptions, weights)
+        let candidates = Set(Quantization.candidates(in: graph))
+        ownRanges = nodes.reduce(into: [:]) { ranges, node in
+            let convolution = node.operation as? NetworkGraph.Convolution
+            guard let function = convolution?.activation ?? node.operation as? NetworkGraph.Activation,
+                function.kind == .quantize, candidates.contains(node.name)
+            else { return }
+            let lower = function.alpha * function.beta
+            ranges[node.name] = ActivationRange(lower: lower, upper: lower + 255 * function.alpha)
+        }
+    }
+
+    /// How many tensors are int8 because the file has their integers.
+    public var quantizedTensors: Int { ownRanges.count }
+
+    /// What the network gives for an image, in float32 and not rounded as a print is.
+    ///
+    /// - Throws: `ImportError` for layers that cannot be run.
+    /// - Complexity: O(weights), and a forward pass.
+    public func output(for image: PixelBuffer) throws(ImportError) -> [Float] {
+        let data = try modelFile()
+        do {
+            return try ImageNetwork(of: SafeTensorsFile(data), simd: .selected).output(for: image)
+        } catch {
+            throw ImportError(subject: graph.name, reason: .graph("its layers cannot be run: \(error)"))
+        }
     }
 
     /// The bytes of a model file: safetensors with the graph in its metadata.
@@ -108,7 +160,7 @@ public struct ImportedNetwork: Sendable {
     /// - Parameters:
     ///   - matchThreshold: the distance up to which a match is accepted, 0…2; nil for none.
     ///   - activationRanges: what ``FeaturePrintModel/activationRanges(for:)`` measures; nil for a tensor that stays
-    ///     float32. Without ranges the network is computed in float32.
+    ///     float32. Without ranges the network is computed in float32, unless the file has those of its integers.
     ///   - confidence: the coefficients of the confidence of matches; nil for none.
     /// - Throws: `ImportError` for a graph with numbers that are not finite.
     public func modelFile(
@@ -138,6 +190,7 @@ public struct ImportedNetwork: Sendable {
                 metadata[ConfidenceCoefficients.metadataKey] = String(
                     decoding: try encoder.encode(confidence), as: UTF8.self)
             }
+            let activationRanges = activationRanges.isEmpty ? ownRanges.mapValues { Optional($0) } : activationRanges
             if !activationRanges.isEmpty {
                 metadata["lookalike.activation_ranges"] = String(
                     decoding: try encoder.encode(activationRanges), as: UTF8.self)

@@ -86,7 +86,7 @@ struct AssumptionTests {
         for (index, (file, words)) in files.enumerated() {
             let (values, assumptions) = try Self.values(file)
             #expect(Self.agree(values, Self.expected), "\(index): \(values)")
-            #expect(assumptions.count == 2 && assumptions[0].contains(words), "\(assumptions)")
+            #expect(assumptions.count == 3 && assumptions[0].contains(words), "\(assumptions)")
             #expect(
                 assumptions[0].hasPrefix("input “image”, RGB, channels first: ") && assumptions[1].contains("“out”"))
         }

@@ -73,6 +73,30 @@ struct ImportTests {
         #expect(error?.description.contains("no tensor “nowhere”") == true)
     }
 
+    /// Networks of two towers come as one file.
+    @Test func otherTowersAreLeftOut() throws {
+        let image: [ProtocolBuffer] = [
+            .node("GlobalAveragePool", ["image"], "mean"), .node("Flatten", ["mean"], "image_embeds"),
+        ]
+        let text: [ProtocolBuffer] = [
+            .node("Gather", ["words", "ids"], "text_embeds"),
+            .node("MatMul", ["image_embeds", "text_embeds"], "logits"),
+        ]
+        let ids = ProtocolBuffer().adding(1, "ids")
+        let file = ProtocolBuffer.model(
+            text + image, initializers: [.floats("words", [1, 2], [2, 1])], outputs: ["logits", "image_embeds"],
+            otherInputs: [ids]
+        ).data
+        var options = Self.options("x")
+        let error = #expect(throws: ImportError.self) { try ImportedNetwork(file, named: "x", options: options) }
+        #expect(error?.description.contains("--tensor names an output that needs no other") == true)
+        options.tensor = "image_embeds"
+        let alone = ProtocolBuffer.model(image, outputs: ["image_embeds"]).data
+        #expect(
+            try ImportedNetwork(file, named: "x", options: options).modelFile()
+                == ImportedNetwork(alone, named: "x", options: options).modelFile())
+    }
+
     @Test func aWrongSizeIsRefused() {
         var options = Self.options("mobile")
         options.inputSize = 64

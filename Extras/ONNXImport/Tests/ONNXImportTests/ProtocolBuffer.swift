@@ -22,6 +22,13 @@ struct ProtocolBuffer {
         return result
     }
 
+    func adding(_ field: UInt64, _ number: Float) -> ProtocolBuffer {
+        var result = self
+        result.addNumber(field << 3 | 5)
+        withUnsafeBytes(of: number.bitPattern.littleEndian) { result.data.append(contentsOf: $0) }
+        return result
+    }
+
     func adding(_ field: UInt64, _ bytes: Data) -> ProtocolBuffer {
         var result = self
         result.addNumber(field << 3 | 2)
@@ -41,12 +48,13 @@ extension ProtocolBuffer {
     ///   - input: the shape of the input.
     static func model(
         _ nodes: [ProtocolBuffer], initializers: [ProtocolBuffer] = [], outputs: [String] = ["out"], element: Int = 1,
-        input: [Int] = [1, 3, 8, 8]
+        input: [Int] = [1, 3, 8, 8], otherInputs: [ProtocolBuffer] = []
     ) -> ProtocolBuffer {
         var shape = ProtocolBuffer()
         for extent in input { shape = shape.adding(1, ProtocolBuffer().adding(1, extent)) }
         let type = ProtocolBuffer().adding(1, ProtocolBuffer().adding(1, element).adding(2, shape))
         var graph = ProtocolBuffer().adding(11, ProtocolBuffer().adding(1, "image").adding(2, type))
+        for input in otherInputs { graph = graph.adding(11, input) }
         for node in nodes { graph = graph.adding(1, node) }
         for initializer in initializers { graph = graph.adding(5, initializer) }
         for output in outputs { graph = graph.adding(12, ProtocolBuffer().adding(1, output)) }
@@ -78,14 +86,55 @@ extension ProtocolBuffer {
         return extents.reduce(ProtocolBuffer()) { $0.adding(1, $1) }.adding(2, 1).adding(8, name).adding(9, data)
     }
 
+    /// A tensor in half precision; a scalar without extents.
+    static func halves(_ name: String, _ bits: [UInt16], _ extents: [Int] = []) -> ProtocolBuffer {
+        let data = bits.reduce(Data()) { $0 + withUnsafeBytes(of: $1.littleEndian) { Data($0) } }
+        return extents.reduce(ProtocolBuffer()) { $0.adding(1, $1) }.adding(2, 10).adding(8, name).adding(9, data)
+    }
+
+    /// A tensor of floats that lies in another file.
+    static func external(_ name: String, _ extents: [Int], _ entries: [String: String]) -> ProtocolBuffer {
+        let tensor = extents.reduce(ProtocolBuffer()) { $0.adding(1, $1) }.adding(2, 1).adding(8, name)
+        return entries.reduce(tensor) { $0.adding(13, ProtocolBuffer().adding(1, $1.key).adding(2, $1.value)) }
+            .adding(14, 1)
+    }
+
     /// An attribute of a node that is one integer.
     func attribute(_ name: String, _ value: Int) -> ProtocolBuffer {
         adding(5, ProtocolBuffer().adding(1, name).adding(3, value).adding(20, 2))
     }
 
+    /// An attribute of a node that is text.
+    func attribute(_ name: String, _ value: String) -> ProtocolBuffer {
+        adding(5, ProtocolBuffer().adding(1, name).adding(4, value).adding(20, 3))
+    }
+
+    /// An attribute of a node that is a number.
+    func attribute(_ name: String, _ value: Float) -> ProtocolBuffer {
+        adding(5, ProtocolBuffer().adding(1, name).adding(2, value).adding(20, 1))
+    }
+
+    /// An attribute of a node that is a graph.
+    func attribute(_ name: String, nodes: [ProtocolBuffer], output: String) -> ProtocolBuffer {
+        let graph = nodes.reduce(ProtocolBuffer()) { $0.adding(1, $1) }.adding(12, ProtocolBuffer().adding(1, output))
+        return adding(5, ProtocolBuffer().adding(1, name).adding(6, graph).adding(20, 5))
+    }
+
+    /// A tensor of bytes, signed or not.
+    static func bytes(_ name: String, _ values: [UInt8], _ extents: [Int] = [], isSigned: Bool = false)
+        -> ProtocolBuffer
+    {
+        extents.reduce(ProtocolBuffer()) { $0.adding(1, $1) }.adding(2, isSigned ? 3 : 2).adding(8, name)
+            .adding(9, Data(values))
+    }
+
+    /// A 64-bit integer without axes.
+    static func integer(_ name: String, _ value: Int) -> ProtocolBuffer { integers(name, [value], []) }
+
     /// A tensor of 64-bit integers.
-    static func integers(_ name: String, _ values: [Int]) -> ProtocolBuffer {
-        var tensor = ProtocolBuffer().adding(1, values.count).adding(2, 7).adding(8, name)
+    static func integers(_ name: String, _ values: [Int], _ extents: [Int]? = nil) -> ProtocolBuffer {
+        var tensor = (extents ?? [values.count]).reduce(ProtocolBuffer()) { $0.adding(1, $1) }.adding(2, 7)
+            .adding(8, name)
         for value in values { tensor = tensor.adding(7, value) }
         return tensor
     }

@@ -1,4 +1,4 @@
-"""Makes the networks that the tests import, and the prints that onnxruntime computes with them.
+"""Makes the networks that the tests import, and what onnxruntime computes with them and with some operators.
 
     python make_fixtures.py
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import torch
+from onnx import TensorProto, helper
 from torch import nn
 from torch.nn import functional
 
@@ -142,6 +143,38 @@ class Various(nn.Module):
         return torch.softmax(self.last(y.flatten(1)), 1)
 
 
+def resizes():
+    """What onnxruntime's Resize makes of a small array, in the ways that positions are resized."""
+    values = np.random.default_rng(5).normal(size=(1, 2, 5, 7)).astype(np.float32)
+    cases = []
+    for size, attributes in [
+        ((9, 11), {}),
+        ((3, 4), {}),
+        ((3, 4), {"cubic_coeff_a": -0.5}),
+        ((8, 4), {"exclude_outside": 1}),
+        ((8, 3), {"coordinate_transformation_mode": "align_corners"}),
+        ((10, 3), {"coordinate_transformation_mode": "asymmetric"}),
+        ((1, 9), {"coordinate_transformation_mode": "pytorch_half_pixel"}),
+        ((2, 3), {"antialias": 1}),
+        ((2, 9), {"antialias": 1, "mode": "linear"}),
+    ]:
+        attributes = {"mode": "cubic", **attributes}
+        node = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **attributes)
+        sizes = helper.make_tensor("sizes", TensorProto.INT64, [4], [1, 2, *size])
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, values.shape)
+        y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+        graph = helper.make_graph([node], "resize", [x], [y], [sizes])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        result = session.run(None, {"x": values})[0].ravel()
+        words = {name: value for name, value in attributes.items() if isinstance(value, str)}
+        numbers = {name: value for name, value in attributes.items() if not isinstance(value, str)}
+        cases.append(
+            {"size": size, "words": words, "numbers": numbers, "result": [round(float(value), 6) for value in result]}
+        )
+    return {"values": [float(value) for value in values.ravel()], "cases": cases}
+
+
 def pixels():
     """The image that the tests make by the same formula."""
     y, x, c = np.meshgrid(np.arange(SIZE), np.arange(SIZE), np.arange(3), indexing="ij")
@@ -174,6 +207,7 @@ def main():
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         result = session.run(None, {session.get_inputs()[0].name: image})[0].ravel().astype(np.float64)
         prints[name] = [round(float(value), 7) for value in result / np.linalg.norm(result)]
+    (HERE / "resizes.json").write_text(json.dumps(resizes()) + "\n")
     (HERE / "prints.json").write_text(json.dumps(prints, indent=1) + "\n")
 
 

@@ -38,11 +38,8 @@ extension ConstantTensor {
     /// Reads a tensor of a file.
     ///
     /// - Throws: `ImportError.Reason.malformed` if its data does not have its shape, or is of a type that is not read.
-    init(_ tensor: ONNXTensor) throws(ImportError.Reason) {
+    init(_ tensor: ONNXTensor, _ external: ExternalData) throws(ImportError.Reason) {
         let name = "tensor “\(tensor.name)”"
-        guard tensor.dataLocation == 0 else {
-            throw .malformed("\(name) lies in another file; save the model as one file")
-        }
         var extents: [Int] = []
         for extent in tensor.dims {
             guard extent >= 0, let extent = Int(exactly: extent), extent <= Self.mostElements else {
@@ -55,7 +52,8 @@ extension ConstantTensor {
         guard let element = Element(rawValue: tensor.dataType), let size = element.byteCount else {
             throw .malformed("\(name) is of the element type \(tensor.dataType), which is not read")
         }
-        let raw = tensor.rawData
+        let isExternal = tensor.dataLocation == 1
+        let raw = isExternal ? try external.bytes(of: tensor, count: count * size) : tensor.rawData
         if !raw.isEmpty {
             guard raw.count == count * size else {
                 throw .malformed("\(name) has \(raw.count) bytes, but its shape \(extents) needs \(count * size)")

@@ -26,6 +26,8 @@ extension ONNXNode {
         attribute(name).flatMap { String(bytes: $0.s, encoding: .utf8) } ?? value
     }
 
+    func graph(_ name: String) -> ONNXGraph? { attribute(name).flatMap { $0.hasG ? $0.g : nil } }
+
     func tensor(_ name: String) -> ONNXTensor? { attribute(name).map(\.t) }
 
     /// An axis as an index from 0: negative ones count from the end.

@@ -148,6 +148,15 @@ nonisolated struct ONNXAttribute: @unchecked Sendable {
   /// Clears the value of `t`. Subsequent reads from it will return its default value.
   mutating func clearT() {_uniqueStorage()._t = nil}
 
+  var g: ONNXGraph {
+    get {_storage._g ?? ONNXGraph()}
+    set {_uniqueStorage()._g = newValue}
+  }
+  /// Returns true if `g` has been explicitly set.
+  var hasG: Bool {_storage._g != nil}
+  /// Clears the value of `g`. Subsequent reads from it will return its default value.
+  mutating func clearG() {_uniqueStorage()._g = nil}
+
   var floats: [Float] {
     get {_storage._floats}
     set {_uniqueStorage()._floats = newValue}
@@ -199,8 +208,25 @@ nonisolated struct ONNXTensor: Sendable {
 
   var uint64Data: [UInt64] = []
 
+  /// Where the data lies in another file: its location, offset and length.
+  var externalData: [ONNXEntry] = []
+
   /// 1: the data lies in another file.
   var dataLocation: Int32 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+nonisolated struct ONNXEntry: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var key: String = String()
+
+  var value: String = String()
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -515,7 +541,7 @@ nonisolated extension ONNXNode: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension ONNXAttribute: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Attribute"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}f\0\u{1}i\0\u{1}s\0\u{1}t\0\u{2}\u{2}floats\0\u{1}ints\0\u{1}strings\0\u{2}\u{b}type\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}f\0\u{1}i\0\u{1}s\0\u{1}t\0\u{1}g\0\u{1}floats\0\u{1}ints\0\u{1}strings\0\u{2}\u{b}type\0")
 
   fileprivate class _StorageClass {
     var _name: String = String()
@@ -523,6 +549,7 @@ nonisolated extension ONNXAttribute: SwiftProtobuf.Message, SwiftProtobuf._Messa
     var _i: Int64 = 0
     var _s: Data = Data()
     var _t: ONNXTensor? = nil
+    var _g: ONNXGraph? = nil
     var _floats: [Float] = []
     var _ints: [Int64] = []
     var _strings: [Data] = []
@@ -542,6 +569,7 @@ nonisolated extension ONNXAttribute: SwiftProtobuf.Message, SwiftProtobuf._Messa
       _i = source._i
       _s = source._s
       _t = source._t
+      _g = source._g
       _floats = source._floats
       _ints = source._ints
       _strings = source._strings
@@ -569,6 +597,7 @@ nonisolated extension ONNXAttribute: SwiftProtobuf.Message, SwiftProtobuf._Messa
         case 3: try { try decoder.decodeSingularInt64Field(value: &_storage._i) }()
         case 4: try { try decoder.decodeSingularBytesField(value: &_storage._s) }()
         case 5: try { try decoder.decodeSingularMessageField(value: &_storage._t) }()
+        case 6: try { try decoder.decodeSingularMessageField(value: &_storage._g) }()
         case 7: try { try decoder.decodeRepeatedFloatField(value: &_storage._floats) }()
         case 8: try { try decoder.decodeRepeatedInt64Field(value: &_storage._ints) }()
         case 9: try { try decoder.decodeRepeatedBytesField(value: &_storage._strings) }()
@@ -600,6 +629,9 @@ nonisolated extension ONNXAttribute: SwiftProtobuf.Message, SwiftProtobuf._Messa
       try { if let v = _storage._t {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
       } }()
+      try { if let v = _storage._g {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+      } }()
       if !_storage._floats.isEmpty {
         try visitor.visitPackedFloatField(value: _storage._floats, fieldNumber: 7)
       }
@@ -626,6 +658,7 @@ nonisolated extension ONNXAttribute: SwiftProtobuf.Message, SwiftProtobuf._Messa
         if _storage._i != rhs_storage._i {return false}
         if _storage._s != rhs_storage._s {return false}
         if _storage._t != rhs_storage._t {return false}
+        if _storage._g != rhs_storage._g {return false}
         if _storage._floats != rhs_storage._floats {return false}
         if _storage._ints != rhs_storage._ints {return false}
         if _storage._strings != rhs_storage._strings {return false}
@@ -641,7 +674,7 @@ nonisolated extension ONNXAttribute: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension ONNXTensor: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Tensor"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}dims\0\u{3}data_type\0\u{4}\u{2}float_data\0\u{3}int32_data\0\u{4}\u{2}int64_data\0\u{1}name\0\u{3}raw_data\0\u{3}double_data\0\u{3}uint64_data\0\u{4}\u{3}data_location\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}dims\0\u{3}data_type\0\u{4}\u{2}float_data\0\u{3}int32_data\0\u{4}\u{2}int64_data\0\u{1}name\0\u{3}raw_data\0\u{3}double_data\0\u{3}uint64_data\0\u{4}\u{2}external_data\0\u{3}data_location\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -658,6 +691,7 @@ nonisolated extension ONNXTensor: SwiftProtobuf.Message, SwiftProtobuf._MessageI
       case 9: try { try decoder.decodeSingularBytesField(value: &self.rawData) }()
       case 10: try { try decoder.decodeRepeatedDoubleField(value: &self.doubleData) }()
       case 11: try { try decoder.decodeRepeatedUInt64Field(value: &self.uint64Data) }()
+      case 13: try { try decoder.decodeRepeatedMessageField(value: &self.externalData) }()
       case 14: try { try decoder.decodeSingularInt32Field(value: &self.dataLocation) }()
       default: break
       }
@@ -692,6 +726,9 @@ nonisolated extension ONNXTensor: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if !self.uint64Data.isEmpty {
       try visitor.visitPackedUInt64Field(value: self.uint64Data, fieldNumber: 11)
     }
+    if !self.externalData.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.externalData, fieldNumber: 13)
+    }
     if self.dataLocation != 0 {
       try visitor.visitSingularInt32Field(value: self.dataLocation, fieldNumber: 14)
     }
@@ -708,7 +745,43 @@ nonisolated extension ONNXTensor: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if lhs.rawData != rhs.rawData {return false}
     if lhs.doubleData != rhs.doubleData {return false}
     if lhs.uint64Data != rhs.uint64Data {return false}
+    if lhs.externalData != rhs.externalData {return false}
     if lhs.dataLocation != rhs.dataLocation {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ONNXEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Entry"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{1}value\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.value) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 1)
+    }
+    if !self.value.isEmpty {
+      try visitor.visitSingularStringField(value: self.value, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: ONNXEntry, rhs: ONNXEntry) -> Bool {
+    if lhs.key != rhs.key {return false}
+    if lhs.value != rhs.value {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -4,12 +4,17 @@ import Lookalike
 extension GraphImporter {
     /// Finds the input that is the image.
     ///
+    /// - Parameters:
+    ///   - inputSize: the side that is given.
+    ///   - likelySize: the side where neither the graph nor the user gives one.
     /// - Returns: its size in pixels.
-    func addImage(_ graph: ONNXGraph, _ options: ImportOptions) throws -> NetworkGraph.Extent {
+    func addImage(_ graph: ONNXGraph, inputSize: Int?, or likelySize: Int?) throws -> NetworkGraph.Extent {
         let inputs = graph.input.filter { values[$0.name] == nil }
         guard let input = inputs.first, inputs.count == 1 else {
             let names = inputs.map { "“\($0.name)”" }.joined(separator: ", ")
-            throw ImportError.Reason.graph("its graph has \(inputs.count) inputs (\(names)); one image is needed")
+            throw ImportError.Reason.graph(
+                "its graph has \(inputs.count) inputs (\(names)); one image is needed. "
+                    + "--tensor names an output that needs no other")
         }
         let extents = input.type.tensorType.shape.dim.map { dimension -> Int? in
             if case .dimValue(let value)? = dimension.value, value > 0 { Int(truncatingIfNeeded: value) } else { nil }
@@ -34,11 +39,11 @@ extension GraphImporter {
             isChannelsLast ? (extents[3], extents[1], extents[2]) : (extents[1], extents[2], extents[3])
         guard channels ?? 3 == 3 else { throw problem("an image of three channels is needed") }
         func side(_ known: Int?) throws -> Int {
-            if let known, let size = options.inputSize, known != size {
+            if let known, let size = inputSize, known != size {
                 throw problem("it cannot take images of \(size) pixels")
             }
-            guard let side = known ?? options.inputSize else {
-                throw problem("it takes any size, so the size to use has to be given")
+            guard let side = known ?? inputSize ?? likelySize else {
+                throw problem("it takes any size; --input-size gives the one to use")
             }
             guard (1...4096).contains(side) else { throw problem("1…4096 pixels are supported") }
             return side
@@ -53,7 +58,7 @@ extension GraphImporter {
     /// The tensor that becomes the print: the one that the options name, or the only output that depends on the image.
     func output(of graph: ONNXGraph, _ options: ImportOptions) throws -> (name: String, tensor: ImportedTensor) {
         func tensor(_ name: String) -> ImportedTensor? {
-            if case .tensor(let tensor)? = values[name] { tensor } else { nil }
+            if case .tensor(let tensor)? = values[name], quantized[name] == nil { tensor } else { nil }
         }
         let outputs = graph.output.compactMap { output in tensor(output.name).map { (output.name, $0) } }
         let list = outputs.map { name, tensor -> String in

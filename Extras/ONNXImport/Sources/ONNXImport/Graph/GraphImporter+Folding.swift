@@ -9,7 +9,10 @@ extension GraphImporter {
     func fold(_ node: ONNXNode) throws -> Bool {
         switch node.opType {
         case "Constant":
-            let constant = try Self.constant(of: node)
+            let constant = try constant(of: node)
+            if let tensor = node.tensor("value"), let output = node.output.first {
+                elements[output] = ConstantTensor.Element(rawValue: tensor.dataType)
+            }
             storedCount += constant.count
             set(node, .constant(constant))
             return true
@@ -18,6 +21,9 @@ extension GraphImporter {
             let start = max(0, min(extents.count, place(node.integer("start", default: 0), extents.count)))
             let end = max(start, min(extents.count, place(node.integer("end", default: extents.count), extents.count)))
             set(node, .constant(.init(integers: Array(extents[start..<end]))))
+            return true
+        case "If":
+            try branch(node)
             return true
         case "Size":
             set(node, .constant(.init(integers: [try value(node, 0).extents.reduce(1, *)], extents: [])))
@@ -45,14 +51,18 @@ extension GraphImporter {
             }
             return true
         }
-        guard let result = try folded(node, first, inputs) else { return false }
+        if node.opType == "DynamicQuantizeLinear" {
+            try foldDynamicQuantization(node, first)
+            return true
+        }
+        guard let result = try folded(node, first, inputs) else { return try computed(node, first) }
         try Self.check(node, result.extents, most: ConstantTensor.mostElements)
         try count(result.count, node)
         set(node, .constant(result))
         return true
     }
 
-    private func count(_ elements: Int, _ node: ONNXNode) throws {
+    func count(_ elements: Int, _ node: ONNXNode) throws {
         foldedCount += elements
         // A weight may be transposed, cast and reshaped. A small file could do so any number of times.
         let most = max(Self.leastFolded, 4 * storedCount)
@@ -67,10 +77,42 @@ extension GraphImporter {
     private static let mostCopied = 1 << 27
     private static let leastFolded = 1 << 25
 
+    /// Runs the nodes of the branch that a condition on sizes and other constants takes.
+    private func branch(_ node: ONNXNode) throws {
+        guard let condition = try constant(node, 0).scalar,
+            let branch = node.graph(condition != 0 ? "then_branch" : "else_branch"),
+            branch.output.count == node.output.count
+        else { throw node.problem("lacks a branch or its condition") }
+        for initializer in branch.initializer { try store(initializer) }
+        for inner in try branch.sortedNodes() { try run(inner) }
+        for (index, output) in branch.output.enumerated() {
+            guard let value = values[output.name] else {
+                throw node.problem("has a branch that does not make “\(output.name)”")
+            }
+            set(node, value, output: index)
+        }
+    }
+
+    /// Takes a constant of the file.
+    ///
+    /// - Returns: the constant.
+    @discardableResult
+    func store(_ tensor: ONNXTensor) throws -> ConstantTensor {
+        let constant = try ConstantTensor(tensor, external)
+        storedCount += constant.count
+        // Any number of tensors may name the same bytes of another file.
+        guard storedCount <= Self.mostWeights else {
+            throw ImportError.Reason.graph("its constants up to “\(tensor.name)” exceed 4 GB as floats")
+        }
+        values[tensor.name] = .constant(constant)
+        elements[tensor.name] = ConstantTensor.Element(rawValue: tensor.dataType)
+        return constant
+    }
+
     private func place(_ index: Int, _ count: Int) -> Int { index < 0 ? index + count : index }
 
-    private static func constant(of node: ONNXNode) throws -> ConstantTensor {
-        if let tensor = node.tensor("value") { return try ConstantTensor(tensor) }
+    private func constant(of node: ONNXNode) throws -> ConstantTensor {
+        if let tensor = node.tensor("value") { return try ConstantTensor(tensor, external) }
         if node.has("value_float") { return .init(floats: [node.float("value_float", default: 0)], extents: []) }
         if node.has("value_int") { return .init(integers: [node.integer("value_int", default: 0)], extents: []) }
         if let floats = node.floats("value_floats"), !floats.isEmpty { return .init(floats: floats) }
@@ -110,7 +152,7 @@ extension GraphImporter {
         case "Clip": return try clipped(node, first)
         case "Concat": return try Self.joined(node, inputs.compactMap(\.self))
         case "Gather": return try Self.gathered(node, first, try constant(node, 1))
-        case "ConstantOfShape": return try Self.filled(node, first)
+        case "ConstantOfShape": return try filled(node, first)
         case "Expand":
             guard let shape = try constant(node, 1).integers, let extents = Self.broadcast(first.extents, shape) else {
                 throw node.problem("expands \(first.extents) to a shape that does not fit")
@@ -128,10 +170,16 @@ extension GraphImporter {
             }
             let (x, y) = (parts[1].floats, parts[2].floats)
             return .init(floats: flags.indices.map { flags[$0] != 0 ? x[$0] : y[$0] }, extents: extents)
-        case "ReduceProd":
-            guard let integers = first.integers, first.extents.count <= 1 else { return nil }
-            return .init(
-                integers: [integers.reduce(1, &*)], extents: node.integer("keepdims", default: 1) != 0 ? [1] : [])
+        case "QuantizeLinear", "DequantizeLinear": return try foldedQuantization(node, first)
+        case "Resize": return try resized(node, first)
+        case "Tile": return try tiled(node, first)
+        case "ScatterND": return try Self.scattered(node, first, try constant(node, 1), try constant(node, 2))
+        case "ReduceProd": return try reduced(node, first, by: *, &*)
+        // Those of floats are layers.
+        case "ReduceSum" where first.integers != nil: return try reduced(node, first, by: +, &+)
+        case "ReduceMax" where first.integers != nil: return try reduced(node, first, by: max, max)
+        case "ReduceMin" where first.integers != nil: return try reduced(node, first, by: min, min)
+        case "Not": return .init(integers: first.floats.map { $0 == 0 ? 1 : 0 }, extents: first.extents)
         default: break
         }
         if node.opType == "Abs" || node.opType == "Neg", let integers = first.integers {
@@ -149,7 +197,8 @@ extension GraphImporter {
         "Sqrt": { $0.squareRoot() }, "Floor": { $0.rounded(.down) }, "Ceil": { $0.rounded(.up) },
         "Round": { $0.rounded(.toNearestOrEven) }, "Reciprocal": { 1 / $0 }, "Exp": { Float(exp(Double($0))) },
         "Log": { Float(log(Double($0))) }, "Sigmoid": { Float(1 / (1 + exp(-Double($0)))) },
-        "Tanh": { Float(tanh(Double($0))) }, "Erf": { Float(erf(Double($0))) }, "Abs": { abs($0) }, "Neg": { -$0 },
+        "Tanh": { Float(tanh(Double($0))) }, "Sin": { Float(sin(Double($0))) }, "Cos": { Float(cos(Double($0))) },
+        "Erf": { Float(erf(Double($0))) }, "Abs": { abs($0) }, "Neg": { -$0 },
         "Relu": { max($0, 0) },
         "Softplus": { Float(log1p(exp(Double($0)))) },
     ]
@@ -171,11 +220,23 @@ extension GraphImporter {
         switch type {
         case 1, 10, 11, 16: return .init(floats: tensor.floats, extents: tensor.extents)
         case 2...7, 12, 13:
-            return .init(
-                integers: tensor.integers ?? tensor.floats.map { Int(exactly: $0.rounded(.towardZero)) ?? 0 },
-                extents: tensor.extents)
+            let integers = tensor.integers ?? tensor.floats.map { Int(exactly: $0.rounded(.towardZero)) ?? 0 }
+            return .init(integers: integers.map { truncated($0, to: type) }, extents: tensor.extents)
         case 9: return .init(integers: tensor.floats.map { $0 != 0 ? 1 : 0 }, extents: tensor.extents)
         default: return nil
+        }
+    }
+
+    /// An integer in a type of fewer bits, which keeps the last ones.
+    private static func truncated(_ integer: Int, to type: Int) -> Int {
+        switch type {
+        case 2: Int(UInt8(truncatingIfNeeded: integer))
+        case 3: Int(Int8(truncatingIfNeeded: integer))
+        case 4: Int(UInt16(truncatingIfNeeded: integer))
+        case 5: Int(Int16(truncatingIfNeeded: integer))
+        case 6: Int(Int32(truncatingIfNeeded: integer))
+        case 12: Int(UInt32(truncatingIfNeeded: integer))
+        default: integer
         }
     }
 
@@ -269,23 +330,103 @@ extension GraphImporter {
         return tensor.picking(places, extents: Array(extents))
     }
 
-    private static func filled(_ node: ONNXNode, _ shape: ConstantTensor) throws -> ConstantTensor {
+    private func filled(_ node: ONNXNode, _ shape: ConstantTensor) throws -> ConstantTensor {
         var count = 1
         let extents = shape.integers ?? []
         for extent in extents {
-            guard (0...mostRepeated).contains(extent), count * extent <= mostRepeated
+            guard (0...Self.mostRepeated).contains(extent), count * extent <= Self.mostRepeated
             else { throw node.problem("has the shape \(extents)") }
             count *= extent
         }
         guard let value = node.tensor("value") else {
             return .init(floats: [Float](repeating: 0, count: count), extents: extents)
         }
-        let constant = try ConstantTensor(value)
+        let constant = try ConstantTensor(value, external)
         guard constant.count == 1 else { throw node.problem("has \(constant.count) values instead of one") }
         return constant.picking(Array(repeating: 0, count: count), extents: extents)
     }
 
+    private func tiled(_ node: ONNXNode, _ tensor: ConstantTensor) throws -> ConstantTensor {
+        let extents = tensor.extents
+        guard let repeats = try constant(node, 1).integers, repeats.count == extents.count,
+            repeats.allSatisfy({ (0...Self.mostRepeated).contains($0) })
+        else { throw node.problem("has no number of repetitions for each of \(extents.count) axes") }
+        let pairs = tensor.reshaped(extents.flatMap { [1, $0] })
+        let tiled = try Self.repeated(node, [pairs], to: zip(repeats, extents).flatMap { [$0, $1] })[0]
+        return tiled.reshaped(zip(repeats, extents).map { $0 * $1 })
+    }
+
+    private static func scattered(
+        _ node: ONNXNode, _ tensor: ConstantTensor, _ indices: ConstantTensor, _ updates: ConstantTensor
+    ) throws -> ConstantTensor {
+        var places = Array(0..<tensor.count)
+        let updated = try scatteredPlaces(node, tensor.extents, indices, updates.extents)
+        for (update, place) in updated.enumerated() { places[place] = tensor.count + update }
+        if let old = tensor.integers, let new = updates.integers {
+            return ConstantTensor(integers: old + new).picking(places, extents: tensor.extents)
+        }
+        return ConstantTensor(floats: tensor.floats + updates.floats).picking(places, extents: tensor.extents)
+    }
+
+    /// Where each element of the updates goes in a tensor of these extents.
+    static func scatteredPlaces(
+        _ node: ONNXNode, _ extents: [Int], _ indices: ConstantTensor, _ updates: [Int]
+    ) throws -> [Int] {
+        guard ["none", ""].contains(node.string("reduction", default: "none")) else {
+            throw node.problem("has the reduction “\(node.string("reduction", default: ""))”, which is not supported")
+        }
+        guard let raw = indices.integers, let depth = indices.extents.last, (1...extents.count).contains(depth),
+            updates == indices.extents.dropLast() + extents[depth...]
+        else {
+            throw node.problem("writes \(updates) at indices of the shape \(indices.extents) into \(extents)")
+        }
+        let strides = strides(extents)
+        let inner = extents[depth...].reduce(1, *)
+        return try stride(from: 0, to: raw.count, by: depth).flatMap { start in
+            let place = try (0..<depth).reduce(0) { place, axis in
+                let (index, extent) = (raw[start + axis], extents[axis])
+                guard (-extent..<extent).contains(index) else {
+                    throw node.problem("has the index \(index) of an axis of \(extent)")
+                }
+                return place + (index < 0 ? index + extent : index) * strides[axis]
+            }
+            return Array(place..<(place + inner))
+        }
+    }
+
+    private func reduced(
+        _ node: ONNXNode, _ tensor: ConstantTensor, by floats: (Float, Float) -> Float, _ integers: (Int, Int) -> Int
+    ) throws -> ConstantTensor? {
+        let extents = tensor.extents
+        var axes = try (self.integers(node, "axes", input: 1) ?? []).map { try node.axis($0, rank: extents.count) }
+        if axes.isEmpty, node.integer("noop_with_empty_axes", default: 0) != 0 { return tensor }
+        if axes.isEmpty { axes = Array(extents.indices) }
+        let kept = extents.indices.filter { !axes.contains($0) }
+        let order = kept + extents.indices.filter { axes.contains($0) }
+        let strides = Self.strides(extents)
+        let rows = Self.gathered(tensor, order.map { extents[$0] }, order.map { strides[$0] }, 0)
+        let length = axes.reduce(1) { $0 * extents[$1] }
+        guard tensor.count > 0, length > 0 else { return nil }
+        let shape =
+            node.integer("keepdims", default: 1) != 0
+            ? extents.indices.map { axes.contains($0) ? 1 : extents[$0] } : kept.map { extents[$0] }
+        func reduce<Number>(_ values: [Number], _ combine: (Number, Number) -> Number) -> [Number] {
+            stride(from: 0, to: values.count, by: length).map { start in
+                values[(start + 1)..<(start + length)].reduce(values[start], combine)
+            }
+        }
+        if let values = rows.integers { return .init(integers: reduce(values, integers), extents: shape) }
+        return .init(floats: reduce(rows.floats, floats), extents: shape)
+    }
+
     private static func range(_ node: ONNXNode, _ inputs: [ConstantTensor]) throws -> ConstantTensor? {
+        if inputs.count == 3, inputs.contains(where: { $0.integers == nil }) {
+            let (start, end, step) = (inputs[0].floats.first, inputs[1].floats.first, inputs[2].floats.first)
+            guard let start, let end, let step else { return nil }
+            let count = max(0, ((Double(end) - Double(start)) / Double(step)).rounded(.up))
+            guard count <= Double(mostRepeated) else { throw node.problem("makes a range of \(count) numbers") }
+            return .init(floats: (0..<Int(count)).map { start + Float($0) * step })
+        }
         guard inputs.count == 3, let start = inputs[0].integers?.first, let end = inputs[1].integers?.first,
             let step = inputs[2].integers?.first, step != 0
         else { return nil }
@@ -302,8 +443,12 @@ extension GraphImporter {
         guard let extents = broadcast(left.extents, right.extents) else { return nil }
         let parts = try repeated(node, [left, right], to: extents)
         let (a, b) = (parts[0], parts[1])
-        func compare(_ holds: (Float, Float) -> Bool) -> ConstantTensor {
-            .init(integers: zip(a.floats, b.floats).map { holds($0, $1) ? 1 : 0 }, extents: extents)
+        // Exact for integers, too, that float32 cannot tell apart.
+        func doubles(_ tensor: ConstantTensor) -> [Double] {
+            tensor.integers.map { $0.map { Double($0) } } ?? tensor.floats.map { Double($0) }
+        }
+        func compare(_ holds: (Double, Double) -> Bool) -> ConstantTensor {
+            .init(integers: zip(doubles(a), doubles(b)).map { holds($0, $1) ? 1 : 0 }, extents: extents)
         }
         func compute(
             _ floats: (Float, Float) -> Float, _ integers: (Int, Int) -> Int
@@ -329,6 +474,10 @@ extension GraphImporter {
                 let remainder = $0.remainderReportingOverflow(dividingBy: $1).partialValue
                 return remainder != 0 && (remainder < 0) != ($1 < 0) ? remainder + $1 : remainder
             }
+        case "Pow":
+            let powers = zip(doubles(a), doubles(b)).map { pow($0, $1) }
+            guard a.integers != nil else { return .init(floats: powers.map { Float($0) }, extents: extents) }
+            return .init(integers: powers.map { Int(exactly: $0.rounded(.towardZero)) ?? 0 }, extents: extents)
         case "Max": return compute(max, max)
         case "Min": return compute(min, min)
         case "Equal": return compare(==)

@@ -10,10 +10,16 @@ final class GraphImporter {
     var values: [String: ImportedValue] = [:]
     /// The operator set of the default domain.
     let opset: Int
+    /// The files that hold constants beside the graph.
+    let external: ExternalData
     /// What a padded tensor was before, by the name of the result: a convolution pads by itself.
     var paddings: [String: (source: ImportedTensor, padding: NetworkGraph.Padding)] = [:]
     /// Maps whose channels were reshaped to groups, and then transposed: two steps of a shuffle of channels.
     var shuffles: [String: (source: ImportedTensor, groups: Int, isTransposed: Bool)] = [:]
+    /// Tensors that depend on the image and are integers in the file; their layers have the numbers that these are for.
+    var quantized: [String: TensorQuantization] = [:]
+    /// The types of the constants that the file stores.
+    var elements: [String: ConstantTensor.Element] = [:]
     /// Layers that hold a tensor in another layout, by layer and layout.
     private var converted: [String: ImportedTensor] = [:]
 
@@ -25,7 +31,7 @@ final class GraphImporter {
     /// Elements of the constants that nodes made.
     var foldedCount = 0
 
-    init(opset: Int) { self.opset = opset }
+    init(opset: Int, external: ExternalData) { (self.opset, self.external) = (opset, external) }
 
     typealias Operator = @Sendable (GraphImporter, ONNXNode) throws -> Void
 
@@ -33,7 +39,7 @@ final class GraphImporter {
     static let operators: [String: Operator] = {
         let groups: [[String: Operator]] = [
             convolutionOperators, poolingOperators, elementOperators, shapeOperators, reductionOperators,
-            normalizationOperators, matrixOperators,
+            normalizationOperators, matrixOperators, quantizationOperators,
         ]
         return groups.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
     }()
@@ -42,6 +48,7 @@ final class GraphImporter {
         guard node.domain.isEmpty || node.domain == "ai.onnx" else {
             throw node.problem("belongs to the domain “\(node.domain)”; only ONNX's own operators are imported")
         }
+        try checkReadsIntegers(node)
         if try fold(node) { return }
         guard let run = Self.operators[node.opType] else {
             throw node.problem(
@@ -61,7 +68,7 @@ final class GraphImporter {
         }
     }
 
-    private static let mostWeights = 1 << 30
+    static let mostWeights = 1 << 30
     /// As many floats as a pass over one image may have.
     private static let mostElements = 1 << 27
 
@@ -71,7 +78,7 @@ final class GraphImporter {
     func optional(_ node: ONNXNode, _ index: Int) throws -> ImportedValue? {
         guard index < node.input.count, !node.input[index].isEmpty else { return nil }
         guard let value = values[node.input[index]] else {
-            throw node.problem("reads “\(node.input[index])”, which no node before it makes")
+            throw node.problem("reads “\(node.input[index])”, which neither a node nor the file gives")
         }
         return value
     }

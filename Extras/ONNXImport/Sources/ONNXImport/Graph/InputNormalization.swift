@@ -14,7 +14,9 @@ struct InputNormalization {
 
     /// - Throws: `ImportError.Reason.graph` if the network normalizes the image itself, and takes numbers neither in
     ///   0…1 nor in 0…255; and if numbers are given for a network that takes bytes.
-    init(of graph: ONNXGraph, in importer: GraphImporter, _ options: ImportOptions) throws {
+    init(
+        of graph: ONNXGraph, in importer: GraphImporter, _ options: ImportOptions, _ preprocessing: Preprocessing?
+    ) throws {
         let image = importer.image
         let steps = Self.steps(on: image.name, in: graph, importer)
         let isGiven = options.mean != nil || options.std != nil
@@ -29,9 +31,16 @@ struct InputNormalization {
             (mean, std) = ([0, 0, 0], Self.bytes)
             reason = "bytes in 0…255, as the input has the type uint8"
         } else if isGiven {
-            mean = options.mean ?? (steps.isIdentity ? ImportOptions.imageNetMean : [0, 0, 0])
-            std = options.std ?? (steps.isIdentity ? ImportOptions.imageNetStd : [1, 1, 1])
+            let file = steps.isIdentity ? preprocessing : nil
+            mean = options.mean ?? file?.mean ?? (steps.isIdentity ? ImportOptions.imageNetMean : [0, 0, 0])
+            std = options.std ?? file?.std ?? (steps.isIdentity ? ImportOptions.imageNetStd : [1, 1, 1])
             reason = "\(Self.words(mean, std)), as given\(own.isEmpty ? "" : own + ", too")"
+        } else if steps.isIdentity || steps.largestInput == nil, let preprocessing, let mean = preprocessing.mean,
+            let std = preprocessing.std
+        {
+            // A network that normalizes the image is believed before the file, which is that of the training.
+            (self.mean, self.std) = (mean, std)
+            reason = "\(Self.words(mean, std)), as \(preprocessing.file) says\(own)"
         } else if steps.isIdentity {
             (mean, std) = (ImportOptions.imageNetMean, ImportOptions.imageNetStd)
             reason =
@@ -113,7 +122,8 @@ struct InputNormalization {
         {
             let node = found[0]
             switch node.opType {
-            case "Identity", "Cast", "Transpose", "Dropout", "Resize", "Gather":
+            case "Identity", "Cast", "Transpose", "Dropout", "Resize", "Gather", "QuantizeLinear", "DequantizeLinear",
+                "DynamicQuantizeLinear":
                 guard node.input.first == name else { return steps }
             case "Add", "Sub", "Mul", "Div":
                 guard node.input.count == 2, node.input[0] != node.input[1] else { return steps }

@@ -47,7 +47,8 @@ struct OperatorPatterns {
 
     private func partner(_ node: ONNXNode, of scalar: Float) -> String? {
         func isScalar(_ name: String) -> Bool {
-            scalars[name].map { abs($0 - scalar) <= 1e-4 * abs(scalar) } ?? false
+            // As near as half precision stores it.
+            scalars[name].map { abs($0 - scalar) <= 0x1p-11 * abs(scalar) } ?? false
         }
         if isScalar(node.input[1]) { return node.input[0] }
         return node.opType != "Div" && isScalar(node.input[0]) ? node.input[1] : nil

@@ -20,6 +20,8 @@ extension GraphImporter {
             "Identity": { $0.set($1, try $0.value($1, 0)) },
             "Dropout": { $0.set($1, try $0.value($1, 0)) },
             "Cast": { try $0.cast($1) },
+            "IsNaN": { try $0.isNaN($1) },
+            "Where": { try $0.choose($1) },
             "PRelu": { try $0.combination($1, .prelu) },
         ]
         let functions: [String: NetworkGraph.Activation.Kind] = [
@@ -39,7 +41,7 @@ extension GraphImporter {
     /// The name that ``OperatorPatterns`` gives x · sigmoid(x), which ONNX has no operator for.
     static let silu = "Silu"
 
-    private func activation(_ node: ONNXNode, _ activation: NetworkGraph.Activation) throws {
+    func activation(_ node: ONNXNode, _ activation: NetworkGraph.Activation) throws {
         var input = try tensor(node, 0)
         if input.layout == .image { input = readable(input) }
         if input.layout == .imageChannelsLast { input = array(input) }
@@ -54,11 +56,38 @@ extension GraphImporter {
     }
 
     private func cast(_ node: ONNXNode) throws {
+        guard quantized[node.input.first ?? ""]?.scale ?? 1 == 1 else {
+            throw node.problem("makes numbers of quantized ones; that is not supported")
+        }
         // To float, half, double or bfloat16: all are computed in float32.
         guard [1, 10, 11, 16].contains(node.integer("to", default: 0)) else {
             throw node.problem("makes integers of what depends on the image; that is not supported")
         }
         set(node, try value(node, 0))
+    }
+
+    /// Exporters guard attention against rows that are masked altogether.
+    private func isNaN(_ node: ONNXNode) throws {
+        let input = try tensor(node, 0)
+        guard builder.nodes.last(where: { $0.name == input.node })?.operation is NetworkGraph.Softmax else {
+            throw node.problem("is supported for the result of a softmax alone, which is always a number")
+        }
+        set(node, .constant(.init(integers: Array(repeating: 0, count: 1), extents: input.extents.map { _ in 1 })))
+    }
+
+    /// A choice that is the same for all images.
+    private func choose(_ node: ONNXNode) throws {
+        let mask = try constant(node, 0)
+        let chosen = Set(mask.floats.map { $0 != 0 })
+        guard chosen.count == 1, let takesFirst = chosen.first else {
+            throw node.problem("mixes elements of two tensors of which one depends on the image; that is not supported")
+        }
+        let result = try value(node, takesFirst ? 1 : 2)
+        let other = try value(node, takesFirst ? 2 : 1)
+        guard let extents = Self.broadcast(result.extents, other.extents).flatMap({ Self.broadcast($0, mask.extents) }),
+            extents == result.extents
+        else { throw node.problem("repeats \(result.extents); that is not supported") }
+        set(node, result)
     }
 
     // MARK: Two operands

@@ -34,6 +34,14 @@ extension GraphImporter {
     }
 
     private func globalPooling(_ node: ONNXNode, mean: Bool) throws {
+        let extents = try value(node, 0).extents
+        if extents.count == 3 {
+            // Over the tokens of a transformer.
+            let source = readable(try tensor(node, 0))
+            return add(
+                node, input: source, NetworkGraph.Reduction(mean ? .mean : .maximum, axes: [2]),
+                extents: [extents[0], extents[1], 1], layout: .array)
+        }
         let input = try map(node, 0)
         add(
             node, input: input, Self.globalPooling(input, mean: mean), extents: [1, input.extents[1], 1, 1],

@@ -302,9 +302,15 @@ extension GraphImporter {
     // MARK: Joining
 
     private func concatenate(_ node: ONNXNode) throws {
-        let inputs = try node.input.indices.map { try tensor(node, $0) }
+        let rank = try value(node, 0).extents.count
+        let axis = try node.axis(node.integer("axis", default: 0), rank: rank)
+        // A network may have room for tokens and have none.
+        let indices = try node.input.indices.filter {
+            let extents = try value(node, $0).extents
+            return extents.count != rank || extents[axis] != 0
+        }
+        let inputs = try indices.map { try tensor(node, $0) }
         guard let first = inputs.first else { throw node.problem("joins nothing") }
-        let axis = try node.axis(node.integer("axis", default: 0), rank: first.extents.count)
         var extents = first.extents
         for input in inputs.dropFirst() {
             var expected = extents

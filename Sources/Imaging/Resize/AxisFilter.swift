@@ -2,25 +2,26 @@ import CKernels
 
 /// One axis of an antialiased resize: which source cells make an output pixel, and how much of each.
 ///
-/// The filter is a triangle whose support grows with the scale (Heckbert, "Fundamentals of Texture Mapping and Image
-/// Warping", 1989, section 3.5; what Pillow calls BILINEAR). A cell is `factor` neighboring pixels; its weight is the
-/// triangle at its center, normalized so that the weights times the pixels that they stand for add up to one.
-struct TriangleFilter {
+/// The support of the filter grows with the scale (Heckbert, "Fundamentals of Texture Mapping and Image Warping", 1989,
+/// section 3.5). A cell is `factor` neighboring pixels; its weight is the filter at its center, normalized so that the
+/// weights times the pixels that they stand for add up to one.
+struct AxisFilter {
     /// The pixels that a cell sums, 1 for none.
     let factor: Int
     let spans: [lk_filter_span]
     let weights: [Float]
 
-    init(source: Int, target: Int, factor: Int) {
+    /// - Parameter part: where the result begins in the source, and how many pixels of the source one of it is.
+    init(source: Int, target: Int, factor: Int, part: (start: Double, scale: Double), filter: ResizeFilter) {
         self.factor = factor
-        let scale = Double(source) / Double(target)
-        let support = max(scale, 1)
+        let stretch = max(part.scale, 1)
+        let support = filter.support * stretch
         let cells = (source + factor - 1) / factor
         var spans: [lk_filter_span] = []
         var weights: [Float] = []
         spans.reserveCapacity(target)
         for index in 0..<target {
-            let center = (Double(index) + 0.5) * scale
+            let center = part.start + (Double(index) + 0.5) * part.scale
             let first = max(0, Int(((center - support) / Double(factor)).rounded(.down)))
             let last = min(cells - 1, Int(((center + support) / Double(factor)).rounded(.down)))
             var column: [Double] = []
@@ -28,7 +29,7 @@ struct TriangleFilter {
             for cell in first...last {
                 let begin = cell * factor
                 let end = min(begin + factor, source)
-                let weight = max(0, 1 - abs(Double(begin + end) / 2 - center) / support)
+                let weight = filter.weight((Double(begin + end) / 2 - center) / stretch)
                 column.append(weight)
                 total += weight * Double(end - begin)
             }
@@ -45,13 +46,18 @@ struct TriangleFilter {
 
     /// The filters along both axes of an image that is resized.
     static func pair(
-        for image: PixelBuffer, width: Int, height: Int, reduction: BoxReduction
-    ) -> (horizontal: TriangleFilter, vertical: TriangleFilter) {
-        func filter(_ source: Int, _ target: Int, isHorizontal: Bool) -> TriangleFilter {
-            let factor = reduction.factor(source: source, target: target, isHorizontal: isHorizontal)
-            return TriangleFilter(source: source, target: target, factor: factor)
+        for image: PixelBuffer, width: Int, height: Int, reduction: BoxReduction, fit: ResizeFit = .stretch,
+        filter: ResizeFilter = .bilinear
+    ) -> (horizontal: AxisFilter, vertical: AxisFilter) {
+        func axis(_ source: Int, _ other: Int, _ target: Int, isHorizontal: Bool) -> AxisFilter {
+            let part = fit.span(of: source, other: other, target: target)
+            let factor = reduction.factor(scale: part.scale / filter.support, isHorizontal: isHorizontal)
+            return AxisFilter(source: source, target: target, factor: factor, part: part, filter: filter)
         }
-        return (filter(image.width, width, isHorizontal: true), filter(image.height, height, isHorizontal: false))
+        return (
+            axis(image.width, image.height, width, isHorizontal: true),
+            axis(image.height, image.width, height, isHorizontal: false)
+        )
     }
 
     /// The number of cells along an axis of `source` pixels.
@@ -65,7 +71,7 @@ struct TriangleFilter {
 struct VerticalPass {
     let kernels: lk_kernels
     let image: PixelBuffer
-    let filter: TriangleFilter
+    let filter: AxisFilter
     /// The number of floats per row of cells.
     let rowLength: Int
 
@@ -97,7 +103,9 @@ struct VerticalPass {
         image.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
             var firstOpen = 0
-            for cellRow in 0..<cellRows {
+            // A crop needs no rows beyond it.
+            let first = Int(filter.spans.first?.first ?? 0)
+            for cellRow in first..<cellRows where firstOpen < filter.spans.count {
                 let top = cellRow * filter.factor
                 let count = min(filter.factor, image.height - top)
                 var source = base + top * image.bytesPerRow
