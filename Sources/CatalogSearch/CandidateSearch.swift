@@ -316,7 +316,8 @@ struct CandidateSearch {
             {
                 return false
             }
-            return zip(own, theirs).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) } >= Self.samePicture * Self.samePicture
+            let distance = zip(own, theirs).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }
+            return distance >= Self.samePicture * Self.samePicture
         }
         // The strongest first: its distance from an entity mostly decides.
         let byInliers = verified.sorted { $0.evidence.inliers > $1.evidence.inliers }

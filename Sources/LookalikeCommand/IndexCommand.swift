@@ -223,7 +223,8 @@ struct IndexCommand: ParsableCommand {
         do {
             text = try String(contentsOfFile: knownBad.absolute, encoding: .utf8)
         } catch {
-            throw CommandError(subject: knownBad.text, reason: "cannot be read: \((error as NSError).localizedDescription)")
+            let reason = (error as NSError).localizedDescription
+            throw CommandError(subject: knownBad.text, reason: "cannot be read: \(reason)")
         }
         return Set(text.split(whereSeparator: \.isNewline).compactMap { FilePath(String($0))?.absolute })
     }

@@ -87,7 +87,8 @@ struct NearestProductTests {
             }
             for query in 0..<Self.queryCount {
                 let entity = entities[Int.random(in: 0..<Self.count, using: &random)]
-                queries.append((query % 4 == 3 ? near(none, 1) : near(entity.vectors.randomElement(using: &random) ?? none, 0.04), entity.cluster))
+                let image = entity.vectors.randomElement(using: &random) ?? none
+                queries.append((query % 4 == 3 ? near(none, 1) : near(image, 0.04), entity.cluster))
             }
             let report = try indexer.index(
                 entities.map {
