@@ -209,7 +209,9 @@ struct WorkerTests {
             + Self.frame(
                 #"{"id": 2, "request": "search", "limit": 3, "effort": "prints", "minConfidence": 0}"#,
                 try Self.images[2].pngData())
-            + Self.frame(#"{"id": 3, "request": "search", "path": "\#(path)", "where": "id != \"i3\""}"#)
+            // Drawings of one style resemble each other.
+            + Self.frame(
+                #"{"id": 3, "request": "search", "path": "\#(path)", "where": "id != \"i3\"", "minConfidence": 0.9}"#)
             + Self.frame(#"{"id": 4, "request": "search", "path": "\#(path)", "where": "id ="}"#)
             + Self.frame(#"{"id": 5, "request": "search", "path": "\#(path)", "effort": "much"}"#)
             + Self.frame(#"{"id": 6, "request": "embed", "path": "\#(path)"}"#)
