@@ -198,8 +198,8 @@ wheel: dependencies
 	Scripts/wheel $(OUTPUT)/wheel $(TRAITS)
 
 # The C interface, then the others. SMALL=1 for the Python module and the walk through all of them, without the wheel
-# and with the program of “make build”. Most of its time is the build of Milvus's client, whose transport needs BoringSSL twice: swift-nio-ssl's and
-# swift-crypto's.
+# and with the program of “make build”. Most of its time is the build of Milvus's client, whose transport needs
+# BoringSSL twice: swift-nio-ssl's and swift-crypto's.
 test-integrations: test-c-interface $(if $(SMALL),,wheel)
 	Scripts/install-dependencies openjdk-17-jre-headless
 	Integrations/test $(if $(SMALL),--small $(LOOKALIKE),$(OUTPUT)/wheel/lookalike-*.whl)

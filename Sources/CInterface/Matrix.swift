@@ -106,44 +106,40 @@ struct Matrix {
     ///   - inPlace: whether dense rows of floats are not copied, as the caller keeps them.
     ///   - quantizing: whether there are int8 rows.
     func rows(inPlace: Bool, quantizing: Bool = true, threads: Int?) throws(InterfaceError) -> PrintMatrix {
-        let count = rowCount * dimension
+        let inPlace = inPlace && isDense
         let matrix: PrintMatrix
         switch format {
         case .float32:
-            let copy = inPlace && isDense ? nil : RowMemory<Float>(count: count)
-            copy.map { fill($0) { $1.update(from: $0, count: dimension) } }
-            let floats =
-                copy.map { UnsafePointer($0.elements.baseAddress.unsafelyUnwrapped) }
-                ?? data?.assumingMemoryBound(to: Float.self)
+            let (floats, owner) = memory(inPlace: inPlace) { $1.update(from: $0, count: dimension) }
             matrix = PrintMatrix(
-                inPlace: UnsafeBufferPointer(start: floats, count: count), dimension: dimension,
-                quantizing: quantizing, threads: threads, owner: copy ?? Self.nobody)
+                inPlace: floats, dimension: dimension, quantizing: quantizing, threads: threads, owner: owner)
         case .float16, .int8:
-            let copy = inPlace && isDense && format == .float16 ? nil : RowMemory<UInt16>(count: count)
-            copy.map { fill($0) { lk_narrow($0, dimension, $1) } }
-            let halves =
-                copy.map { UnsafePointer($0.elements.baseAddress.unsafelyUnwrapped) }
-                ?? data?.assumingMemoryBound(to: UInt16.self)
+            let (halves, owner) = memory(inPlace: inPlace && format == .float16) { lk_narrow($0, dimension, $1) }
             matrix = PrintMatrix(
-                halvesInPlace: UnsafeBufferPointer(start: halves, count: count), dimension: dimension,
-                quantizing: quantizing, threads: threads, owner: copy ?? Self.nobody)
+                halvesInPlace: halves, dimension: dimension, quantizing: quantizing, threads: threads, owner: owner)
         }
         for row in 0..<rowCount { try checkNorm(row, matrix.squaredNorm(ofRow: row)) }
         return matrix
     }
 
-    /// Writes all rows into memory of their own.
-    private func fill<Element>(
-        _ memory: RowMemory<Element>, _ write: (UnsafePointer<Float>, UnsafeMutablePointer<Element>) -> Void
-    ) {
-        guard let out = memory.elements.baseAddress else { return }
+    /// The rows where the caller has them, or copies of all.
+    private func memory<Element: BitwiseCopyable & ExpressibleByIntegerLiteral>(
+        inPlace: Bool, _ write: (UnsafePointer<Float>, UnsafeMutablePointer<Element>) -> Void
+    ) -> (rows: UnsafeBufferPointer<Element>, owner: any AnyObject & Sendable) {
+        let count = rowCount * dimension
+        if inPlace {
+            let rows = data?.assumingMemoryBound(to: Element.self)
+            return (UnsafeBufferPointer(start: rows, count: count), Self.nobody)
+        }
+        let copy = RowMemory<Element>(count: count)
         withUnsafeTemporaryAllocation(of: Float.self, capacity: dimension) { floats in
-            guard let floats = floats.baseAddress else { return }
+            guard let floats = floats.baseAddress, let out = copy.elements.baseAddress else { return }
             for row in 0..<rowCount {
                 read(row, into: floats)
                 write(floats, out + row * dimension)
             }
         }
+        return (UnsafeBufferPointer(copy.elements), copy)
     }
 
     /// Owns memory of a caller.

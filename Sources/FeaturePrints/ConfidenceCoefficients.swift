@@ -41,9 +41,7 @@ extension MatchEvidence {
         inlierLead = max(log1p(self.inliers) - log1p(max(inliers, Self.inliersByChance)), 0)
         denseLead = max(self.denseMatches - max(denseMatches, Self.denseMatchesByChance), 0)
     }
-}
 
-extension MatchEvidence {
     /// More dense matches carry no further evidence.
     private static let mostDenseMatches = 60
     private static let largestDenseLead = 40

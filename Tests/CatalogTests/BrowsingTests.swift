@@ -134,7 +134,9 @@ struct BrowsingTests {
                         } while place != nil && ids.count <= entities.count
                         #expect(
                             ids == expected,
-                            "seed \(seed), \(condition), \(text ?? "-"), \(String(describing: order)), \(limit), \(walk)"
+                            """
+                            seed \(seed), \(condition), \(text ?? "-"), \(String(describing: order)), \(limit), \(walk)
+                            """
                         )
                     }
                 }

@@ -41,9 +41,13 @@ public enum ResizeFilter: String, Sendable, Hashable, Codable {
         let x = abs(distance)
         switch self {
         case .bilinear: return max(0, 1 - x)
-        case .bicubic:
-            if x < 1 { return (1.5 * x - 2.5) * x * x + 1 }
-            return x < 2 ? ((-0.5 * x + 2.5) * x - 4) * x + 2 : 0
+        case .bicubic: return Self.cubic(x, -0.5)
         }
+    }
+
+    /// The cubic of Keys with the parameter `a`, at a distance of 0 or more.
+    package static func cubic(_ x: Double, _ a: Double) -> Double {
+        if x < 1 { return ((a + 2) * x - (a + 3)) * x * x + 1 }
+        return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0
     }
 }

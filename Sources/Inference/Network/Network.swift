@@ -84,7 +84,8 @@ package struct Network: Sendable {
         if let shortest = input.shortestSide {
             guard (max(input.width, input.height)...Self.largestSide).contains(shortest) else {
                 throw .unusableGraph(
-                    "its input of \(input.width)×\(input.height) does not fit into images whose shortest side is \(shortest)"
+                    "its input of \(input.width)×\(input.height) does not fit into images whose shortest side is "
+                        + "\(shortest)"
                 )
             }
             guard graph.corners == nil else {

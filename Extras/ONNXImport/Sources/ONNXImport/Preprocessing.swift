@@ -151,7 +151,7 @@ struct Preprocessing {
         let values = try decoder.decode(OpenCLIP.self, from: data)
         var result = Preprocessing(file: name)
         result.inputSize = values.modelCfg?.visionCfg?.imageSize?.side
-        // Those of OpenAI's training, which open_clip takes by default.
+        // The mean and deviation of OpenAI's training, which open_clip takes by default.
         result.mean = values.preprocessCfg?.mean ?? [0.48145466, 0.4578275, 0.40821073]
         result.std = values.preprocessCfg?.std ?? [0.26862954, 0.26130258, 0.27577711]
         switch values.preprocessCfg?.interpolation ?? "bicubic" {

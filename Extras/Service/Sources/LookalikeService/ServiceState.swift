@@ -92,15 +92,22 @@ final class ServiceState: Sendable {
             onEnd: { webhook?.send("task.ended", $0) })
     }
 
+    /// The bytes that are left on the disk of the catalogs, and whether they are fewer than its reserve.
+    var disk: (available: Int?, isFull: Bool) {
+        let available = DiskSpace.available(at: configuration.catalogs)
+        return (available, available.map { $0 < configuration.limits.diskReserve } ?? false)
+    }
+
     /// Refuses what makes the catalogs larger when the disk has no more left than its reserve.
     ///
     /// - Throws: ``Problem``.
     func checkDisk() throws(Problem) {
-        let reserve = configuration.limits.diskReserve
-        guard let left = DiskSpace.available(at: configuration.catalogs), left < reserve else { return }
+        let disk = disk
+        guard disk.isFull, let left = disk.available else { return }
         throw Problem(
             .diskFull,
-            "The disk of the catalogs has \(left >> 20) MiB left, and \(reserve >> 20) MiB are kept for removals; "
+            "The disk of the catalogs has \(left >> 20) MiB left, and "
+                + "\(configuration.limits.diskReserve >> 20) MiB are kept for removals; "
                 + "nothing was changed.")
     }
 

@@ -120,7 +120,8 @@ import Testing
                 try await server.send("GET", Self.path + "/a?typed=true"),
                 try await server.send("GET", Self.path + "?typed=true&filter=code+%3D+007"),
                 try await server.send(
-                    "POST", "/v1/catalogs/covers/search", ["Content-Type": "application/json"], body: Data(search.utf8)),
+                    "POST", "/v1/catalogs/covers/search", ["Content-Type": "application/json"],
+                    body: Data(search.utf8)),
             ]
             for reply in replies { #expect(reply.text.contains(typed), "\(reply.text)") }
             for (attributes, count) in [

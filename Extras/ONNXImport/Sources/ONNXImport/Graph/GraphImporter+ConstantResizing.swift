@@ -68,9 +68,7 @@ private enum Filter {
         let x = abs(distance)
         switch self {
         case .triangle: return max(0, 1 - x)
-        case .cubic(let a):
-            if x <= 1 { return ((a + 2) * x - (a + 3)) * x * x + 1 }
-            return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0
+        case .cubic(let a): return ResizeFilter.cubic(x, a)
         }
     }
 }

@@ -175,7 +175,7 @@ extension GraphImporter {
         case "Tile": return try tiled(node, first)
         case "ScatterND": return try Self.scattered(node, first, try constant(node, 1), try constant(node, 2))
         case "ReduceProd": return try reduced(node, first, by: *, &*)
-        // Those of floats are layers.
+        // Reductions of floats are layers.
         case "ReduceSum" where first.integers != nil: return try reduced(node, first, by: +, &+)
         case "ReduceMax" where first.integers != nil: return try reduced(node, first, by: max, max)
         case "ReduceMin" where first.integers != nil: return try reduced(node, first, by: min, min)

@@ -27,24 +27,28 @@ extension GraphImporter {
         guard scale.count == 1 || scale.count == extents[axis], zero?.count ?? scale.count == scale.count else {
             throw node.problem("has \(scale.count) scales and \(zero?.count ?? 0) zero points for \(extents)")
         }
-        let inner = scale.count == 1 ? max(constant.count, 1) : extents[(axis + 1)...].reduce(1, *)
-        let scales = scale.floats
-        let zeros = zero?.floats ?? Array(repeating: 0, count: scales.count)
+        let scales = Self.repeated(scale.floats, over: extents, axis: axis)
+        let zeros = Self.repeated(zero?.floats ?? [0], over: extents, axis: axis)
         if node.opType == "DequantizeLinear" {
-            let values = constant.floats.enumerated().map { index, code in
-                (code - zeros[index / inner % scales.count]) * scales[index / inner % scales.count]
-            }
+            let values = constant.floats.enumerated().map { ($1 - zeros($0)) * scales($0) }
             return .init(floats: values, extents: extents)
         }
-        guard scales.allSatisfy({ $0 > 0 && $0.isFinite }) else {
+        guard scale.floats.allSatisfy({ $0 > 0 && $0.isFinite }) else {
             throw node.problem("has a scale that is not positive")
         }
         let codes = try codes(of: node)
         let values = constant.floats.enumerated().map { index, value -> Int in
-            let code = (value / scales[index / inner % scales.count]).rounded(.toNearestOrEven)
-            return Int(min(max(code + zeros[index / inner % scales.count], codes.lowerBound), codes.upperBound))
+            let code = (value / scales(index)).rounded(.toNearestOrEven)
+            return Int(min(max(code + zeros(index), codes.lowerBound), codes.upperBound))
         }
         return .init(integers: values, extents: extents)
+    }
+
+    /// The scale or zero point of each element of a tensor: one for all, or one for each place along an axis.
+    private static func repeated(_ values: [Float], over extents: [Int], axis: Int) -> (_ element: Int) -> Float {
+        guard values.count > 1 else { return { _ in values[0] } }
+        let inner = extents[(axis + 1)...].reduce(1, *)
+        return { values[$0 / inner % values.count] }
     }
 
     /// Quantizes a constant to its own range.
@@ -86,7 +90,7 @@ extension GraphImporter {
         }
         let codes = try codes(of: node)
         let (low, high) = (codes.lowerBound - origin, codes.upperBound - origin)
-        // Of sixteen bits the rounding is too small to matter.
+        // Rounding to sixteen bits is too little to matter.
         try activation(
             node,
             high - low == 255
@@ -130,9 +134,8 @@ extension GraphImporter {
                 guard zero.count == 1 || index == 1 && axis >= 0 && zero.count == codes.extents[axis] else {
                     throw node.problem("has \(zero.count) zero points for \(codes.extents)")
                 }
-                let inner = zero.count == 1 ? max(codes.count, 1) : codes.extents[(axis + 1)...].reduce(1, *)
-                let zeros = zero.floats
-                let numbers = codes.floats.enumerated().map { $1 - zeros[$0 / inner % zeros.count] }
+                let zeros = Self.repeated(zero.floats, over: codes.extents, axis: axis)
+                let numbers = codes.floats.enumerated().map { $1 - zeros($0) }
                 let name = "\(node.displayName).\(index)"
                 values[name] = .constant(.init(floats: numbers, extents: codes.extents))
                 product.input[index] = name

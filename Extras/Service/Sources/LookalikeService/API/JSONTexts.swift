@@ -79,7 +79,7 @@ struct IDText: Decodable, Sendable {
 /// The value of an attribute in JSON: a text, a number or a Boolean. Catalogs keep it as text, as of a manifest.
 struct AttributeValue: Decodable, Sendable {
     let text: String
-    /// Of a number that is as exact as others are compared.
+    /// The value of a JSON number that is as exact as numbers are compared; nil otherwise.
     private(set) var number: Double?
 
     init(text: String) { self.text = text }

@@ -135,14 +135,13 @@ struct SystemHandler: Sendable {
         let failed = service.store.failed
         // Others serve the catalogs that are not damaged.
         if state == .ready, !failed.isEmpty, failed.count == (try? service.store.names().count) { state = .failed }
-        let left = DiskSpace.available(at: service.configuration.catalogs)
+        let disk = service.disk
         let mayRead = context.scope != nil && context.catalogs == nil
         return Response(
             Health(
                 status: state.rawValue, failedCatalogs: failed.isEmpty ? nil : failed.count,
                 failed: failed.isEmpty || !mayRead ? nil : failed.map(\.description),
-                diskIsFull: left.map { $0 < service.configuration.limits.diskReserve } == true ? true : nil,
-                diskAvailable: mayRead ? left : nil),
+                diskIsFull: disk.isFull ? true : nil, diskAvailable: mayRead ? disk.available : nil),
             status: state == .ready ? .ok : .serviceUnavailable,
             headers: state == .ready ? [:] : [.retryAfter: "1"])
     }
@@ -156,8 +155,7 @@ struct SystemHandler: Sendable {
             service.metrics.catalogs(counts, open: service.store.openCount)
         }
         service.metrics.process(
-            ProcessUsage(), disk: DiskSpace.available(at: service.configuration.catalogs),
-            reserve: service.configuration.limits.diskReserve)
+            ProcessUsage(), disk: service.disk.available, reserve: service.configuration.limits.diskReserve)
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: service.registry.text())))

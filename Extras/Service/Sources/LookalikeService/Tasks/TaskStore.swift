@@ -218,9 +218,9 @@ actor TaskStore {
     private nonisolated func carryOut(
         _ id: String, in catalog: CatalogName, for client: WorkClient, by writer: BatchWriter
     ) async throws {
-        let file = try FileHandle(forReadingFrom: Self.lines(in: root.appendingPathComponent(id)))
-        defer { try? file.close() }
         let folder = root.appendingPathComponent(id)
+        let file = try FileHandle(forReadingFrom: Self.lines(in: folder))
+        defer { try? file.close() }
         let store = writer.service.store
         func tag(_ entity: String) async throws -> String? {
             try await store.using(catalog) { try await EntityHandler.tag(of: entity, in: $0) }
