@@ -11,8 +11,10 @@ import Foundation
 ///     has code 978-3-16-148410-0
 ///
 /// `and` binds more tightly than `or`, `not` more tightly than both; parentheses group, and `all (…)` and `any (…)`
-/// hold one condition. A comparison is a field, an operator and a value: `=` and `!=` compare text, `in (…)` a list of
-/// texts; `<`, `<=`, `>`, `>=` and `in a..b` numbers or dates; `is number` and `is date` say that the field is one.
+/// hold one condition. A comparison is a field, an operator and a value: `=`, `!=` and `in (…)`, a list of values,
+/// compare text. A number or a date without quotes is also compared by what it means: `price = 9.9` finds 9.90, and
+/// `taken = 2024-05-01` all times of that day; `"9.9"` and `007` are text alone. `<`, `<=`, `>`, `>=` and `in a..b`
+/// compare numbers or dates; `is number` and `is date` say that the field is one.
 /// `within` takes kilometers (`km`) or meters (`m`) around a latitude and a longitude in degrees, and compares the
 /// attributes `latitude` and `longitude`, or those that follow: `by (lat, lon)`. `has code` finds product codes in
 /// whatever form (``ProductCode``), and takes one or a list: `in (…)`. Fields and values with spaces, commas,
@@ -46,9 +48,9 @@ extension Condition: LosslessStringConvertible {
     public var description: String {
         switch form {
         case .isAnyOf(let field, let values) where values.count == 1:
-            "\(Self.quoted(field)) = \(Self.quoted(values[0]))"
+            "\(Self.quoted(field)) = \(Self.asText(values[0]))"
         case .isAnyOf(let field, let values):
-            "\(Self.quoted(field)) in (\(values.map(Self.quoted).joined(separator: ", ")))"
+            "\(Self.quoted(field)) in (\(values.map(Self.asText).joined(separator: ", ")))"
         case .number(let field, let range): Self.comparison(field, range, "number") { "\($0)" }
         // Without quotes a year alone would be a number, too.
         case .date(let field, let range): Self.comparison(field, range, "date", Self.inQuotes)
@@ -75,6 +77,11 @@ extension Condition: LosslessStringConvertible {
         let isWord = !text.isEmpty && text.first != "'" && text.unicodeScalars.allSatisfy(ConditionParser.isOfWord)
         if isWord, !ConditionParser.keywords.contains(text.lowercased()), !text.contains("..") { return text }
         return inQuotes(text)
+    }
+
+    /// A value that is compared as text alone.
+    private static func asText(_ value: String) -> String {
+        ConditionParser.isNumberOrDate(value) ? inQuotes(value) : quoted(value)
     }
 
     private static func inQuotes(_ text: String) -> String {
@@ -194,7 +201,7 @@ private struct ConditionParser {
             guard try skip("code") else { throw unexpected("“code”") }
             guard try skip("in") else { return .hasCode([try value()]) }
             guard try skip(symbol: "(") else { throw unexpected("“(” with a list of codes") }
-            return .hasCode(try list())
+            return .hasCode(try list().map(\.text))
         }
         return try comparison(of: try field())
     }
@@ -242,7 +249,7 @@ private struct ConditionParser {
     }
 
     private mutating func comparison(of field: EntityField) throws(Condition.SyntaxError) -> Condition {
-        if try skip("in") { return try skip(symbol: "(") ? .isAnyOf(field, try list()) : try range(of: field) }
+        if try skip("in") { return try skip(symbol: "(") ? try equality(field, try list()) : try range(of: field) }
         if try skip("starts") {
             guard try skip("with") else { throw unexpected("“with”") }
             return .hasPrefix(field, try value())
@@ -258,8 +265,8 @@ private struct ConditionParser {
         try advance()
         let value = try operand()
         switch symbol {
-        case "=": return .isAnyOf(field, [value.text])
-        case "!=": return .not(.isAnyOf(field, [value.text]))
+        case "=": return try equality(field, [value])
+        case "!=": return .not(try equality(field, [value]))
         case "<": return try ordered(field, nil, (value, false))
         case "<=": return try ordered(field, nil, (value, true))
         case ">": return try ordered(field, (value, false), nil)
@@ -267,13 +274,34 @@ private struct ConditionParser {
         }
     }
 
-    private mutating func list() throws(Condition.SyntaxError) -> [String] {
-        var values: [String] = []
+    private mutating func list() throws(Condition.SyntaxError) -> [Operand] {
+        var values: [Operand] = []
         while try !skip(symbol: ")") {
             if !values.isEmpty, try !skip(symbol: ",") { throw unexpected("“,” or “)”") }
-            values.append(try value())
+            values.append(try operand())
         }
         return values
+    }
+
+    /// The field is one of the values, as text or by what they mean.
+    private func equality(_ field: EntityField, _ values: [Operand]) throws(Condition.SyntaxError) -> Condition {
+        let texts = Condition.isAnyOf(field, values.map(\.text))
+        guard case .attribute = field else { return texts }
+        var parts = [texts]
+        for value in values where !value.isQuoted && Self.isNumberOrDate(value.text) {
+            parts.append(try ordered(field, (value, true), (value, true)))
+        }
+        return parts.count == 1 ? texts : .any(parts)
+    }
+
+    /// Whether a value without quotes is compared by what it means. Digits after a zero, and more of them than a number
+    /// holds, are a code.
+    static func isNumberOrDate(_ text: String) -> Bool {
+        if FieldValue.number(text) == nil { return DateSpan(text) != nil }
+        let digits = text.utf8.drop { "+-".utf8.contains($0) }
+        let isPadded =
+            digits.first == UInt8(ascii: "0") && digits.dropFirst().first.map { (0x30...0x39).contains($0) } == true
+        return !isPadded && digits.count <= 15
     }
 
     /// Reads `a..b`; a `<` beside the dots leaves out that end.

@@ -53,7 +53,28 @@ struct ConditionTests {
         ("'my price' < inf", EntityField.attribute("my price") < .infinity),
         ("price is number", .number(.attribute("price"), ValueRange())),
         ("all (price > 3)", .all([EntityField.attribute("price") > 3])),
-        ("all = 3", .isAnyOf(.attribute("all"), ["3"])),
+        ("all = '3'", .isAnyOf(.attribute("all"), ["3"])),
+        (
+            "price = 9.9",
+            .any([.isAnyOf(.attribute("price"), ["9.9"]), EntityField.attribute("price").isIn(9.9...9.9)])
+        ),
+        (
+            "price in (x, 3e0, '3', 03)",
+            .any([
+                .isAnyOf(.attribute("price"), ["x", "3e0", "3", "03"]), EntityField.attribute("price").isIn(3...3),
+            ])
+        ),
+        (
+            "taken != 1969-07",
+            .not(
+                .any([
+                    .isAnyOf(.attribute("taken"), ["1969-07"]),
+                    .date(
+                        .attribute("taken"),
+                        ValueRange(from: .init("1969-07", isIncluded: true), to: .init("1969-07", isIncluded: true))),
+                ]))
+        ),
+        ("type = 3", .isAnyOf(.type, ["3"])),
         ("has code 978-3-16-148410-0", .hasCode(["978-3-16-148410-0"])),
         ("has code in ('(01)04006381333931', x)", .hasCode(["(01)04006381333931", "x"])),
         ("NOT exists year", .not(.exists(.attribute("year")))),
