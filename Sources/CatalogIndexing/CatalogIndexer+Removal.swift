@@ -30,7 +30,7 @@ extension CatalogIndexer {
     ///   that is not mounted.
     /// - Throws: ``CatalogError``; nothing is removed then.
     public func prune(evenIfAll: Bool = false) throws -> [String] {
-        try prune(evenIfAll: evenIfAll) { _ in true }.removed
+        try prune(evenIfAll: evenIfAll) { _, _ in true }.removed
     }
 
     /// Removes the images whose file no longer exists, as ``prune(evenIfAll:)`` does, among those that are or were in
@@ -38,12 +38,22 @@ extension CatalogIndexer {
     /// whose folder a manifest names and that is gone, one behind a link that leads nowhere, or one whose folder is
     /// empty.
     ///
-    /// - Returns: the ids, and the number of entities that stay although images of theirs are gone.
+    /// - Returns: the ids; the number of entities that stay although images of theirs are gone; and the ids of those
+    ///   that a manifest no longer names, whose images are where its others are.
     /// - Throws: as ``prune(evenIfAll:)``.
-    package func prune(inFoldersOf images: IndexEntries) throws -> (removed: [String], keptCount: Int) {
+    package func prune(
+        inFoldersOf images: IndexEntries
+    ) throws -> (removed: [String], keptCount: Int, unlisted: [String]) {
         let folders = images.folders
         var emptyFolders: [String: Bool] = [:]
-        return try prune(evenIfAll: false) { image in
+        let listed = images.listedIDs
+        var unlisted: [String] = []
+        let (removed, keptCount) = try prune(evenIfAll: false) { id, image in
+            if let listed, !listed.contains(ExactText(id)), folders.contains(FolderScan.folder(of: image)),
+                unlisted.last.map({ ExactText($0) }) != ExactText(id), !FileStamp.isMissing(image)
+            {
+                unlisted.append(id)
+            }
             var path = image[...]
             while let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
                 path = path[..<slash]
@@ -55,6 +65,7 @@ extension CatalogIndexer {
             }
             return false
         }
+        return (removed, keptCount, unlisted)
     }
 
     /// Whether the path, or the part of it that is there, ends with a link to what is not there.
@@ -85,14 +96,14 @@ extension CatalogIndexer {
     }
 
     private func prune(
-        evenIfAll: Bool, where isInScope: (_ image: String) -> Bool
+        evenIfAll: Bool, where isInScope: (_ id: String, _ image: String) -> Bool
     ) throws -> (removed: [String], keptCount: Int) {
         try turn.withLock { _ in
             var (count, entityCount, keptCount) = (0, 0, 0)
             var gone: [(id: String, places: Set<Int>)] = []
             var (lastCounted, lastKept) = (ExactText?.none, ExactText?.none)
             try store.forEachImageFile { id, place, path in
-                let (isMissing, isInScope, entity) = (FileStamp.isMissing(path), isInScope(path), ExactText(id))
+                let (isMissing, isInScope, entity) = (FileStamp.isMissing(path), isInScope(id, path), ExactText(id))
                 if isInScope {
                     count += 1
                     entityCount += lastCounted == entity ? 0 : 1

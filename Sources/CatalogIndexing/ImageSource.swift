@@ -59,6 +59,13 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
         }
     }
 
+    /// The ids of a manifest; nil for a folder or a list of paths.
+    var listedIDs: Set<ExactText>? {
+        guard case .list(let list) = source else { return nil }
+        let items = list.compactMap { try? $0.get() }
+        return items.contains { $0.sameIDs != nil } ? nil : Set(items.map { ExactText($0.entity.id) })
+    }
+
     /// The number of items, of problems, of files that are no images, and of what each pattern left out. O(names) for a
     /// folder.
     package func count() -> (items: Int, problems: Int, otherFiles: Int, excluded: [String: Int]) {
@@ -156,6 +163,8 @@ public enum ImageSource {
         var (items, problems) = ([IndexItem](), found.problems)
         for item in found.items {
             if let other = first[ExactText(item.entity.id)] {
+                // A list may name an image twice.
+                if item.sameIDs != nil, ExactText(items[other].origin) == ExactText(item.origin) { continue }
                 let reason = "has the same id “\(item.entity.id)” as \(items[other].origin)"
                 problems.append(IndexProblem(subject: item.origin, reason: reason))
                 items[other].sameIDs?.append(item.origin)

@@ -22,7 +22,8 @@ public struct IndexItem: Sendable {
     public var origin: String
     /// What its run notes about it.
     package var notes: [IndexNote] = []
-    /// The paths of the other images of its folder that have its id; nil for an item that is not of a folder.
+    /// The paths of the other images of its folder that have its id; nil for an item that is not of a folder. A folder
+    /// says nothing else of its entities, so what is stored of them stays.
     var sameIDs: [String]?
 
     /// An item whose images are files, at the entity's ``CatalogEntity/images``.
@@ -64,18 +65,28 @@ public struct IndexItem: Sendable {
     /// Whether this is its id, byte for byte.
     func hasID(_ id: String) -> Bool { entity.id.utf8.elementsEqual(id.utf8) }
 
-    /// The item of a folder with the image that its id has in the catalog, as long as the folder has that; another one
-    /// is noted.
-    func keepingImage(of known: KnownEntity?) -> IndexItem {
-        guard let sameIDs, let stored = known?.record.images.first, ExactText(stored) != ExactText(entity.image),
-            FolderScan.folder(of: stored) == FolderScan.folder(of: entity.image)
-        else { return self }
-        guard !sameIDs.contains(where: { ExactText($0) == ExactText(stored) }) else {
-            return IndexItem(entity: CatalogEntity(id: entity.id, image: stored), origin: stored)
-        }
+    /// The item of a folder with what is stored of its entity, and with the image that its id has in the catalog as
+    /// long as the folder has that; another one is noted.
+    func completed(by known: KnownEntity?) -> IndexItem {
+        guard let sameIDs, let known else { return self }
         var item = self
-        item.notes.append(
-            IndexNote(subject: origin, text: "has the id “\(entity.id)”, which was that of \(stored)"))
+        // A program may have given it a title, or anything else.
+        if entity.isStored(as: CatalogEntity(id: entity.id, images: entity.images)) {
+            item.entity = known.record.entity
+            item.entity.images = entity.images
+        }
+        guard let stored = known.record.images.first,
+            !known.record.images.contains(where: { ExactText($0) == ExactText(entity.image) }),
+            FolderScan.folder(of: stored) == FolderScan.folder(of: entity.image)
+        else { return item }
+        if sameIDs.contains(where: { ExactText($0) == ExactText(stored) }) {
+            item.entity.images = [stored]
+            item.images = [.file(URL(fileURLWithPath: stored))]
+            item.origin = stored
+        } else {
+            item.notes.append(
+                IndexNote(subject: origin, text: "has the id “\(entity.id)”, which was that of \(stored)"))
+        }
         return item
     }
 

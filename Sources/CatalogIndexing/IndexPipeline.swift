@@ -192,7 +192,7 @@ extension CatalogIndexer {
             case prepared(PreparedChunk)
         }
         let known = try known(items.map(\.entity.id))
-        let items = items.map { $0.keepingImage(of: known[ExactText($0.entity.id)]) }
+        let items = items.map { $0.completed(by: known[ExactText($0.entity.id)]) }
         for item in items where known[ExactText(item.entity.id)] == nil { item.readAhead() }
         let batches = Self.batches(of: items.count, jobs: jobs)
         let outcomes = concurrentMap(batches.count + 1, threads: jobs) { index in

@@ -123,6 +123,10 @@ struct ItemReader: Sendable {
             if let place = read.place(path, having: hash, withFeatures: extractor != nil) {
                 return read.add(ReadImage(path: path, file: file, contentHash: hash, contents: .kept(place: place)))
             }
+            if let other = read.otherImageOfID {
+                return read.fail(
+                    path, "has the same id “\(read.item.entity.id)” as \(other); index a folder that has both")
+            }
             let image = try PixelBuffer(decoding: data, named: path, options: options)
             timings?.add(ContinuousClock.now - start, to: .decode)
             let contents = try newImage(image, named: path, timings: timings)
@@ -204,6 +208,15 @@ struct ReadItem: Sendable {
     /// The place of the stored image of an unchanged file.
     func place(_ path: String, at file: ImageStamp, withFeatures: Bool) -> Int? {
         places(withFeatures: withFeatures) { isStored(path, at: $0) && $1.file == file }.first
+    }
+
+    /// The image of another folder that has the id of an image of a folder, and is still there.
+    var otherImageOfID: String? {
+        guard item.sameIDs != nil, let stored = known?.record.images, let first = stored.first,
+            !stored.contains(where: { ExactText($0) == ExactText(paths[0]) }),
+            FolderScan.folder(of: first) != FolderScan.folder(of: paths[0]), ImageStamp(path: first) != nil
+        else { return nil }
+        return first
     }
 
     private func places(withFeatures: Bool, where isWanted: (Int, KnownImage) -> Bool) -> [Int] {
@@ -292,7 +305,20 @@ struct ReadItem: Sendable {
             prepared.append(
                 PreparedImage(file: image.file, contentHash: image.contentHash, keptPlace: keptPlace, new: new))
         }
+        if item.sameIDs != nil, let known, known.images.count > 1 { keepOtherImages(of: known, &record, &prepared) }
         return PreparedEntity(record: record, images: prepared)
+    }
+
+    /// Puts the image of a folder in its place among the stored images of its entity: that of its path, else the first.
+    private func keepOtherImages(of known: KnownEntity, _ record: inout EntityRecord, _ images: inout [PreparedImage]) {
+        let paths = known.record.images
+        let place = paths.firstIndex { ExactText($0) == ExactText(record.images[0]) } ?? 0
+        let new = (path: record.images[0], image: images[0])
+        record.images = paths
+        images = known.images.enumerated().map { index, image in
+            PreparedImage(file: image.file, contentHash: image.contentHash, keptPlace: index, new: nil)
+        }
+        (record.images[place], images[place]) = new
     }
 
     /// Whether an entity to be stored is as it is stored already, but for the stamps of its files.

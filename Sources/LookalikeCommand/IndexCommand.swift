@@ -10,7 +10,8 @@ struct IndexCommand: ParsableCommand {
         discussion: """
             INPUT is a folder, searched recursively for images, whatever their names; an image's id is its path below \
             the folder without the extension. Of two images with the same id, such as a.jpg and a.png, the one that \
-            was indexed first is kept, and the other is reported. Or INPUT is a manifest: a .csv file with column \
+            was indexed first is kept, and the other is reported. A folder says nothing else of an entity: titles, \
+            attributes and further images that it has stay. Or INPUT is a manifest: a .csv file with column \
             names in the first line, or a .jsonl file with one object per line. A manifest needs “id” and “image” (a path, \
             relative to the manifest) and may have “type”, “title”, “subtitle” and “labels” (separated \
             by “;” in .csv). Other columns are kept as attributes; numbers with decimal commas or with signs between \
@@ -143,10 +144,13 @@ struct IndexCommand: ParsableCommand {
             return try ImageSource.entries(at: input.url, excluding: ExclusionPatterns(exclude))
         }
         let list = FileHandle.standardInput.readDataToEndOfFile()
-        let end = list.contains(0) ? 0 : UInt8(ascii: "\n")
+        let lines = list.split(separator: list.contains(0) ? 0 : UInt8(ascii: "\n")).map { line in
+            // Windows ends a line with two characters.
+            String(
+                decoding: !list.contains(0) && line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+        }
         return ImageSource.entries(
-            ofImagesAt: list.split(separator: end).map { String(decoding: $0, as: UTF8.self) },
-            below: FilePath.currentFolder.folderURL)
+            ofImagesAt: lines.filter { !$0.isEmpty }, below: FilePath.currentFolder.folderURL)
     }
 
     private func update(_ entries: IndexEntries) throws {
@@ -195,8 +199,14 @@ struct IndexCommand: ParsableCommand {
         if prune, force {
             gone = try indexer.prune(evenIfAll: true)
         } else if prune {
-            let (removed, keptCount) = try indexer.prune(inFoldersOf: entries)
+            let (removed, keptCount, unlisted) = try indexer.prune(inFoldersOf: entries)
             gone = removed
+            if let first = unlisted.first {
+                let others = unlisted.count == 1 ? "" : ", and so are \(unlisted.count - 1) more"
+                StandardError.print(
+                    "note: “\(first.escaped)” is in the catalog, not in \(input.text.escaped)\(others); --prune removes "
+                        + "what has no image, and “lookalike catalog remove” what stays")
+            }
             if keptCount > 0 {
                 StandardError.print(
                     "note: entities whose missing images may be on a disk that is not mounted stay: \(keptCount); "
