@@ -3,15 +3,15 @@ import Foundation
 import Imaging
 
 /// Reads lists of entities: one per row, with the keys `id`, `image`, `images`, `type`, `title`, `subtitle` and
-/// `labels`; other keys become attributes. Paths are relative to the manifest's folder. `image` is the first image, and
-/// `images` are all or further ones.
+/// `labels` (or `label`) in any case; other keys become attributes, and so does what an object `attributes` holds. Paths
+/// are relative to the manifest's folder. `image` is the first image, and `images` are all or further ones.
 enum Manifest {
     /// Reads comma-separated values, or those that are separated by another character of the first line.
     static func csv(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         let text = try text(of: url)
         var rows = CSVReader(text)
         guard let header = rows.next() else { throw IndexProblem(subject: url.path, reason: "is empty") }
-        let columns = header.fields.map { $0.trimmingCharacters(in: .whitespaces) }
+        let columns = keys(header.fields.map { $0.trimmingCharacters(in: .whitespaces) })
         guard columns.contains("id") else {
             throw IndexProblem(
                 subject: url.path,
@@ -61,6 +61,15 @@ enum Manifest {
         return (items, problems)
     }
 
+    private static let knownKeys: Set = ["id", "image", "images", "type", "title", "subtitle", "labels"]
+
+    /// Names of columns, where a known one may be in another case; two that differ in nothing else stay.
+    static func keys(_ names: [String]) -> [String] {
+        func key(_ name: String) -> String { name.lowercased() == "label" ? "labels" : name.lowercased() }
+        let counts = Dictionary(grouping: names, by: key).mapValues(\.count)
+        return names.map { knownKeys.contains(key($0)) && counts[key($0)] == 1 ? key($0) : $0 }
+    }
+
     static func jsonLines(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
         var items: [IndexItem] = []
         var problems: [IndexProblem] = []
@@ -70,9 +79,10 @@ enum Manifest {
         let lines = text.split(separator: end, omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() where !line.allSatisfy(Self.isWhitespace) {
             let origin = "\(url.path):\(index + 1)"
-            let object: [String: JSONValue]
+            let (object, attributes): ([String: JSONValue], [String: String])
             do {
                 object = try JSONValue.object(in: Data(line), origin: origin)
+                attributes = try JSONValue.attributes(of: object, origin: origin)
             } catch {
                 problems.append(error)
                 continue
@@ -81,10 +91,9 @@ enum Manifest {
                 problems.append(IndexProblem(subject: origin, reason: "its “images” are not a list of paths"))
                 continue
             }
-            let values = object.filter { $0.value != .null }.mapValues(\.text)
             add(
-                values, labels: JSONValue.labels(of: object), images: images, url: url, origin: origin, to: &items,
-                problems: &problems)
+                JSONValue.values(of: object), attributes: attributes, labels: JSONValue.labels(of: object),
+                images: images, url: url, origin: origin, to: &items, problems: &problems)
         }
         return (items, problems)
     }
@@ -140,14 +149,10 @@ enum Manifest {
     }
 
     private static func add(
-        _ values: [String: String], labels: [String], images: [String], url: URL, origin: String,
-        to items: inout [IndexItem], problems: inout [IndexProblem]
+        _ values: [String: String], attributes: [String: String] = [:], labels: [String], images: [String], url: URL,
+        origin: String, to items: inout [IndexItem], problems: inout [IndexProblem]
     ) {
         func value(_ key: String) -> String? { values[key].flatMap { $0.isEmpty ? nil : $0 } }
-        for text in values.flatMap({ [$0.key, $0.value] }) + labels + images where text.utf8.contains(0) {
-            problems.append(IndexProblem(subject: origin, reason: "contains a NUL character"))
-            return
-        }
         guard let id = value("id") else {
             problems.append(IndexProblem(subject: origin, reason: "has no id"))
             return
@@ -161,8 +166,13 @@ enum Manifest {
             problems.append(IndexProblem(subject: origin, reason: "has no image"))
             return
         }
-        let entity = CatalogEntity(
+        var entity = CatalogEntity(
             id: id, values: values.filter { !$0.value.isEmpty }, labels: labels, images: paths)
+        entity.attributes.merge(attributes.filter { !$0.value.isEmpty }) { $1 }
+        if entity.hasNUL {
+            problems.append(IndexProblem(subject: origin, reason: "contains a NUL character"))
+            return
+        }
         items.append(IndexItem(entity: entity, origin: origin))
     }
 }
@@ -286,7 +296,9 @@ struct CSVReader: Sequence, IteratorProtocol {
             reader.separator = separator
             return (separator, (reader.next()?.fields ?? []).map { $0.trimmingCharacters(in: .whitespaces) })
         }
-        let found = candidates.first { $0.1.count > 1 && $0.1.contains("id") } ?? candidates.first { $0.1.count > 1 }
+        let found =
+            candidates.first { $0.1.count > 1 && Manifest.keys($0.1).contains("id") }
+            ?? candidates.first { $0.1.count > 1 }
         return found?.0 ?? ","
     }
 
@@ -391,7 +403,23 @@ package enum JSONValue: Decodable, Equatable, Sendable {
         guard object.count == shape.keyCount else {
             throw IndexProblem(subject: origin, reason: "names a key twice")
         }
-        return object
+        return Dictionary(uniqueKeysWithValues: zip(Manifest.keys(Array(object.keys)), object.values))
+    }
+
+    /// The values of an entity's line but for those in its “attributes”.
+    static func values(of object: [String: JSONValue]) -> [String: String] {
+        object.filter { $0.value != .null && $0.key != "attributes" }.mapValues(\.text)
+    }
+
+    /// What the “attributes” of an entity's line hold, as listings and exports write them.
+    static func attributes(
+        of object: [String: JSONValue], origin: String
+    ) throws(IndexProblem) -> [String: String] {
+        switch object["attributes"] {
+        case .object(let values)?: values.filter { $0.value != .null }.mapValues(\.text)
+        case .null?, nil: [:]
+        default: throw IndexProblem(subject: origin, reason: "its “attributes” are not an object")
+        }
     }
 
     /// The labels of an entity: a list, or a single one.

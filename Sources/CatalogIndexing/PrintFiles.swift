@@ -307,6 +307,11 @@ private struct Records {
     mutating func next() throws -> Data? {
         let start = try parts.bytes(4)
         let count = start.reversed().reduce(0) { $0 << 8 | Int($1) }
+        if start.starts(with: "{\"".utf8) {
+            throw PrintFiles.problem(
+                url, row,
+                "is a line of JSON, as “catalog export” writes features; “lookalike embed” writes those to import")
+        }
         guard start.count == 4, count <= Self.longest else {
             throw PrintFiles.problem(url, row, start.isEmpty ? "is missing" : "is damaged: it has \(count) bytes")
         }
@@ -341,16 +346,11 @@ private struct JSONLines {
         /// The entity of the line, with the line's image.
         func image() throws -> CatalogEntity {
             let object = try JSONValue.object(in: text, origin: origin)
-            var values = object.compactMapValues { $0 == .null ? nil : $0.text }
+            let values = JSONValue.values(of: object)
             guard let id = values["id"], !id.isEmpty else { throw problem("has no id") }
-            values["attributes"] = nil
             var entity = CatalogEntity(
                 id: id, values: values, labels: JSONValue.labels(of: object), images: [values["image"] ?? ""])
-            switch object["attributes"] {
-            case .object(let values)?: for (key, value) in values { entity.attributes[key] = value.text }
-            case .null?, nil: break
-            default: throw problem("its “attributes” are not an object")
-            }
+            entity.attributes.merge(try JSONValue.attributes(of: object, origin: origin)) { $1 }
             guard !entity.hasNUL else { throw problem("contains a NUL character") }
             return entity
         }

@@ -305,4 +305,33 @@ struct ManifestTests {
         #expect(items.map(\.entity.id) == ["z/one", "b/two", "z/a/three"])
         #expect(problems.isEmpty)
     }
+
+    @Test func knownColumnsMayBeInAnyCase() throws {
+        let folder = try TemporaryFolder()
+        let csv = try folder.write(Data("ID;Image;Title;Type;Label;Year\na;a.png;Slow;LP;x|y;1998\n".utf8), to: "a.csv")
+        let lines = Data(
+            #"{"Id": "a", "image": "a.png", "TITLE": "Slow", "type": "LP", "labels": ["x", "y"], "Year": 1998}"#.utf8)
+        for file in [csv, try folder.write(lines, to: "a.jsonl")] {
+            let (items, problems) = try ImageSource.items(at: file)
+            let entity = try #require(items.first?.entity)
+            #expect(problems.isEmpty && entity.title == "Slow" && entity.type == "LP" && entity.labels == ["x", "y"])
+            #expect(entity.attributes == ["Year": "1998"])
+        }
+        // Two of a kind are no slip.
+        let both = try folder.write(Data("id,image,title,Title\na,a.png,one,two\n".utf8), to: "both.csv")
+        let entity = try #require(try ImageSource.items(at: both).items.first?.entity)
+        #expect(entity.title == "one" && entity.attributes == ["Title": "two"])
+    }
+
+    @Test func attributesMayBeAnObject() throws {
+        let folder = try TemporaryFolder()
+        let line =
+            #"{"id": "a", "image": "a.png", "year": 1, "attributes": {"year": 1998, "title": "T", "none": null}}"#
+        let file = try folder.write(
+            Data("\(line)\n{\"id\": \"b\", \"image\": \"b.png\", \"attributes\": 3}".utf8), to: "a.jsonl")
+        let (items, problems) = try ImageSource.items(at: file)
+        #expect(items.map(\.entity.attributes) == [["year": "1998", "title": "T"]])
+        #expect(items.first?.entity.title == nil)
+        #expect(problems.map(\.reason) == ["its “attributes” are not an object"])
+    }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -147,6 +148,8 @@ class Catalog(HasWorker):
             header["where"] = text("where", where)
         if min_confidence is not None:
             header["minConfidence"] = finite_number("min_confidence", min_confidence)
+            if not 0 <= header["minConfidence"] <= 1:
+                raise ValueError(f"min_confidence is {min_confidence}; it is 0 to 1")
         return self._matches(image_requests(header, images))
 
     def _matches(self, requests: Iterable[Request | ImageError]) -> Iterator[list[Match] | ImageError]:
@@ -344,12 +347,13 @@ def _with_absolute_paths(entity: dict[str, Any]) -> dict[str, Any]:
 def _report(output: bytes, manifest: str = "") -> IndexReport:
     """Reads a report. Problems with lines of a temporary manifest are those of entities."""
 
-    def problem(subject: str, reason: str) -> ImageError:
-        start, _, line = subject.rpartition(":")
-        return ImageError(_name(int(line) - 1) if manifest and start == manifest else subject, reason)
+    def named(words: str) -> str:
+        if not manifest:
+            return words
+        return re.sub(re.escape(manifest) + r":(\d+)", lambda found: _name(int(found[1]) - 1), words)
 
     counts = json.loads(output)
-    problems = tuple(problem(each["subject"], each["reason"]) for each in counts["problems"])
+    problems = tuple(ImageError(named(each["subject"]), named(each["reason"])) for each in counts["problems"])
     return IndexReport(
         counts["added"], counts["updated"], counts["unchanged"], problems, tuple(counts.get("removed", ()))
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import enum
 import math
 import operator
 import os
@@ -52,6 +53,7 @@ def finite_number(name: str, value: Any) -> float:
 
 def text(name: str, value: Any) -> str:
     """A text, such as one of NumPy."""
+    value = value.value if isinstance(value, enum.Enum) else value
     if not isinstance(value, str):
         raise TypeError(f"{name} is a text, not {value!r}")
     try:
@@ -66,11 +68,16 @@ def text(name: str, value: Any) -> str:
 def rows(table: Any) -> Iterator[dict[str, Any]]:
     """The rows of a table of pandas, polars or PyArrow, or of an iterable of mappings, as JSON objects.
 
+    Of a table, texts of several labels or images are divided as those of a .csv manifest.
+
     Raises `TypeError` for what is no table, and for a value that has no JSON.
     """
+    separators: dict[str, str] = {}
+    narrow = _narrow_columns(table)
     for method, arguments in (("to_pylist", ()), ("to_dicts", ()), ("to_dict", ("records",))):
         if hasattr(table, method) and not isinstance(table, Mapping):
             table = getattr(table, method)(*arguments)
+            separators = {"labels": "[;|]", "images": "[|]"}
             break
     if isinstance(table, (str, bytes, Mapping)) or not isinstance(table, Iterable):
         raise TypeError(f"entities are an iterable of mappings or a table, not {_kind(table)}")
@@ -79,7 +86,29 @@ def rows(table: Any) -> Iterator[dict[str, Any]]:
         row = row._asdict() if hasattr(row, "_asdict") else row
         if not hasattr(row, "keys"):
             raise TypeError(f"entity {number}, counted from 0, is a mapping, not {_kind(row)}")
-        yield _plain(dict(row), f"entity {number}, counted from 0")
+        values = dict(row)
+        for key in narrow:
+            if isinstance(values.get(key), float):
+                values[key] = np.float32(values[key])
+        plain = _plain(values, f"entity {number}, counted from 0")
+        for key, separator in separators.items():
+            if isinstance(plain.get(key), str):
+                plain[key] = [part.strip() for part in re.split(separator, plain[key]) if part.strip()]
+        yield plain
+
+
+def _narrow_columns(table: Any) -> list[str]:
+    """The columns of numbers of 32 or 16 bits, of which libraries make numbers of 64 bits with other digits."""
+    if hasattr(table, "dtypes") and hasattr(table, "columns"):
+        types = zip(table.columns, table.dtypes)
+    elif hasattr(table, "schema") and hasattr(table.schema, "names"):
+        types = zip(table.schema.names, table.schema.types)
+    else:
+        return []
+    return [name for name, kind in types if str(kind).lower() in _NARROW]
+
+
+_NARROW = {"float32", "float16", "float", "halffloat", "float[pyarrow]", "halffloat[pyarrow]"}
 
 
 def _kind(value: Any) -> str:
@@ -90,6 +119,8 @@ def _plain(value: Any, name: str) -> Any:
     """What `json` writes of a value; None if it is absent. `name` says in errors where it is."""
     if isinstance(value, np.ndarray):
         value = value.tolist() if value.dtype != object or value.ndim != 1 else list(value)
+    if isinstance(value, enum.Enum):
+        value = value.value
     if value is None or _is_pandas_absent(value):
         return None
     if isinstance(value, str):
