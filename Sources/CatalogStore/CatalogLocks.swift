@@ -28,6 +28,16 @@ final class DerivedFilesLock: Sendable {
         self.lock = lock
     }
 
+    /// Whether somebody is about to make the files anew. It takes no right to write.
+    static func isHeld(in folder: CatalogFolder) -> Bool {
+        let descriptor = open(folder.derivedFilesLock.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let isFree = flock(descriptor, LOCK_SH | LOCK_NB) == 0
+        if isFree { flock(descriptor, LOCK_UN) }
+        return !isFree
+    }
+
     /// Ends the right; otherwise it ends with the object.
     func release() { lock.release() }
 }

@@ -45,21 +45,24 @@ struct DerivedFileStore<File: DerivedFile>: Sendable {
         return try entities.isCurrent(header)
     }
 
-    /// What a reader searches: the file, made anew if that is possible; an earlier file while somebody else writes or
-    /// where nothing can be written; without any, private memory.
+    /// What a reader searches: the file, made anew if that is possible; an earlier file while somebody else is about to
+    /// make it anew; private memory where nobody is and nothing can be written, as on a full disk.
     func open() throws -> File {
         let found = try usable()
         if let found, found.isCurrent { return found.file }
+        var isBusy = DerivedFilesLock.isHeld(in: folder)
         if folder.isWritable, let lock = DerivedFilesLock(ifFreeIn: folder) {
             defer { lock.release() }
             do {
                 try refresh()
                 if let file = try usable()?.file { return file }
-            } catch let error as CatalogError where error.isUnwritable || error.reason == .busy {
-                // A full disk, for example, or a change by another process. What is there serves.
+            } catch let error as CatalogError where error.isUnwritable {
+            } catch let error as CatalogError where error.reason == .busy {
+                // A change by another process.
+                isBusy = true
             }
         }
-        if let found { return found.file }
+        if let found, isBusy { return found.file }
         return try makePrivate()
     }
 
@@ -173,7 +176,10 @@ final class OpenDerivedFile<File: DerivedFile>: Sendable {
         try state.withLock { state in
             if let found = FileIdentity(store.url), found != state.file.contents.file.identity, found != state.rejected
             {
-                if let newer = try store.usable() {
+                // A file of an earlier state than what was made in private memory is of no use.
+                if let newer = try store.usable(),
+                    newer.isCurrent || newer.file.header.revision.number > state.file.header.revision.number
+                {
                     state = State(file: newer.file)
                 } else {
                     state.rejected = found

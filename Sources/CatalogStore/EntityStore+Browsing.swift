@@ -343,7 +343,10 @@ private struct EntityList {
         _ text: TextQuery, limit: Int, after start: EntityPlace?, _ db: Database
     ) throws -> [EntityPlace] {
         var after: SQL = "1"
-        if case .relevance(let rank) = start?.part { after = "(rank, row) > (\(rank), \(start?.row))" }
+        if let start, case .relevance(let rank) = start.part {
+            // The relevance of an entity depends on all others: what the last one of the page has now is the place.
+            after = "(rank, row) > (coalesce((SELECT rank FROM found WHERE row = \(start.row)), \(rank)), \(start.row))"
+        }
         let request: SQLRequest<Row> = """
             WITH found AS MATERIALIZED (SELECT entity.row AS row, bm25(entityText, 10, 5, 2, 5) AS rank \
             FROM entityText JOIN entity ON entity.row = entityText.rowid \

@@ -371,6 +371,29 @@ struct DerivedFileTests {
         }
     }
 
+    /// Where nothing can be written and nobody else is at work, files of an earlier state are not believed.
+    @Test func aReaderThatCannotMakeFilesSearchesTheNewestState() async throws {
+        let fixture = try CatalogFixture(count: 4)
+        try fixture.index()
+        let files = ["prints.matrix", "features.lists"].map { fixture.catalog.appendingPathComponent($0) }
+        let earlier = try files.map { try Data(contentsOf: $0) }
+        for index in 4..<8 { try fixture.write(index, seed: UInt64(index)) }
+        try fixture.index()
+        for (file, data) in zip(files, earlier) { try data.write(to: file) }
+        // A lock that cannot be opened for writing, as on a read-only disk.
+        let lock = fixture.catalog.appendingPathComponent("derived.lock")
+        try FileManager.default.removeItem(at: lock)
+        try FileManager.default.createDirectory(at: lock, withIntermediateDirectories: false)
+        let catalog = try Catalog(at: fixture.catalog)
+        for seed in [1, 6] as [UInt64] {
+            #expect(catalog.count == 8)
+            #expect(try await Self.nearest(catalog, seed: seed)?.id == fixture.id(Int(seed)))
+            let photo = SampleImage.blocks(seed: seed)
+            #expect(try await catalog.search(matching: photo).first?.entity.id == fixture.id(Int(seed)))
+        }
+        #expect(try Data(contentsOf: files[0]) == earlier[0])
+    }
+
     /// Without any file and while an indexer works, a reader keeps what it needs in memory.
     @Test func aReaderWithoutFilesSearchesAllTheSame() async throws {
         let fixture = try CatalogFixture(count: 4)
