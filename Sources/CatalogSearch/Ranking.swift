@@ -146,6 +146,9 @@ extension MatchConfidence {
             effectiveDistance: effectiveDistance(squaredDistance: image.squaredDistance))
     }
 
+    /// Prints of one picture that was decoded, or compressed, in two ways are nearer than this.
+    private static let largestDistanceOfSame = 0.02
+
     /// The place of an entity by an image whose local features were compared.
     func place(_ entity: VerifiedEntity) -> RankedEntity {
         var odds =
@@ -155,8 +158,10 @@ extension MatchConfidence {
         if entity.textProbability > 0 { odds = Self.logOdds(odds, orProbability: entity.textProbability) }
         if entity.isNamedByCode { odds = max(odds, Self.logOddsOfCode) }
         let asPrint = self.distance(logOdds: odds)
-        // As a float, like the squared distances that it is sorted among, so that cursors are exact.
-        let sortKey = Double(Float(asPrint * abs(asPrint)))
+        // As a float, like the squared distances that it is sorted among, so that cursors are exact. The very picture
+        // comes before its crops, which may be as sure.
+        let isSame = entity.isCompared && entity.distance <= Self.largestDistanceOfSame
+        let sortKey = Double(Float(isSame ? (entity.distance - 1) * 1e5 : asPrint * abs(asPrint)))
         return RankedEntity(
             key: entity.entity, image: ImageRow.place(entity.key), squaredDistance: entity.squaredDistance,
             confidence: Self.probability(odds), verified: entity, sortKey: sortKey, effectiveDistance: asPrint + margin)

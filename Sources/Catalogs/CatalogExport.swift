@@ -20,11 +20,22 @@ extension Catalog {
     ///
     /// - Parameter condition: the entities to write; all by default.
     /// - Returns: the number of entities that were written.
-    /// - Throws: ``CatalogError`` if the catalog cannot be read, or the folder has such a file; the system's error if a
-    ///   file cannot be written; and `CancellationError`.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, the folder has such a file, or a file cannot be
+    ///   written; and `CancellationError`.
     @discardableResult
     public func export(to url: URL, where condition: Condition = .everything) async throws -> Int {
-        try await reading { try write(to: url, where: condition) }
+        try await reading {
+            func unwritable(_ error: any Error) -> CatalogError {
+                CatalogError(subject: url.path, reason: .unwritable((error as NSError).localizedDescription))
+            }
+            do {
+                return try write(to: url, where: condition)
+            } catch let error as CocoaError {
+                throw unwritable(error)
+            } catch let error as POSIXError {
+                throw unwritable(error)
+            }
+        }
     }
 
     private func write(to url: URL, where condition: Condition) throws -> Int {

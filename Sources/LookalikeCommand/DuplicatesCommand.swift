@@ -37,6 +37,13 @@ extension CatalogCommand {
             if let sheet { try OutputFile.check(sheet) }
             let catalog = try folder.open()
             try await selection.noteUnknownTypes(in: catalog)
+            let info = try await catalog.info
+            let bareCount = info.entityCount - info.entitiesWithLocalFeatures
+            if bareCount > 0 {
+                StandardError.print(
+                    "note: \(bareCount) of \(info.entityCount) entities have no local features and are compared by their "
+                        + "prints alone, which find few copies; “index” with a local-feature model extracts them")
+            }
             let bar = Mutex(ProgressBar(delay: .seconds(2)))
             let groups = try await catalog.duplicates(where: selection.condition) { compared, total in
                 bar.withLock { $0.show(compared, of: total) }
