@@ -3,8 +3,8 @@ import Foundation
 import Imaging
 
 /// Reads lists of entities: one per row, with the keys `id`, `image`, `images`, `type`, `title`, `subtitle` and
-/// `labels` (or `label`) in any case; other keys become attributes, and so does what an object `attributes` holds. Paths
-/// are relative to the manifest's folder. `image` is the first image, and `images` are all or further ones.
+/// `labels` (or `label`) in any case. Other keys become attributes, and so does what an object `attributes` holds.
+/// Paths are relative to the manifest's folder. `image` is the first image, and `images` are all or further ones.
 enum Manifest {
     /// Reads comma-separated values, or those that are separated by another character of the first line.
     static func csv(_ url: URL) throws -> (items: [IndexItem], problems: [IndexProblem]) {
