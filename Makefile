@@ -75,9 +75,9 @@ help:
 dependencies:
 	@Scripts/install-dependencies
 
-# The libraries of the products in Extras: calendars, XML, barcodes and text; a BLAS library for the tests of batches.
+# The libraries of the products in Extras: calendars, XML, barcodes and text.
 extra-dependencies:
-	@Scripts/install-dependencies libical-dev libxml2-dev libblis4-serial libzxing-dev libtesseract-dev tesseract-ocr-eng
+	@Scripts/install-dependencies libical-dev libxml2-dev libzxing-dev libtesseract-dev tesseract-ocr-eng
 
 build: dependencies
 	swift build $(BUILD_FLAGS) --product lookalike

@@ -240,7 +240,7 @@ let package = Package(
                 "CatalogEntities", "CatalogIndexing", "Catalogs", "CatalogSearch", "Compute", defaultModel,
                 "FeaturePrints", "Imaging", "Inference", "LocalFeatures", "VectorSearch",
             ]),
-        .target(name: "CommandProcess", dependencies: ["Compute"]),
+        .target(name: "CommandProcess", dependencies: ["Compute", "VectorSearch"]),
         .target(name: "CLookalike"),
         .target(
             name: "CInterface",

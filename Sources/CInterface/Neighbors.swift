@@ -125,27 +125,9 @@ package func distances(
             let vectors = try a.vectors(first..<min(first + rowsAtOnce, a.rowCount))
             guard count > 0 else { continue }
             guard let distances else { throw InterfaceError("the memory for the distances is NULL") }
-            let out = distances + first * b.rowCount
-            batches.compute(from: vectors, into: out, threads: limit)
-            // Every part writes its own line.
-            nonisolated(unsafe) let lines = out
-            _ = concurrentMap(vectors.count, threads: limit ?? availableThreadCount) { index in
-                finish(lines + index * matrix.rowCount, from: vectors[index], to: matrix)
-            }
+            batches.compute(from: vectors, into: distances + first * b.rowCount, isRooted: true, threads: limit)
         }
     }
 }
 
-private let rowsAtOnce = 256
-
-/// Makes distances of squared distances from a product, which are off by a part of the norms: small ones are computed
-/// anew, from differences.
-private func finish(_ line: UnsafeMutablePointer<Float>, from vector: [Float], to matrix: PrintMatrix) {
-    let norm = vector.withUnsafeBufferPointer(PrintMatrix.squaredNorm)
-    for row in 0..<matrix.rowCount {
-        if line[row] < (norm + matrix.squaredNorm(ofRow: row)) / 64 {
-            line[row] = matrix.squaredDistance(from: vector, to: row, kernels: .selected)
-        }
-        line[row] = line[row].squareRoot()
-    }
-}
+private let rowsAtOnce = 1024

@@ -1,5 +1,6 @@
 import Compute
 import Foundation
+import VectorSearch
 
 /// The process of a command, which may have been started with closed streams or with too little memory.
 public enum CommandProcess {
@@ -12,7 +13,8 @@ public enum CommandProcess {
     /// - If the process may not start eight threads, it ends with status 1.
     /// - If the working directory is gone, or its name is not UTF-8, it ends with status 64: relative paths would name
     ///   other files.
-    /// - If the environment variable `LOOKALIKE_SIMD` names no instruction set of this CPU, it ends with status 64.
+    /// - If the environment variable `LOOKALIKE_SIMD` names no instruction set of this CPU, or `LOOKALIKE_BLAS` cannot
+    ///   take effect, it ends with status 64.
     /// - If an argument is not UTF-8, it ends with status 64. Swift would repair it, and a path would name another
     ///   file.
     public static func prepare() {
@@ -22,6 +24,10 @@ public enum CommandProcess {
         RawArguments.check()
         if let problem = SIMDTarget.environmentProblem {
             StandardError.print("Error: \(problem.escaped). Set it to one of these, or unset it.")
+            exit(EX_USAGE)
+        }
+        if let problem = BLAS.environmentProblem {
+            StandardError.print("Error: \(problem.escaped).")
             exit(EX_USAGE)
         }
     }

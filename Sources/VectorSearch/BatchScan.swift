@@ -150,9 +150,9 @@ struct QueryProducts: Sendable {
     func compute(rows: UnsafePointer<Float>, count: Int, into output: UnsafeMutablePointer<Float>) {
         weights.withUnsafeBufferPointer { weights in
             if let library, let queries = weights.baseAddress {
+                let queryCount = groupCount * Self.lanes
                 library.multiply(
-                    rows: rows, rowCount: count, queries: queries, queryCount: groupCount * Self.lanes,
-                    dimension: dimension, into: output)
+                    rows, count, queries, queryCount, dimension: dimension, into: output, stride: queryCount)
                 return
             }
             zeros.withUnsafeBufferPointer { zeros in

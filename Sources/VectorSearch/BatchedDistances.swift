@@ -1,3 +1,4 @@
+import CKernels
 package import Compute
 
 /// The squared Euclidean distances between all rows of two sets: a matrix, computed as a product of matrices.
@@ -26,6 +27,17 @@ public struct BatchedDistances: Sendable {
         (self.matrix, kernels, usesBLAS) = (matrix, simd, blas)
     }
 
+    /// The file of the BLAS library that multiplies for so many queries; nil if the kernels of this package do, as on
+    /// every SIMD target that has its own unless `LOOKALIKE_BLAS` is `on`.
+    ///
+    /// - Parameter threads: as those of ``compute(from:into:threads:)``.
+    public func library(forQueries count: Int, threads: Int? = nil) -> String? {
+        switch use(of: min(count, Self.queriesPerBlock), threads: max(1, threads ?? availableThreadCount)) {
+        case .onEachThread(let library), .inOnePiece(let library): library.name
+        case nil: nil
+        }
+    }
+
     /// Writes [query][row].
     ///
     /// - Parameters:
@@ -41,44 +53,121 @@ public struct BatchedDistances: Sendable {
             distances.count >= queries.count * rowCount, "\(queries.count) × \(rowCount) distances need more room")
         distances.withUnsafeMutableBufferPointer { buffer in
             guard let output = buffer.baseAddress else { return }
-            for first in stride(from: 0, to: queries.count, by: Self.queriesPerBlock) {
-                let block = Array(queries[first..<min(first + Self.queriesPerBlock, queries.count)])
-                compute(from: block, into: output + first * rowCount, threads: threads)
-            }
+            compute(from: queries, into: output, isRooted: false, threads: threads)
         }
     }
 
-    /// Writes the distances of some hundred queries at most.
-    package func compute(from queries: [[Float]], into output: UnsafeMutablePointer<Float>, threads: Int?) {
-        let library = BLAS.forBatch(of: queries.count, kernels: kernels, wanted: usesBLAS)
-        let products = QueryProducts(queries, dimension: matrix.dimension, kernels: kernels, library: library)
+    /// - Parameter isRooted: whether distances are wanted instead of their squares. They are right to some four digits,
+    ///   small ones too.
+    package func compute(
+        from queries: [[Float]], into output: UnsafeMutablePointer<Float>, isRooted: Bool, threads: Int?
+    ) {
+        let threads = max(1, threads ?? availableThreadCount)
+        for first in stride(from: 0, to: queries.count, by: Self.queriesPerBlock) {
+            compute(
+                from: queries[first..<min(first + Self.queriesPerBlock, queries.count)],
+                into: output + first * rowCount, isRooted: isRooted, threads: threads)
+        }
+    }
+
+    /// What a block of rows is multiplied by.
+    fileprivate enum Multiplier {
+        case kernels(QueryProducts)
+        /// [query][component]
+        case library(BLAS, queries: [Float])
+    }
+
+    /// Writes the distances from a block of queries, [query][row].
+    private func compute(
+        from queries: ArraySlice<[Float]>, into output: UnsafeMutablePointer<Float>, isRooted: Bool, threads: Int
+    ) {
+        let queries = Array(queries)
         let norms = queries.map { $0.withUnsafeBufferPointer(PrintMatrix.squaredNorm) }
-        let blocks = (rowCount + Self.rowsPerBlock - 1) / Self.rowsPerBlock
-        let wanted = max(1, threads ?? availableThreadCount)
-        let workers = max(1, min(wanted, blocks))
+        let (multiplier, rowsPerBlock, mostWorkers): (Multiplier, Int, Int)
+        switch use(of: queries.count, threads: threads) {
+        case .onEachThread(let library):
+            (multiplier, rowsPerBlock, mostWorkers) = (
+                .library(library, queries: queries.flatMap(\.self)), Self.rowsPerBlock, threads
+            )
+        case .inOnePiece(let library):
+            (multiplier, rowsPerBlock, mostWorkers) = (
+                .library(library, queries: queries.flatMap(\.self)), Self.rowsPerPiece, 1
+            )
+        case nil:
+            (multiplier, rowsPerBlock, mostWorkers) = (
+                .kernels(QueryProducts(queries, dimension: matrix.dimension, kernels: kernels, library: nil)),
+                Self.rowsPerBlock, threads
+            )
+        }
+        let blocks = (rowCount + rowsPerBlock - 1) / rowsPerBlock
+        let workers = max(1, min(mostWorkers, blocks))
         // Every part writes the distances to its own rows.
         nonisolated(unsafe) let output = output
         _ = concurrentMap(workers, threads: workers) { worker in
-            let values = AlignedProducts(count: products.groupCount * Self.rowsPerBlock * QueryProducts.lanes)
-            for block in (0..<blocks).part(worker, of: workers) {
-                let row = block * Self.rowsPerBlock
-                let count = min(Self.rowsPerBlock, rowCount - row)
-                matrix.withFloats(row..<(row + count), kernels: kernels) {
-                    products.compute(rows: $0, count: count, into: values.pointer)
+            let part = (0..<blocks).part(worker, of: workers)
+            let memory = AlignedProducts(count: multiplier.productCount(ofRows: rowsPerBlock))
+            for block in part {
+                let rows = (block * rowsPerBlock)..<min((block + 1) * rowsPerBlock, rowCount)
+                matrix.withFloats(rows, kernels: kernels) {
+                    multiplier.multiply(
+                        by: $0, count: rows.count, queryCount: queries.count, dimension: matrix.dimension,
+                        memory: memory.pointer, into: output + rows.lowerBound, stride: rowCount)
                 }
                 for query in queries.indices {
-                    let (group, lane) = query.quotientAndRemainder(dividingBy: QueryProducts.lanes)
-                    let (lines, step) = products.lines(of: group, in: values.pointer, rowCount: count)
-                    let out = output + query * rowCount + row
-                    for index in 0..<count {
-                        out[index] = max(
-                            0, norms[query] + matrix.squaredNorms[row + index] + lines[index * step + lane])
-                    }
+                    let line = output + query * rowCount + rows.lowerBound
+                    let hasSmall = lk_finish_distances(
+                        line, matrix.squaredNorms + rows.lowerBound, norms[query], rows.count,
+                        isRooted ? Self.leastShare : 0, isRooted)
+                    if isRooted, hasSmall { refine(line, from: queries[query], norm: norms[query], to: rows) }
                 }
             }
         }
     }
 
+    private func use(of count: Int, threads: Int) -> BLAS.Use? {
+        BLAS.forBatch(of: count, kernels: kernels, threads: threads, wanted: usesBLAS)
+    }
+
+    /// Computes small distances, which are off by a part of the norms, from differences.
+    private func refine(_ line: UnsafeMutablePointer<Float>, from query: [Float], norm: Float, to rows: Range<Int>) {
+        for (index, row) in rows.enumerated()
+        where line[index] * line[index] < (norm + matrix.squaredNorms[row]) * Self.leastShare * 1.001 {
+            line[index] = matrix.squaredDistance(from: query, to: row, kernels: kernels).squareRoot()
+        }
+    }
+
+    /// Squared distances below this share of both squared norms are computed from differences if their roots are
+    /// wanted, which then are right to some four digits.
+    private static let leastShare: Float = 1 / 64
     private static let queriesPerBlock = 256
     private static let rowsPerBlock = 256
+    /// Enough for the threads of a library.
+    private static let rowsPerPiece = 4096
+}
+
+extension BatchedDistances.Multiplier {
+    /// The room that products of a block need before they are lines.
+    fileprivate func productCount(ofRows rows: Int) -> Int {
+        guard case .kernels(let products) = self else { return 0 }
+        return products.groupCount * rows * QueryProducts.lanes
+    }
+
+    /// Writes −2 q·x as lines, one per query.
+    fileprivate func multiply(
+        by rows: UnsafePointer<Float>, count: Int, queryCount: Int, dimension: Int,
+        memory: UnsafeMutablePointer<Float>, into lines: UnsafeMutablePointer<Float>, stride: Int
+    ) {
+        switch self {
+        case .library(let library, let queries):
+            library.multiply(queries, queryCount, rows, count, dimension: dimension, into: lines, stride: stride)
+        case .kernels(let products):
+            products.compute(rows: rows, count: count, into: memory)
+            for group in 0..<products.groupCount {
+                let (found, step) = products.lines(of: group, in: memory, rowCount: count)
+                let first = group * QueryProducts.lanes
+                lk_transpose_products(
+                    found, step, count, min(QueryProducts.lanes, queryCount - first), lines + first * stride, stride)
+            }
+        }
+    }
 }

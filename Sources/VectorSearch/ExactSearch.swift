@@ -81,12 +81,19 @@ public struct ExactSearch: Sendable {
             }
             return BatchScan(
                 matrix: matrix, kernels: kernels,
-                library: BLAS.forBatch(of: group.count, kernels: kernels, wanted: usesBLAS), queries: group, k: k,
+                library: library(forBatchOf: group.count, threads: workers), queries: group, k: k,
                 cancellation: cancellation
             )
             .run(workers: workers)
             .enumerated().map { index, found in found ?? alone(group[index]) }
         }
+    }
+
+    /// The library that multiplies a batch, on each of our threads; nil where the kernels do.
+    private func library(forBatchOf count: Int, threads: Int) -> BLAS? {
+        let use = BLAS.forBatch(of: count, kernels: kernels, threads: threads, wanted: usesBLAS)
+        if case .onEachThread(let library) = use { return library }
+        return nil
     }
 
     /// For fewer queries, packing costs more than it saves.

@@ -50,4 +50,69 @@ struct BatchedDistancesTests {
         BatchedDistances(to: PrintMatrix([1, 2, 3, 4], dimension: 4)).compute(from: [], into: &distances)
         #expect(distances.isEmpty)
     }
+
+    /// Small ones too, which a product alone would be off by a part of the norms.
+    @Test(arguments: [false, true]) func rootsAreRightToFourDigits(blas: Bool) {
+        var random = SeededGenerator(seed: 5)
+        let (dimension, rowCount, queryCount) = (96, 531, 70)
+        let rows = random.floats(rowCount * dimension)
+        let queries = (0..<queryCount).map { query in
+            let row = rows[(query * dimension)..<((query + 1) * dimension)]
+            // A row itself, one that is near to a row, and one that is near to none.
+            return row.map { $0 + Float(query % 3) * 0.001 * (query % 3 == 2 ? 1000 : 1) * random.floats(1)[0] }
+        }
+        var distances = [Float](repeating: -1, count: queryCount * rowCount)
+        distances.withUnsafeMutableBufferPointer {
+            guard let address = $0.baseAddress else { return }
+            BatchedDistances(to: PrintMatrix(rows, dimension: dimension), simd: .selected, blas: blas)
+                .compute(from: queries, into: address, isRooted: true, threads: 2)
+        }
+        for query in 0..<queryCount {
+            for row in 0..<rowCount {
+                let squared = (0..<dimension).reduce(0.0) { sum, index in
+                    let difference = Double(queries[query][index]) - Double(rows[row * dimension + index])
+                    return sum + difference * difference
+                }
+                let distance = Double(distances[query * rowCount + row])
+                #expect(abs(distance - squared.squareRoot()) <= 2e-4 * squared.squareRoot())
+            }
+        }
+    }
+
+    #if BLAS || canImport(Darwin)
+    /// `make build` and `make test` install one.
+    @Test func aLibraryMultipliesLargeBatches() throws {
+        let installed = try #require(BLAS.installed).name
+        let distances = BatchedDistances(to: PrintMatrix([1, 2, 3, 4], dimension: 4), simd: .selected, blas: true)
+        #expect(distances.library(forQueries: 256, threads: 64) == installed)
+        let kernels = BatchedDistances(to: PrintMatrix([1, 2, 3, 4], dimension: 4), simd: .selected, blas: false)
+        #expect(kernels.library(forQueries: 256) == nil)
+    }
+    #endif
+
+    /// Many callers at once, as a program has whose other parts use the same library.
+    @Test func callersAtOnceDoNotDisturbEachOther() async {
+        var random = SeededGenerator(seed: 6)
+        let (dimension, rowCount) = (128, 600)
+        let matrix = PrintMatrix(random.floats(rowCount * dimension), dimension: dimension)
+        let queries = (0..<64).map { _ in random.floats(dimension) }
+        func computed(blas: Bool, threads: Int) -> [Float] {
+            var distances = [Float](repeating: -1, count: queries.count * rowCount)
+            BatchedDistances(to: matrix, simd: .selected, blas: blas)
+                .compute(from: queries, into: &distances, threads: threads)
+            return distances
+        }
+        let expected = computed(blas: false, threads: 1)
+        await withTaskGroup(of: Float.self) { group in
+            for caller in 0..<8 {
+                group.addTask {
+                    (0..<20).reduce(0) { worst, _ in
+                        let found = computed(blas: true, threads: caller % 2 == 0 ? 1 : 64)
+                        return max(worst, zip(found, expected).reduce(0) { max($0, abs($1.0 - $1.1)) })
+                    }
+                }
+            }
+            for await worst in group { #expect(worst < 1e-3) }
+        }
+    }
 }

@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import os
 import pathlib
+import pickle
 import struct
 import tempfile
 import unittest
+from typing import Any
 
 import lookalike
 import numpy as np
-from support import covers, drawn
+from support import Child, covers, drawn
 
 try:
     from PIL import Image, ImageCms, ImageOps, PngImagePlugin
@@ -80,6 +82,29 @@ class SourceTests(unittest.TestCase):
             np.testing.assert_array_equal(self.engine.embed([array])[0], expected)
         gray = drawn(4, (80, 100))
         np.testing.assert_array_equal(*self.engine.embed([np.asfortranarray(gray), gray[..., None]]))
+
+    def test_arrays_in_this_process_have_the_prints_of_the_worker(self) -> None:
+        random = np.random.default_rng(8)
+        shapes = [(1, 1), (7, 300), (300, 7, 1), (64, 48, 2), (33, 65, 3), (120, 160, 4), (1500, 2100, 3)]
+        images: list[Any] = [random.integers(0, 256, shape, np.uint8) for shape in shapes]
+        images[4:4] = [self.path, self.data]
+        expected = [result.print for result in self.engine.compute(images)]
+        np.testing.assert_array_equal(self.engine.embed(images), expected)
+        np.testing.assert_array_equal(self.engine.embed(image for image in images * 3), expected * 3)
+        # The child's are made by a worker of its own, and those of a copied engine by its model.
+        arrays = [image for image in images if isinstance(image, np.ndarray)]
+        np.testing.assert_array_equal(Child(lambda: self.engine.embed(arrays)).result(), self.engine.embed(arrays))
+        with pickle.loads(pickle.dumps(self.engine)) as copy:
+            np.testing.assert_array_equal(copy.embed(images), expected)
+        with self.assertRaisesRegex(lookalike.LookalikeError, "closed"):
+            copy.embed(arrays)
+
+    def test_an_array_that_is_too_large_is_refused(self) -> None:
+        with (
+            lookalike.Engine(max_megapixels=0.001) as engine,
+            self.assertRaisesRegex(lookalike.ImageError, "image 1, counted from 0"),
+        ):
+            engine.embed([drawn(1, (20, 20, 3)), drawn(1, (40, 40, 3))])
 
     def test_what_is_no_image_is_an_error_at_once(self) -> None:
         arrays = [

@@ -569,6 +569,16 @@ void lk_pack_quantized_weights(const void *weights, lk_number_format format, siz
 size_t lk_select_rows(const float *products, size_t step, const float *squared_norms, size_t count, const float *limits,
                       uint32_t *found);
 
+// Writes the products of up to sixteen queries with `count` rows as lines, one per query and `out_stride` floats from
+// the next: `products` has a row's every `step` floats.
+void lk_transpose_products(const float *products, size_t step, size_t count, size_t queries, float *out,
+                           ptrdiff_t out_stride);
+
+// Makes squared distances, or their roots, of the products -2 q·x of a query with `count` rows: adds the rows' squared
+// norms and the query's. Returns whether a squared distance is less than `share` of the sum of both norms.
+bool lk_finish_distances(float *products, const float *squared_norms, float squared_norm, size_t count, float share,
+                         bool is_rooted);
+
 // The number of linear values, from black to white, whose encoding `lk_convert_colors` looks up.
 enum { LK_ENCODED_COUNT = 8192 };
 

@@ -12,12 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike._errors import ImageError, LookalikeError
-from lookalike._images import ImageSource, encoded, images_in_folder, is_one_image
+from lookalike._images import ImageSource, encoded, images_in_folder, is_one_image, plain_pixels
+from lookalike._model import Model, opened
 from lookalike._prints import PrintFile, PrintReport
 from lookalike._values import absolute_path, finite_number, whole_number
 from lookalike._worker import HasWorker, Request, Worker
 
 __all__ = ["Computed", "Engine"]
+
+# Arrays whose prints are made by one call of the library, which an interrupt waits for.
+_IMAGES_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,9 @@ class Engine(HasWorker):
         with Engine() as engine:
             prints = engine.embed(paths)
 
-    The engine is a process, `lookalike worker`: loading the model takes a moment, and an image some milliseconds. Any
+    The engine is a process, `lookalike worker`: loading the model takes a moment, and an image some milliseconds. Where
+    the library is, in the wheel and beside the program, it makes the prints of arrays and of images of Pillow in this
+    process, without a copy of their pixels. Any
     number of threads share an engine, and `await asyncio.to_thread(engine.embed, paths)` does not block an event loop.
     After a fork, the child's engine starts a process of its own when it is used; so does an engine that was pickled. A
     process that ends is started again, and its images are computed again, once. An interrupt leaves the engine usable.
@@ -77,6 +83,12 @@ class Engine(HasWorker):
         super().__init__(arguments)
         self._greeting = greeting
         self._is_closed = False
+        options = dict(zip(arguments[::2], arguments[1::2]))
+        self._model_path = options.get("--model")
+        self._threads = int(options.get("--jobs", "0"))
+        self._most_pixels = min(1 << 28, 1e6 * float(options.get("--max-megapixels", "268.435456")))
+        self._in_process_model: Model | None = None
+        self._has_looked = False
 
     def __getstate__(self) -> tuple[list[str], dict[str, Any]]:
         return self._arguments, self._greeting
@@ -121,13 +133,37 @@ class Engine(HasWorker):
             TypeError: for what is no image.
         """
         prints: list[NDArray[np.float32]] = []
-        for result in self.compute(_several(images)):
-            if isinstance(result, ImageError):
-                if result.subject == "image":
-                    raise ImageError(f"image {len(prints)}, counted from 0", result.reason)
-                raise result
-            prints.append(result.print)
+        model = self._model_in_process()
+        for is_plain, group in itertools.groupby(
+            (self._in_process(image, model) for image in _several(images)), lambda pair: pair[0]
+        ):
+            rest = (image for _, image in group)
+            while model and is_plain and (part := list(itertools.islice(rest, _IMAGES_AT_ONCE))):
+                prints += list(model.embed(part, self._threads))
+            for result in self.compute(rest):
+                if isinstance(result, ImageError):
+                    if result.subject == "image":
+                        raise ImageError(f"image {len(prints)}, counted from 0", result.reason)
+                    raise result
+                prints.append(result.print)
         return np.stack(prints) if prints else np.empty((0, self.dimension), np.float32)
+
+    def _model_in_process(self) -> Model | None:
+        """The engine's model, opened by the library once in each process; None without the library."""
+        if self._is_closed:
+            raise LookalikeError("the engine is closed")
+        if not self._has_looked:
+            self._has_looked = True
+            self._in_process_model = opened(self._model_path, self.model[1])
+        model = self._in_process_model
+        return model if model and model.is_usable else None
+
+    def _in_process(self, image: Any, model: Model | None) -> tuple[bool, Any]:
+        """Whether the library makes the print here, and of what; the process of the engine does of other images."""
+        pixels = plain_pixels(image) if model else None
+        if pixels is None or max(pixels.shape[:2]) > 65_535 or pixels.shape[0] * pixels.shape[1] > self._most_pixels:
+            return False, image
+        return True, pixels
 
     def embed_to(
         self,

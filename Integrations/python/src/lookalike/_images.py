@@ -28,6 +28,9 @@ which is turned by its EXIF orientation and converted by its color profile as a 
 # The length of a chunk of PNG has 31 bits.
 _MOST_BYTES = (1 << 31) - 1
 
+# The number of the EXIF tag.
+_ORIENTATION = 0x0112
+
 # How files of images begin.
 _SIGNATURES = re.compile(
     rb"\xff\xd8\xff|\x89PNG|GIF8|RIFF....WEBP|II\*\0|MM\0\*|....ftyp(avi|hei|hev|mif|msf)", re.DOTALL
@@ -68,7 +71,7 @@ def encoded(image: ImageSource) -> tuple[str | None, bytes]:
     if isinstance(image, (bytes, bytearray, memoryview)):
         data = bytes(image)
     elif _is_of_pillow(image):
-        data = _pillow_png(image)
+        data = _png(*_pillow_pixels(image))
     elif hasattr(image, "read"):
         data = _contents(image)
     else:
@@ -146,18 +149,34 @@ def _is_of_pillow(image: Any) -> bool:
     return pillow is not None and isinstance(image, pillow.Image)
 
 
-def _pillow_png(image: Any) -> bytes:
+def plain_pixels(image: Any) -> NDArray[np.uint8] | None:
+    """The pixels of an array, or of an image of Pillow, which are in sRGB; None for other images, and for one that
+    Pillow cannot read."""
+    if isinstance(image, np.ndarray):
+        return pixel_array(image)
+    if _is_of_pillow(image):
+        try:
+            pixels, colors = _pillow_pixels(image)
+        except ImageError:
+            return None
+        return None if colors else pixels
+    return None
+
+
+def _pillow_pixels(image: Any) -> tuple[NDArray[np.uint8], bytes]:
+    """The pixels, and the colors that they are as chunks of PNG."""
     from PIL import ImageOps
 
     try:
         # Pixels are read from the file here.
         image.load()
-        upright = ImageOps.exif_transpose(image)
+        # Which copies all pixels, turned or not.
+        upright = ImageOps.exif_transpose(image) if image.getexif().get(_ORIENTATION, 1) != 1 else image
         pixels = np.asarray(_with_plain_mode(upright, is_of_file=image.format is not None))
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         raise ImageError(getattr(image, "filename", "") or "image", f"Pillow cannot read it: {error}") from error
     # Of inks and L*a*b*, the profile is used already.
-    return _png(pixels, b"" if image.mode in ("CMYK", "LAB") else _color_chunks(image.info))
+    return pixels, b"" if image.mode in ("CMYK", "LAB") else _color_chunks(image.info)
 
 
 def _color_chunks(info: dict[Any, Any]) -> bytes:

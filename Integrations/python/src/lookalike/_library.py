@@ -57,6 +57,11 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "lookalike_image_wrap": (c_void_p, POINTER(Pixels)),
     "lookalike_image_resize": (c_bool, c_void_p, c_int64, c_int64, c_void_p),
     "lookalike_image_free": (None, c_void_p),
+    "lookalike_model_open": (c_void_p, c_char_p),
+    "lookalike_model_dimension": (c_int64, c_void_p),
+    "lookalike_model_digest": (c_char_p, c_void_p),
+    "lookalike_model_embed": (c_bool, c_void_p, c_void_p, c_int64, c_int32, c_void_p),
+    "lookalike_model_free": (None, c_void_p),
 }
 
 
