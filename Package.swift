@@ -192,9 +192,10 @@ let package = Package(
         .target(name: "Imaging", dependencies: ["CImageCodecs", "CKernels", "Compute"]),
         .target(name: "VectorSearch", dependencies: ["CKernels", "Compute"]),
         .target(name: "Inference", dependencies: ["CKernels", "Compute", "Digests"]),
+        .target(name: "Tokenizers"),
         .target(
             name: "FeaturePrints",
-            dependencies: ["CKernels", "Compute", "Digests", "Imaging", "Inference", "VectorSearch"]),
+            dependencies: ["CKernels", "Compute", "Digests", "Imaging", "Inference", "Tokenizers", "VectorSearch"]),
         .target(
             name: "LocalFeatures",
             dependencies: ["CKernels", "Compute", "Digests", "FeaturePrints", "Imaging", "Inference"]),
@@ -293,7 +294,10 @@ let package = Package(
             path: "Extras/SystemStores/Sources/ContactPhotos"),
         .target(
             name: "ONNXImport",
-            dependencies: ["Lookalike", product("SwiftProtobuf", "swift-protobuf", "ONNXImport")],
+            dependencies: [
+                library("CZlib", "ONNXImport"), "Lookalike", product("SwiftProtobuf", "swift-protobuf", "ONNXImport"),
+                "Tokenizers",
+            ],
             path: "Extras/ONNXImport/Sources/ONNXImport", exclude: ["Format/onnx.proto"]),
         .target(name: "Multipart", path: "Extras/Service/Sources/Multipart"),
         .target(
@@ -336,6 +340,9 @@ let package = Package(
         .testTarget(
             name: "InferenceTests",
             dependencies: ["DefaultModel", "FeaturePrints", "Imaging", "Inference", "TestSupport"]),
+        .testTarget(
+            name: "TokenizerTests", dependencies: ["Tokenizers"], exclude: ["make_fixtures.py"],
+            resources: [.copy("Fixtures")]),
         .testTarget(
             name: "LocalFeatureTests",
             dependencies: [

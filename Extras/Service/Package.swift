@@ -41,7 +41,7 @@ let package = Package(
                 .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "LookalikeService", package: "lookalike"),
                 .product(name: "Metrics", package: "swift-metrics"),
-            ], swiftSettings: swiftSettings),
+            ], resources: [.copy("Fixtures")], swiftSettings: swiftSettings),
         .testTarget(
             name: "ServiceTests",
             dependencies: [
@@ -50,7 +50,7 @@ let package = Package(
                 .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "LookalikeService", package: "lookalike"),
                 .product(name: "Metrics", package: "swift-metrics"),
-            ], swiftSettings: swiftSettings),
+            ], resources: [.copy("Fixtures")], swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6]
 )

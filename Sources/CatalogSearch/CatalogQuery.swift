@@ -24,6 +24,8 @@ public struct CatalogQuery: Sendable {
     private(set) var excluded: Set<Int64>
     /// The nearest prints that the first stage found, for a ranking of the same entities.
     package private(set) var scan: PrintScan?
+    /// Whether words describe what is searched. The ranking is that of the distances then, whatever the confidence.
+    public let isDescribed: Bool
     /// What the confidences of matches are computed with.
     let confidence: MatchConfidence
 
@@ -42,6 +44,22 @@ public struct CatalogQuery: Sendable {
         self.candidates = candidates
         self.excluded = excluded
         self.scan = scan
+        isDescribed = false
+    }
+
+    /// A query by words.
+    ///
+    /// - Parameter logits: what makes confidences of distances; nil for none.
+    init(describedBy print: FeaturePrint, coefficients: ConfidenceCoefficients, logits: TextLogits?) {
+        (prints, matchThreshold, isDescribed, isVerified, isComplete) = ([print], nil, true, false, true)
+        confidence = MatchConfidence(
+            coefficients, threshold: nil, verified: [], isVerified: false, textLogits: logits)
+        (verified, candidates, excluded, scan) = ([], [], [], nil)
+    }
+
+    /// The bounds that count for the query.
+    func bounds(_ bounds: MatchBounds) -> MatchBounds {
+        isDescribed ? MatchBounds(maxDistance: bounds.maxDistance) : bounds
     }
 
     /// The query without the nearest prints that were found for it: a few kilobytes. Keep this one for later pages; its

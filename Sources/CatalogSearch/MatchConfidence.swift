@@ -15,13 +15,17 @@ struct MatchConfidence: Sendable {
     let margin: Double
     /// The log odds of such an entity per unit of distance.
     private let perDistance: Double
+    /// For a query by words.
+    private let textLogits: TextLogits?
 
     /// - Parameters:
     ///   - verified: all entities of the query that were verified.
     ///   - isVerified: whether the local features of the query were compared.
     init(
-        _ coefficients: ConfidenceCoefficients, threshold given: Double?, verified: [VerifiedEntity], isVerified: Bool
+        _ coefficients: ConfidenceCoefficients, threshold given: Double?, verified: [VerifiedEntity], isVerified: Bool,
+        textLogits: TextLogits? = nil
     ) {
+        self.textLogits = textLogits
         let threshold = given ?? DistanceLimit.largest
         (self.coefficients, self.threshold, isCalibrated) = (coefficients, threshold, given != nil)
         perDistance = isVerified ? coefficients.perUnverifiedDistance : coefficients.perDistance
@@ -51,6 +55,12 @@ struct MatchConfidence: Sendable {
         // Odds of p + q − pq are those of p, of q, and their product, summed.
         let otherOdds = other / (1 - other)
         return odds > 30 ? odds : log(exp(odds) * (1 + otherOdds) + otherOdds)
+    }
+
+    /// That of an image which was not verified, 0...1.
+    func confidence(distance: Double) -> Double {
+        if let textLogits { return textLogits.probability(ofDistance: distance) ?? 0 }
+        return isCalibrated ? Self.probability(logOdds(distance: distance)) : 0
     }
 
     /// 0...1.

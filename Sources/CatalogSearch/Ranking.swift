@@ -39,6 +39,7 @@ extension SearchableCatalog {
         among keys: KeySelection? = nil, recall: Double = SearchOptions.defaultRecall
     ) async throws -> [RankedEntity] {
         try bounds.check()
+        let bounds = query.bounds(bounds)
         let excluded = query.excluded
         return try await scans.countingSearch {
             try await executor.compute { cancellation in
@@ -141,7 +142,7 @@ extension MatchConfidence {
     func place(_ image: NearImage) -> RankedEntity {
         RankedEntity(
             key: image.entity, image: ImageRow.place(image.key), squaredDistance: image.squaredDistance,
-            confidence: isCalibrated ? Self.probability(logOdds(distance: image.distance)) : 0, verified: nil,
+            confidence: confidence(distance: image.distance), verified: nil,
             sortKey: Double(image.squaredDistance),
             effectiveDistance: effectiveDistance(squaredDistance: image.squaredDistance))
     }

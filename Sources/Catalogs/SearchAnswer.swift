@@ -31,17 +31,17 @@ package struct SearchAnswer: Encodable {
     let similar: [Result]?
 
     /// - Parameters:
-    ///   - image: the query; outlines are written in its pixels.
+    ///   - image: the query, nil for words; outlines are written in its pixels.
     ///   - isComplete: whether all was compared that the effort asks for.
     ///   - duplicates: the matches that are folded into each match, by its id; nil unless they are.
     ///   - similar: what resembles the query; nil unless it was asked for.
     package init(
-        query: String, image: PixelBuffer, matches: [CatalogMatch], isComplete: Bool = true,
+        query: String, image: PixelBuffer?, matches: [CatalogMatch], isComplete: Bool = true,
         duplicates: [String: [String]]? = nil, similar: [CatalogMatch]? = nil
     ) {
         self.query = query
         incomplete = isComplete ? nil : true
-        let size = image.sourceSize
+        let size = image?.sourceSize ?? (width: 1, height: 1)
         func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
         func result(_ match: CatalogMatch, duplicates: [String: [String]]? = nil) -> Result {
             Result(
@@ -62,4 +62,26 @@ package struct SearchAnswer: Encodable {
 
     /// Confidences and distances have six digits in JSON.
     package static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+}
+
+/// A line of JSON with the labels of an image, nearest first.
+package struct LabelAnswer: Encodable {
+    package struct Row: Encodable {
+        let label: String
+        let distance: Double
+        let probability: Double?
+
+        package init(label: String, distance: Double, probability: Double?) {
+            self.label = label
+            self.distance = SearchAnswer.rounded(distance)
+            self.probability = probability.map(SearchAnswer.rounded)
+        }
+    }
+
+    let image: String
+    let labels: [Row]
+
+    package init(image: String, labels: [Row]) { (self.image, self.labels) = (image, labels) }
+
+    package var line: String { get throws { try JSONLine.text(self) } }
 }

@@ -22,8 +22,8 @@ extension FeaturePrintModel {
             throw ModelError(
                 subject: identity.name, reason: .unusableGraph("ranges are measured on a model in float32"))
         }
-        let names = Set(Quantization.candidates(in: network.graph))
-        let vectors = Set(Quantization.linearInputs(in: network.graph))
+        let names = Set(Quantization.candidates(in: self.images.graph))
+        let vectors = Set(Quantization.linearInputs(in: self.images.graph))
         var extremes: [String: (lower: Float, upper: Float)] = [:]
         var sums: [String: (lower: Double, upper: Double)] = [:]
         guard !names.isEmpty, !images.isEmpty else { return [:] }

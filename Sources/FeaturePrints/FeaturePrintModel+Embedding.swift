@@ -105,7 +105,7 @@ extension FeaturePrintModel {
 
     /// Corners in pixels of the input as fractions of it.
     private func quadrilateral(_ corners: UnsafeBufferPointer<Float>) -> Quadrilateral {
-        let input = network.graph.input
+        let input = images.graph.input
         func point(_ index: Int) -> Quadrilateral.Point {
             .init(
                 x: Double(corners[2 * index]) / Double(input.width),

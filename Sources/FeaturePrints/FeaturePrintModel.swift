@@ -30,6 +30,7 @@ public final class FeaturePrintModel: Sendable {
 
     let scoreNormalization: ScoreNormalization?
     let images: ImageNetwork
+    let texts: TextTower.Source
     var network: Network { images.network }
 
     /// Reads a model file.
@@ -80,7 +81,8 @@ public final class FeaturePrintModel: Sendable {
                 }
             }
             let network = try packed.get()
-            images = ImageNetwork(network, simd: simd)
+            images = ImageNetwork(network, of: file.graph, simd: simd)
+            texts = try TextTower.Source(of: file.tensors, simd: simd)
             (identity, scoreNormalization) = try rest.get()
             try scoreNormalization?.check(dimension: network.outputDimension)
             matchThreshold = file.matchThreshold
@@ -97,15 +99,15 @@ public final class FeaturePrintModel: Sendable {
     public var dimension: Int { network.outputDimension }
 
     /// The size of the images that the network takes, in pixels.
-    public var inputSize: (width: Int, height: Int) { (network.graph.input.width, network.graph.input.height) }
+    public var inputSize: (width: Int, height: Int) { (images.graph.input.width, images.graph.input.height) }
 
     /// How an image becomes the network's input.
-    public var input: NetworkGraph.Input { network.graph.input }
+    public var input: NetworkGraph.Input { images.graph.input }
 
     /// The sides that a network needs of an image, in pixels: those of the input, or the shortest side of images whose
     /// center becomes the input.
     package var neededSize: (width: Int, height: Int) {
-        network.graph.input.shortestSide.map { ($0, $0) } ?? inputSize
+        images.graph.input.shortestSide.map { ($0, $0) } ?? inputSize
     }
 
     /// Decodes no more of a large JPEG file than this model needs.

@@ -5,13 +5,14 @@ package import Inference
 /// A network that reads images, with what its passes need: how images are written into its input, and memory.
 package struct ImageNetwork: Sendable {
     let network: Network
+    let graph: NetworkGraph
     let input: NetworkInput
     let kernels: SIMDTarget
     let workspaces = WorkspacePool()
 
-    init(_ network: Network, simd: SIMDTarget) {
-        (self.network, kernels) = (network, simd)
-        input = NetworkInput(of: network, simd: simd)
+    init(_ network: Network, of graph: NetworkGraph, simd: SIMDTarget) {
+        (self.network, self.graph, kernels) = (network, graph, simd)
+        input = NetworkInput(of: network, graph.input, simd: simd)
     }
 
     /// The network of a file, in int8 if the file and the CPU support it. Nothing of the file is kept.
@@ -20,7 +21,7 @@ package struct ImageNetwork: Sendable {
     package init(of tensors: SafeTensorsFile, simd: SIMDTarget) throws(ModelError.Reason) {
         let file = try ModelFile(tensors)
         let quantization = simd.hasFastInt8DotProduct ? file.quantization : nil
-        self.init(try Network(graph: file.graph, file: tensors, quantization: quantization), simd: simd)
+        self.init(try Network(graph: file.graph, file: tensors, quantization: quantization), of: file.graph, simd: simd)
     }
 
     /// The numbers of ``output(for:)``.
@@ -58,8 +59,7 @@ struct NetworkInput: Sendable {
     private let resizer: Resizer
     private let layout: FloatImageLayout
 
-    init(of network: Network, simd: SIMDTarget) {
-        let input = network.graph.input
+    init(of network: Network, _ input: NetworkGraph.Input, simd: SIMDTarget) {
         resizer = Resizer(
             width: input.width, height: input.height,
             fit: input.shortestSide.map { .center(shortestSide: $0) } ?? .stretch,

@@ -28,15 +28,19 @@ struct ModelFile {
         usesLocalFeatures = try Self.usesLocalFeatures(tensors)
     }
 
-    /// The digest covers the graph and the tensors, except the one that score normalization reads: a catalog stays
-    /// valid when thresholds change.
+    /// The digest covers the graph and the tensors, except the one that score normalization reads and those of texts: a
+    /// catalog stays valid when thresholds change.
     func identity(excluding tensor: String?) -> ModelIdentity {
         let data = tensors.data
-        let excluded = tensor.flatMap { tensors.range(of: $0) } ?? data.endIndex..<data.endIndex
+        let names = tensors.names.filter { $0 == tensor || $0.hasPrefix(TextGraph.tensorPrefix) }
         var hash = SHA256()
         hash.update(Data(graphText.utf8))
-        hash.update(data[tensors.base..<excluded.lowerBound])
-        hash.update(data[excluded.upperBound...])
+        var end = tensors.base
+        for range in names.compactMap({ tensors.range(of: $0) }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            hash.update(data[end..<range.lowerBound])
+            end = range.upperBound
+        }
+        hash.update(data[end...])
         return ModelIdentity(name: graph.name, digest: hash.finalize().hexadecimal)
     }
 

@@ -23,6 +23,8 @@ public struct ModelError: DescribedError, Equatable {
         case noDirection
         /// The network's output is longer than a unit vector, so that distances mean nothing.
         case notNormalized(norm: Double)
+        /// The model reads images alone, so that words find nothing.
+        case readsNoTexts
     }
 
     /// The path of the file, or the name of the model.
@@ -53,6 +55,9 @@ public struct ModelError: DescribedError, Equatable {
         case .notNormalized(let norm):
             "the network's output for an image has the norm \(norm), not 1; its last layer has to be "
                 + "“l2_normalize”"
+        case .readsNoTexts:
+            "the model reads images alone, so that words find nothing; “lookalike model import --text” makes one of "
+                + "both"
         }
     }
 }

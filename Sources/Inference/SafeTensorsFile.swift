@@ -66,6 +66,8 @@ package struct SafeTensorsFile {
         return withUnsafeBytes(of: UInt64(json.count).littleEndian) { Data($0) } + json + data[base...]
     }
 
+    package var names: [String] { Array(tensors.keys) }
+
     package func shape(of name: String) -> [Int]? { tensors[name]?.shape }
 
     /// The number of a tensor's elements; 0 for a tensor that is missing.

@@ -26,7 +26,7 @@ struct LookalikeCommand: AsyncParsableCommand {
             """,
         version: PackageVersion.current,
         subcommands: [
-            IndexCommand.self, SearchCommand.self, EmbedCommand.self, DistanceCommand.self,
+            IndexCommand.self, SearchCommand.self, LabelCommand.self, EmbedCommand.self, DistanceCommand.self,
             EvaluateCommand.self, CatalogCommand.self, ModelCommand.self, FormatsCommand.self, WorkerCommand.self,
             ServeCommand.self,
         ])

@@ -26,6 +26,9 @@ struct SearchCommand: AsyncParsableCommand {
             An image that shows several things is searched for more of them, and a long or large one in \
             tiles. A wall of 40 covers needs --max-objects 40 or --limit 40 to print them all.
 
+            --words finds what they describe, in a catalog whose model reads texts: without an image, or beside \
+            one, which the entities are to resemble then. All are ranked; --max-distance cuts the list.
+
             A mirrored image is found if its print is near, or with --effort thorough, and marked as such.
 
             With --json, one line per query. The outline is where the query shows the image: four \
@@ -86,6 +89,15 @@ struct SearchCommand: AsyncParsableCommand {
             valueName: "line"))
     var texts: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "What the entities are to show, such as “red lamp”; the model of the catalog has to read texts.",
+            valueName: "text"))
+    var words: String?
+
+    @Option(help: ArgumentHelp("The weight of the words beside an image, 0…1; 0.5 by default.", valueName: "w"))
+    var wordsWeight: Double?
+
     #if Barcodes
     @Flag(help: "Read the barcodes of the images.")
     var barcodes = false
@@ -120,9 +132,11 @@ struct SearchCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp("Image files; “-” reads one from standard input.", valueName: "image"), completion: .images)
-    var images: [String]
+    var images: [String] = []
 
     func validate() throws {
+        guard words != nil || !images.isEmpty else { throw ValidationError("Missing an image, or --words.") }
+        try validateWords()
         if let limit, limit < 0 { throw ValidationError("--limit cannot be negative.") }
         if let maxObjects, maxObjects < 1 { throw ValidationError("--max-objects must be at least 1.") }
         if similar < 0 { throw ValidationError("--similar cannot be negative.") }
@@ -133,11 +147,12 @@ struct SearchCommand: AsyncParsableCommand {
         if let sheet { try OutputFile.check(sheet) }
         let catalog = try model.openCatalog(at: catalog.url, jobs: jobs)
         try await selection.noteUnknownTypes(in: catalog)
-        if catalog.model.matchThreshold == nil, bounds.bounds.minConfidence > 0 {
+        if words == nil, catalog.model.matchThreshold == nil, bounds.bounds.minConfidence > 0 {
             StandardError.print(
                 "note: the catalog’s model has no match threshold, so prints alone have no confidence; set one with "
                     + "“lookalike evaluate --calibrate”, or search with --max-distance")
         }
+        if let words { return try await search(describedBy: words, in: catalog) }
         let timings = timing.makeTimings()
         var searchOptions = SearchOptions(
             limit: limit ?? max(10, maxObjects ?? 0), bounds: bounds.bounds, condition: selection.condition,
@@ -213,8 +228,8 @@ struct SearchCommand: AsyncParsableCommand {
 
     /// - Parameters:
     ///   - duplicates: the matches that are folded into each match, by its id.
-    ///   - areSimilar: whether the entities merely resemble the query; their confidence is not shown.
-    private func printMatches(
+    ///   - areSimilar: whether the entities merely resemble the query, or have no confidence; it is not shown.
+    func printMatches(
         _ matches: [CatalogMatch], duplicates: [String: [String]] = [:], areSimilar: Bool = false
     ) {
         for (index, match) in matches.enumerated() {

@@ -69,6 +69,9 @@ struct NetworkGraphTests {
         NetworkGraph.Normalization(.channels, epsilon: 0.5, weight: "w", bias: "b"),
         NetworkGraph.Normalization(.groups(4), epsilon: 0.5, weight: "w", bias: "b"),
         NetworkGraph.MatrixProduct(other: "c"),
+        NetworkGraph.Comparison(.atMost, other: "c"),
+        NetworkGraph.Choice(yes: "c", no: "d"),
+        NetworkGraph.Lookup(places: "c", axis: 1, shape: [1, 2, 3]),
         NetworkGraph.Resizing(size: 8, scales: [2, 2], mode: .linear, coordinates: .halfPixel, rounding: .down),
     ]
 

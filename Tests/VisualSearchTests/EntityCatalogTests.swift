@@ -436,3 +436,27 @@ struct RelatedEntitiesTests {
         #expect(found.map(\.id) == ["a2", "a0", "a3"])
     }
 }
+
+/// Labels without pixels, with a model whose words and images are colors.
+struct LabelQueryTests {
+    @Test(arguments: [nil, #"{"scale": 10, "bias": -8}"#]) func labelsAloneFindPictures(logits: String?) async throws {
+        let folder = try TemporaryFolder()
+        let model = try FeaturePrintModel(TwoTowers.file(logits: logits), named: "towers")
+        let indexer = try CatalogIndexer(at: folder.file("catalog"), model: model)
+        let colors: [(String, [UInt8])] = [("red", [250, 0, 0]), ("orange", [250, 125, 0]), ("blue", [0, 0, 250])]
+        let items = try colors.map { name, color in
+            IndexItem(
+                CatalogEntity(id: name, type: "album", title: "An album", attributes: ["year": "2001"]),
+                image: .pixels(
+                    try PixelBuffer((0..<64).flatMap { _ in color + [255] }, width: 8, height: 8, format: .rgba8)))
+        }
+        #expect(try await indexer.run(over: items).report().problems.isEmpty)
+        let albums = EntityCatalog<Album>(try Catalog(at: folder.file("catalog")), type: "album")
+        let content = SemanticContentDescriptor(labels: ["red"])
+        let found = try await albums.search(matching: content).map(\.id)
+        // A cosine of 0.8 is as likely as not; without a scale and a bias nothing says so.
+        #expect(found == (logits == nil ? [] : ["red", "orange"]))
+        let near = try await albums.search(matching: content, maxDistance: .atMost(0.1)).map(\.id)
+        #expect(near == ["red"])
+    }
+}

@@ -78,8 +78,9 @@ extension RunnableOperation {
 extension NetworkGraph {
     /// The operations that graphs may have.
     private static let operations: [any RunnableOperation.Type] = [
-        Activation.self, ArrayPadding.self, ChannelSelection.self, Combination.self, Concatenation.self, Constant.self,
-        Convolution.self, CornerVotes.self, GeneralizedMean.self, L2Normalization.self, Linear.self, MatrixProduct.self,
+        Activation.self, ArrayPadding.self, ChannelSelection.self, Choice.self, Combination.self, Comparison.self,
+        Concatenation.self, Constant.self, Convolution.self, CornerVotes.self, GeneralizedMean.self,
+        L2Normalization.self, Linear.self, Lookup.self, MatrixProduct.self,
         Normalization.self, Pooling.self, Rearrangement.self, Reduction.self, Resizing.self, Softmax.self, ToMap.self,
     ]
 

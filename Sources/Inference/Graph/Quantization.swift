@@ -13,6 +13,8 @@ package struct Quantization: Sendable {
     let parameters: [String: QuantizationParameters]
     /// What the codes of vectors stand for; a linear layer quantizes them as it reads them.
     private let vectors: [String: QuantizationParameters]
+    /// The network's input.
+    private let image: NetworkGraph.Input
 
     /// Nil if the file has no ranges.
     ///
@@ -26,6 +28,7 @@ package struct Quantization: Sendable {
         if let unknown = ranges.keys.filter({ !names.contains($0) }).min() {
             throw .unusableGraph("“\(Self.metadataKey)” has a range for “\(unknown)”, which no layer is called")
         }
+        image = graph.input
         var parameters: [String: QuantizationParameters] = [:]
         let candidates = Set(Self.mapCandidates(in: graph))
         vectors = ranges.compactMapValues { $0.map { QuantizationParameters($0) } }
@@ -123,8 +126,8 @@ package struct Quantization: Sendable {
         let output: QuantizationParameters?
     }
 
-    /// - Parameter image: the network's input, whose numbers have been checked.
-    func parameters(for node: NetworkGraph.Node, image: NetworkGraph.Input) -> LayerParameters {
+    /// - Precondition: the numbers of the network's input have been checked.
+    func parameters(for node: NetworkGraph.Node) -> LayerParameters {
         let darkest = zip(image.mean, image.std).map { mean, std in (0 - mean) / std }
         let brightest = zip(image.mean, image.std).map { mean, std in (1 - mean) / std }
         return LayerParameters(

@@ -14,8 +14,8 @@ package struct NetworkResults: OptionSet, Sendable {
 /// The layers of a model, ready to run.
 package struct Network: Sendable {
     static let imageName = "image"
+    static let textName = "text"
 
-    package let graph: NetworkGraph
     let layers: [NetworkLayer]
     let plan: MemoryPlan
     private let steps: [Step]
@@ -58,6 +58,7 @@ package struct Network: Sendable {
 
     /// The largest input side; no size in this module overflows with it.
     private static let largestSide = 4096
+    private static let longestText = 4096
     /// The most layers, more than any published network has. Planning the memory takes the square of their number.
     private static let mostLayers = 1 << 14
     /// Sums over the components of int8 prints fit 32 bits up to this dimension.
@@ -73,6 +74,7 @@ package struct Network: Sendable {
     /// parameters in float32. The default network needs a hundred MB at most.
     private static let mostKept = 4 << 30
 
+    /// A network that reads images.
     package init(graph: NetworkGraph, file: SafeTensorsFile, quantization: Quantization?) throws(ModelError.Reason) {
         let input = graph.input
         guard (1...Self.largestSide).contains(input.width), (1...Self.largestSide).contains(input.height) else {
@@ -93,17 +95,36 @@ package struct Network: Sendable {
             }
         }
 
-        var shapes: [String: TensorShape] = [Self.imageName: .image(width: input.width, height: input.height)]
+        try self.init(
+            graph.nodes, reading: Self.imageName, .image(width: input.width, height: input.height),
+            corners: graph.corners, file: file, quantization: quantization)
+    }
+
+    /// A network that reads the numbers of a text, and then for each whether it is one of the text: 1, or 0.
+    package init(graph: TextGraph, file: SafeTensorsFile) throws(ModelError.Reason) {
+        guard (1...Self.longestText).contains(graph.length) else {
+            throw .unusableGraph("its texts have \(graph.length) numbers, outside 1…\(Self.longestText)")
+        }
+        try self.init(
+            graph.nodes, reading: Self.textName, .vector(length: 2 * graph.length), corners: nil, file: file,
+            quantization: nil)
+    }
+
+    private init(
+        _ nodes: [NetworkGraph.Node], reading inputName: String, _ inputShape: TensorShape, corners: String?,
+        file: SafeTensorsFile, quantization: Quantization?
+    ) throws(ModelError.Reason) {
+        var shapes = [inputName: inputShape]
         var layers: [NetworkLayer] = []
-        guard graph.nodes.count <= Self.mostLayers else {
-            throw .unusableGraph("it has \(graph.nodes.count) layers; at most \(Self.mostLayers) can be planned")
+        guard nodes.count <= Self.mostLayers else {
+            throw .unusableGraph("it has \(nodes.count) layers; at most \(Self.mostLayers) can be planned")
         }
         var kept = 0
-        for node in graph.nodes {
+        for node in nodes {
             let bytes = node.runnable.weightCount(in: file) * MemoryLayout<Float>.stride
             try Self.keep(bytes, of: node.name, total: &kept)
         }
-        for node in graph.nodes {
+        for node in nodes {
             func shape(_ name: String) throws(ModelError.Reason) -> TensorShape {
                 guard let shape = shapes[name] else {
                     throw .unusableGraph("layer “\(node.name)” reads “\(name)”, which no layer before it makes")
@@ -116,7 +137,7 @@ package struct Network: Sendable {
             let place = try NetworkLayer(
                 LayerDescription(
                     node: node, input: try shape(node.input), others: others, file: file,
-                    quantization: quantization?.parameters(for: node, image: input)))
+                    quantization: quantization?.parameters(for: node)))
             let layer = place.layer
             try Self.checkMemory(
                 TensorLayout(shape: layer.outputShape, border: 0).count + layer.scratchCount,
@@ -132,14 +153,14 @@ package struct Network: Sendable {
             throw .unusableGraph(
                 "its last layer gives \(length) numbers; at most \(Self.largestOutput) can be searched")
         }
-        if let corners = graph.corners {
+        if let corners = corners {
             guard shapes[corners] == .vector(length: 8), !layers.contains(where: { $0.inputs.contains(corners) }) else {
                 throw .unusableGraph(
                     "its “corners” have to be a layer that gives eight numbers and that no other reads")
             }
         }
         let plan = MemoryPlan(
-            image: Self.imageName, imageShape: .image(width: input.width, height: input.height), layers: layers,
+            image: inputName, imageShape: inputShape, layers: layers,
             codes: quantization?.parameters ?? [:])
         try Self.checkMemory(plan.count + plan.scratchCount, of: "a pass over one image")
         let constants = Dictionary(
@@ -152,7 +173,7 @@ package struct Network: Sendable {
         }
         var steps: [Step] = []
         let forOutput = Self.dependencies(of: last.name, among: layers)
-        let forCorners = graph.corners.map { Self.dependencies(of: $0, among: layers) } ?? []
+        let forCorners = corners.map { Self.dependencies(of: $0, among: layers) } ?? []
         for layer in layers where layer.layer.constant == nil {
             var inputs: [TensorPlace] = []
             for input in layer.inputs { inputs.append(try place(input)) }
@@ -162,10 +183,10 @@ package struct Network: Sendable {
                     results: !forCorners.contains(layer.name)
                         ? .output : forOutput.contains(layer.name) ? [.output, .corners] : .corners))
         }
-        (self.graph, self.layers, self.plan, self.steps) = (graph, layers, plan, steps)
+        (self.layers, self.plan, self.steps) = (layers, plan, steps)
         outputPlace = try place(last.name)
-        imageLayout = try place(Self.imageName).layout
-        cornersPlace = if let corners = graph.corners { try place(corners) } else { nil }
+        imageLayout = try place(inputName).layout
+        cornersPlace = if let corners = corners { try place(corners) } else { nil }
         outputDimension = length
         let parameters = layers.reduce(0) { $0 + $1.layer.parameterCount }
         let elements = steps.reduce(0) { $0 + $1.layer.outputShape.elementCount }

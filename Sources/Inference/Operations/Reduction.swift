@@ -19,6 +19,8 @@ extension NetworkGraph {
             case maximum
             /// The smallest.
             case minimum
+            /// The place of the largest, the first of those that are equal.
+            case placeOfMaximum = "place_of_maximum"
         }
 
         /// The number that is computed.
@@ -53,6 +55,9 @@ private struct ReductionLayer: Layer {
         try description.checkIsNoImage()
         let extents = description.input.extents
         for axis in reduction.axes { _ = try description.checkedAxis(axis, of: extents) }
+        if reduction.function == .placeOfMaximum, reduction.axes.count != 1 {
+            throw description.problem("looks for a place along \(reduction.axes.count) axes")
+        }
         var (kept, reduced): ([(count: Int, stride: Int)], [(count: Int, stride: Int)]) = ([], [])
         var stride = 1
         for (axis, extent) in extents.enumerated().reversed() {
@@ -96,6 +101,7 @@ private struct ReductionLayer: Layer {
     private func result(_ from: UnsafePointer<Float>, _ count: Int) -> Float {
         var sum = 0.0
         var (largest, smallest) = (-Float.infinity, Float.infinity)
+        var (place, placeOfLargest) = (0, 0)
         func walk(_ axis: Int, _ from: UnsafePointer<Float>) {
             guard axis < reduced.count else {
                 let value = from.pointee
@@ -105,6 +111,9 @@ private struct ReductionLayer: Layer {
                 case .l2, .squares: sum += Double(value) * Double(value)
                 case .maximum: largest = max(largest, value)
                 case .minimum: smallest = min(smallest, value)
+                case .placeOfMaximum:
+                    if value > largest { (largest, placeOfLargest) = (value, place) }
+                    place += 1
                 }
                 return
             }
@@ -117,6 +126,7 @@ private struct ReductionLayer: Layer {
         case .l2: Float(sum.squareRoot())
         case .maximum: largest
         case .minimum: smallest
+        case .placeOfMaximum: Float(placeOfLargest)
         }
     }
 }

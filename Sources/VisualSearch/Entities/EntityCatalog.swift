@@ -91,6 +91,10 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
     /// Embeds the captured content, for several searches: the first page for the system's sheet, and further pages in
     /// the app. One forward pass per crop.
     ///
+    /// Labels without pixels find entities by their words, and by their pictures, too, if the catalog's model reads
+    /// texts and says which pictures show them (`FeaturePrintModel.probability(ofDistance:)`), or with a maximum
+    /// distance.
+    ///
     /// - Parameters:
     ///   - content: pixels, labels or both.
     ///   - maxDistance: the maximum distance of the prints; the match threshold of the query by default.
@@ -108,8 +112,20 @@ public final class EntityCatalog<Entity: CatalogRepresentable>: Sendable {
                 for: pixelBuffer,
                 options: SearchOptions(condition: ownCondition, effort: effort, crops: crops, timings: timings))
         }
-        return query.map { SearchQuery($0, labels: content.labels, maxDistance: maxDistance) }
-            ?? SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance)
+        if let query { return SearchQuery(query, labels: content.labels, maxDistance: maxDistance) }
+        let words = SearchQuery(prints: [], labels: content.labels, maxDistance: maxDistance)
+        guard !words.isEmpty, let limit = limitOfWords(maxDistance) else { return words }
+        let described = try await catalog.query(
+            describedBy: words.labels.joined(separator: ", "), options: SearchOptions(timings: timings))
+        return SearchQuery(described, labels: content.labels, maxDistance: limit)
+    }
+
+    /// The maximum distance of pictures that words find; nil where the words are looked up alone: the model reads no
+    /// texts, or does not say when a picture shows them.
+    private func limitOfWords(_ maxDistance: DistanceLimit) -> DistanceLimit? {
+        guard catalog.model.readsTexts else { return nil }
+        guard maxDistance == .recommended else { return maxDistance }
+        return catalog.model.textLogits?.distanceOfEvenOdds.map { .atMost($0) }
     }
 
     /// The first page of a query's ranking. Only the entities of the page are read from the catalog. O(entities ·

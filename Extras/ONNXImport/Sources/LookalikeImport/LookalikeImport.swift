@@ -69,6 +69,47 @@ struct LookalikeImport: ParsableCommand {
         completion: .directory)
     var calibrate: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The network of the same model that reads texts, an .onnx file; it may be the same file with another "
+                + "output. Words find images then.",
+            valueName: "file"),
+        completion: .file(extensions: ["onnx"]))
+    var text: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The tokenizer of texts: tokenizer.json, vocab.json beside merges.txt, vocab.txt, "
+                + "bpe_simple_vocab_16e6.txt.gz, a unigram .model of SentencePiece, or a folder with one of them; by "
+                + "default the folder of --text.",
+            valueName: "file"))
+    var tokenizer: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The tensor that becomes the print of a text; by default the only output, or text_embeds.",
+            valueName: "name"))
+    var textTensor: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How many numbers a text has, for a network that takes any; by default as the tokenizer's files say.",
+            valueName: "n"))
+    var textLength: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "What the cosine of an image and a text is multiplied by, such as 100 for CLIP: “lookalike label” gives "
+                + "probabilities then.",
+            valueName: "x"))
+    var logitScale: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "What is added to it, such as −16.5 for SigLIP: the probability of each pair is given then.",
+            valueName: "x"))
+    var logitBias: Double?
+
     // For checks against other programs.
     @Flag(help: ArgumentHelp("Leave the print as the network gives it.", visibility: .hidden))
     var raw = false
@@ -79,19 +120,33 @@ struct LookalikeImport: ParsableCommand {
     @Option(help: ArgumentHelp("An image whose print to write as JSON, not rounded.", visibility: .hidden))
     var embed: [String] = []
 
+    @Option(help: ArgumentHelp("A text whose print to write as JSON.", visibility: .hidden))
+    var embedText: [String] = []
+
+    @Option(help: ArgumentHelp("A JSON array of texts whose numbers to write, a line each.", visibility: .hidden))
+    var tokenize: String?
+
     static func main() {
         CommandProcess.prepare()
         main(nil)
     }
 
     func run() throws {
+        if let tokenize, let tokenizer {
+            let texts = try JSONDecoder().decode([String].self, from: Data(contentsOf: URL(fileURLWithPath: tokenize)))
+            for ids in try ImportedTexts.numbers(of: texts, tokenizer: URL(fileURLWithPath: tokenizer)) {
+                print(ids.map(String.init).joined(separator: " "))
+            }
+            return
+        }
         let source = URL(fileURLWithPath: network)
         var options = ImportOptions(
             name: name ?? source.deletingPathExtension().lastPathComponent, inputSize: inputSize,
             mean: mean?.values, std: std?.values, resize: resize, filter: filter, tensor: tensor)
         options.normalizesPrint = !raw
         options.variables = Set(variable)
-        let imported = try ImportedNetwork(contentsOf: source, options: options)
+        var imported = try ImportedNetwork(contentsOf: source, options: options)
+        imported.texts = try text.map { try texts(URL(fileURLWithPath: $0)) }
         var data = try imported.modelFile(matchThreshold: maxDistance)
         let target =
             output.map { URL(fileURLWithPath: $0) }
@@ -102,7 +157,13 @@ struct LookalikeImport: ParsableCommand {
             let pixels = try PixelBuffer(contentsOf: URL(fileURLWithPath: image))
             print(String(decoding: try JSONEncoder().encode(imported.output(for: pixels)), as: UTF8.self))
         }
-        guard embed.isEmpty else { return }
+        for words in embedText {
+            let print = try model.featurePrint(describedBy: words)
+            Swift.print(String(decoding: try JSONEncoder().encode(print.vector), as: UTF8.self))
+        }
+        guard embed.isEmpty, embedText.isEmpty else { return }
+        // So that a network for texts that cannot be run is no model.
+        if model.readsTexts { _ = try model.featurePrint(describedBy: "a photo") }
         var hasThreshold = maxDistance != nil
         if calibrate == nil, imported.quantizedTensors > 0 {
             // So are the int8 layers.
@@ -124,7 +185,7 @@ struct LookalikeImport: ParsableCommand {
         print(
             "\(target.path): \(summary.rows.count) layers, \(summary.parameters) parameters, "
                 + "\(summary.multiplyAdds / 1_000_000) million multiply-adds")
-        for assumption in imported.assumptions { print(assumption) }
+        for assumption in imported.assumptions + (imported.texts?.assumptions ?? []) { print(assumption) }
         print("images of \(model.inputSize.width)×\(model.inputSize.height), prints of \(model.dimension) dimensions")
         if !hasThreshold {
             let few =
@@ -137,6 +198,20 @@ struct LookalikeImport: ParsableCommand {
     func validate() throws {
         if let maxDistance, !(0...2).contains(maxDistance) {
             throw ValidationError("--max-distance must be between 0 and 2.")
+        }
+        let others: [(String, Bool)] = [
+            ("--tokenizer", tokenizer != nil), ("--text-tensor", textTensor != nil),
+            ("--text-length", textLength != nil), ("--logit-scale", logitScale != nil),
+        ]
+        if text == nil, tokenize == nil, let (name, _) = others.first(where: \.1) {
+            throw ValidationError("\(name) is about a network that reads texts; --text names it.")
+        }
+        if logitBias != nil, logitScale == nil { throw ValidationError("--logit-bias needs --logit-scale.") }
+        guard (logitScale ?? 1).isFinite, logitScale ?? 1 > 0, (logitBias ?? 0).isFinite else {
+            throw ValidationError("--logit-scale must be positive, and --logit-bias a number.")
+        }
+        if let textLength, !(1...4096).contains(textLength) {
+            throw ValidationError("--text-length must be between 1 and 4096.")
         }
     }
 
@@ -169,6 +244,14 @@ struct LookalikeImport: ParsableCommand {
         }
         guard !images.isEmpty else { throw ValidationError("“\(folder)” has no image to calibrate with.") }
         return images
+    }
+
+    private func texts(_ network: URL) throws -> ImportedTexts {
+        let tokenizer = tokenizer.map { URL(fileURLWithPath: $0) } ?? network.absoluteURL.deletingLastPathComponent()
+        var texts = try ImportedTexts(
+            contentsOf: network, tokenizer: tokenizer, tensor: textTensor, length: textLength)
+        texts.logits = logitScale.map { TextLogits(scale: $0, bias: logitBias) }
+        return texts
     }
 
     private func calibrated(_ network: ImportedNetwork, _ images: [PixelBuffer]) throws -> Data {

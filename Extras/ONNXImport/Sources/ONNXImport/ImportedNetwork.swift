@@ -12,6 +12,8 @@ public struct ImportedNetwork: Sendable {
     /// What the file does not say for certain and how it was taken, a sentence each: the input with its layout and its
     /// normalization, the output, and how images are resized.
     public let assumptions: [String]
+    /// The network of the same model that reads texts; nil for a model of images alone.
+    public var texts: ImportedTexts?
     /// The numbers of the layers, by the names that the graph gives them.
     private let weights: [String: GraphBuilder.Weight]
     /// The ranges of a quantized network's tensors that layers can read in int8.
@@ -28,19 +30,7 @@ public struct ImportedNetwork: Sendable {
     ///   operator, and what is missing.
     /// - Complexity: O(weights) time and memory.
     public init(contentsOf url: URL, options: ImportOptions) throws(ImportError) {
-        let data: Data
-        do {
-            let size = try url.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
-            guard size < Self.largestFile else {
-                throw ImportError(
-                    subject: url.path, reason: .malformed("it has \(size) bytes, more than the limit of 2 GB"))
-            }
-            data = try Data(contentsOf: url, options: .mappedIfSafe)
-        } catch let error as ImportError {
-            throw error
-        } catch {
-            throw ImportError(subject: url.path, reason: .unreadable((error as NSError).localizedDescription))
-        }
+        let data = try Self.contents(of: url)
         let preprocessing = try Preprocessing.beside(url, options)
         try self.init(data, ExternalData(folder: url.deletingLastPathComponent()), preprocessing, url.path, options)
     }
@@ -52,6 +42,22 @@ public struct ImportedNetwork: Sendable {
     ///   operator, and what is missing.
     public init(_ data: Data, named source: String, options: ImportOptions) throws(ImportError) {
         try self.init(data, ExternalData(folder: nil), nil, source, options)
+    }
+
+    /// The bytes of an ONNX file.
+    static func contents(of url: URL) throws(ImportError) -> Data {
+        do {
+            let size = try url.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+            guard size < largestFile else {
+                throw ImportError(
+                    subject: url.path, reason: .malformed("it has \(size) bytes, more than the limit of 2 GB"))
+            }
+            return try Data(contentsOf: url, options: .mappedIfSafe)
+        } catch let error as ImportError {
+            throw error
+        } catch {
+            throw ImportError(subject: url.path, reason: .unreadable((error as NSError).localizedDescription))
+        }
     }
 
     private init(
@@ -67,7 +73,7 @@ public struct ImportedNetwork: Sendable {
         }
     }
 
-    private static func model(_ data: Data) throws -> ONNXModel {
+    static func model(_ data: Data) throws -> ONNXModel {
         var decoding = BinaryDecodingOptions()
         // Descriptions and what later versions add.
         decoding.discardUnknownFields = true
@@ -81,32 +87,12 @@ public struct ImportedNetwork: Sendable {
     private init(
         _ model: ONNXModel, _ external: ExternalData, _ preprocessing: Preprocessing?, _ options: ImportOptions
     ) throws {
-        let opset = model.opsetImport.first { $0.domain.isEmpty || $0.domain == "ai.onnx" }?.version ?? 0
-        guard let opset = Int(exactly: opset), Self.opsets.contains(opset) else {
-            throw ImportError.Reason.graph(
-                "it uses opset \(opset); \(Self.opsets.lowerBound) to \(Self.opsets.upperBound) are supported")
+        let (importer, graph, size) = try Self.run(
+            model, outputs: options.tensor.map { [$0] }, external, variables: options.variables
+        ) { importer, graph in
+            try importer.addImage(graph, inputSize: options.inputSize, or: preprocessing?.inputSize)
         }
-        // A network of two towers has inputs that the image's does not need.
-        var graph = model.graph
-        try graph.keep(outputs: options.tensor.map { [$0] } ?? graph.output.map(\.name))
-        let importer = GraphImporter(opset: opset, external: external)
-        var scalars: [String: Float] = [:]
-        for initializer in graph.initializer {
-            let constant = try importer.store(initializer)
-            if let scalar = constant.scalar { scalars[initializer.name] = scalar }
-            if options.variables.contains(initializer.name) {
-                importer.values[initializer.name] = .tensor(
-                    importer.tensor(.constant(constant), name: initializer.name))
-            }
-        }
-        let size = try importer.addImage(graph, inputSize: options.inputSize, or: preprocessing?.inputSize)
-        for node in graph.node where node.opType == "Constant" {
-            guard let output = node.output.first, let tensor = node.tensor("value") else { continue }
-            if let scalar = try ConstantTensor(tensor, external).scalar { scalars[output] = scalar }
-        }
-        for node in OperatorPatterns(graph.node, scalars: scalars).simplified() { try importer.run(node) }
-
-        let (output, result) = try importer.output(of: graph, options)
+        let (output, result) = try importer.output(of: graph, options.tensor)
         let normalization = try InputNormalization(of: graph, in: importer, options, preprocessing)
         let resizing = InputResizing(to: size, options, preprocessing)
         let last = importer.addPrint(result, normalized: options.normalizesPrint)
@@ -118,6 +104,40 @@ public struct ImportedNetwork: Sendable {
             assumptions: [
                 normalization.sentence, importer.sentence(ofOutput: output, in: graph), resizing.sentence,
             ])
+    }
+
+    /// Turns the nodes that some outputs need, nil for all outputs, into layers.
+    ///
+    /// - Parameter addInputs: adds the inputs, after the constants that the file stores.
+    static func run<Input>(
+        _ model: ONNXModel, outputs: [String]?, _ external: ExternalData, variables: Set<String> = [],
+        addInputs: (GraphImporter, ONNXGraph) throws -> Input
+    ) throws -> (importer: GraphImporter, graph: ONNXGraph, input: Input) {
+        let opset = model.opsetImport.first { $0.domain.isEmpty || $0.domain == "ai.onnx" }?.version ?? 0
+        guard let opset = Int(exactly: opset), Self.opsets.contains(opset) else {
+            throw ImportError.Reason.graph(
+                "it uses opset \(opset); \(Self.opsets.lowerBound) to \(Self.opsets.upperBound) are supported")
+        }
+        // A network of two towers has inputs that one of them does not need.
+        var graph = model.graph
+        try graph.keep(outputs: outputs ?? graph.output.map(\.name))
+        let importer = GraphImporter(opset: opset, external: external)
+        var scalars: [String: Float] = [:]
+        for initializer in graph.initializer {
+            let constant = try importer.store(initializer)
+            if let scalar = constant.scalar { scalars[initializer.name] = scalar }
+            if variables.contains(initializer.name) {
+                importer.values[initializer.name] = .tensor(
+                    importer.tensor(.constant(constant), name: initializer.name))
+            }
+        }
+        let input = try addInputs(importer, graph)
+        for node in graph.node where node.opType == "Constant" {
+            guard let output = node.output.first, let tensor = node.tensor("value") else { continue }
+            if let scalar = try ConstantTensor(tensor, external).scalar { scalars[output] = scalar }
+        }
+        for node in OperatorPatterns(graph.node, scalars: scalars).simplified() { try importer.run(node) }
+        return (importer, graph, input)
     }
 
     /// The layers that an output needs.
@@ -168,6 +188,7 @@ public struct ImportedNetwork: Sendable {
         confidence: ConfidenceCoefficients? = nil
     ) throws(ImportError) -> Data {
         var entries: [String: Any] = [:]
+        let weights = weights.merging(texts?.weights ?? [:]) { own, _ in own }
         let names = weights.keys.sorted()
         var end = 0
         for name in names {
@@ -175,6 +196,10 @@ public struct ImportedNetwork: Sendable {
             let start = end
             end += weight.values.count * 4
             entries[name] = ["dtype": "F32", "shape": weight.shape, "data_offsets": [start, end]]
+        }
+        if let texts {
+            let count = texts.tokenizer.count
+            entries[TextGraph.tokenizerTensor] = ["dtype": "U8", "shape": [count], "data_offsets": [end, end + count]]
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -195,6 +220,12 @@ public struct ImportedNetwork: Sendable {
                 metadata["lookalike.activation_ranges"] = String(
                     decoding: try encoder.encode(activationRanges), as: UTF8.self)
             }
+            if let texts {
+                metadata[TextGraph.metadataKey] = String(decoding: try encoder.encode(texts.graph), as: UTF8.self)
+                if let logits = texts.logits {
+                    metadata[TextLogits.metadataKey] = String(decoding: try encoder.encode(logits), as: UTF8.self)
+                }
+            }
             entries["__metadata__"] = metadata
             var header = try JSONSerialization.data(
                 withJSONObject: entries, options: [.sortedKeys, .withoutEscapingSlashes])
@@ -206,6 +237,7 @@ public struct ImportedNetwork: Sendable {
             for name in names {
                 weights[name]?.values.withUnsafeBytes { data.append(contentsOf: $0) }
             }
+            if let texts { data.append(texts.tokenizer) }
             return data
         } catch {
             throw ImportError(subject: graph.name, reason: .graph("its layers cannot be written: \(error)"))

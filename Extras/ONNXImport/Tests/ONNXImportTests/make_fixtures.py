@@ -175,6 +175,61 @@ def resizes():
     return {"values": [float(value) for value in values.ravel()], "cases": cases}
 
 
+class Texts(nn.Module):
+    """A tower for texts as CLIP's: causal attention, and the vector at the largest number, which ends the text."""
+
+    def __init__(self, masked=False):
+        super().__init__()
+        self.vectors, self.places = nn.Embedding(40, 32), nn.Parameter(torch.randn(12, 32) * 0.3)
+        self.norms = nn.ModuleList(nn.LayerNorm(32) for _ in range(3))
+        self.qkv, self.out = nn.Linear(32, 96), nn.Linear(32, 32)
+        self.up, self.down = nn.Linear(32, 64), nn.Linear(64, 32)
+        self.projection = nn.Parameter(torch.randn(32, 24) * 0.2)
+        self.register_buffer("causal", torch.full((12, 12), float("-inf")).triu(1))
+        self.masked = masked
+
+    def forward(self, input_ids, attention_mask=None):
+        x = self.vectors(input_ids) + self.places
+        q, k, v = self.qkv(self.norms[0](x)).reshape(-1, 12, 3, 4, 8).permute(2, 0, 3, 1, 4)
+        mask = self.causal
+        if self.masked:
+            mask = (1 - attention_mask[:, None, None, :].to(x.dtype)) * torch.finfo(x.dtype).min
+        x = x + self.out(functional.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
+        x = self.norms[2](x + self.down(functional.gelu(self.up(self.norms[1](x)))))
+        if self.masked:
+            weights = attention_mask[:, :, None].to(x.dtype)
+            x = (x * weights).sum(1) / weights.sum(1).clamp(min=1e-9)
+        else:
+            x = x[torch.arange(x.shape[0]), input_ids.argmax(-1)]
+        return x @ self.projection
+
+
+def texts():
+    """The towers for texts, and their prints of some texts, given as numbers without the padding, 1."""
+    lines = [[0, 5, 7, 39], [0, 39], [0, *range(20, 30), 39], [0, 11, 11, 4, 3, 39], [0, 2, 30, 8, 9, 10, 39]]
+    prints = {}
+    for name, masked in {"texts": False, "masked-texts": True}.items():
+        torch.manual_seed(12)
+        network = Texts(masked).eval()
+        names = ["input_ids", "attention_mask"][: 1 + masked]
+        path = HERE / f"{name}.onnx"
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            axes = {name: {0: "batch"} for name in names}
+            example = tuple(torch.ones(2, 12, dtype=torch.long) for _ in names)
+            torch.onnx.export(
+                network, example, path, input_names=names, dynamic_axes=axes, opset_version=17, dynamo=False
+            )
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        prints[name] = []
+        for line in lines:
+            ids, mask = np.ones((1, 12), np.int64), np.zeros((1, 12), np.int64)
+            ids[0, : len(line)], mask[0, : len(line)] = line, 1
+            result = session.run(None, dict(zip(names, [ids, mask])))[0].ravel().astype(np.float64)
+            prints[name].append([round(float(value), 7) for value in result / np.linalg.norm(result)])
+    return {"lines": lines, "prints": prints}
+
+
 def pixels():
     """The image that the tests make by the same formula."""
     y, x, c = np.meshgrid(np.arange(SIZE), np.arange(SIZE), np.arange(3), indexing="ij")
@@ -207,6 +262,7 @@ def main():
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         result = session.run(None, {session.get_inputs()[0].name: image})[0].ravel().astype(np.float64)
         prints[name] = [round(float(value), 7) for value in result / np.linalg.norm(result)]
+    (HERE / "texts.json").write_text(json.dumps(texts()) + "\n")
     (HERE / "resizes.json").write_text(json.dumps(resizes()) + "\n")
     (HERE / "prints.json").write_text(json.dumps(prints, indent=1) + "\n")
 

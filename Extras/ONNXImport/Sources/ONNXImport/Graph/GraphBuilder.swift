@@ -13,9 +13,11 @@ struct GraphBuilder {
     private(set) var weights: [String: Weight] = [:]
     /// The elements of all weights. Nodes that share a constant may each have a copy of it.
     private(set) var weightCount = 0
+    /// What the names of all tensors begin with.
+    var weightPrefix = ""
     /// Sums of two maps of the same shape.
     var sumsOfEqualMaps: Set<String> = []
-    private var names = ["image": 2]
+    private var names = ["image": 2, "text": 2]
     /// The tensor names too are unique: a weight is named after its layer.
     private var weightNames: [String: Int] = [:]
 
@@ -28,7 +30,7 @@ struct GraphBuilder {
 
     /// Adds a tensor; its name is `name` or one made of it.
     mutating func addWeight(_ name: String, _ values: [Float], shape: [Int]) -> String {
-        let name = Self.unique(name, in: &weightNames)
+        let name = Self.unique(weightPrefix + name, in: &weightNames)
         weightCount += values.count
         weights[name] = Weight(shape: shape, values: values)
         return name

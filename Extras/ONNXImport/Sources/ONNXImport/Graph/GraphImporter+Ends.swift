@@ -55,8 +55,15 @@ extension GraphImporter {
         return size
     }
 
-    /// The tensor that becomes the print: the one that the options name, or the only output that depends on the image.
-    func output(of graph: ONNXGraph, _ options: ImportOptions) throws -> (name: String, tensor: ImportedTensor) {
+    /// The tensor that becomes the print: the one that the user names, or the only output that depends on the input.
+    ///
+    /// - Parameters:
+    ///   - name: the one that the user names.
+    ///   - what: the input.
+    ///   - option: how a user names a tensor.
+    func output(
+        of graph: ONNXGraph, _ name: String?, what: String = "the image", option: String = "--tensor"
+    ) throws -> (name: String, tensor: ImportedTensor) {
         func tensor(_ name: String) -> ImportedTensor? {
             if case .tensor(let tensor)? = values[name], quantized[name] == nil { tensor } else { nil }
         }
@@ -65,20 +72,20 @@ extension GraphImporter {
             let kind = Self.kindOfProbabilities(name, in: graph).map { ", \($0)" } ?? ""
             return "“\(name)” (\(tensor.extents.map(String.init).joined(separator: "×"))\(kind))"
         }.joined(separator: ", ")
-        if let name = options.tensor {
+        if let name {
             guard let found = tensor(name) else {
                 throw ImportError.Reason.graph(
-                    "it has no tensor “\(name)” that depends on the image; its outputs are \(list)")
+                    "it has no tensor “\(name)” that depends on \(what); its outputs are \(list)")
             }
             return (name, found)
         }
         guard let first = outputs.first else {
-            throw ImportError.Reason.graph("its graph has no output that depends on the image")
+            throw ImportError.Reason.graph("its graph has no output that depends on \(what)")
         }
         guard outputs.count == 1 else {
             throw ImportError.Reason.graph(
                 "its graph has \(outputs.count) outputs, and one of them is the print: \(list). "
-                    + "Name it with --tensor")
+                    + "Name it with \(option)")
         }
         return first
     }

@@ -174,6 +174,7 @@ extension GraphImporter {
         case "Resize": return try resized(node, first)
         case "Tile": return try tiled(node, first)
         case "ScatterND": return try Self.scattered(node, first, try constant(node, 1), try constant(node, 2))
+        case "Trilu": return try triangle(node, first)
         case "ReduceProd": return try reduced(node, first, by: *, &*)
         // Reductions of floats are layers.
         case "ReduceSum" where first.integers != nil: return try reduced(node, first, by: +, &+)
@@ -354,6 +355,22 @@ extension GraphImporter {
         let pairs = tensor.reshaped(extents.flatMap { [1, $0] })
         let tiled = try Self.repeated(node, [pairs], to: zip(repeats, extents).flatMap { [$0, $1] })[0]
         return tiled.reshaped(zip(repeats, extents).map { $0 * $1 })
+    }
+
+    private func triangle(_ node: ONNXNode, _ tensor: ConstantTensor) throws -> ConstantTensor? {
+        let (extents, isUpper) = (tensor.extents, node.integer("upper", default: 1) != 0)
+        guard extents.count >= 2, let diagonal = try optionalConstant(node, 1)?.integers?.first ?? 0 as Int? else {
+            return nil
+        }
+        let (rows, columns) = (extents[extents.count - 2], extents[extents.count - 1])
+        let isKept = (0..<tensor.count).map { place in
+            let (row, column) = (place / columns % rows, place % columns)
+            return isUpper ? column - row >= diagonal : column - row <= diagonal
+        }
+        if let integers = tensor.integers {
+            return .init(integers: zip(integers, isKept).map { $1 ? $0 : 0 }, extents: extents)
+        }
+        return .init(floats: zip(tensor.floats, isKept).map { $1 ? $0 : 0 }, extents: extents)
     }
 
     private static func scattered(

@@ -18,6 +18,10 @@ final class GraphImporter {
     var shuffles: [String: (source: ImportedTensor, groups: Int, isTransposed: Bool)] = [:]
     /// Tensors that depend on the image and are integers in the file; their layers have the numbers that these are for.
     var quantized: [String: TensorQuantization] = [:]
+    /// The tensors of a text that are whole numbers, or 0 and 1 for truth values; they are computed with as floats.
+    var whole: Set<String> = []
+    /// Whether a text is read and not an image.
+    var readsTexts = false
     /// The types of the constants that the file stores.
     var elements: [String: ConstantTensor.Element] = [:]
     /// Layers that hold a tensor in another layout, by layer and layout.
@@ -39,7 +43,7 @@ final class GraphImporter {
     static let operators: [String: Operator] = {
         let groups: [[String: Operator]] = [
             convolutionOperators, poolingOperators, elementOperators, shapeOperators, reductionOperators,
-            normalizationOperators, matrixOperators, quantizationOperators,
+            normalizationOperators, matrixOperators, quantizationOperators, textOperators,
         ]
         return groups.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
     }()
@@ -55,6 +59,7 @@ final class GraphImporter {
                 "is not supported; supported are \(Self.operators.keys.sorted().joined(separator: ", "))")
         }
         try run(self, node)
+        noteWhole(node)
         guard builder.weightCount <= Self.mostWeights else { throw node.problem("is where the weights exceed 4 GB") }
         for output in node.output {
             guard let extents = values[output]?.extents else { continue }
@@ -119,7 +124,10 @@ final class GraphImporter {
         switch value {
         case .tensor(let tensor): return tensor
         case .constant(let constant):
-            let weight = builder.addWeight(name, constant.floats, shape: constant.extents)
+            var floats = constant.floats
+            // What a mask adds where nothing may be seen; a model file has no infinity.
+            if readsTexts { floats = floats.map { $0 == -.infinity ? -1e30 : $0 } }
+            let weight = builder.addWeight(name, floats, shape: constant.extents)
             let layer = builder.add(
                 name, input: "image", NetworkGraph.Constant(tensor: weight, shape: constant.extents))
             return ImportedTensor(node: layer, extents: constant.extents, layout: .array)

@@ -59,8 +59,10 @@ extension GraphImporter {
         guard quantized[node.input.first ?? ""]?.scale ?? 1 == 1 else {
             throw node.problem("makes numbers of quantized ones; that is not supported")
         }
+        let type = node.integer("to", default: 0)
+        if type == 9, readsTexts { return try compare(node, .unequal, with: 0) }
         // To float, half, double or bfloat16: all are computed in float32.
-        guard [1, 10, 11, 16].contains(node.integer("to", default: 0)) else {
+        guard [1, 10, 11, 16].contains(type) || whole.contains(node.input.first ?? "") else {
             throw node.problem("makes integers of what depends on the image; that is not supported")
         }
         set(node, try value(node, 0))
@@ -77,9 +79,10 @@ extension GraphImporter {
 
     /// A choice that is the same for all images.
     private func choose(_ node: ONNXNode) throws {
-        let mask = try constant(node, 0)
+        guard case .constant(let mask) = try value(node, 0) else { return try chooseByElement(node) }
         let chosen = Set(mask.floats.map { $0 != 0 })
         guard chosen.count == 1, let takesFirst = chosen.first else {
+            if readsTexts { return try chooseByElement(node) }
             throw node.problem("mixes elements of two tensors of which one depends on the image; that is not supported")
         }
         let result = try value(node, takesFirst ? 1 : 2)

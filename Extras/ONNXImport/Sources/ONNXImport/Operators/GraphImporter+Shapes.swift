@@ -240,6 +240,7 @@ extension GraphImporter {
     }
 
     private func gather(_ node: ONNXNode) throws {
+        if case .tensor(let places) = try value(node, 1) { return try lookup(node, places) }
         let input = try tensor(node, 0)
         let indices = try constant(node, 1)
         let axis = try node.axis(node.integer("axis", default: 0), rank: input.extents.count)

@@ -35,7 +35,7 @@ struct Routes: Sendable {
         var routes: [(path: String, handlers: [(HTTPRequest.Method, Handler)])] = [
             ("/v1/catalogs", [(.get, catalogs.list)]),
             (catalog, [(.get, catalogs.get), (.put, catalogs.put), (.delete, catalogs.delete)]),
-            (catalog + "/search", [(.post, search.callAsFunction)]),
+            (catalog + "/search", [(.post, search.callAsFunction), (.get, search.callAsFunction)]),
             (catalog + "/swap", [(.post, catalogs.swap)]),
             (catalog + "/snapshot", [(.post, snapshots.snapshot)]),
             (catalog + "/restore", [(.post, snapshots.restore)]),

@@ -7,7 +7,7 @@ import Lookalike
 import Metrics
 import Multipart
 
-/// `POST /v1/catalogs/{catalog}/search`
+/// `POST /v1/catalogs/{catalog}/search`, and `GET` for words.
 struct SearchHandler: Sendable {
     let service: ServiceState
 
@@ -16,11 +16,13 @@ struct SearchHandler: Sendable {
         let start = ContinuousClock.now
         let name = try context.catalogName()
         _ = try await service.store.catalog(name)
-        let limits = service.configuration.limits
         let type = HeaderValue(request.headers[.contentType] ?? "application/octet-stream")
         if type.name != "application/json" { try service.imagePool.check(for: context.client) }
-        let held = try await service.bodies.read(request)
         let fields = try RequestFields(query: request.uri.query)
+        if request.method != .post {
+            return try await respond(to: try SearchRequest(words: fields), in: name, context, start: start)
+        }
+        let held = try await service.bodies.read(request)
         let header = request.headers[.contentType] ?? ""
         let parse: @Sendable (Data) throws -> SearchRequest = {
             try Self.search($0, type: type, header: header, fields: fields)
@@ -29,15 +31,23 @@ struct SearchHandler: Sendable {
         let search =
             type.isOfImages && !ImageText.isDataURL(held.data)
             ? try parse(held.data) : try await service.parsing(held.data, for: context.client, parse)
-        let wait = Problem(.timeLimit, "The search takes longer than \(limits.requestTime).")
-        let answer = try await context.working(limit: limits.requestTime, else: wait) {
-            // Counts for as long as the body is in memory.
-            defer { withExtendedLifetime(held.claim) {} }
-            return try await service.store.using(name, isSearch: true) { catalog in
-                try await self.answer(search, catalog, for: context.client, start: start)
-            }
-        }
-        return Response(answer)
+        return try await respond(to: search, in: name, context, holding: held.claim, start: start)
+    }
+
+    /// - Parameter claim: counts for as long as the body is in memory.
+    private func respond(
+        to search: SearchRequest, in catalog: String, _ context: ServiceContext, holding claim: (any Sendable)? = nil,
+        start: ContinuousClock.Instant
+    ) async throws -> Response {
+        let limit = service.configuration.limits.requestTime
+        let wait = Problem(.timeLimit, "The search takes longer than \(limit).")
+        return Response(
+            try await context.working(limit: limit, else: wait) {
+                defer { withExtendedLifetime(claim) {} }
+                return try await service.store.using(catalog, isSearch: true) { catalog in
+                    try await self.answer(search, catalog, for: context.client, start: start)
+                }
+            })
     }
 
     private static func search(
@@ -76,6 +86,16 @@ struct SearchHandler: Sendable {
             ) { image in
                 try await imageAnswer(image, search, served, timings, since: received)
             }
+        case .words(let words, nil):
+            answer = try await service.imagePool.run(for: client) {
+                admitted = .now
+                return try await wordsAnswer(words, nil, search, served, timings)
+            }
+        case .words(let words, let data?):
+            answer = try await service.withImage(
+                data, options: decodingOptions(for: search, of: served.catalog), for: client, timings: timings,
+                admitted: { admitted = .now }
+            ) { image in try await wordsAnswer(words, image, search, served, timings) }
         case .print(let print):
             answer = try await service.printPool.run(for: client) {
                 admitted = .now
@@ -150,6 +170,20 @@ struct SearchHandler: Sendable {
         var answer = try await ranking(of: query, search, served, timings, region: search.region)
         answer.query = service.queries.keep(
             query, of: served, condition: search.condition, region: search.region)
+        return answer
+    }
+
+    private func wordsAnswer(
+        _ words: String, _ image: PixelBuffer?, _ search: SearchRequest, _ served: ServedCatalog,
+        _ timings: StageTimings
+    ) async throws -> SearchResponse {
+        var image = image
+        if let region = search.region { image = try image.map { try $0.cropped(to: region.pixels(of: $0)) } }
+        let query = try await served.catalog.query(
+            describedBy: words, beside: image, weight: search.wordsWeight ?? 0.5,
+            options: SearchOptions(timings: timings))
+        var answer = try await ranking(of: query, search, served, timings, region: nil)
+        answer.query = service.queries.keep(query, of: served, condition: search.condition, region: nil)
         return answer
     }
 

@@ -12,6 +12,8 @@ struct SearchRequest: Sendable {
         /// More like this entity.
         case entity(String)
         case text(String)
+        /// What words describe, and what resembles the image in the bytes of a file, if there is one.
+        case words(String, image: Data?)
         /// All entities that pass the filter.
         case listing
         /// A query that was answered before.
@@ -27,6 +29,8 @@ struct SearchRequest: Sendable {
     var maxObjects: Int?
     /// The time for the analysis of an image; nil for as long as it takes.
     var within: Duration?
+    /// The weight of words beside an image; nil for the library's default.
+    var wordsWeight: Double?
     var types: [String] = []
     var labels: [String] = []
     var attributes: [String: [AttributeValue]] = [:]
@@ -85,7 +89,25 @@ struct SearchRequest: Sendable {
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
             throw Problem(.invalidRequest, "A filter has a NUL character.")
         }
+        if let wordsWeight {
+            guard case .words(_, .some) = subject, (0...1).contains(wordsWeight) else {
+                throw Problem(.invalidRequest, "The weight of words is in 0…1, and for words beside an image.")
+            }
+        }
         switch subject {
+        case .words(let words, let image):
+            guard Self.isSearchable(words), words.contains(where: { !$0.isWhitespace }) else {
+                throw Problem(.invalidRequest, "“words” is empty, has more than 1000 bytes, or has a NUL character.")
+            }
+            guard minConfidence == nil, maxObjects == nil, within == nil, effort == .standard else {
+                throw Problem(
+                    .invalidRequest,
+                    "A search by words ranks by distance alone: it has no minimum confidence, no effort, no time and no "
+                        + "maximum number of objects.")
+            }
+            if region != nil, image == nil {
+                throw Problem(.invalidRequest, "A region is a part of an image, and there is none.")
+            }
         case .text(let text) where !Self.isSearchable(text):
             throw Problem(.invalidRequest, Self.textRule)
         case .image: return
@@ -139,12 +161,26 @@ struct SearchRequest: Sendable {
 extension SearchRequest {
     private static let fieldNames: Set<String> = [
         "limit", "max-distance", "min-confidence", "effort", "max-objects", "within", "types", "labels", "filter",
-        "region", "cursor", "facets", "typed",
+        "region", "cursor", "facets", "typed", "words", "words-weight",
     ]
+
+    /// A search by words with the fields of a query string.
+    init(words fields: RequestFields) throws(Problem) {
+        guard let words = try fields.one("words") else {
+            throw Problem(.invalidRequest, "A search by GET needs “words”; one by an image is a POST.")
+        }
+        self.init(subject: .words(words, image: nil))
+        try read(fields)
+    }
 
     /// A search for an image with the fields of a query string or a form.
     init(image: Data, fields: RequestFields) throws(Problem) {
-        self.init(subject: .image(try ImageText.bytes(image)))
+        let bytes = try ImageText.bytes(image)
+        self.init(subject: try fields.one("words").map { .words($0, image: bytes) } ?? .image(bytes))
+        try read(fields)
+    }
+
+    private mutating func read(_ fields: RequestFields) throws(Problem) {
         try fields.check(Self.fieldNames, prefixes: ["attribute."])
         limit = try fields.integer("limit") ?? limit
         maxDistance = try fields.number("max-distance")
@@ -152,6 +188,7 @@ extension SearchRequest {
         if let text = try fields.one("effort") { effort = try Self.effort(text) }
         maxObjects = try fields.integer("max-objects")
         within = try fields.one("within").map(Self.time)
+        wordsWeight = try fields.number("words-weight")
         (types, labels) = (fields.list("types"), fields.list("labels"))
         attributes = fields.prefixed("attribute.").mapValues { $0.map(AttributeValue.init(text:)) }
         if let text = try fields.one("filter") { filter = try EntitiesHandler.condition(text) }
@@ -190,6 +227,7 @@ extension SearchRequest {
         if let text = body.effort { effort = try Self.effort(text) }
         maxObjects = body.maxObjects
         within = try body.within.map(Self.time)
+        wordsWeight = body.wordsWeight
         (types, labels, attributes) = (body.types ?? [], body.labels ?? [], body.attributes ?? [:])
         filter = try body.filter.map(EntitiesHandler.condition) ?? filter
         region = body.region
@@ -202,7 +240,7 @@ extension SearchRequest {
     private struct Body: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable {
             case image, print, entity, text, query, limit, maxDistance, minConfidence, effort, maxObjects, within
-            case types, labels, attributes, filter, region, cursor, facets, typed
+            case types, labels, attributes, filter, region, cursor, facets, typed, words, wordsWeight
         }
 
         let image: ImageText?
@@ -224,24 +262,28 @@ extension SearchRequest {
         let cursor: String?
         let facets: [String]?
         let typed: Bool?
+        let words: String?
+        let wordsWeight: Double?
 
         var subject: Subject {
             get throws(Problem) {
                 let given: [Subject?] = [
-                    image.map { .image($0.data) }, print.map { .print($0) }, entity.map { .entity($0.text) },
+                    words.map { .words($0, image: image?.data) } ?? image.map { .image($0.data) },
+                    print.map { .print($0) }, entity.map { .entity($0.text) },
                     text.map { .text($0) }, query.map { .kept($0) },
                 ]
                 let subjects = given.compactMap(\.self)
                 guard subjects.count <= 1 else {
                     throw Problem(
                         .invalidRequest,
-                        "A search has one of “image”, “print”, “entity”, “text” and “query”, not several.")
+                        "A search has one of “image”, “print”, “entity”, “text” and “query”, not several; “words” goes "
+                            + "with “image” alone.")
                 }
                 if let subject = subjects.first { return subject }
                 guard types != nil || labels != nil || attributes != nil || filter != nil else {
                     throw Problem(
                         .invalidRequest,
-                        "A search needs “image”, “print”, “entity”, “text” or “query”, or a filter: "
+                        "A search needs “image”, “words”, “print”, “entity”, “text” or “query”, or a filter: "
                             + "“types”, “labels”, “attributes” or “filter”.")
                 }
                 return .listing

@@ -17,6 +17,8 @@ extension Problem {
         case let error as CatalogError: self.init(error.reason)
         case let error as any RemoteCatalogError: self.init(error.failure)
         case let error as IndexProblem: self.init(.unusableImage, "The image \(error.reason).")
+        case let error as ModelError where error.reason == .readsNoTexts:
+            self.init(.invalidRequest, "The catalog's model reads images alone, so that words find nothing.")
         case let error as ModelError: self.init(.unusableImage, "The image cannot be embedded: \(error.reason).")
         case FeaturePrintError.differentModels: self.init(.otherModel, "\(error).")
         case is FeaturePrintError: self.init(.invalidRequest, "\(error).")

@@ -1,0 +1,88 @@
+import ArgumentParser
+import CommandProcess
+import Foundation
+import Lookalike
+
+struct LabelCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "label",
+        abstract: "Ranks labels for images, by a model that reads texts.",
+        discussion: """
+            A label is compared with an image by the distance of their prints:
+
+              lookalike label --model clip.safetensors --labels "lamp, chair, table" photo.jpg
+
+            --template puts each into a sentence, as such models were trained with. Probabilities are \
+            printed if the model file has a scale for them (“lookalike model import --logit-scale”): they \
+            add up to 1 over the labels, or are each label’s own if it has a bias, too.
+
+            With --json, one line per image:
+            {"image":"photo.jpg","labels":[{"distance":1.21,"label":"lamp","probability":0.93},…]}
+            """)
+
+    @OptionGroup var precision: PrecisionOption
+
+    @Option(
+        help: ArgumentHelp("A model file whose model reads texts.", valueName: "file"),
+        completion: .file(extensions: ["safetensors"]))
+    var model: FilePath
+
+    @Option(help: ArgumentHelp("The labels, with commas between.", valueName: "list"))
+    var labels: String
+
+    @Option(
+        help: ArgumentHelp(
+            "A sentence with {} in the place of the label, such as “a photo of a {}”.", valueName: "text"))
+    var template = "{}"
+
+    @Option(help: "The maximum number of labels per image; all by default.")
+    var limit: Int?
+
+    @Flag(help: "Print one line of JSON per image.")
+    var json = false
+
+    @Argument(
+        help: ArgumentHelp("Image files; “-” reads one from standard input.", valueName: "image"), completion: .images)
+    var images: [String]
+
+    private var names: [String] {
+        labels.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    func validate() throws {
+        if names.isEmpty { throw ValidationError("--labels has none.") }
+        if !template.contains("{}") { throw ValidationError("--template lacks {}, the place of the label.") }
+        if let limit, limit < 0 { throw ValidationError("--limit cannot be negative.") }
+    }
+
+    func run() throws {
+        let model = try precision.loadModel(model)
+        let texts = try names.map { name in
+            try model.featurePrint(describedBy: template.replacingOccurrences(of: "{}", with: name))
+        }
+        var failures = 0
+        for argument in images {
+            guard
+                let image = QueryImage.readOrReport(
+                    argument, options: model.decodingOptions, timings: nil, failures: &failures)
+            else { continue }
+            let print = try model.featurePrint(for: image)
+            let distances = try texts.map { try print.distance(to: $0) }
+            let probabilities = model.probabilities(ofDistances: distances)
+            let ranked = names.indices.sorted { (distances[$0], $0) < (distances[$1], $1) }.prefix(limit ?? .max)
+            if json {
+                let rows = ranked.map { index in
+                    LabelAnswer.Row(label: names[index], distance: distances[index], probability: probabilities?[index])
+                }
+                Swift.print(try LabelAnswer(image: argument, labels: rows).line)
+                continue
+            }
+            Swift.print(argument.escaped)
+            for index in ranked {
+                let probability = probabilities.map { String(format: "%5.1f %%  ", 100 * $0[index]) } ?? ""
+                Swift.print("  " + probability + String(format: "%.3f  ", distances[index]) + names[index].escaped)
+            }
+        }
+        if failures > 0 { throw ExitCode.someFailed }
+    }
+}
