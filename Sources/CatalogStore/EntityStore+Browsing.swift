@@ -72,6 +72,9 @@ extension EntityStore {
             let fields = try fields.map { try resolved($0, db) }
             if state == known { return (state, nil) }
             let list = EntityList(condition: condition, text: text, order: nil)
+            if text == nil, condition.isEverything {
+                return (state, try fields.map { try Self.countsOfAll(of: $0, db, check: check) })
+            }
             let part = try text == nil ? list.partOfFew(atMost: few, db) : nil
             let rows =
                 try text == nil && part == nil ? RowSet(condition, db) : RowSet(list.rows(from: part), db)
@@ -100,6 +103,18 @@ extension EntityStore {
     }
 
     package static let usualFew = 10_000
+
+    private static func countsOfAll(
+        of field: EntityField, _ db: Database, check: () throws -> Void
+    ) throws -> [(String, Int)] {
+        try check()
+        // Only labels are several values of one entity.
+        let request: SQLRequest<Row> = """
+            SELECT MIN(text), \(sql: field == .label ? "COUNT(DISTINCT row)" : "COUNT(*)") FROM field \
+            WHERE name = \(field.storedName) GROUP BY folded
+            """
+        return try request.fetchAll(db).map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) }
+    }
 }
 
 /// Entities in an order.
