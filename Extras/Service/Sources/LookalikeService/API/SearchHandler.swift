@@ -19,7 +19,7 @@ struct SearchHandler: Sendable {
         let limits = service.configuration.limits
         let type = HeaderValue(request.headers[.contentType] ?? "application/octet-stream")
         if type.name != "application/json" { try service.imagePool.check(for: context.client) }
-        let held = try await service.bodies.read(request)
+        let held = try await service.bodies.read(request, for: context.client)
         let fields = try RequestFields(query: request.uri.query)
         let header = request.headers[.contentType] ?? ""
         let parse: @Sendable (Data) throws -> SearchRequest = {
