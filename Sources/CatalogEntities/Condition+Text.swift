@@ -6,7 +6,7 @@ import Foundation
 ///     type = album and price < 20
 ///     artist in ("Delta Wren", "Low Lanterns") or not exists year
 ///     released in 1969-01-01..1969-12-31
-///     title starts with "Slow" and label != sold
+///     title starts with "Slow" and subtitle contains "live" and label != sold
 ///     within 5 km of (48.2082, 16.3738)
 ///     has code 978-3-16-148410-0
 ///
@@ -55,6 +55,7 @@ extension Condition: LosslessStringConvertible {
         // Without quotes a year alone would be a number, too.
         case .date(let field, let range): Self.comparison(field, range, "date", Self.inQuotes)
         case .hasPrefix(let field, let prefix): "\(Self.quoted(field)) starts with \(Self.quoted(prefix))"
+        case .contains(let field, let part): "\(Self.quoted(field)) contains \(Self.quoted(part))"
         case .within(let kilometers, let point, let latitude, let longitude):
             "within \(kilometers) km of (\(point.latitude), \(point.longitude))"
                 + ((latitude, longitude) == (.attribute("latitude"), .attribute("longitude"))
@@ -132,7 +133,7 @@ extension Condition: Codable {
 /// Reads a condition by recursive descent.
 private struct ConditionParser {
     static let keywords: Set = [
-        "and", "or", "not", "in", "exists", "starts", "with", "everything", "nothing", "within", "has",
+        "and", "or", "not", "in", "exists", "starts", "with", "everything", "nothing", "within", "has", "contains",
     ]
     /// Deeper groups are refused: the parser and SQLite recurse.
     private static let deepestNesting = 64
@@ -254,13 +255,14 @@ private struct ConditionParser {
             guard try skip("with") else { throw unexpected("“with”") }
             return .hasPrefix(field, try value())
         }
+        if try skip("contains") { return .contains(field, try value()) }
         if try skip("is") {
             if try skip("number") { return .number(field, ValueRange()) }
             guard try skip("date") else { throw unexpected("“number” or “date”") }
             return .date(field, ValueRange())
         }
         guard case .symbol(let symbol) = token, ["=", "!=", "<", "<=", ">", ">="].contains(symbol) else {
-            throw unexpected("=, !=, <, <=, >, >=, “in” or “starts with” after “\(field)”")
+            throw unexpected("=, !=, <, <=, >, >=, “in”, “starts with” or “contains” after “\(field)”")
         }
         try advance()
         let value = try operand()

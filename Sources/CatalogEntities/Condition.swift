@@ -28,6 +28,7 @@ public struct Condition: Sendable, Hashable {
         case date(EntityField, ValueRange<String>)
         case within(kilometers: Double, of: GeoPoint, latitude: EntityField, longitude: EntityField)
         case hasPrefix(EntityField, String)
+        case contains(EntityField, String)
         case exists(EntityField)
         case hasCode([String])
         case not(Condition)
@@ -67,6 +68,9 @@ public struct Condition: Sendable, Hashable {
     public static func hasPrefix(_ field: EntityField, _ prefix: String) -> Condition {
         .init(.hasPrefix(field, prefix))
     }
+
+    /// The field has a text anywhere in it, also within a word. O(entities that have the field).
+    public static func contains(_ field: EntityField, _ part: String) -> Condition { .init(.contains(field, part)) }
 
     /// The field has a value.
     public static func exists(_ field: EntityField) -> Condition { .init(.exists(field)) }
@@ -115,7 +119,8 @@ public struct Condition: Sendable, Hashable {
     package var tests: [Test] {
         switch form {
         case .isAnyOf(let field, let values): [Test(field: field, values: values)]
-        case .number(let field, _), .date(let field, _), .hasPrefix(let field, _): [Test(field: field)]
+        case .number(let field, _), .date(let field, _), .hasPrefix(let field, _), .contains(let field, _):
+            [Test(field: field)]
         case .exists(let field): [Test(field: field, isExistence: true)]
         case .within(_, _, let latitude, let longitude): [Test(field: latitude), Test(field: longitude)]
         case .hasCode: []
@@ -133,6 +138,7 @@ public struct Condition: Sendable, Hashable {
         case .within(let kilometers, let point, let latitude, let longitude):
             .within(kilometers: kilometers, of: point, latitude: other(latitude), longitude: other(longitude))
         case .hasPrefix(let field, let prefix): .hasPrefix(other(field), prefix)
+        case .contains(let field, let part): .contains(other(field), part)
         case .exists(let field): .exists(other(field))
         case .hasCode: self
         case .not(let condition): .not(condition.replacingFields(other))
@@ -178,6 +184,8 @@ extension EntityField {
     public func isAnyOf(_ values: some Sequence<String>) -> Condition { .isAnyOf(self, Array(values)) }
     /// The field starts with a text.
     public func hasPrefix(_ prefix: String) -> Condition { .hasPrefix(self, prefix) }
+    /// The field has a text anywhere in it.
+    public func contains(_ part: String) -> Condition { .contains(self, part) }
     /// The field has a value.
     public var exists: Condition { .exists(self) }
     /// The field is a number in a range.

@@ -27,6 +27,8 @@ public protocol ConditionVisitor<Output> {
     ) throws(Failure) -> Output
     /// ``Condition/hasPrefix(_:_:)``.
     func hasPrefix(_ field: EntityField, _ prefix: String) throws(Failure) -> Output
+    /// ``Condition/contains(_:_:)``.
+    func contains(_ field: EntityField, _ part: String) throws(Failure) -> Output
     /// ``Condition/exists(_:)``.
     func exists(_ field: EntityField) throws(Failure) -> Output
     /// ``Condition/hasCode(_:)``.
@@ -71,6 +73,11 @@ extension ConditionVisitor {
     }
 
     /// Takes it for ``other(_:)``.
+    public func contains(_ field: EntityField, _ part: String) throws(Failure) -> Output {
+        try other(.contains(field, part))
+    }
+
+    /// Takes it for ``other(_:)``.
     public func exists(_ field: EntityField) throws(Failure) -> Output { try other(.exists(field)) }
 
     /// Takes it for ``other(_:)``.
@@ -98,6 +105,7 @@ extension Condition {
         case .within(let kilometers, let point, let latitude, let longitude):
             try visitor.within(kilometers: kilometers, of: point, latitude: latitude, longitude: longitude)
         case .hasPrefix(let field, let prefix): try visitor.hasPrefix(field, prefix)
+        case .contains(let field, let part): try visitor.contains(field, part)
         case .exists(let field): try visitor.exists(field)
         case .hasCode(let codes): try visitor.hasCode(codes)
         case .not(let condition): try visitor.not(condition)

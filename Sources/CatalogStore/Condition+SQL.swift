@@ -21,6 +21,16 @@ extension Condition {
         }
     }
 
+    /// Selects the rows of a condition without parts.
+    var rowsOfOneField: SQL {
+        var rows: SQL?
+        let condition = sql { name, condition in
+            rows = "SELECT field.row FROM field WHERE field.name = \(name) AND \(condition)"
+            return ""
+        }
+        return rows ?? "SELECT entity.row FROM entity WHERE \(condition)"
+    }
+
     /// - Parameter hasField: the condition that the entity has a field of a stored name for which a condition on
     ///   `field` holds.
     private func sql(_ hasField: (_ name: String, _ condition: SQL) -> SQL) -> SQL {
@@ -52,6 +62,9 @@ extension Condition {
         case .hasPrefix(.id, let prefix): Self.hasPrefix("entity.id", prefix)
         case .hasPrefix(let field, let prefix):
             having(field, Self.hasPrefix("field.folded", TextFolding.folded(prefix)))
+        case .contains(.id, let part): "instr(entity.id, \(part)) > 0"
+        case .contains(let field, let part):
+            having(field, "instr(field.folded, \(TextFolding.folded(part))) > 0")
         case .exists(.id): "1"
         case .exists(let field): having(field, "1")
         case .hasCode(let codes):

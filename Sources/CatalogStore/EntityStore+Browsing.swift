@@ -58,10 +58,11 @@ extension EntityStore {
     ///
     /// - Parameters:
     ///   - known: the counts are nil if the entities are still in this state.
+    ///   - few: the fields of as many entities are looked up one by one; for more, all values of the fields are read.
     ///   - check: called between parts; what it throws ends the count.
     /// - Complexity: O(entities that have the fields), or O(what the condition finds) where that is little.
     package func counts(
-        of fields: [EntityField], where condition: Condition, text: TextQuery?, unlessAt known: EntityState?,
+        of fields: [EntityField], where condition: Condition, text: TextQuery?, unlessAt known: EntityState?, few: Int,
         check: () throws -> Void
     ) throws -> (state: EntityState, counts: [[(String, Int)]]?) {
         try read { db in
@@ -71,30 +72,49 @@ extension EntityStore {
             let fields = try fields.map { try resolved($0, db) }
             if state == known { return (state, nil) }
             let list = EntityList(condition: condition, text: text, order: nil)
-            let few = try text == nil ? list.partOfFew(atMost: Self.fewEntities, db) : nil
-            let some: SQLRequest<Int64> = "SELECT row FROM (\(list.rows(from: few))) LIMIT \(Self.fewEntities + 1)"
-            let keys = try some.fetchAll(db)
-            if keys.count <= Self.fewEntities {
-                return (state, try Self.counts(of: fields, among: keys, db, check: check))
+            if text == nil, condition.isEverything {
+                return (state, try fields.map { try Self.countsOfAll(of: $0, db, check: check) })
             }
-            return (
-                state,
-                try fields.map { field in
-                    try check()
-                    // Only labels are several values of one entity. The sign keeps SQLite from another index.
-                    let isAmong: SQL = list.isEverything ? "1" : "+row IN (\(list.rows(from: nil)))"
-                    let request: SQLRequest<Row> = """
-                        SELECT MIN(text), \(sql: field == .label ? "COUNT(DISTINCT row)" : "COUNT(*)") FROM field \
-                        WHERE name = \(field.storedName) AND \(isAmong) GROUP BY folded
-                        """
-                    return try request.fetchAll(db).map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) }
-                }
-            )
+            let part = try text == nil ? list.partOfFew(atMost: few, db) : nil
+            let rows =
+                try text == nil && part == nil ? RowSet(condition, db) : RowSet(list.rows(from: part), db)
+            if rows.count <= few {
+                return (state, try Self.counts(of: fields, among: rows.sorted, db, check: check))
+            }
+            return (state, try fields.map { try rows.counts(of: $0, db, check: check) })
         }
     }
 
-    /// Their fields are looked up one by one.
-    private static let fewEntities = 10_000
+    /// How many of the entities that satisfy a condition and contain the words of a text satisfy each of some others.
+    ///
+    /// - Complexity: O(entities that have the fields), for each condition.
+    package func counts(
+        of parts: [Condition], where condition: Condition, text: TextQuery?, check: () throws -> Void
+    ) throws -> [Int] {
+        try read { db in
+            let condition = try resolved(condition, db)
+            let list = EntityList(condition: condition, text: text, order: nil)
+            let rows = try text == nil ? RowSet(condition, db) : RowSet(list.rows(from: nil), db)
+            return try parts.map { part in
+                try check()
+                return rows.intersection(try RowSet(try resolved(part, db), db)).count
+            }
+        }
+    }
+
+    package static let usualFew = 10_000
+
+    private static func countsOfAll(
+        of field: EntityField, _ db: Database, check: () throws -> Void
+    ) throws -> [(String, Int)] {
+        try check()
+        // Only labels are several values of one entity.
+        let request: SQLRequest<Row> = """
+            SELECT MIN(text), \(sql: field == .label ? "COUNT(DISTINCT row)" : "COUNT(*)") FROM field \
+            WHERE name = \(field.storedName) GROUP BY folded
+            """
+        return try request.fetchAll(db).map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) }
+    }
 }
 
 /// Entities in an order.
@@ -106,8 +126,6 @@ private struct EntityList {
     init(condition: Condition, text: TextQuery?, order: EntityOrder?) {
         (self.condition, self.text, self.order) = (condition, text, order)
     }
-
-    var isEverything: Bool { condition.isEverything && text == nil }
 
     /// Selects the rows of all of them.
     ///

@@ -108,16 +108,42 @@ extension Catalog {
     /// - Returns: the facets, and the state for which they hold.
     /// - Throws: as ``page(where:text:order:limit:after:walk:)``.
     package func facets(
-        where condition: Condition, text: String? = nil, by fields: [EntityField], unlessAt known: EntityState? = nil
+        where condition: Condition, text: String? = nil, by fields: [EntityField], unlessAt known: EntityState? = nil,
+        few: Int = EntityStore.usualFew
     ) async throws -> (state: EntityState, facets: [Facet]?) {
         let words = text.flatMap { TextQuery($0, lastIsPrefix: true) }
         return try await executor.compute { cancellation in
             // A text without words is in no entity.
             let condition = text != nil && words == nil ? .any([]) : condition
             let (state, counts) = try store.counts(
-                of: fields, where: condition, text: words, unlessAt: known
+                of: fields, where: condition, text: words, unlessAt: known, few: few
             ) { try cancellation.check() }
             return (state, counts.map { zip(fields, $0).map { Facet($0, counts: $1) } })
+        }
+    }
+
+    /// How many entities satisfy each of some conditions, such as ranges of prices.
+    ///
+    /// ```swift
+    /// let price = EntityField.attribute("price")
+    /// let counts = try await catalog.counts(of: [price < 10, price.isIn(10...20), price > 20], where: .type("album"))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - parts: the conditions to count.
+    ///   - condition: the entities that are counted; all by default.
+    ///   - text: words that the title, the subtitle or the labels of each have; nil for any.
+    /// - Returns: a number per condition, in their order. An entity counts for each that it satisfies.
+    /// - Throws: ``CatalogError`` if the catalog cannot be read, or no entity has an attribute that a condition names;
+    ///   `CancellationError`.
+    /// - Complexity: O(entities that have the fields), for each condition.
+    public func counts(
+        of parts: [Condition], where condition: Condition = .everything, text: String? = nil
+    ) async throws -> [Int] {
+        let words = text.flatMap { TextQuery($0, lastIsPrefix: true) }
+        return try await executor.compute { cancellation in
+            if text != nil, words == nil { return parts.map { _ in 0 } }
+            return try store.counts(of: parts, where: condition, text: words) { try cancellation.check() }
         }
     }
 

@@ -157,6 +157,15 @@ struct BrowsingTests {
     ) async throws {
         let fields: [EntityField] = [.type, .label, .attribute("price")]
         let (state, facets) = try await catalog.facets(where: condition, text: text, by: fields)
+        // As among more entities than can be looked up one by one.
+        let all = try await catalog.facets(where: condition, text: text, by: fields, few: 0).facets
+        #expect(all == facets, "\(condition), \(text ?? "-")")
+        let ranges = [EntityField.attribute("price") < 10, EntityField.attribute("price") >= 10, .exists(.type)]
+        let prices = entities.compactMap { $0.attributes["price"].flatMap(FieldValue.number) }
+        #expect(
+            try await catalog.counts(of: ranges, where: condition, text: text)
+                == [prices.count { $0 < 10 }, prices.count { $0 >= 10 }, entities.count { $0.type != nil }],
+            "\(condition), \(text ?? "-")")
         func counts(_ values: (CatalogEntity) -> [String]) -> [String: Int] {
             entities.reduce(into: [:]) { counts, entity in
                 for value in Set(values(entity).map { TextFolding.folded($0) }) { counts[value, default: 0] += 1 }

@@ -37,6 +37,8 @@ struct ConditionTests {
             ])
         ),
         ("title starts with Slow", .hasPrefix(.title, "Slow")),
+        ("title contains 'low M'", .contains(.title, "low M")),
+        ("'contains' contains lo", .contains(.attribute("contains"), "lo")),
         (
             "within 1.5 km of (48.2082, -16.3738)",
             .within(kilometers: 1.5, of: GeoPoint(latitude: 48.2082, longitude: -16.3738))
@@ -96,7 +98,7 @@ struct ConditionTests {
         ("price <", "expected a value, found the end"), ("= 3", "expected the name of a field, found “=”"),
         ("price << 3", "expected a value, found “<”"),
         ("price < cheap", "expected numbers, or dates such as 1969-07-20, found “cheap”"),
-        ("price 3", "expected =, !=, <, <=, >, >=, “in” or “starts with” after “price”, found “3”"),
+        ("price 3", "expected =, !=, <, <=, >, >=, “in”, “starts with” or “contains” after “price”, found “3”"),
         ("type = a type = b", "expected “and”, “or” or the end, found “type”"),
         ("(type = a", "expected “)”, found the end"), ("type = \"a", "a double quote is not closed"),
         ("type = 'a", "a single quote is not closed"), ("type is cheap", "expected “number” or “date”, found “cheap”"),
@@ -134,7 +136,7 @@ struct ConditionTests {
             (0..<Int.random(in: 0...3, using: &random)).map { _ in Self.random(&random, depth: depth + 1) }
         }
         func degrees(_ most: Double) -> Double { Double.random(in: -most...most, using: &random) }
-        switch Int.random(in: 0..<(depth > 3 ? 7 : 10), using: &random) {
+        switch Int.random(in: 0..<(depth > 3 ? 8 : 11), using: &random) {
         case 0: return .isAnyOf(field(), (0..<Int.random(in: 0...3, using: &random)).map { _ in text() })
         case 1: return .hasPrefix(field(), text())
         case 2: return .number(field(), ValueRange(from: number(), to: number()))
@@ -146,8 +148,9 @@ struct ConditionTests {
                 of: GeoPoint(latitude: degrees(90), longitude: degrees(180)),
                 latitude: .random(using: &random) ? .attribute("latitude") : field())
         case 6: return .hasCode((0..<Int.random(in: 0...2, using: &random)).map { _ in text() } + ["4006381333931"])
-        case 7: return .not(Self.random(&random, depth: depth + 1))
-        case 8: return .all(parts())
+        case 7: return .contains(field(), String(text().suffix(2)))
+        case 8: return .not(Self.random(&random, depth: depth + 1))
+        case 9: return .all(parts())
         default: return .any(parts())
         }
     }
@@ -270,6 +273,10 @@ struct ConditionTests {
         case .hasPrefix(let field, let prefix):
             return texts(field).contains { text in
                 field == .id ? text.utf8.starts(with: prefix.utf8) : plain(text).hasPrefix(plain(prefix))
+            }
+        case .contains(let field, let part):
+            return texts(field).contains { text in
+                field == .id ? (part.isEmpty || text.contains(part)) : part.isEmpty || plain(text).contains(plain(part))
             }
         case .exists(let field): return !texts(field).isEmpty
         case .hasCode(let codes):

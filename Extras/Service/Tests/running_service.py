@@ -14,8 +14,8 @@ CATALOG = "/v1/catalogs/shop"
 
 
 class Service:
-    def __init__(self, program, folder, environment=None):
-        arguments = [program, "--catalogs", folder, "--port", "0", "--log-level", "critical"]
+    def __init__(self, program, folder, environment=None, options=()):
+        arguments = [program, "--catalogs", folder, "--port", "0", "--log-level", "critical", *options]
         self.process = subprocess.Popen(
             arguments,
             stdout=subprocess.PIPE,
@@ -40,10 +40,10 @@ class Service:
                     return
             time.sleep(0.005)
 
-    def send(self, method, path, body=b"", kind="image/jpeg"):
+    def send(self, method, path, body=b"", kind="image/jpeg", headers=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
-            connection.request(method, path, body, {"Content-Type": kind})
+            connection.request(method, path, body, {"Content-Type": kind, **(headers or {})})
             answer = connection.getresponse()
             return answer.status, answer.read()
         finally:

@@ -155,6 +155,20 @@ struct Serve: AsyncParsableCommand {
             valueName: "file"))
     var webhookSecretFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Keep a snapshot of each catalog so often if it has changed, such as 6h or 1d; never by default.",
+            valueName: "time"))
+    var backupEvery: String?
+
+    @Option(help: "The snapshots that are kept of each catalog; 7 by default.")
+    var keep: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder for snapshots; “.backups” in that of the catalogs by default.", valueName: "folder"))
+    var backups: String?
+
     @Option(help: "The bytes that batches which run as tasks may take on disk together; 8 GiB by default.")
     var taskBytes: Int?
 
@@ -232,6 +246,7 @@ struct Serve: AsyncParsableCommand {
         }
         configuration.drainDelay = .seconds(delay)
         configuration.webhook = try webhook(settings)
+        configuration.backups = try backups(settings)
         configuration.publicThumbnails = Set(
             publicThumbnails.isEmpty ? settings.list("publicThumbnails") : publicThumbnails)
         if let time = try signedThumbnails ?? settings.number("signedThumbnails") {
@@ -296,6 +311,22 @@ struct Serve: AsyncParsableCommand {
             }
         }
         return try KeyRing(text: text)
+    }
+
+    private func backups(_ settings: Settings) throws -> ServiceConfiguration.Backups? {
+        let (keep, folder) = (try keep ?? settings.integer("keep"), backups ?? settings.text("backups"))
+        guard let text = backupEvery ?? settings.text("backupEvery") else {
+            guard keep == nil, folder == nil else {
+                throw ValidationError("--keep and --backups are for snapshots, and need --backup-every.")
+            }
+            return nil
+        }
+        let units = ["s": 1.0, "m": 60, "h": 3600, "d": 86_400]
+        guard let match = text.wholeMatch(of: /([0-9]{1,9}(?:\.[0-9]+)?) ?([smhd])/),
+            let count = Double(match.1), let unit = units[String(match.2)]
+        else { throw ValidationError("“backupEvery” is “\(text)”, no time such as 30m, 6h or 1d.") }
+        return ServiceConfiguration.Backups(
+            every: .seconds(count * unit), keep: keep ?? 7, folder: folder.map { URL(fileURLWithPath: $0) })
     }
 
     private func webhook(_ settings: Settings) throws -> ServiceConfiguration.Webhook? {

@@ -79,6 +79,7 @@ enum SettingKind: String {
         "webhook": .text, "webhookSecretFile": .text, "taskBytes": .whole, "snapshotBytes": .whole,
         "publicThumbnails": .text, "signedThumbnails": .number, "healthPort": .whole, "logFormat": .text,
         "accessLog": .flag, "drainDelay": .number, "memory": .text, "diskReserve": .text,
+        "backupEvery": .text, "keep": .whole, "backups": .text,
         "decodeTime": .number, "requestTime": .number, "queueTime": .number,
     ]
 }

@@ -102,6 +102,7 @@ public struct LookalikeService: Service {
         }
         state.store.removeLeftovers()
         await state.tasks.load()
+        state.webhook?.load()
         let outcome: Result<Void, any Error>
         do {
             try await serve()
@@ -171,6 +172,9 @@ public struct LookalikeService: Service {
                 }
             }
         }
+        let backups = state.configuration.backups.map { backups in
+            Task { try await BackupSchedule(backups: backups, service: state).run() }
+        }
         let trimming = Task {
             while true {
                 try await Task.sleep(for: .seconds(5))
@@ -178,6 +182,7 @@ public struct LookalikeService: Service {
             }
         }
         defer {
+            backups?.cancel()
             trimming.cancel()
             opening.cancel()
             closing.cancel()
@@ -228,17 +233,7 @@ public struct LookalikeService: Service {
         router.add(middleware: AllowedOrigins(configuration.origins))
         router.add(middleware: ProblemMiddleware())
         router.add(middleware: ConnectionLimit(table: state.connections))
-        router.add(
-            middleware: AccessMiddleware(
-                ring: state.keys,
-                hosts: configuration.isLoopback && !configuration.isOpenToAll
-                    ? Set(
-                        ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()]
-                            + [configuration.publicURL?.host?.lowercased()].compactMap(\.self)) : nil,
-                origins: configuration.origins.union([configuration.publicOrigin].compactMap(\.self)),
-                proxies: configuration.trustedProxies, rates: state.rates, rate: configuration.limits.requestsPerSecond,
-                isReadOnly: !configuration.remotes.isEmpty)
-        )
+        router.add(middleware: access)
         router.add(middleware: ContentEncodingMiddleware())
         Routes(service: state).add(to: router)
         let onRunning = onRunning
@@ -254,11 +249,28 @@ public struct LookalikeService: Service {
             }, logger: logger)
     }
 
+    private var access: AccessMiddleware {
+        let configuration = state.configuration
+        return AccessMiddleware(
+            ring: state.keys,
+            hosts: configuration.isLoopback && !configuration.isOpenToAll
+                ? Set(
+                    ["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased()]
+                        + [configuration.publicURL?.host?.lowercased()].compactMap(\.self)) : nil,
+            origins: configuration.origins.union([configuration.publicOrigin].compactMap(\.self)),
+            proxies: configuration.trustedProxies, rates: state.rates, rate: configuration.limits.requestsPerSecond,
+            isReadOnly: !configuration.remotes.isEmpty)
+    }
+
     private func server() throws -> HTTPServerBuilder {
         let (state, idleTime) = (state, state.configuration.limits.idleTime)
+        let refusals = EarlyRefusals(access: access, state: state)
         let plain = HTTPServerBuilder.http1(
             configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [ConnectionMonitor(idleTime: idleTime, table: state.connections)],
+                additionalChannelHandlers: [
+                    EarlyAnswers { refusals.answer(to: $0, on: $1) },
+                    ConnectionMonitor(idleTime: idleTime, table: state.connections),
+                ],
                 idleTimeout: .init(idleTime),
                 httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 64 << 10)))
         #if TLS

@@ -45,6 +45,8 @@ public struct ServiceConfiguration: Sendable {
     public var signedThumbnailTime: Duration?
     /// Where to send a request when a task ends or a catalog changes; nil for nowhere.
     public var webhook: Webhook?
+    /// When snapshots of all catalogs are kept; nil for never.
+    public var backups: Backups?
     /// What requests may take.
     public var limits = ServiceLimits()
 
@@ -77,14 +79,41 @@ public struct ServiceConfiguration: Sendable {
         }
     }
 
+    /// Snapshots that are taken by the clock.
+    public struct Backups: Sendable {
+        /// How long after a snapshot of a catalog the next one is taken, if the catalog has changed.
+        public var interval: Duration
+        /// How many are kept of each catalog; older ones are removed.
+        public var keep: Int
+        /// Where they are, in a folder for each catalog; nil for the folder `.backups` of the catalogs.
+        public var folder: URL?
+
+        /// Snapshots in an interval.
+        public init(every interval: Duration, keep: Int = 7, folder: URL? = nil) {
+            (self.interval, self.keep, self.folder) = (interval, keep, folder)
+        }
+
+        /// - Throws: ``ServiceError`` for an interval or a number that cannot be.
+        func check() throws(ServiceError) {
+            guard interval >= .seconds(1), interval <= .seconds(366 * 86_400) else {
+                throw ServiceError(subject: "--backup-every", reason: "is at least a second and at most a year.")
+            }
+            guard (1...100_000).contains(keep) else {
+                throw ServiceError(subject: "--keep", reason: "is \(keep); it must be between 1 and 100000.")
+            }
+        }
+    }
+
     /// A URL that gets events as `POST` requests.
     public struct Webhook: Sendable {
         /// Where the requests go.
         public var url: URL
         /// What the requests are signed with, 24 bytes at least.
         public var secret: Data
-        /// How long to wait after each failed attempt but the last.
-        public var retryDelays: [Duration] = [1, 5, 25, 125].map { .seconds($0) }
+        /// How long to wait after each failed attempt but the last; two days in all.
+        public var retryDelays: [Duration] = [1, 5, 25, 125, 625, 3600, 3 * 3600, 12 * 3600, 32 * 3600].map {
+            .seconds($0)
+        }
 
         /// How long changes of a catalog are collected before one event is sent for all of them.
         public var changeInterval = Duration.seconds(5)
@@ -151,6 +180,7 @@ public struct ServiceConfiguration: Sendable {
             throw ServiceError(subject: "--public-thumbnails \(name)", reason: "is no name of a catalog.")
         }
         try webhook?.check()
+        try backups?.check()
         for name in remotes.keys.sorted() where CatalogName(name) == nil {
             throw ServiceError(subject: "catalog “\(name)”", reason: CatalogName.rule)
         }

@@ -14,6 +14,8 @@ final class ServiceMetrics: Sendable {
     /// The series of the catalogs that were last counted.
     private let start = Date().timeIntervalSince1970
     private let processorSeconds = Mutex(0.0)
+    /// By route, method and status: to look them up by their labels takes longer than to refuse a request.
+    private let requestMeters = Mutex<[[String]: (Counter, Timer)]>([:])
     private let entityMeters = Mutex<[CatalogName: Meter]>([:])
 
     init(_ registry: PrometheusRegistry) {
@@ -32,6 +34,18 @@ final class ServiceMetrics: Sendable {
             ("lookalike_catalogs_open", "Catalogs that are open."),
             ("lookalike_searches_total", "Searches for an image or a print, by whether something matched."),
             ("lookalike_disk_available_bytes", "Space for catalogs on their disk."),
+            ("lookalike_disk_reserve_bytes", "What of the disk is for removals alone."),
+            ("lookalike_catalogs_failed", "Catalogs that could not be opened."),
+            ("lookalike_memory_bytes", "The memory that the limits are made from."),
+            ("lookalike_body_bytes", "Memory that bodies of requests take."),
+            ("lookalike_tasks_active", "Batches that wait or run as tasks."),
+            ("lookalike_tasks_ended_total", "Tasks that have ended, by status."),
+            ("lookalike_webhooks_waiting", "Events that nobody has taken yet."),
+            ("lookalike_webhooks_ended_total", "Events that were taken, or given up."),
+            ("lookalike_webhook_failures_total", "Attempts to send an event that failed."),
+            ("lookalike_backup_timestamp_seconds", "When a catalog was last found to have a backup."),
+            ("lookalike_backup_failures_total", "Backups that failed."),
+            ("lookalike_reloads_total", "Times that keys or certificates were read again, by result."),
             ("lookalike_build_info", "The version of the program."),
             ("process_start_time_seconds", "When the service started, since 1970."),
             ("process_cpu_seconds_total", "Time of all processors."),
@@ -43,6 +57,10 @@ final class ServiceMetrics: Sendable {
         Meter(
             label: "lookalike_build_info", dimensions: [("version", PackageVersion.current)], factory: registry
         ).set(1)
+        for status in [TaskRecord.Status.succeeded, .failed, .cancelled, .interrupted] {
+            Counter(label: "lookalike_tasks_ended_total", dimensions: [("status", status.rawValue)], factory: registry)
+                .increment(by: 0)
+        }
         for result in ["match", "miss"] {
             Counter(label: "lookalike_searches_total", dimensions: [("result", result)], factory: registry)
                 .increment(by: 0)
@@ -60,10 +78,26 @@ final class ServiceMetrics: Sendable {
         return Dictionary(all.map { ($0.0, $0.1.milliseconds) }, uniquingKeysWith: +)
     }
 
+    /// Counts a task that has ended.
+    func task(_ status: TaskRecord.Status) {
+        Counter(label: "lookalike_tasks_ended_total", dimensions: [("status", status.rawValue)], factory: registry)
+            .increment()
+    }
+
     func request(_ route: String, method: String, status: Int, time: Duration) {
-        let labels = [("method", method), ("route", route), ("status", "\(status)")]
-        Counter(label: "http_requests_total", dimensions: labels, factory: registry).increment()
-        Timer(label: "http_request_duration_seconds", dimensions: labels, factory: registry).record(duration: time)
+        let key = [route, method, "\(status)"]
+        let (counter, timer) = requestMeters.withLock { meters in
+            if let known = meters[key] { return known }
+            let labels = [("method", method), ("route", route), ("status", "\(status)")]
+            let new = (
+                Counter(label: "http_requests_total", dimensions: labels, factory: registry),
+                Timer(label: "http_request_duration_seconds", dimensions: labels, factory: registry)
+            )
+            meters[key] = new
+            return new
+        }
+        counter.increment()
+        timer.record(duration: time)
     }
 
     func inFlight(_ change: Double) {
@@ -100,7 +134,7 @@ final class ServiceMetrics: Sendable {
         ).increment()
     }
 
-    func process(_ usage: ProcessUsage, disk: Int?, reserve: Int) {
+    func process(_ usage: ProcessUsage, disk: Int?, limits: ServiceLimits, bodies: Int, failed: Int, tasks: Int) {
         func set(_ label: String, _ value: Double?) {
             if let value { Meter(label: label, factory: registry).set(value) }
         }
@@ -108,7 +142,11 @@ final class ServiceMetrics: Sendable {
         set("process_open_fds", usage.openFiles.map(Double.init))
         set("process_start_time_seconds", start)
         set("lookalike_disk_available_bytes", disk.map(Double.init))
-        set("lookalike_disk_reserve_bytes", Double(reserve))
+        set("lookalike_disk_reserve_bytes", Double(limits.diskReserve))
+        set("lookalike_memory_bytes", Double(limits.memory))
+        set("lookalike_body_bytes", Double(bodies))
+        set("lookalike_catalogs_failed", Double(failed))
+        set("lookalike_tasks_active", Double(tasks))
         guard let seconds = usage.processorSeconds else { return }
         let more = processorSeconds.withLock { counted in
             defer { counted = max(counted, seconds) }
@@ -116,6 +154,37 @@ final class ServiceMetrics: Sendable {
         }
         FloatingPointCounter(label: "process_cpu_seconds_total", factory: registry).increment(by: more)
     }
+}
+
+/// The metrics of a webhook.
+final class WebhookMetrics: Sendable {
+    enum End: String, CaseIterable { case delivered, dropped }
+
+    private let waitingMeter: Meter
+    private let failures: Counter
+    private let ends: [End: Counter]
+
+    init(_ registry: PrometheusRegistry) {
+        waitingMeter = Meter(label: "lookalike_webhooks_waiting", factory: registry)
+        failures = Counter(label: "lookalike_webhook_failures_total", factory: registry)
+        ends = Dictionary(
+            uniqueKeysWithValues: End.allCases.map { end in
+                (
+                    end,
+                    Counter(
+                        label: "lookalike_webhooks_ended_total", dimensions: [("result", end.rawValue)],
+                        factory: registry)
+                )
+            })
+        waitingMeter.set(0)
+        for counter in [failures] + ends.values { counter.increment(by: 0) }
+    }
+
+    func waiting(_ count: Int) { waitingMeter.set(count) }
+
+    func failed() { failures.increment() }
+
+    func ended(_ end: End) { ends[end]?.increment() }
 }
 
 /// The metrics of a pool.
@@ -145,7 +214,7 @@ final class PoolMetrics: Sendable {
     func waited(_ time: Duration) { waits.record(duration: time) }
 }
 
-/// Counts and times requests, and logs them if that is wanted: who asked for what, and nothing of what was sent.
+/// Counts and times requests, and logs them if that is wanted.
 struct MeasuringMiddleware: RouterMiddleware {
     let metrics: ServiceMetrics
     let idle: IdleMemory
@@ -170,25 +239,32 @@ struct MeasuringMiddleware: RouterMiddleware {
         let endpoint = context.endpointPath ?? "none"
         // One series for all files of the page.
         let route = Self.isOfPage(endpoint) ? "page" : endpoint
-        let catalog = Self.catalog(in: request.uri.path)
-        let status = response.status.code
-        let (received, sent) = (request.headers[.contentLength] ?? "-", response.body.contentLength)
+        let (status, sent) = (response.status.code, response.body.contentLength)
         return response.afterBody {
             let time = ContinuousClock.now - start
             metrics.inFlight(-1)
             if isWork { idle.end() }
-            metrics.request(route, method: Self.name(of: request), status: status, time: time)
-            guard logsRequests else { return }
-            let identity = context.identity
-            context.logger.info(
-                "request",
-                metadata: [
-                    "method": "\(Self.name(of: request))", "route": "\(endpoint)", "status": "\(status)",
-                    "received": "\(received)", "sent": "\(sent.map(String.init) ?? "-")",
-                    "ms": "\(time.milliseconds)", "client": "\(identity.address)", "key": "\(identity.key ?? "-")",
-                    "catalog": "\(catalog?.description ?? "-")", "request": "\(identity.id)",
-                ])
+            metrics.request(route, method: Self.name(of: request.head), status: status, time: time)
+            if logsRequests {
+                Self.log(request.head, endpoint, status, sent: sent, time: time, context.identity, context.logger)
+            }
         }
+    }
+
+    /// Logs who asked for what, and nothing of what was sent.
+    static func log(
+        _ head: HTTPRequest, _ endpoint: String, _ status: Int, sent: Int?, time: Duration,
+        _ identity: RequestIdentity, _ logger: Logger
+    ) {
+        logger.info(
+            "request",
+            metadata: [
+                "method": "\(name(of: head))", "route": "\(endpoint)", "status": "\(status)",
+                "received": "\(head.headerFields[.contentLength] ?? "-")",
+                "sent": "\(sent.map(String.init) ?? "-")",
+                "ms": "\(time.milliseconds)", "client": "\(identity.address)", "key": "\(identity.key ?? "-")",
+                "catalog": "\(catalog(in: head.path ?? "")?.description ?? "-")", "request": "\(identity.id)",
+            ])
     }
 
     private static func isOfPage(_ endpoint: String) -> Bool {
@@ -197,12 +273,12 @@ struct MeasuringMiddleware: RouterMiddleware {
 
     /// The catalog that a path names; nil for other paths.
     private static func catalog(in path: String) -> CatalogName? {
-        let parts = path.split(separator: "/")
+        let parts = path.prefix { $0 != "?" }.split(separator: "/")
         return parts.count > 2 && parts[1] == "catalogs" ? CatalogName(String(parts[2])) : nil
     }
 
     /// The method, or “other”: a client may invent methods, and each would make a series.
-    private static func name(of request: Request) -> String {
+    private static func name(of request: HTTPRequest) -> String {
         let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
         return known.contains(request.method.rawValue) ? request.method.rawValue : "other"
     }

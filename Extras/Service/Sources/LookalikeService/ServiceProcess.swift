@@ -2,6 +2,7 @@
 import CommandProcess
 public import Foundation
 public import Logging
+import Metrics
 public import PrometheusMetrics
 import ServiceLifecycle
 import UnixSignals
@@ -47,7 +48,7 @@ extension LookalikeService {
             logger.notice("health and metrics", metadata: ["port": "\($0)"])
         }
         let reloading = Reloading(
-            logger: logger,
+            logger: logger, registry: registry,
             parts: [
                 Reloading.Part(name: "API keys", files: [keyFile].compactMap(\.self)) {
                     try service.replaceKeys(by: try keys())
@@ -92,6 +93,7 @@ private actor Reloading: Service {
     }
 
     private let logger: Logger
+    private let registry: PrometheusRegistry
     private let parts: [Part]
     /// The states of each part's files: those that were read, and those that were seen last.
     private var read: [[FolderState?]]
@@ -99,14 +101,16 @@ private actor Reloading: Service {
 
     private static let interval = Duration.seconds(1)
 
-    init(logger: Logger, parts: [Part]) {
+    init(logger: Logger, registry: PrometheusRegistry, parts: [Part]) {
         self.logger = logger
+        self.registry = registry
         self.parts = parts
         read = parts.map(Self.state)
         seen = read
     }
 
     func run() async throws {
+        for part in parts { for result in ["read", "failed"] { count(part, result, 0) } }
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
                 for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
@@ -137,10 +141,17 @@ private actor Reloading: Service {
         read[index] = Self.state(of: part)
         do {
             try part.read()
+            count(part, "read", 1)
             logger.notice("\(part.name) were read again")
         } catch {
+            count(part, "failed", 1)
             logger.error("\(part.name) stay as they were", metadata: ["error": "\(error)"])
         }
+    }
+
+    private func count(_ part: Part, _ result: String, _ more: Int) {
+        let labels = [("files", part.name), ("result", result)]
+        Counter(label: "lookalike_reloads_total", dimensions: labels, factory: registry).increment(by: more)
     }
 
     private static func state(of part: Part) -> [FolderState?] { part.files.map { FolderState($0) } }

@@ -13,6 +13,7 @@ final class ServiceState: Sendable {
     let base: String
     let links: ThumbnailLinks
     let store: CatalogStore
+    let snapshots: SnapshotStore
     let queries = QueryCache()
     let undos: UndoCache
     let bodies: RequestBodyReader
@@ -44,6 +45,7 @@ final class ServiceState: Sendable {
     init(
         _ configuration: ServiceConfiguration, links: ThumbnailLinks, registry: PrometheusRegistry, logger: Logger
     ) {
+        metrics = ServiceMetrics(registry)
         let limits = configuration.limits
         let shares = limits.shares
         largeBytes = shares.image
@@ -55,7 +57,11 @@ final class ServiceState: Sendable {
         keys = KeyStore(configuration.keys)
         self.registry = registry
         self.logger = logger
-        let webhook = configuration.webhook.map { WebhookQueue($0, logger: logger) }
+        let webhook = configuration.webhook.map {
+            WebhookQueue(
+                $0, folder: configuration.catalogs.appendingPathComponent(".webhooks"), registry: registry,
+                logger: logger)
+        }
         self.webhook = webhook
         store = CatalogStore(
             root: configuration.catalogs, logger: logger, writerIdleTime: limits.writerIdleTime,
@@ -64,11 +70,11 @@ final class ServiceState: Sendable {
                 configuration.remotes.compactMap { name, open in CatalogName(name).map { ($0, open) } }
             ) { first, _ in first },
             onChange: { webhook?.catalogChanged($0) })
+        snapshots = SnapshotStore(store: store)
         connections = ConnectionTable(limit: limits.connections)
         bodies = RequestBodyReader(
-            limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight),
+            limit: limits.bodyBytes, budget: ByteBudget(limit: limits.bodyBytesInFlight, body: limits.bodyBytes),
             idleTime: limits.idleTime)
-        metrics = ServiceMetrics(registry)
         imagePool = WorkPool(
             places: limits.searches, queueLimit: limits.queuedSearches, deadline: limits.queueTime,
             metrics: PoolMetrics(pool: "image", factory: registry))
@@ -85,11 +91,14 @@ final class ServiceState: Sendable {
         writePool = WorkPool(
             places: 512, queueLimit: limits.queuedWrites, deadline: limits.requestTime,
             metrics: PoolMetrics(pool: "write", factory: registry))
-        taskBytes = ByteBudget(limit: limits.taskBytes)
+        taskBytes = ByteBudget(limit: limits.taskBytes, body: limits.taskBytes)
         tasks = TaskStore(
             root: configuration.catalogs.appendingPathComponent(".tasks"),
             metrics: PoolMetrics(pool: "task", factory: registry), logger: logger,
-            onEnd: { webhook?.send("task.ended", $0) })
+            onEnd: { [metrics] record in
+                metrics.task(record.status)
+                webhook?.send("task.ended", record)
+            })
     }
 
     /// The bytes that are left on the disk of the catalogs, and whether they are fewer than its reserve.
@@ -149,10 +158,11 @@ final class ServiceState: Sendable {
         _ data: Data, options: DecodingOptions, on executor: ComputeExecutor, timings: StageTimings?
     ) async throws -> PixelBuffer {
         let limit = configuration.limits.decodeTime
-        // The thread measures, so that the time does not include the wait for a thread.
+        // The thread measures its own time, so that others have no part in it.
         let (image, time) = try await computing(on: executor) {
-            let start = ContinuousClock.now
-            return (try PixelBuffer(decoding: data, named: "image", options: options), ContinuousClock.now - start)
+            if executor !== ComputeExecutor.shared { ComputeThread.yieldToOthers() }
+            let start = ComputeThread.time
+            return (try PixelBuffer(decoding: data, named: "image", options: options), ComputeThread.time - start)
         }
         timings?.add(time, to: .decode)
         if time > limit { throw Problem(.decodeTime, "The image took longer than \(limit) to decode.") }

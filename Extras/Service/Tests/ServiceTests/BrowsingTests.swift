@@ -75,6 +75,23 @@ import Testing
         }
     }
 
+    @Test func countsOfRanges() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            for (query, counts) in [
+                ("counts=year+%3C+2000&counts=year+in+2000..2002", [2, 3]),
+                ("filter=type+%3D+album&limit=1&counts=year+%3C+2000&counts=title+contains+ER", [1, 1]),
+                ("text=salt&counts=everything", [1]),
+            ] {
+                let reply = try await server.send("GET", Self.path + "?" + query)
+                let found = try #require(try reply.json["counts"] as? [[String: Any]], "\(reply.text)")
+                #expect(found.compactMap { $0["count"] as? Int } == counts, "\(query): \(reply.text)")
+                #expect(
+                    query.contains(
+                        (found[0]["filter"] as? String ?? "").replacing(" ", with: "+").replacing("<", with: "%3C")))
+            }
+        }
+    }
+
     @Test func whatAListRefuses() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let cursor = try #require(
@@ -85,12 +102,16 @@ import Testing
                 ("sort=year&sort-as=text", 400, "date"), ("facets=year", 400, "facet"), ("srot=year", 400, "“sort”"),
                 ("facets=type,type", 400, "twice"), ("cursor=\(cursor)", 400, "cursor"), ("cursor=x", 400, "cursor"),
                 ("text=\(String(repeating: "a", count: 1001))", 400, "text"), ("typed=1", 400, "typed"),
+                ("counts=yaer+%3C+1", 422, "“year”"), ("counts=year+%3C", 400, "condition"),
+                (Array(repeating: "counts=everything", count: 51).joined(separator: "&"), 400, "counts"),
             ] {
                 let reply = try await server.send("GET", Self.path + "?" + query)
                 #expect(reply.status == status && reply.text.contains(words), "\(query): \(reply.text)")
             }
             let lines = ["Accept": "application/x-ndjson"]
-            #expect(try await server.send("GET", Self.path + "?facets=type", lines).status == 400)
+            for query in ["facets=type", "counts=everything"] {
+                #expect(try await server.send("GET", Self.path + "?" + query, lines).status == 400)
+            }
         }
     }
 

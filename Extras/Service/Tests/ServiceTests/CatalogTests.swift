@@ -556,6 +556,135 @@ import Testing
         }
     }
 
+    @Test func aRestoreThatSaysWhatItWouldDo() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+            _ = try await server.send("DELETE", "/v1/catalogs/covers/entities/salt-signal")
+            let tar = ["Content-Type": "application/x-tar"]
+            for (name, count) in [("covers", 5), ("none", nil)] as [(String, Int?)] {
+                let path = "/v1/catalogs/\(name)/restore?dry-run=true"
+                let reply = try await server.send("POST", path, tar, body: snapshot)
+                let present = try reply.json["replaced"] as? [String: Any]
+                #expect(try reply.json["entities"] as? Int == 6 && reply.json["name"] as? String == name)
+                #expect(present?["entities"] as? Int == count, "\(reply.text)")
+                let damaged = try await server.send("POST", path, tar, body: snapshot.dropLast(2000))
+                #expect(try damaged.code == "damaged-snapshot")
+            }
+            #expect(try await server.send("GET", "/v1/catalogs/covers").json["entities"] as? Int == 5)
+            #expect(try await server.send("GET", "/v1/catalogs/none").status == 404)
+        }
+    }
+
+    /// Each reader had a copy of its own.
+    @Test func snapshotsThatAreReadAtTheSameTime() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let client = HTTPClient(port: server.port)
+            func copies() throws -> Int {
+                try FileManager.default.contentsOfDirectory(atPath: server.folder.path).count { $0.hasPrefix(".work-") }
+            }
+            /// A reader who has got the head of its archive and reads no more.
+            func reader(_ catalog: String) async throws -> Int32 {
+                let socket = try await client.open("POST", "/v1/catalogs/\(catalog)/snapshot")
+                try await onOwnThread { HTTPClient.waitForAnswer(socket) }
+                return socket
+            }
+            var readers: [Int32] = []
+            for _ in 0..<6 { readers.append(try await reader("covers")) }
+            #expect(try copies() <= 1)
+            for number in 0..<3 {
+                let title = Data("{\"title\":\"\(number)\"}".utf8)
+                let path = "/v1/catalogs/covers/entities/salt-signal"
+                #expect(
+                    try await server.send("PATCH", path, ["Content-Type": "application/json"], body: title).status
+                        == 200)
+                readers.append(try await reader("covers"))
+            }
+            #expect(try copies() <= 4)
+            for socket in readers { close(socket) }
+            while try copies() > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            // What was changed before is in it.
+            let tar = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+            let made = try await server.send(
+                "POST", "/v1/catalogs/made/restore", ["Content-Type": "application/x-tar"], body: tar)
+            #expect(made.status == 200)
+            #expect(
+                try await server.send("GET", "/v1/catalogs/made/entities/salt-signal").json["title"] as? String == "2")
+        }
+    }
+
+    @Test func snapshotsThatAreTakenByTheClock() async throws {
+        let configure: @Sendable (inout ServiceConfiguration) -> Void = {
+            $0.backups = .init(every: .seconds(1), keep: 2)
+        }
+        try await TestServer.run(configure: configure) { (server: TestServer) async throws -> Void in
+            let folder = server.folder.appendingPathComponent(".backups/covers")
+            func files() -> [String] {
+                ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
+                    .filter { $0.hasSuffix(".tar") }.sorted()
+            }
+            var seen: Set<String> = []
+            while seen.count < 3 {
+                let before = seen.count
+                _ = try await server.send("DELETE", "/v1/catalogs/covers/entities/\(DemoCovers.ids[before])")
+                while seen.count == before {
+                    seen.formUnion(files())
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            while files().count > 2 { try await Task.sleep(for: .milliseconds(20)) }
+            #expect(files() == seen.sorted().suffix(2))
+            let newest = try Data(contentsOf: folder.appendingPathComponent(try #require(files().last)))
+            let path = "/v1/catalogs/made/restore"
+            let made = try await server.send("POST", path, ["Content-Type": "application/x-tar"], body: newest)
+            #expect(try made.json["entities"] as? Int == 3, "\(made.text)")
+            let metrics = try await server.send("GET", "/metrics").text
+            #expect(metrics.contains("\nlookalike_backup_timestamp_seconds{catalog=\"covers\"} "))
+            #expect(metrics.contains("\nlookalike_backup_failures_total 0.0\n"))
+        }
+        for (interval, keep) in [(0, 1), (1, 0)] {
+            var configuration = ServiceConfiguration(catalogs: FileManager.default.temporaryDirectory)
+            configuration.backups = .init(every: .seconds(interval), keep: keep)
+            #expect(throws: ServiceError.self) { try LookalikeService(configuration) }
+        }
+    }
+
+    /// Made of the files of a snapshot by people's hands.
+    @Test(
+        arguments: [
+            ("tar --format=pax -C it -cf made.tar .", nil), ("tar --format=gnu -cf made.tar it", nil),
+            ("cd it && tar --format=ustar -cf ../made.tar SHA256SUMS catalog.sqlite", nil),
+            ("tar --format=pax --pax-option=comment:=é -cf made.tar ./it", nil),
+            ("mv it \(String(repeating: "long", count: 40)) && tar --format=gnu -cf made.tar long*", nil),
+            ("echo > it/._catalog.sqlite && tar -cf made.tar it", nil),
+            ("rm it/SHA256SUMS && tar -cf made.tar it", "made by a request"),
+            ("mkdir -p it/a && mv it/SHA* it/a && tar -cf made.tar it", "several folders"),
+            ("ln -s / it/link && tar -cf made.tar it", "files alone"),
+            ("echo > it/more && tar -cf made.tar it", "no snapshot has"),
+        ] as [(String, String?)])
+    func archivesOfASnapshotsFiles(command: String, problem: String?) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(
+            at: folder.appendingPathComponent("it"), withIntermediateDirectories: true)
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+                .write(to: folder.appendingPathComponent("snapshot.tar"))
+            let shell = try Subprocess(
+                Subprocess.shell,
+                ["-c", "cd \"$0\" && tar -xf snapshot.tar -C it && \(command)", folder.path], hasErrorPipe: false)
+            #expect(try await shell.exit().status == 0)
+            let reply = try await server.send(
+                "POST", "/v1/catalogs/made/restore", ["Content-Type": "application/x-tar"],
+                body: try Data(contentsOf: folder.appendingPathComponent("made.tar")))
+            if let problem {
+                #expect(try reply.code == "damaged-snapshot" && reply.text.contains(problem), "\(reply.text)")
+            } else {
+                #expect(reply.status == 200, "\(reply.text)")
+                #expect(try reply.json["entities"] as? Int == DemoCovers.ids.count, "\(reply.text)")
+            }
+        }
+    }
+
     /// Its digests are right.
     @Test func aSnapshotWithADamagedModel() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

@@ -195,6 +195,12 @@ struct HTTPClient: Sendable {
         }
     }
 
+    /// Waits until an answer begins, and reads nothing.
+    static func waitForAnswer(_ socket: Int32) {
+        var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        poll(&ready, 1, 60_000)
+    }
+
     static func reply(_ data: Data, hasBody: Bool) throws -> HTTPReply {
         guard let end = data.range(of: Data("\r\n\r\n".utf8)) else { throw Failure(reason: "no answer") }
         let lines = String(decoding: data[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")

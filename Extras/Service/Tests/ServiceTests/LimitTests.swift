@@ -13,6 +13,60 @@ import Testing
         }
     }
 
+    /// A request that is one too many is answered before its body comes, and those behind a small body in their order.
+    @Test func refusalsThatNeedTheHeadAlone() async throws {
+        try await TestServer.run(configure: { $0.limits.requestsPerSecond = 0.001 }) {
+            (server: TestServer) async throws -> Void in
+            let head = "POST /v1/catalogs/covers/search?limit=1 HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n"
+            let client = HTTPClient(port: server.port)
+            let image = try DemoCovers.image("salt-signal")
+            #expect(try await server.send("POST", "/v1/catalogs/covers/search", body: image).status == 200)
+            for fields in [
+                "Content-Length: 30000000", "Transfer-Encoding: chunked", "Content-Length: 9\r\nExpect: 100-continue",
+            ] {
+                let reply = try await client.exchange("\(head)X-Request-Id: mine\r\n\(fields)\r\n\r\n", seconds: 1).text
+                #expect(reply.hasPrefix("HTTP/1.1 429 "), "\(reply)")
+                for part in [
+                    "\r\nConnection: close\r\n", "\r\nX-Request-Id: mine\r\n", "\r\nRetry-After: ", "\"rate-limited\"",
+                ] {
+                    #expect(reply.contains(part), "\(part): \(reply)")
+                }
+            }
+            let second = "GET /health/live HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nConnection: close\r\n\r\n"
+            let both = try await client.exchange(
+                "\(head)Content-Length: \(image.count)\r\n\r\n", body: image + Data((second + second).utf8))
+            #expect(
+                both.isClosed && both.text.hasPrefix("HTTP/1.1 429 ")
+                    && !both.text.contains("Connection: close\r\nContent"))
+            #expect(both.text.components(separatedBy: "HTTP/1.1 200 ").count == 2, "\(both.text)")
+            let metrics = try await server.send("GET", "/metrics").text
+            #expect(metrics.contains("route=\"/v1/catalogs/{catalog}/search\",status=\"429\"} 4"))
+        }
+    }
+
+    /// Nobody read them, and who sent them waited for a minute.
+    @Test(.timeLimit(.minutes(1))) func aLargeBodyThatNobodyWants() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            for (path, code) in [("none/search", "unknown-catalog"), ("covers/search", "body-too-large")] {
+                let reply = try await server.send("POST", "/v1/catalogs/\(path)", body: Data(count: 64 << 20))
+                #expect(try reply.code == code)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\nHost x\r\n\r\n", "G\u{7F}T / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nX: \(String(repeating: "x", count: 20_000))\r\n\r\n",
+    ])
+    func whatIsNotHTTPIsAProblemToo(text: String) async throws {
+        try await TestServer.run(covers: false) { (server: TestServer) async throws -> Void in
+            let answer = try await HTTPClient(port: server.port).exchange(text)
+            let reply = try HTTPClient.reply(Data(answer.text.utf8), hasBody: true)
+            #expect(try answer.isClosed && reply.status == 400 && reply.code == "invalid-request", "\(answer.text)")
+            #expect(reply.headers["content-type"] == "application/problem+json")
+        }
+    }
+
     @Test func aClientThatWaitsBeforeItSendsABody() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let reply = try await HTTPClient(port: server.port).send(

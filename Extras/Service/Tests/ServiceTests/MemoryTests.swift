@@ -53,6 +53,29 @@ import Testing
         #expect(MemoryShares.available(root: root) == megabytes * Self.megabyte)
     }
 
+    /// Whoever came first had it all, and photos of others were refused.
+    @Test func clientsLeaveMemoryToOthers() throws {
+        let budget = ByteBudget(limit: 64 * Self.megabyte, body: 16 * Self.megabyte)
+        func client(_ number: Int) -> WorkClient { WorkClient(key: nil, address: "\(number)") }
+        func most(of claim: ByteBudget.Claim) -> Int {
+            var count = 0
+            while (try? claim.add(Self.megabyte / 4)) != nil { count += 1 }
+            return count / 4
+        }
+        let claims = (0..<4).map { budget.claim(for: client($0)) }
+        #expect(claims.map(most) == [32, 16, 8, 4])
+        // One client has no more with two bodies; a small body fits.
+        #expect(throws: (any Error).self) { try budget.claim(for: client(0)).add(1) }
+        let small = budget.claim(for: client(9))
+        try small.add(Self.megabyte)
+        claims[0].shrink(to: 0)
+        #expect(most(of: small) == 17)
+        withExtendedLifetime(claims) {}
+        let whole = ByteBudget(limit: 1000, body: 1000)
+        try whole.claim(for: client(0)).add(1000)
+        try whole.claim(for: client(1)).add(1000)
+    }
+
     /// The table of the documentation, in MiB: memory, searches at once, a body, bodies, an image, larger images.
     @Test(arguments: [
         [256, 1, 16, 32, 40, 40], [1024, 2, 32, 216, 64, 412], [8192, 8, 32, 512, 64, 4388],

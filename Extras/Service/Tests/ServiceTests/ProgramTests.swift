@@ -346,7 +346,10 @@ struct Program: Sendable {
     /// They were passed over, and so the service ran without the keys that it was given.
     @Test(arguments: [
         ("{\"keys\": [\"write\"]}", "the setting “keys” is not text"),
-        ("{\"keyFile\": \"keys.txt\"}", "there is no setting “keyFile”; there are accessLog, bodyBytes, "),
+        (
+            "{\"keyFile\": \"keys.txt\"}",
+            "there is no setting “keyFile”; there are accessLog, backupEvery, backups, bodyBytes, "
+        ),
         ("{\"origins\": null}", "the setting “origins” is not text"),
         ("{\"port\": 1.5}", "the setting “port” is not a whole number"),
         ("{\"queueTime\": \"1\"}", "the setting “queueTime” is not a number"),

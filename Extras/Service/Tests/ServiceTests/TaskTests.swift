@@ -275,6 +275,43 @@ import Testing
         }
     }
 
+    /// It was in memory alone, and ended with the service.
+    @Test func anEventThatNobodyTookComesAfterARestart() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let receiver = try Receiver(
+            statuses: ["500 Oh", "204 Done", "500 Oh"] + Array(repeating: "204 Done", count: 5))
+        var webhook = ServiceConfiguration.Webhook(
+            url: try #require(URL(string: "http://127.0.0.1:\(receiver.port)")), secret: Data(count: 24))
+        (webhook.retryDelays, webhook.changeInterval) = ([.seconds(3600), .seconds(3600)], .seconds(3600))
+        let target = webhook
+        let id = try await TestServer.run(covers: false, folder: folder, configure: { $0.webhook = target }) {
+            (server: TestServer) async throws -> String in
+            _ = try await server.send("PUT", "/v1/catalogs/shop")
+            _ = try await Self.ended(try await Self.start([], server), server)
+            var events: [[String: Any]] = []
+            while events.first?["attempts"] as? Int != 1 {
+                let list = try await server.send("GET", "/v1/tasks").json["webhooks"] as? [[String: Any]] ?? []
+                events = list.filter { $0["type"] as? String == "task.ended" }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(events.count == 1 && events[0]["error"] as? String == "status 500" && events[0]["body"] == nil)
+            let metrics = try await server.send("GET", "/metrics").text
+            #expect(metrics.contains("\nlookalike_webhook_failures_total 1.0\n"))
+            return try #require(events[0]["id"] as? String)
+        }
+        webhook.retryDelays = []
+        let next = webhook
+        try await TestServer.run(covers: false, folder: folder, configure: { $0.webhook = next }) {
+            (server: TestServer) async throws -> Void in
+            let file = folder.appendingPathComponent(".webhooks/\(id)").path
+            while FileManager.default.fileExists(atPath: file) { try await Task.sleep(for: .milliseconds(10)) }
+            let metrics = try await server.send("GET", "/metrics").text
+            #expect(metrics.contains("\nlookalike_webhooks_ended_total{result=\"dropped\"} 0.0\n"))
+            #expect(try await server.send("GET", "/v1/tasks").json["webhooks"] is [Any])
+        }
+    }
+
     /// The example of the specification's libraries.
     @Test func signaturesAreThoseOfStandardWebhooks() throws {
         let secret = try #require(ServiceConfiguration.Webhook.secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"))

@@ -170,9 +170,11 @@ def transfer(page, path, kind):
 def choosing_and_outlines(browser, server):
     with Page(browser, server.url) as page:
         expect(page.locator("#samples img")).to_have_count(9)
+        expect(page.locator("#shelf li")).to_have_count(18)
         page.search("screenshot-1.png")
         page.shows(["Copper Horizon"])
         expect(page.locator("#status")).to_have_text(re.compile("^1 match: \u2068Copper Horizon\u2069.$"))
+        assert page.locator("#status").bounding_box()["width"] <= 1
         # What had the focus is gone; it is where the answer starts.
         expect(page.locator("#results-title")).to_be_focused()
         expect(page.locator("#outlines polygon:not(.halo)")).to_have_count(1)
@@ -738,6 +740,10 @@ def managing(browser, server, keys):
     image = DEMO / "queries/photo-of-another-record.jpg"
     with Page(browser, server.url) as page:
         page.expected = ("401", "403", "404")
+        # A visitor without a key meets no dialog.
+        expect(page.locator("#error button")).to_have_text("Enter an API key")
+        expect(page.locator("#key-dialog")).to_be_hidden()
+        page.click("#error button")
         expect(page.locator("#key-dialog")).to_be_visible()
         page.check("the key")
         page.fill("#key", keys["read"])

@@ -45,7 +45,7 @@ struct BatchHandler: Sendable {
             }
             if buffer.readableBytes > 0 { try await writer.write(buffer) }
         }
-        let claim = try service.bodies.budget.claim(0)
+        let claim = service.bodies.budget.claim(for: client)
         var pace = BodyPace(idleTime: service.bodies.idleTime)
         var start = ContinuousClock.now
         var flushed = start
@@ -74,7 +74,7 @@ struct BatchHandler: Sendable {
         try await service.tasks.check()
         try service.checkDisk()
         let upload = try service.tasks.makeUpload()
-        let claim = try service.taskBytes.claim(0)
+        let claim = service.taskBytes.claim(for: .service)
         let limit = service.configuration.limits.taskBytes
         var (counter, byteCount) = (LineCounter(), 0)
         var pace = BodyPace(idleTime: service.bodies.idleTime)

@@ -68,7 +68,7 @@ struct CatalogHandler: Sendable {
     func put(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
         let name = try context.catalogName()
-        let held = try await service.bodies.read(request)
+        let held = try await service.bodies.read(request, for: context.client)
         if (try? await service.store.catalog(name)) == nil { try service.checkDisk() }
         var options = Options()
         if !held.data.isEmpty {
@@ -107,7 +107,7 @@ struct CatalogHandler: Sendable {
         guard HeaderValue(request.headers[.contentType] ?? "").name == "application/json" else {
             throw Problem(.unsupportedMediaType, "The other catalog is named by application/json.")
         }
-        let held = try await service.bodies.read(request)
+        let held = try await service.bodies.read(request, for: context.client)
         let text = try await service.parsing(held.data, for: context.client, isPatient: true) {
             try Swap(json: $0).with
         }

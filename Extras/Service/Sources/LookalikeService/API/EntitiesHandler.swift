@@ -16,8 +16,15 @@ struct EntitiesHandler: Sendable {
     struct Page: Encodable, Sendable {
         let entities: [SelectedFields]
         var facets: [SearchResponse.FacetAnswer]?
+        var counts: [Count]?
         /// The cursor of the next page; nil at the end.
         let next: String?
+    }
+
+    /// How many entities of a list satisfy a condition.
+    struct Count: Encodable, Sendable {
+        let filter: String
+        let count: Int
     }
 
     /// What a list has.
@@ -28,6 +35,8 @@ struct EntitiesHandler: Sendable {
         let text: String?
         let order: EntityOrder?
         let facets: [EntityField]
+        /// Conditions to count, with their texts.
+        let counts: [(text: String, condition: Condition)]
         /// Nil for all.
         let selection: Set<EntityAnswer.CodingKeys>?
         let isTyped: Bool
@@ -42,9 +51,17 @@ struct EntitiesHandler: Sendable {
             order = try Self.order(fields)
             facets = try fields.list("facets").map { name throws(Problem) in try SearchRequest.facet(name) }
             try SearchRequest.check(facets)
+            counts = try fields.all("counts").map { text throws(Problem) in
+                (text, try EntitiesHandler.condition(text))
+            }
+            guard counts.count <= Self.mostCounts else {
+                throw Problem(.invalidRequest, "The list has more than \(Self.mostCounts) “counts”.")
+            }
             selection = try EntityAnswer.selection(try fields.one("fields").map { _ in fields.list("fields") })
             isTyped = try fields.flag("typed") ?? false
         }
+
+        private static let mostCounts = 50
 
         private static func order(_ fields: RequestFields) throws(Problem) -> EntityOrder? {
             let kind = try fields.one("sort-as")
@@ -77,7 +94,9 @@ struct EntitiesHandler: Sendable {
         try context.require(.read)
         let name = try context.catalogName()
         let fields = try RequestFields(query: request.uri.query)
-        try fields.check(["filter", "fields", "limit", "cursor", "sort", "sort-as", "text", "facets", "typed"])
+        try fields.check([
+            "filter", "fields", "limit", "cursor", "sort", "sort-as", "text", "facets", "counts", "typed",
+        ])
         let list = try List(fields, of: name)
         let limit = try fields.integer("limit")
         guard limit.map({ (1...SearchRequest.maximumLimit).contains($0) }) ?? true else {
@@ -95,8 +114,9 @@ struct EntitiesHandler: Sendable {
                     try await page(list, limit ?? 100, place, context).page
                 })
         }
-        guard limit == nil, list.facets.isEmpty else {
-            throw Problem(.invalidRequest, "Lines have no “limit” and no “facets”: they end with the last entity.")
+        guard limit == nil, list.facets.isEmpty, list.counts.isEmpty else {
+            throw Problem(
+                .invalidRequest, "Lines have no “limit”, “facets” and “counts”: they end with the last entity.")
         }
         // The first page is read before the answer begins, so that errors have a status.
         let first = try await page(list, Self.pageOfLines, place, context)
@@ -177,7 +197,15 @@ struct EntitiesHandler: Sendable {
                 let facets =
                     list.facets.isEmpty
                     ? nil : try await served.facets(where: list.condition, text: list.text, by: list.facets)
-                return (Page(entities: answers, facets: facets, next: next?.description), next)
+                let counts =
+                    list.counts.isEmpty
+                    ? nil
+                    : zip(
+                        list.counts,
+                        try await served.local.counts(
+                            of: list.counts.map(\.condition), where: list.condition, text: list.text)
+                    ).map { Count(filter: $0.text, count: $1) }
+                return (Page(entities: answers, facets: facets, counts: counts, next: next?.description), next)
             }
         }
     }

@@ -156,7 +156,7 @@ struct EntityPatch: RequestObject, Sendable {
     static func read(
         from request: Request, _ context: ServiceContext, _ service: ServiceState
     ) async throws -> EntityPatch {
-        let held = try await service.bodies.read(request)
+        let held = try await service.bodies.read(request, for: context.client)
         return try await service.parsing(held.data, for: context.client, isPatient: true) {
             try EntityPatch(json: $0)
         }

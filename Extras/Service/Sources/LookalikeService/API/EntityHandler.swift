@@ -53,7 +53,7 @@ struct EntityHandler: Sendable {
         _ = try await service.store.catalog(name)
         try service.checkDisk()
         try service.writePool.check(for: context.client)
-        let held = try await service.bodies.read(request)
+        let held = try await service.bodies.read(request, for: context.client)
         let header = request.headers[.contentType] ?? "application/octet-stream"
         let query = try RequestFields(query: request.uri.query)
         let (fields, canUndo) = (query.without("undo"), try query.flag("undo") ?? false)

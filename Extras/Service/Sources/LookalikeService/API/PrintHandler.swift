@@ -26,7 +26,7 @@ struct PrintHandler: Sendable {
             return name
         }
         try service.imagePool.check(for: context.client)
-        let held = try await service.bodies.read(request)
+        let held = try await service.bodies.read(request, for: context.client)
         let header = request.headers[.contentType] ?? "application/octet-stream"
         let client = context.client
         let images =

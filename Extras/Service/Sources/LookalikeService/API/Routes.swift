@@ -155,7 +155,9 @@ struct SystemHandler: Sendable {
             service.metrics.catalogs(counts, open: service.store.openCount)
         }
         service.metrics.process(
-            ProcessUsage(), disk: service.disk.available, reserve: service.configuration.limits.diskReserve)
+            ProcessUsage(), disk: service.disk.available, limits: service.configuration.limits,
+            bodies: service.bodies.budget.used, failed: service.store.failed.count,
+            tasks: await service.tasks.activeCount)
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: service.registry.text())))

@@ -22,7 +22,7 @@ struct SearchHandler: Sendable {
         if request.method != .post {
             return try await respond(to: try SearchRequest(words: fields), in: name, context, start: start)
         }
-        let held = try await service.bodies.read(request)
+        let held = try await service.bodies.read(request, for: context.client)
         let header = request.headers[.contentType] ?? ""
         let parse: @Sendable (Data) throws -> SearchRequest = {
             try Self.search($0, type: type, header: header, fields: fields)

@@ -8,8 +8,6 @@ import NIOHTTP1
 ///   end of the connection (RFC 9112, section 9.3). They get no chunks, which came with HTTP/1.1.
 /// - A request has one `Host` field, which those of HTTP/1.0 may lack (RFC 9112, section 3.2). With none or several
 ///   the fields are removed here, and ``AccessMiddleware`` refuses the request.
-/// - A client that sends `Expect: 100-continue`, as curl does, gets 100 Continue (RFC 9110, section 10.1.1). Its key
-///   and the length of its body are checked later, as for clients without this field.
 final class HTTP1Rules: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -34,13 +32,8 @@ final class HTTP1Rules: ChannelDuplexHandler, RemovableChannelHandler {
         checkHost(&head.headers, isOld: isOld)
         // They get no chunks, and the length of a compressed answer is not known before.
         if isOld { head.headers.remove(name: "Accept-Encoding") }
-        let expectsMore = head.headers["Expect"].contains { $0.lowercased() == "100-continue" }
-        // Older clients know no interim answers. Where another answer is under way, it must not be interrupted, and
-        // the client does not wait for long.
-        if expectsMore, !isOld, waiting.count == 1 {
-            context.writeAndFlush(
-                wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
-        }
+        // Older clients know no interim answers.
+        if isOld { head.headers.remove(name: "Expect") }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 

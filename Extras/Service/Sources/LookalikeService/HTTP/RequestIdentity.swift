@@ -45,8 +45,7 @@ struct RequestIDs: RouterMiddleware {
         _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
     ) async throws -> Response {
         guard let field = Self.field else { return try await next(request, context) }
-        let given = request.headers[field].flatMap { Self.isUsable($0) ? $0 : nil }
-        let id = given ?? UUID().uuidString.lowercased()
+        let id = Self.id(in: request.headers)
         context.identity.id = id
         var context = context
         context.logger[metadataKey: "hb.request.id"] = nil
@@ -54,6 +53,11 @@ struct RequestIDs: RouterMiddleware {
         var response = try await next(request, context)
         response.headers[field] = id
         return response
+    }
+
+    /// The client's own id, or a new one.
+    static func id(in fields: HTTPFields) -> String {
+        field.flatMap { fields[$0] }.flatMap { isUsable($0) ? $0 : nil } ?? UUID().uuidString.lowercased()
     }
 
     /// Whether an id can be in a log: short, and without spaces and quotes.

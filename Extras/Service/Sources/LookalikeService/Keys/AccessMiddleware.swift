@@ -26,50 +26,90 @@ struct AccessMiddleware: RouterMiddleware {
             throw Problem(.invalidRequest, "A request has one “Host” field (RFC 9112, section 3.2).")
         }
         try checkOrigin(request)
-        let keys = ring.current
-        var (context, rate) = (context, rate)
-        if let address = forwardedAddress(of: request, context) {
-            context.identity.address = address
-            context.client = WorkClient(key: nil, address: ServiceContext.network(of: address))
-        }
-        if keys.isEmpty {
+        var context = context
+        let sender = try sender(of: request.head, from: context.identity.address)
+        context.identity.address = sender.address
+        context.client = sender.client
+        if ring.current.isEmpty {
             try checkHost(request)
             context.scope = .write
-        } else if let key = Self.key(of: request) {
-            guard let entry = keys.entry(for: key) else {
+        } else if let entry = sender.key {
+            context.scope = entry.scope
+            context.catalogs = entry.catalogs
+            context.identity.key = entry.name
+        }
+        if isReadOnly, context.scope == .write { (context.scope, context.isReadOnly) = (.read, true) }
+        // Health, metrics and the page's files are answered at any rate.
+        if let rate = sender.key?.rate ?? rate, request.uri.path.hasPrefix("/v1/") {
+            try rates.admit(context.client, rate: rate)
+        }
+        return try await next(request, context)
+    }
+
+    /// Who sends a request.
+    struct Sender {
+        /// The address of the client, which a proxy may say.
+        let address: String
+        /// Nil for a request without a key, and if none are needed.
+        let key: APIKey?
+        let client: WorkClient
+    }
+
+    /// - Parameter peer: the address at the other end of the connection.
+    /// - Throws: ``Problem`` for a key that is not known or has expired.
+    func sender(of head: HTTPRequest, from peer: String) throws(Problem) -> Sender {
+        let address = forwardedAddress(in: head.headerFields, from: peer) ?? peer
+        let keys = ring.current
+        var entry: APIKey?
+        if !keys.isEmpty, let key = Self.key(in: head.headerFields) {
+            entry = keys.entry(for: key)
+            guard let entry else {
                 throw Problem(.unauthorized, "The API key is not known.", headers: Self.challenge)
             }
             guard entry.expiry.map({ $0.date > .now }) ?? true else {
                 throw Problem(.unauthorized, "The API key has expired.", headers: Self.challenge)
             }
-            context.scope = entry.scope
-            context.catalogs = entry.catalogs
-            rate = entry.rate ?? rate
-            context.identity.key = entry.name
-            context.client = WorkClient(key: entry.digest, address: context.client.address)
         }
-        if isReadOnly, context.scope == .write { (context.scope, context.isReadOnly) = (.read, true) }
-        // Health, metrics and the page's files are answered at any rate.
-        if let rate, request.uri.path.hasPrefix("/v1/") { try rates.admit(context.client, rate: rate) }
-        return try await next(request, context)
+        let client = WorkClient(key: entry?.digest, address: ServiceContext.network(of: address))
+        return Sender(address: address, key: entry, client: client)
+    }
+
+    /// Why a search for an image would be refused now, whatever its body is; nil for one that has to be looked at, as
+    /// those of pages of other origins, whose answers have more fields.
+    ///
+    /// - Parameter peer: the address at the other end of the connection.
+    func refusal(of head: HTTPRequest, from peer: String, in pool: WorkPool) -> (sender: Sender, problem: Problem)? {
+        guard head.method == .post, head.headerFields[.origin] == nil,
+            let path = head.path?.prefix(while: { $0 != "?" }), path.hasPrefix("/v1/catalogs/"),
+            path.hasSuffix("/search"),
+            !(head.headerFields[.contentType] ?? "").lowercased().hasPrefix("application/json"),
+            let sender = try? sender(of: head, from: peer), sender.key != nil || ring.current.isEmpty
+        else { return nil }
+        do {
+            if let rate = sender.key?.rate ?? rate { try rates.check(sender.client, rate: rate) }
+            try pool.check(for: sender.client)
+            return nil
+        } catch {
+            return (sender, error)
+        }
     }
 
     static let challenge: HTTPFields = [.wwwAuthenticate: "Bearer realm=\"lookalike\""]
 
     static let keyField = HTTPField.Name("X-API-Key")
 
-    private static func key(of request: Request) -> String? {
-        if let field = keyField, let key = request.headers[field] { return key }
-        guard let value = request.headers[.authorization] else { return nil }
+    private static func key(in fields: HTTPFields) -> String? {
+        if let field = keyField, let key = fields[field] { return key }
+        guard let value = fields[.authorization] else { return nil }
         let parts = value.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
         return parts[1].trimmingCharacters(in: .whitespaces)
     }
 
     /// The address of a client behind a proxy: the last one, which the proxy wrote. Those before may be invented.
-    private func forwardedAddress(of request: Request, _ context: ServiceContext) -> String? {
-        guard proxies.contains(context.identity.address), let field = Self.forwardedField else { return nil }
-        let last = request.headers[values: field].last?.split(separator: ",").last
+    private func forwardedAddress(in fields: HTTPFields, from peer: String) -> String? {
+        guard proxies.contains(peer), let field = Self.forwardedField else { return nil }
+        let last = fields[values: field].last?.split(separator: ",").last
         return last.map { $0.trimmingCharacters(in: .whitespaces) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 

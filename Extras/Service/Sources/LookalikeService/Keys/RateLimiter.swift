@@ -19,7 +19,12 @@ final class RateLimiter: Sendable {
     private static let mostBuckets = 10_000
 
     /// - Throws: ``Problem`` if the client has sent too many requests.
-    func admit(_ client: WorkClient, rate: Double) throws(Problem) {
+    func admit(_ client: WorkClient, rate: Double) throws(Problem) { try take(1, client, rate: rate) }
+
+    /// Refuses a request that ``admit(_:rate:)`` would refuse now, and counts no other one.
+    func check(_ client: WorkClient, rate: Double) throws(Problem) { try take(0, client, rate: rate) }
+
+    private func take(_ count: Double, _ client: WorkClient, rate: Double) throws(Problem) {
         // A key has the same rate from all addresses.
         let client = client.key == nil ? client : WorkClient(key: client.key, address: "")
         let most = max(1, rate * Self.burst)
@@ -33,7 +38,7 @@ final class RateLimiter: Sendable {
             bucket.time = now
             defer { buckets[client] = bucket }
             guard bucket.left >= 1 else { return (1 - bucket.left) / rate }
-            bucket.left -= 1
+            bucket.left -= count
             return nil
         }
         guard let wait else { return }

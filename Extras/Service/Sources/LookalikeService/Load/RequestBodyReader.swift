@@ -14,12 +14,12 @@ struct RequestBodyReader: Sendable {
     let idleTime: Duration
 
     /// The body, and a claim on the budget that ends with it.
-    func read(_ request: Request) async throws -> HeldBody {
+    func read(_ request: Request, for client: WorkClient) async throws -> HeldBody {
         let announced = request.headers[.contentLength].flatMap { Int($0) }
         if let announced, announced > limit { throw tooLarge }
-        try budget.check(announced ?? 0)
+        try budget.check(announced ?? 0, for: client)
         // Claim bytes as they come: what a stalled client announced takes no memory, and must not keep others out.
-        let claim = try budget.claim(0)
+        let claim = budget.claim(for: client)
         var data = Data()
         var pace = BodyPace(idleTime: idleTime)
         var start = ContinuousClock.now
@@ -68,65 +68,93 @@ struct BodyPace {
     }
 }
 
-/// The memory that bodies of requests may take together.
-final class ByteBudget: Sendable {
-    private let limit: Int
-    private let used = Mutex(0)
+/// Bytes that clients share, such as the memory that bodies of requests may take together.
+///
+/// A client has at most half of what the others leave, so that there is always something left; beyond that it may have
+/// a small body, for which others have to be many.
+@_spi(Service) public final class ByteBudget: Sendable {
+    private struct State {
+        var used = 0
+        /// What each client has; those that have nothing are not there.
+        var shares: [WorkClient: Int] = [:]
+    }
 
-    init(limit: Int) { self.limit = limit }
+    private let limit: Int
+    /// What a client may have if it fits, however much others have.
+    private let least: Int
+    private let state = Mutex(State())
+
+    /// - Parameter body: the most that a body has, which always fits where nothing else is.
+    @_spi(Service) public init(limit: Int, body: Int) {
+        self.limit = limit
+        least = body > limit / 2 ? body : min(1 << 20, limit / 32)
+    }
 
     /// A part of the budget, until it is no longer referenced.
-    final class Claim: Sendable {
+    @_spi(Service) public final class Claim: Sendable {
         private let budget: ByteBudget
-        private let held: Mutex<Int>
+        private let client: WorkClient
+        private let held = Mutex(0)
 
-        fileprivate init(_ count: Int, of budget: ByteBudget) {
-            held = Mutex(count)
-            self.budget = budget
+        fileprivate init(of budget: ByteBudget, for client: WorkClient) {
+            (self.budget, self.client) = (budget, client)
         }
 
         /// Claims more bytes.
         ///
         /// - Throws: ``Problem`` if too little is left.
-        func add(_ more: Int) throws(Problem) {
-            try budget.take(more)
+        @_spi(Service) public func add(_ more: Int) throws {
+            try budget.take(more, for: client)
             held.withLock { $0 += more }
         }
 
         /// Gives back all bytes beyond `rest`.
-        func shrink(to rest: Int) {
+        @_spi(Service) public func shrink(to rest: Int) {
             let released = held.withLock { held in
                 defer { held = min(held, rest) }
                 return max(0, held - rest)
             }
-            budget.used.withLock { $0 -= released }
+            if released > 0 { budget.giveBack(released, of: client) }
         }
 
         deinit { shrink(to: 0) }
     }
 
-    /// Claims a part of the budget.
-    ///
-    /// - Throws: ``Problem`` if too little is left.
-    func claim(_ count: Int) throws(Problem) -> Claim {
-        try take(count)
-        return Claim(count, of: self)
-    }
+    /// The bytes that are taken.
+    var used: Int { state.withLock { $0.used } }
+
+    /// A part of the budget, without any bytes yet.
+    @_spi(Service) public func claim(for client: WorkClient) -> Claim { Claim(of: self, for: client) }
 
     /// Refuses what does not fit now, before it is read.
     ///
     /// - Throws: ``Problem``.
-    func check(_ count: Int) throws(Problem) {
-        if used.withLock({ count > limit - $0 }) { throw Self.full }
+    func check(_ count: Int, for client: WorkClient) throws(Problem) {
+        if !state.withLock({ fits(count, for: client, $0) }) { throw Self.full }
     }
 
-    private func take(_ count: Int) throws(Problem) {
-        let fits = used.withLock { used in
-            guard count <= limit - used else { return false }
-            used += count
+    private func take(_ count: Int, for client: WorkClient) throws(Problem) {
+        let isTaken = state.withLock { state in
+            guard fits(count, for: client, state) else { return false }
+            state.used += count
+            state.shares[client, default: 0] += count
             return true
         }
-        if !fits { throw Self.full }
+        if !isTaken { throw Self.full }
+    }
+
+    private func fits(_ count: Int, for client: WorkClient, _ state: State) -> Bool {
+        guard count <= limit - state.used else { return false }
+        let own = state.shares[client] ?? 0
+        return own + count <= max((limit - (state.used - own)) / 2, least)
+    }
+
+    private func giveBack(_ count: Int, of client: WorkClient) {
+        state.withLock { state in
+            state.used -= count
+            state.shares[client, default: 0] -= count
+            if state.shares[client] == 0 { state.shares[client] = nil }
+        }
     }
 
     private static var full: Problem {

@@ -39,6 +39,23 @@ extension Result where Failure == any Error {
     }
 }
 
+/// The thread that this is run on.
+enum ComputeThread {
+    /// The processor's time that it has had.
+    static var time: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// Lets all other threads run first, from now on, where that can be said of one thread.
+    static func yieldToOthers() {
+        #if os(Linux)
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
+        #endif
+    }
+}
+
 /// Computes, reads or writes files on the threads for that, and not on those of Swift's tasks.
 func computing<Result: Sendable>(
     on executor: ComputeExecutor = .shared, _ body: @Sendable () throws -> Result

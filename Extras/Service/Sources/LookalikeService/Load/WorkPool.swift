@@ -157,14 +157,8 @@ import Synchronization
 
     /// Takes the last ticket of the client that has the most out of a full queue, for one that has fewer.
     private func makeRoom(for client: WorkClient, _ state: inout State) -> Ticket? {
-        guard state.waiting.count >= queueLimit, let most = Self.clientWithMost(state) else { return nil }
-        return state.waiting.lastIndex { $0.client == most.client }.map { Self.takeOut($0, &state) }
-    }
-
-    private static func clientWithMost(_ state: State) -> (client: WorkClient, count: Int)? {
-        var counts: [WorkClient: Int] = [:]
-        for ticket in state.waiting { counts[ticket.client, default: 0] += 1 }
-        return counts.max { $0.value < $1.value }.map { ($0.key, $0.value) }
+        guard state.waiting.count >= queueLimit, let most = state.clients.mostWaiting else { return nil }
+        return state.waiting.lastIndex { $0.client == most.id }.map { Self.takeOut($0, &state) }
     }
 
     private func leave(_ client: WorkClient, after time: Duration) {
@@ -197,25 +191,15 @@ import Synchronization
     /// How long new work would wait if that is too long; nil if it may run or wait.
     private func refusedWait(_ client: WorkClient, _ state: State) -> Duration? {
         guard state.running >= places else { return nil }
-        var (own, ofKey) = (0, 0)
-        var keys: [Data?: Int] = [:]
-        var clients: [WorkClient: Int] = [:]
-        for ticket in state.waiting {
-            if ticket.client == client { own += 1 }
-            if ticket.client.key == client.key {
-                ofKey += 1
-                clients[ticket.client, default: 0] += 1
-            } else {
-                keys[ticket.client.key, default: 0] += 1
-            }
-        }
+        let own = state.clients.waiting(of: client)
         // Others get a place after each of the client's own, as long as they have work.
         let ahead =
-            keys.values.reduce(0) { $0 + min($1, ofKey + 1) } + clients.values.reduce(0) { $0 + min($1, own + 1) }
+            state.keys.waiting(atMost: state.keys.waiting(of: client.key) + 1) { $0 != client.key }
+            + state.clients.waiting(atMost: own + 1) { $0.key == client.key }
         let wait = Duration.seconds((state.average ?? 0) * Double(ahead) / Double(places))
         let isFull =
             state.waiting.count >= queueLimit
-            && (queueLimit == 0 || (Self.clientWithMost(state)?.count ?? 0) <= own + 1)
+            && (queueLimit == 0 || (state.clients.mostWaiting?.count ?? 0) <= own + 1)
         return isFull || deadline.map { wait > $0 } ?? false ? wait : nil
     }
 
@@ -261,6 +245,19 @@ private struct Shares<ID: Hashable & Sendable>: Sendable {
     mutating func leave(_ id: ID) {
         shares[id]?.count -= 1
         if shares[id]?.count == 0 { shares[id] = nil }
+    }
+
+    func waiting(of id: ID) -> Int { shares[id].map { $0.count - $0.running } ?? 0 }
+
+    /// What waits of those that satisfy a condition, with a limit for each of them.
+    func waiting(atMost most: Int, where isIncluded: (ID) -> Bool) -> Int {
+        shares.reduce(0) { $0 + (isIncluded($1.key) ? min(most, $1.value.count - $1.value.running) : 0) }
+    }
+
+    /// The one of whom most waits.
+    var mostWaiting: (id: ID, count: Int)? {
+        shares.max { $0.value.count - $0.value.running < $1.value.count - $1.value.running }
+            .map { ($0.key, $0.value.count - $0.value.running) }
     }
 
     /// The seconds that one got, with those that its running work will take.

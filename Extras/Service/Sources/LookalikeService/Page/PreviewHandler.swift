@@ -21,7 +21,7 @@ struct PreviewHandler: Sendable {
             throw Problem(.unsupportedMediaType, "A preview is of an image: image/* or application/octet-stream.")
         }
         try service.imagePool.check(for: context.client)
-        let held = try await service.bodies.read(request)
+        let held = try await service.bodies.read(request, for: context.client)
         let time = service.configuration.limits.requestTime
         let late = Problem(.timeLimit, "The preview takes longer than \(time).")
         let preview = try await context.working(limit: time, else: late) {

@@ -77,12 +77,17 @@ struct Problem: Error, Sendable {
 
     /// The response to a request; the body is JSON.
     func response() -> Response {
+        Response(status: status, headers: responseHeaders, body: ResponseBody(json: body))
+    }
+
+    /// The header fields of the response.
+    var responseHeaders: HTTPFields {
         var headers = headers
         headers[.contentType] = "application/problem+json"
         // A 404 or a 410 may be kept otherwise (RFC 9110, section 15.1), and what is missing now may be there soon.
         headers[.cacheControl] = "no-store"
         if status == .serviceUnavailable, headers[.retryAfter] == nil { headers[.retryAfter] = "1" }
-        return Response(status: status, headers: headers, body: ResponseBody(json: body))
+        return headers
     }
 
     /// The problem as a value of a larger answer, such as a line of a batch.

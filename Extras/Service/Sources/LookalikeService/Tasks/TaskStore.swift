@@ -102,7 +102,8 @@ actor TaskStore {
             else { continue }
             let path = Self.lines(in: root.appendingPathComponent(id)).path
             let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
-            let claim = try? budget.claim(size)
+            let claim = budget.claim(for: .service)
+            try? claim.add(size)
             entries[id]?.work = Task {
                 await run(id, in: catalog, for: .service, by: writer)
                 withExtendedLifetime(claim) {}
@@ -110,10 +111,13 @@ actor TaskStore {
         }
     }
 
+    /// The tasks that wait or run.
+    var activeCount: Int { entries.values.count { !$0.record.status.isFinal } }
+
     /// Refuses a task that would be refused after its upload.
     func check() throws(Problem) {
         guard !isClosed else { throw Problem(.overloaded, "The service is ending; send the batch again.") }
-        guard entries.values.count(where: { !$0.record.status.isFinal }) < Self.mostActive else {
+        guard activeCount < Self.mostActive else {
             throw Problem(
                 .overloaded, "\(Self.mostActive) tasks wait already; try again when one has ended.",
                 headers: [.retryAfter: "30"])

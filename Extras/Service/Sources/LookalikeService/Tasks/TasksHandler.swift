@@ -10,12 +10,15 @@ struct TasksHandler: Sendable {
 
     struct Listing: Encodable, Sendable {
         let tasks: [TaskRecord]
+        /// The events that wait, for keys of all catalogs; nil without a webhook.
+        let webhooks: [WebhookQueue.Summary]?
     }
 
     func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
         let tasks = await service.tasks.summaries.filter { Self.mayChange($0, context) }
-        return Response(Listing(tasks: tasks))
+        return Response(
+            Listing(tasks: tasks, webhooks: context.catalogs == nil ? service.webhook?.summaries : nil))
     }
 
     func get(_ request: Request, _ context: ServiceContext) async throws -> Response {

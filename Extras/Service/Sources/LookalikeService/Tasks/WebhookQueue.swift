@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import PrometheusMetrics
 import Synchronization
 
 #if TLS
@@ -14,27 +15,48 @@ import NIOSSL
 /// Tells the program that the operator named what has happened: signed `POST` requests in the form of Standard Webhooks
 /// (https://www.standardwebhooks.com, version 1.0.0), one after the other.
 ///
-/// Requests go to one URL, which no client can change, and redirections are failures.
+/// Requests go to one URL, which no client can change, and redirections are failures. Each event is a file until it was
+/// taken or is given up, so that the next service goes on with it; one that was taken just before a service was killed
+/// comes again, with the same id.
 final class WebhookQueue: Sendable {
-    private struct Event: Sendable {
-        let id = "msg_" + UUID().uuidString.lowercased()
+    /// An event that nobody has taken yet.
+    private struct Event: Codable, Sendable {
+        let summary: Summary
+        /// What is sent.
         let body: Data
+    }
+
+    /// What is said of an event that waits.
+    struct Summary: Codable, Sendable {
+        let id: String
+        let type: String
+        let created: String
+        /// The attempts that failed, and why the last one did.
+        var attempts = 0
+        var error: String?
+    }
+
+    private struct Waiting: Sendable {
+        var summary: Summary
+        let body: Data
+        var due: ContinuousClock.Instant
+        /// The catalog whose changes are collected until the event is due.
+        var catalog: String?
     }
 
     private struct Envelope<Content: Encodable>: Encodable {
         let type: String
-        let timestamp = TaskRecord.now
+        let timestamp: String
         let data: Content
     }
 
     private struct State {
-        var waiting: [Event] = []
+        /// In the order in which they came.
+        var waiting: [Waiting] = []
         var worker: Task<Void, Never>?
         /// The pause before the next attempt.
         var pause: Task<Void, Never>?
         var isClosing = false
-        /// Catalogs whose changes are being collected.
-        var changed: [String: Task<Void, Never>] = [:]
     }
 
     private struct CatalogChange: Encodable {
@@ -42,11 +64,15 @@ final class WebhookQueue: Sendable {
     }
 
     private let target: ServiceConfiguration.Webhook
+    private let folder: URL
+    /// Nil if another service keeps its events in the folder, and while this one does not run.
+    private let lock = Mutex<FolderLock?>(nil)
+    private let metrics: WebhookMetrics
     private let logger: Logger
     private let state = Mutex(State())
 
     /// Events that wait; the oldest one gives way to a new one.
-    private static let mostWaiting = 256
+    private static let mostWaiting = 1024
     private static let attemptTime = Duration.seconds(10)
     /// What is left may take as long when the service ends.
     private static let closingTime = Duration.seconds(5)
@@ -57,44 +83,89 @@ final class WebhookQueue: Sendable {
     static let supportsTLS = false
     #endif
 
-    init(_ target: ServiceConfiguration.Webhook, logger: Logger) {
+    /// - Parameter folder: where the events are kept.
+    init(
+        _ target: ServiceConfiguration.Webhook, folder: URL, registry: PrometheusRegistry, logger: Logger
+    ) {
         self.target = target
+        self.folder = folder
         self.logger = logger
+        metrics = WebhookMetrics(registry)
     }
 
-    /// Queues an event. Its type is such as `task.ended`.
-    func send(_ type: String, _ content: some Encodable) {
-        let event = Event(body: Data(ByteBuffer(json: Envelope(type: type, data: content)).readableBytesView))
-        let isFull = state.withLock { state in
-            let isFull = state.waiting.count >= Self.mostWaiting
-            if isFull { state.waiting.removeFirst() }
-            state.waiting.append(event)
-            if state.worker == nil { state.worker = Task { await deliver() } }
-            return isFull
+    /// Goes on with the events that the service before has left.
+    func load() {
+        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let own = FolderLock(folder)
+        guard !own.isTaken, let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path) else {
+            return
         }
-        if isFull { logger.error("webhook: too many events wait; the oldest one is dropped") }
+        lock.withLock { $0 = own }
+        let events = names.compactMap { name in
+            (try? Data(contentsOf: folder.appendingPathComponent(name)))
+                .flatMap { try? JSONDecoder().decode(Event.self, from: $0) }
+        }
+        for event in events.sorted(by: { $0.summary.created < $1.summary.created }) {
+            add(Waiting(summary: event.summary, body: event.body, due: .now))
+        }
     }
+
+    /// The events that wait.
+    var summaries: [Summary] { state.withLock { $0.waiting.map(\.summary) } }
+
+    /// Queues an event. Its type is such as `task.ended`.
+    func send(_ type: String, _ content: some Encodable) { send(type, content, collecting: nil) }
 
     /// Queues an event about a catalog unless changes of it are being collected already.
     func catalogChanged(_ name: CatalogName) {
-        state.withLock { state in
-            guard state.changed[name.description] == nil else { return }
-            state.changed[name.description] = Task {
-                _ = try? await Task.sleep(for: self.target.changeInterval)
-                self.state.withLock { $0.changed[name.description] = nil }
-                self.send("catalog.changed", CatalogChange(catalog: name.description))
-            }
+        let name = name.description
+        let isCollected = state.withLock { state in
+            state.waiting.contains { $0.catalog == name && $0.due > .now && $0.summary.attempts == 0 }
         }
+        if !isCollected { send("catalog.changed", CatalogChange(catalog: name), collecting: name) }
     }
+
+    private func send(_ type: String, _ content: some Encodable, collecting catalog: String?) {
+        let summary = Summary(id: "msg_" + UUID().uuidString.lowercased(), type: type, created: TaskRecord.now)
+        let envelope = Envelope(type: type, timestamp: summary.created, data: content)
+        let body = Data(ByteBuffer(json: envelope).readableBytesView)
+        let due = ContinuousClock.now + (catalog == nil ? .zero : target.changeInterval)
+        let event = Waiting(summary: summary, body: body, due: due, catalog: catalog)
+        keep(event)
+        add(event)
+    }
+
+    private func add(_ event: Waiting) {
+        let dropped = state.withLock { state -> Waiting? in
+            let dropped = state.waiting.count >= Self.mostWaiting ? state.waiting.removeFirst() : nil
+            state.waiting.append(event)
+            if state.worker == nil { state.worker = Task { await deliver() } }
+            state.pause?.cancel()
+            metrics.waiting(state.waiting.count)
+            return dropped
+        }
+        guard let dropped else { return }
+        logger.error("webhook: too many events wait; the oldest one is dropped")
+        metrics.ended(.dropped)
+        forget(dropped)
+    }
+
+    private func file(of event: Waiting) -> URL { folder.appendingPathComponent(event.summary.id) }
+
+    /// Writes the file of an event. On a full disk it is in memory alone.
+    private func keep(_ event: Waiting) {
+        guard lock.withLock({ $0 != nil }) else { return }
+        let data = ByteBuffer(json: Event(summary: event.summary, body: event.body))
+        try? Data(data.readableBytesView).write(to: file(of: event), options: .atomic)
+    }
+
+    private func forget(_ event: Waiting) { try? FileManager.default.removeItem(at: file(of: event)) }
 
     /// Makes an attempt for each event that waits, for some seconds.
     func close() async {
-        // An ended pause sends its event.
-        let changes = state.withLock { Array($0.changed.values) }
-        for change in changes { change.cancel() }
-        for change in changes { await change.value }
         let worker = state.withLock { state in
             state.isClosing = true
+            for index in state.waiting.indices { state.waiting[index].due = .now }
             state.pause?.cancel()
             return state.worker
         }
@@ -104,55 +175,83 @@ final class WebhookQueue: Sendable {
         }
         await worker?.value
         timer.cancel()
+        lock.withLock { $0 = nil }
     }
 
     private func deliver() async {
-        while let event = next() { await deliver(event) }
+        while let event = next() {
+            if event.due > .now { await pause(until: event.due) } else { await deliver(event) }
+        }
     }
 
-    private func next() -> Event? {
+    /// The event that is due first; nil if there is none.
+    private func next() -> Waiting? {
         state.withLock { state in
-            guard !state.waiting.isEmpty else {
+            let next = state.waiting.min { $0.due < $1.due }
+            if next == nil || Task.isCancelled {
                 state.worker = nil
                 return nil
             }
-            return state.waiting.removeFirst()
+            return next
         }
     }
 
-    private func deliver(_ event: Event) async {
-        for (number, delay) in (target.retryDelays.map(Optional.some) + [nil]).enumerated() {
-            let reason: String
-            do {
-                let status = try await attempt(event)
-                if (200..<300).contains(status) { return }
-                reason = "status \(status)"
-            } catch {
-                reason = "\(error)"
+    private func deliver(_ event: Waiting) async {
+        var event = event
+        do {
+            let status = try await attempt(event)
+            if (200..<300).contains(status) {
+                forget(event)
+                metrics.ended(.delivered)
+                return replace(event, by: nil)
             }
-            let isLast = state.withLock { $0.isClosing } || delay == nil
-            logger.log(
-                level: isLast ? .error : .warning, isLast ? "webhook: an event is given up" : "webhook failed",
-                metadata: ["event": "\(event.id)", "attempt": "\(number + 1)", "error": "\(reason)"])
-            guard !isLast, let delay else { return }
-            await pause(delay)
+            event.summary.error = "status \(status)"
+        } catch {
+            event.summary.error = "\(error)"
+        }
+        let delay = target.retryDelays.dropFirst(event.summary.attempts).first
+        event.summary.attempts += 1
+        metrics.failed()
+        logger.log(
+            level: delay == nil ? .error : .warning, delay == nil ? "webhook: an event is given up" : "webhook failed",
+            metadata: [
+                "event": "\(event.summary.id)", "attempt": "\(event.summary.attempts)",
+                "error": "\(event.summary.error ?? "")",
+            ])
+        if let delay {
+            event.due = .now + delay
+            keep(event)
+        } else {
+            forget(event)
+            metrics.ended(.dropped)
+        }
+        let isClosing = state.withLock { $0.isClosing }
+        replace(event, by: delay == nil || isClosing ? nil : event)
+    }
+
+    private func replace(_ event: Waiting, by new: Waiting?) {
+        state.withLock { state in
+            if let index = state.waiting.firstIndex(where: { $0.summary.id == event.summary.id }) {
+                if let new { state.waiting[index] = new } else { state.waiting.remove(at: index) }
+            }
+            metrics.waiting(state.waiting.count)
         }
     }
 
-    private func pause(_ time: Duration) async {
-        let pause = Task { _ = try? await Task.sleep(for: time) }
-        let isClosing = state.withLock { state in
+    private func pause(until due: ContinuousClock.Instant) async {
+        let pause = Task { _ = try? await Task.sleep(until: due, clock: .continuous) }
+        state.withLock { state in
             state.pause = pause
-            return state.isClosing
+            // Something came meanwhile, or the service ends.
+            if state.waiting.contains(where: { $0.due < due }) { pause.cancel() }
         }
-        if isClosing { pause.cancel() }
         await pause.value
     }
 
     private struct NoAnswer: Error {}
 
     /// Sends an event, and returns the status of the answer.
-    private func attempt(_ event: Event) async throws -> Int {
+    private func attempt(_ event: Waiting) async throws -> Int {
         try await withThrowingTaskGroup(of: Int.self) { group in
             group.addTask { try await self.post(event) }
             group.addTask {
@@ -164,7 +263,7 @@ final class WebhookQueue: Sendable {
         }
     }
 
-    private func post(_ event: Event) async throws -> Int {
+    private func post(_ event: Waiting) async throws -> Int {
         let url = target.url
         let host = (url.host ?? "").trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
         let isTLS = url.scheme == "https"
@@ -200,7 +299,7 @@ final class WebhookQueue: Sendable {
         #endif
     }
 
-    private func head(of event: Event, host: String) -> HTTPRequestHead {
+    private func head(of event: Waiting, host: String) -> HTTPRequestHead {
         let url = target.url
         let path = url.path(percentEncoded: true)
         let uri = (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?" + $0 } ?? "")
@@ -211,8 +310,8 @@ final class WebhookQueue: Sendable {
             headers: [
                 "Host": name + (url.port.map { ":\($0)" } ?? ""), "Connection": "close",
                 "Content-Type": "application/json", "Content-Length": "\(event.body.count)",
-                "User-Agent": "lookalike-serve", "webhook-id": event.id, "webhook-timestamp": "\(time)",
-                "webhook-signature": target.signature(of: event.body, id: event.id, time: time),
+                "User-Agent": "lookalike-serve", "webhook-id": event.summary.id, "webhook-timestamp": "\(time)",
+                "webhook-signature": target.signature(of: event.body, id: event.summary.id, time: time),
             ])
     }
 }

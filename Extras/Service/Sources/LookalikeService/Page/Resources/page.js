@@ -14,6 +14,7 @@ import { areNumbered, Stage } from "./stage.js";
 
 const PAGE_SIZE = 12;
 const MOST_MATCHES = 200;
+const SHELF_SIZE = 24;
 /** Photos that the browser's history can go back to. */
 const KEPT_PHOTOS = 12;
 const field = (id) => document.getElementById(id);
@@ -58,6 +59,12 @@ whenBusy((seconds) => {
 
 // MARK: Asking
 
+/** @param isForAll whether the words are seen; what repeats the results is for those who listen alone */
+function say(words, isForAll = true) {
+  status.textContent = words;
+  status.classList.toggle("hidden-title", !isForAll);
+}
+
 /** Asks the service; a later question replaces it, and the answer is then null, as it is when there was none. */
 async function ask(words, question) {
   inFlight?.abort();
@@ -65,7 +72,7 @@ async function ask(words, question) {
   inFlight = controller;
   error.hidden = true;
   field("welcome").hidden = true;
-  status.textContent = words;
+  say(words);
   document.body.classList.add("busy");
   try {
     await opening;
@@ -94,9 +101,10 @@ function tell(failure) {
   if (again && (failure.code === "no-answer" || failure.status >= 500)) {
     error.append(button("Try again", "", () => again()));
   }
+  // Most visitors have none.
+  if (failure.status === 401) error.append(button("Enter an API key", "", askForKey));
   error.hidden = false;
   error.scrollIntoView({ block: "nearest" });
-  if (failure.status === 401) askForKey();
 }
 
 window.addEventListener("online", () => {
@@ -198,7 +206,7 @@ async function searchName(name, way = "push") {
   } else if (answer.isNear) {
     status.textContent = `Nothing has just this name. Did you mean ${listed(results)}?`;
   } else {
-    status.textContent = `${count(results.length, "result")}: ${listed(results)}.`;
+    say(`${count(results.length, "result")}: ${listed(results)}.`, false);
   }
   arrive();
 }
@@ -236,7 +244,7 @@ function showMatches(answer) {
   redraw();
   if (results.length) {
     headed(results.length === 1 ? "The match" : "Matches");
-    status.textContent = `${count(results.length, "match")}: ${listed(results)}.`;
+    say(`${count(results.length, "match")}: ${listed(results)}.`, false);
     more.hidden = false;
     more.textContent = cursor ? "More matches" : "Show less likely ones";
   } else {
@@ -471,6 +479,34 @@ async function offerSamples() {
   field("samples").hidden = !samples.length;
 }
 
+/** Shows some of what can be found, before anything is asked. */
+async function offerEntities() {
+  field("shelf").hidden = true;
+  const name = catalog.name;
+  let entities;
+  try {
+    ({ entities } = await getJSON(`v1/catalogs/${name}/entities?limit=${SHELF_SIZE}`));
+  } catch {
+    return; // A database elsewhere lists nothing.
+  }
+  if (catalog?.name !== name) return;
+  field("shelf-title").textContent = entities.length < SHELF_SIZE
+    ? "In the catalog" : `Some of the ${catalog.entities.toLocaleString("en")} in the catalog`;
+  field("shelf").querySelector("ul").replaceChildren(...entities.map((entity) => {
+    const item = element("li");
+    const image = element("img");
+    image.alt = "";
+    image.loading = "lazy";
+    showImage(image, entity.thumbnail);
+    const like = button("", "", () => searchLike({ id: entity.id, name: nameOf(entity) }));
+    like.setAttribute("aria-label", `More like ${nameOf(entity)}`);
+    like.append(image, element("span", "", nameOf(entity)));
+    item.append(like);
+    return item;
+  }));
+  field("shelf").hidden = !entities.length;
+}
+
 async function takeSample(path, options = {}) {
   const mine = {};
   newest = mine;
@@ -629,6 +665,7 @@ async function openCatalog(name) {
     element("dt", "", term), element("dd", "", value),
   ]));
   field("manage-title").textContent = `Manage “${catalog.name}”`;
+  offerEntities();
 }
 
 /** Opens the catalog that is shown, or the first one; says why if there is none. */
