@@ -317,7 +317,7 @@ struct BatchWriter: Sendable {
                     do {
                         let data = try line.get()
                         if let removal = Self.removal(data) {
-                            id = try EntityID.checked(removal)
+                            id = try EntityID.named(removal)
                             return (index, id, .success(.remove(removal)))
                         }
                         let body = try await service.parsing(data, for: client, isPatient: true) {

@@ -230,6 +230,17 @@ struct EntityAnswer: Encodable, Sendable {
 enum EntityID {
     private static let maximumByteCount = 512
 
+    /// The id, unless no request can name it. `lookalike index` stores longer ones than ``checked(_:)`` takes, and paths
+    /// with line ends.
+    ///
+    /// - Throws: ``Problem`` for such an id.
+    static func named(_ id: String) throws(Problem) -> String {
+        guard !id.isEmpty, id != ".", id != "..", !id.utf8.contains(0) else {
+            throw Problem(.invalidRequest, "An entity's id is a text without NUL, and not “.” or “..”.")
+        }
+        return id
+    }
+
     /// The id, unless the service cannot store it.
     ///
     /// - Throws: ``Problem`` for such an id.
@@ -249,6 +260,6 @@ enum EntityID {
 
 extension ServiceContext {
     /// The entity in the path.
-    func entityID() throws(Problem) -> String { try EntityID.checked(try pathComponent("id")) }
+    func entityID() throws(Problem) -> String { try EntityID.named(try pathComponent("id")) }
 }
 #endif

@@ -50,6 +50,7 @@ struct EntityHandler: Sendable {
     func put(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
         let (name, id) = try Self.target(context)
+        _ = try EntityID.checked(id)
         _ = try await service.store.catalog(name)
         try service.checkDisk()
         try service.writePool.check(for: context.client)

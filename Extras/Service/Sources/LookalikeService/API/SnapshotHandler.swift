@@ -75,7 +75,7 @@ struct SnapshotHandler: Sendable {
             }
             try await catalog.forEachEntity { entity in
                 do throws(Problem) {
-                    _ = try EntityID.checked(entity.id)
+                    _ = try EntityID.named(entity.id)
                 } catch {
                     throw Problem(
                         .damagedSnapshot, "The snapshot has an entity that no request can name. \(error.detail)")
