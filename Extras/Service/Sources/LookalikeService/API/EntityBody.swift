@@ -230,7 +230,7 @@ struct EntityAnswer: Encodable, Sendable {
 enum EntityID {
     private static let maximumByteCount = 512
 
-    /// The id, unless no request can name it. `lookalike index` stores longer ones than ``checked(_:)`` takes, and paths
+    /// The id, unless no request can name it. `lookalike index` stores longer ones than ``checked(_:)`` takes, and some
     /// with line ends.
     ///
     /// - Throws: ``Problem`` for such an id.
