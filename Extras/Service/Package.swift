@@ -41,7 +41,7 @@ let package = Package(
                 .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "LookalikeService", package: "lookalike"),
                 .product(name: "Metrics", package: "swift-metrics"),
-            ], resources: [.copy("Fixtures")], swiftSettings: swiftSettings),
+            ], swiftSettings: swiftSettings),
         .testTarget(
             name: "ServiceTests",
             dependencies: [
