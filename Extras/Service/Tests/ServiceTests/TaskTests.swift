@@ -300,7 +300,7 @@ import Testing
             #expect(metrics.contains("\nlookalike_webhook_failures_total 1.0\n"))
             return try #require(events[0]["id"] as? String)
         }
-        webhook.retryDelays = []
+        webhook.retryDelays = Array(repeating: .milliseconds(1), count: 9)
         let next = webhook
         try await TestServer.run(covers: false, folder: folder, configure: { $0.webhook = next }) {
             (server: TestServer) async throws -> Void in

@@ -279,9 +279,9 @@ final class WebhookQueue: Sendable {
             }
         let head = head(of: event, host: host)
         return try await channel.executeThenClose { answer, request in
-            try await request.write(.head(head))
-            try await request.write(.body(.byteBuffer(ByteBuffer(bytes: event.body))))
-            try await request.write(.end(nil))
+            // A program may answer and close before a part that comes later.
+            try await request.write(
+                contentsOf: [.head(head), .body(.byteBuffer(ByteBuffer(bytes: event.body))), .end(nil)])
             for try await case .head(let head) in answer where head.status.code >= 200 {
                 return Int(head.status.code)
             }
