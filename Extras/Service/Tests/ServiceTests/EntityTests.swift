@@ -43,6 +43,32 @@ import Testing
         }
     }
 
+    /// An index run takes a path of any length for an id, with line ends in it.
+    @Test func idsOfAnIndexRunAreServed() async throws {
+        let home = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: home) }
+        let ids = [String(repeating: "写", count: 400), "a\nb"]
+        let image = IndexImage.data(try DemoCovers.image("salt-signal"))
+        _ = try CatalogIndexer(at: home.appendingPathComponent("shop"))
+            .index(ids.map { IndexItem(CatalogEntity(id: $0), image: image) })
+        try await TestServer.run(covers: false, folder: home) { (server: TestServer) async throws -> Void in
+            let list = try await server.send("GET", "/v1/catalogs/shop/entities").json
+            let entities = try #require(list["entities"] as? [[String: Any]])
+            #expect(entities.compactMap { $0["id"] as? String } == ids)
+            for entity in entities {
+                let thumbnail = try #require(entity["thumbnail"] as? String)
+                #expect(try await server.send("GET", thumbnail).status == 200)
+                let path = String(thumbnail.dropLast("/thumbnail".count))
+                #expect(try await server.send("GET", path).status == 200)
+                let changed = try await server.send(
+                    "PATCH", path, ["Content-Type": "application/json"], body: Data("{\"title\":\"x\"}".utf8))
+                #expect(changed.status == 200)
+                #expect(try await server.send("PUT", path, body: try DemoCovers.image("salt-signal")).status == 400)
+                #expect(try await server.send("DELETE", path).status == 204)
+            }
+        }
+    }
+
     /// Each read the entity before the others had written it.
     @Test func changesAtTheSameTimeAreAllKept() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
