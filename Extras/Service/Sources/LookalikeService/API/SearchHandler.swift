@@ -36,7 +36,7 @@ struct SearchHandler: Sendable {
 
     /// - Parameter claim: counts for as long as the body is in memory.
     private func respond(
-        to search: SearchRequest, in catalog: String, _ context: ServiceContext, holding claim: (any Sendable)? = nil,
+        to search: SearchRequest, in name: CatalogName, _ context: ServiceContext, holding claim: (any Sendable)? = nil,
         start: ContinuousClock.Instant
     ) async throws -> Response {
         let limit = service.configuration.limits.requestTime
@@ -44,7 +44,7 @@ struct SearchHandler: Sendable {
         return Response(
             try await context.working(limit: limit, else: wait) {
                 defer { withExtendedLifetime(claim) {} }
-                return try await service.store.using(catalog, isSearch: true) { catalog in
+                return try await service.store.using(name, isSearch: true) { catalog in
                     try await self.answer(search, catalog, for: context.client, start: start)
                 }
             })
