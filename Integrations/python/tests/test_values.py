@@ -190,6 +190,45 @@ class ValueTests(unittest.TestCase):
             found[0] = {name.rstrip("_"): value for name, value in found[0].items()}
             self.assertEqual(found, [full, {}])
 
+    @unittest.skipUnless(has("pandas") and has("pyarrow"), "pandas or PyArrow is not installed")
+    def test_columns_of_tables_are_read_as_those_of_a_csv(self) -> None:
+        import pandas
+        import pyarrow
+
+        frame = pandas.DataFrame(
+            {
+                "id": ["a"],
+                "image": [self.image],
+                "labels": ["ambient; tape|live"],
+                "narrow": np.array([19.9], np.float32),
+                "half": np.array([0.1], np.float16),
+            }
+        )
+        for table in (frame, pyarrow.Table.from_pandas(frame)):
+            self.assertEqual(self.stored(table), [{"narrow": "19.9", "half": "0.1"}])
+            self.assertEqual(self.catalog.entities()[0]["labels"], ["ambient", "tape", "live"])
+        # A mapping has lists of its own.
+        self.stored([{"id": "a", "image": self.image, "labels": "ambient; tape"}])
+        self.assertEqual(self.catalog.entities()[0]["labels"], ["ambient; tape"])
+
+    def test_what_is_listed_can_be_indexed(self) -> None:
+        class Format(str, enum.Enum):  # noqa: UP042 -- Python 3.10 has no StrEnum
+            LP = "lp"
+
+        row = {"id": "a", "image": self.image, "title": "A", "type": Format.LP, "year": 1998, "price": "9.90"}
+        self.stored([row])
+        listed = self.catalog.entities()
+        self.assertEqual(listed[0]["type"], "lp")
+        with lookalike.Catalog(pathlib.Path(self.folder, "other")) as other:
+            other.index(listed)
+            self.assertEqual(other.entities(), listed)
+
+    def test_problems_name_entities(self) -> None:
+        rows = [{"id": "a", "image": self.image}, {"id": "a", "image": self.other}]
+        (problem,) = self.catalog.index(rows).problems
+        self.assertEqual(problem.subject, "entity 1, counted from 0")
+        self.assertIn("as entity 0, counted from 0", problem.reason)
+
     @unittest.skipUnless(has("polars"), "polars is not installed")
     def test_polars(self) -> None:
         import polars

@@ -5,7 +5,7 @@ import Testing
 /// Searches by words, with the model that `Tests/TestSupport/TwoTowers.swift` describes: words and images are colors.
 @Suite struct WordSearchTests {
     private static func image(_ red: UInt8, _ green: UInt8, _ blue: UInt8) throws -> PixelBuffer {
-        try PixelBuffer((0..<64).flatMap { _ in [red, green, blue, 255] }, width: 8, height: 8, format: .rgba8)
+        try PixelBuffer((0..<64).flatMap { _ in [red, green, blue] }, width: 8, height: 8, format: .rgb8)
     }
 
     /// A service with the catalog `colors` besides `covers`.

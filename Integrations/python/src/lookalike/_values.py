@@ -87,9 +87,9 @@ def rows(table: Any) -> Iterator[dict[str, Any]]:
         if not hasattr(row, "keys"):
             raise TypeError(f"entity {number}, counted from 0, is a mapping, not {_kind(row)}")
         values = dict(row)
-        for key in narrow:
+        for key, kind in narrow.items():
             if isinstance(values.get(key), float):
-                values[key] = np.float32(values[key])
+                values[key] = kind(values[key])
         plain = _plain(values, f"entity {number}, counted from 0")
         for key, separator in separators.items():
             if isinstance(plain.get(key), str):
@@ -97,18 +97,19 @@ def rows(table: Any) -> Iterator[dict[str, Any]]:
         yield plain
 
 
-def _narrow_columns(table: Any) -> list[str]:
+def _narrow_columns(table: Any) -> dict[Any, Any]:
     """The columns of numbers of 32 or 16 bits, of which libraries make numbers of 64 bits with other digits."""
     if hasattr(table, "dtypes") and hasattr(table, "columns"):
         types = zip(table.columns, table.dtypes)
     elif hasattr(table, "schema") and hasattr(table.schema, "names"):
         types = zip(table.schema.names, table.schema.types)
     else:
-        return []
-    return [name for name, kind in types if str(kind).lower() in _NARROW]
+        return {}
+    kinds = ((name, _NARROW.get(str(kind).lower().removesuffix("[pyarrow]"))) for name, kind in types)
+    return {name: kind for name, kind in kinds if kind}
 
 
-_NARROW = {"float32", "float16", "float", "halffloat", "float[pyarrow]", "halffloat[pyarrow]"}
+_NARROW = {"float32": np.float32, "float": np.float32, "float16": np.float16, "halffloat": np.float16}
 
 
 def _kind(value: Any) -> str:
@@ -119,7 +120,8 @@ def _plain(value: Any, name: str) -> Any:
     """What `json` writes of a value; None if it is absent. `name` says in errors where it is."""
     if isinstance(value, np.ndarray):
         value = value.tolist() if value.dtype != object or value.ndim != 1 else list(value)
-    if isinstance(value, enum.Enum):
+    if isinstance(value, enum.Enum) and isinstance(value, (str, int, float)):
+        # A text or a number, as `json` writes it.
         value = value.value
     if value is None or _is_pandas_absent(value):
         return None
