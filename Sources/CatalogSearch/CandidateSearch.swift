@@ -19,9 +19,8 @@ struct CandidateSearch {
 
     /// Less evidence is no match, however close the print of the rectified crop.
     private static let leastEvidence = 7.0
-    /// An entity with this many inliers counts as found when more work is decided on, and needs no dense descriptors,
-    /// which siblings of one template share.
-    static let surelyFound = 10
+    /// An entity with this many inliers counts as found when more work is decided on.
+    static let surelyFound = 12
     /// The most likely candidates are verified first, and the others only if these leave something to be found.
     private static let firstCandidates = 12
     /// Entities of the first candidates that cover this share of the query leave little room for others.
