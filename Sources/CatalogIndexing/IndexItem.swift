@@ -75,8 +75,7 @@ public struct IndexItem: Sendable {
             item.entity = known.record.entity
             item.entity.images = entity.images
         }
-        guard let stored = known.record.images.first,
-            !known.record.images.contains(where: { ExactText($0) == ExactText(entity.image) }),
+        guard let stored = known.firstImage(unlessAt: entity.image),
             FolderScan.folder(of: stored) == FolderScan.folder(of: entity.image)
         else { return item }
         if sameIDs.contains(where: { ExactText($0) == ExactText(stored) }) {
@@ -108,6 +107,13 @@ public struct IndexItem: Sendable {
             close(file)
         }
         #endif
+    }
+}
+
+extension KnownEntity {
+    /// The path of its first image; nil if one of its images is at a path.
+    func firstImage(unlessAt path: String) -> String? {
+        record.images.contains { ExactText($0) == ExactText(path) } ? nil : record.images.first
     }
 }
 

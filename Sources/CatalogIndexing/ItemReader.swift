@@ -212,11 +212,10 @@ struct ReadItem: Sendable {
 
     /// The image of another folder that has the id of an image of a folder, and is still there.
     var otherImageOfID: String? {
-        guard item.sameIDs != nil, let stored = known?.record.images, let first = stored.first,
-            !stored.contains(where: { ExactText($0) == ExactText(paths[0]) }),
-            FolderScan.folder(of: first) != FolderScan.folder(of: paths[0]), ImageStamp(path: first) != nil
+        guard item.sameIDs != nil, let stored = known?.firstImage(unlessAt: paths[0]),
+            FolderScan.folder(of: stored) != FolderScan.folder(of: paths[0]), ImageStamp(path: stored) != nil
         else { return nil }
-        return first
+        return stored
     }
 
     private func places(withFeatures: Bool, where isWanted: (Int, KnownImage) -> Bool) -> [Int] {

@@ -310,7 +310,8 @@ private struct Records {
         if start.starts(with: "{\"".utf8) {
             throw PrintFiles.problem(
                 url, row,
-                "is a line of JSON, as “catalog export” writes features; “lookalike embed” writes those to import")
+                "is a line of JSON, as “catalog export” writes features; those to import are made by “lookalike worker”"
+            )
         }
         guard start.count == 4, count <= Self.longest else {
             throw PrintFiles.problem(url, row, start.isEmpty ? "is missing" : "is damaged: it has \(count) bytes")

@@ -5,7 +5,7 @@ import GRDBSQLite
 /// Rows of the table `entity`, a bit each.
 struct RowSet {
     private var bits: [UInt64] = []
-    /// Those that would need too many bits: rows are never used again.
+    /// Rows that would need too many bits, since the number of a row is never used again.
     private var others: Set<Int64> = []
 
     private static let mostBits: Int64 = 1 << 27

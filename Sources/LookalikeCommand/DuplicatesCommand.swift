@@ -41,8 +41,8 @@ extension CatalogCommand {
             let bareCount = info.entityCount - info.entitiesWithLocalFeatures
             if bareCount > 0 {
                 StandardError.print(
-                    "note: \(bareCount) of \(info.entityCount) entities have no local features and are compared by their "
-                        + "prints alone, which find few copies; “index” with a local-feature model extracts them")
+                    "note: \(bareCount) of \(info.entityCount) entities have no local features and are compared by "
+                        + "their prints alone, which find few copies; “index” with a local-feature model extracts them")
             }
             let bar = Mutex(ProgressBar(delay: .seconds(2)))
             let groups = try await catalog.duplicates(where: selection.condition) { compared, total in

@@ -278,7 +278,7 @@ extension Unicode.GeneralCategory {
         ("Cn", .unassigned),
     ]
 
-    /// Those whose letters begin like this, such as all letters with “L”.
+    /// The categories whose abbreviations begin with a prefix, such as those of all letters with “L”.
     static func named(_ prefix: String) -> [Self] {
         named.filter { $0.name.hasPrefix(prefix) }.map(\.category)
     }

@@ -71,7 +71,7 @@ package struct Tokenizer: Sendable {
                     isNormalized: isNormalized,
                     takesSpaceBefore: token["lstrip"]?.bool ?? false, takesSpaceAfter: token["rstrip"]?.bool ?? false))
         }
-        // Of those that begin at the same place the longest is taken.
+        // Of the added tokens that begin at the same place the longest is taken.
         self.added = added.filter { !$0.content.isEmpty }.sorted { $0.content.count > $1.content.count }
         preTokenizer = try json["pre_tokenizer"].map { json throws(TokenizerError) in try PreTokenizer(json) }
         (before, after) = try Self.template(json["post_processor"])

@@ -65,8 +65,8 @@ public struct ImportedTexts: Sendable {
                 })
             self.tokenizer = data
             assumptions = [
-                "texts: \(reader.kind) of \(reader.count) pieces, \(count) to a text, filled up with \(padding); output "
-                    + "“\(output)”"
+                "texts: \(reader.kind) of \(reader.count) pieces, \(count) to a text, filled up with \(padding); "
+                    + "output “\(output)”"
             ]
         } catch let reason as ImportError.Reason {
             throw ImportError(subject: url.path, reason: reason)

@@ -43,8 +43,8 @@ extension GraphImporter {
             }
             guard extent(0) ?? 1 == 1 else {
                 throw ImportError.Reason.graph(
-                    "its input “\(input.name)” takes \(extent(0) ?? 0) texts; export the network with a batch of one, or "
-                        + "of any size")
+                    "its input “\(input.name)” takes \(extent(0) ?? 0) texts; export the network with a batch of one, "
+                        + "or of any size")
             }
             guard length == nil || extent(1) == nil || length == extent(1) else {
                 throw ImportError.Reason.graph("its inputs take texts of different lengths")

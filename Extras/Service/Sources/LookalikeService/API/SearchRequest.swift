@@ -102,8 +102,8 @@ struct SearchRequest: Sendable {
             guard minConfidence == nil, maxObjects == nil, within == nil, effort == .standard else {
                 throw Problem(
                     .invalidRequest,
-                    "A search by words ranks by distance alone: it has no minimum confidence, no effort, no time and no "
-                        + "maximum number of objects.")
+                    "A search by words ranks by distance alone: it has no minimum confidence, no effort, no time and "
+                        + "no maximum number of objects.")
             }
             if region != nil, image == nil {
                 throw Problem(.invalidRequest, "A region is a part of an image, and there is none.")
