@@ -81,23 +81,24 @@ def _copy(folder, names):
 
 
 def writes(lookalike, scratch):
-    """Every command that writes. The catalogs that they begin with are made once, and copied."""
+    """Every command that writes, for the folder “run”. The catalogs that they begin with are made once, and copied."""
     base = scratch / "base"
     shutil.rmtree(base, ignore_errors=True)
-    base.mkdir(parents=True)
-    _copy(base, ["a", "b", "c", "d"])
-    made = lookalike.run("index", base / "images", "--catalog", base / "catalog")
+    # A catalog has the paths of its images: it is made in the folder that the commands run in, and moved.
+    made_in = scratch / "run"
+    made_in.mkdir(parents=True)
+    _copy(made_in, ["a", "b", "c", "d"])
+    made = lookalike.run("index", made_in / "images", "--catalog", made_in / "catalog")
     assert made.status == 0, made.errors
+    made_in.rename(base)
 
     def empty(folder):
         _copy(folder, ["a", "b", "c", "d"])
 
     def indexed(folder):
+        # With the names, sizes and times of the files that were indexed.
         shutil.copytree(base / "images", folder / "images")
         shutil.copytree(base / "catalog", folder / "catalog")
-        # As if they were the files that were indexed: by name, size and time.
-        for file in (base / "images").iterdir():
-            shutil.copystat(file, folder / "images" / file.name)
 
     def changed(folder):
         indexed(folder)
@@ -106,8 +107,6 @@ def writes(lookalike, scratch):
 
     def gone(folder):
         indexed(folder)
-        # The catalog has the paths of the base folder, so the entities get those of this one first.
-        lookalike.run("index", folder / "images", "--catalog", folder / "catalog")
         (folder / "images/c.jpg").unlink()
 
     def index(*options):
