@@ -10,7 +10,8 @@ public struct CatalogEntity: Sendable, Hashable, Codable, Identifiable {
     public var subtitle: String?
     /// Free labels, to filter by and to search by text.
     public var labels: [String]
-    /// The manifest's other columns.
+    /// The manifest's other columns. An array in JSON, such as `["red","blue"]`, is a list: conditions hold for it if
+    /// they hold for one of its values, facets count each, and orders look at the first.
     public var attributes: [String: String]
     /// A path per image, the first of which is the cover; for an image that was indexed from memory, whatever the app
     /// likes to keep here.

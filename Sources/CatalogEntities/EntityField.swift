@@ -47,15 +47,15 @@ public enum EntityField: Sendable, Hashable {
     /// The name of an attribute; nil for other fields.
     package var attributeName: String? { if case .attribute(let name) = self { name } else { nil } }
 
-    /// The values of the field: one, none, or several labels.
-    func values(of entity: CatalogEntity) -> [String] {
+    /// The values of the field: one, none, or several labels or members of a list.
+    public func values(of entity: CatalogEntity) -> [String] {
         switch self {
         case .id: [entity.id]
         case .type: [entity.type].compactMap(\.self)
         case .title: [entity.title].compactMap(\.self)
         case .subtitle: [entity.subtitle].compactMap(\.self)
         case .label: entity.labels
-        case .attribute(let name): [entity.attributes[name]].compactMap(\.self)
+        case .attribute(let name): entity.attributes[name].map(AttributeList.texts) ?? []
         }
     }
 }

@@ -290,7 +290,9 @@ extension CatalogEntity {
     /// The codes in the attributes that have such: those whose names say GTIN, EAN, UPC, ISBN or barcode.
     public var productCodes: [ProductCode] {
         let codes = attributes.flatMap { name, value in
-            ProductCode.kind(ofAttribute: name).map { ProductCode.codes(in: value, as: $0) } ?? []
+            ProductCode.kind(ofAttribute: name).map { kind in
+                AttributeList.texts(of: value).flatMap { ProductCode.codes(in: $0, as: kind) }
+            } ?? []
         }
         return Set(codes).sorted { $0.canonical < $1.canonical }
     }

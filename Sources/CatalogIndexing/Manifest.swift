@@ -344,46 +344,7 @@ struct CSVReader: Sequence, IteratorProtocol {
     }
 }
 
-/// Any JSON value, so that attributes can be numbers, Booleans or lists.
-package enum JSONValue: Decodable, Equatable, Sendable {
-    case string(String), integer(Int64), number(Double), bool(Bool), array([JSONValue]), object([String: JSONValue]),
-        null
-
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .integer(value)
-        } else if let value = try? container.decode(Double.self) {
-            // Long numbers are ids more often than quantities: up to 38 digits are kept.
-            let digits = abs(value) >= 0x1p63 ? try? container.decode(Decimal.self) : nil
-            self = digits.map { .string("\($0)") } ?? .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([JSONValue].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: JSONValue].self))
-        }
-    }
-
-    /// The text of an attribute, or of an id.
-    package var text: String {
-        switch self {
-        case .string(let value): value
-        case .integer(let value): String(value)
-        case .number(let value): String(value)
-        case .bool(let value): String(value)
-        case .array(let values): values.map(\.text).joined(separator: ";")
-        case .object(let values):
-            values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }.joined(separator: ";")
-        case .null: ""
-        }
-    }
-
+extension JSONValue {
     /// Deeper values are refused: decoding takes time that grows with the square of the depth.
     static let deepestNesting = 32
 

@@ -18,6 +18,8 @@ public struct CatalogQuery: Sendable {
     public let isComplete: Bool
     /// Whether local features were compared: entities that were not found by them are less likely then.
     public let isVerified: Bool
+    /// The number of the catalog's revision in which images were verified; nil if none were.
+    private let revision: Int64?
     /// The rows of the images that the first stage found, most likely first.
     package let candidates: [Int64]
     /// The rows of entities that are no matches: the one that others are to resemble.
@@ -32,7 +34,7 @@ public struct CatalogQuery: Sendable {
     package init(
         prints: [FeaturePrint], matchThreshold: Double?, coefficients: ConfidenceCoefficients,
         verified: [VerifiedEntity] = [], isVerified: Bool = false, candidates: [Int64] = [],
-        excluded: Set<Int64> = [], scan: PrintScan? = nil, isComplete: Bool = true
+        excluded: Set<Int64> = [], scan: PrintScan? = nil, isComplete: Bool = true, revision: Int64? = nil
     ) {
         self.prints = prints
         self.matchThreshold = matchThreshold
@@ -40,6 +42,7 @@ public struct CatalogQuery: Sendable {
             coefficients, threshold: matchThreshold, verified: verified, isVerified: isVerified)
         self.verified = verified
         self.isVerified = isVerified
+        self.revision = revision
         self.isComplete = isComplete
         self.candidates = candidates
         self.excluded = excluded
@@ -54,7 +57,12 @@ public struct CatalogQuery: Sendable {
         (prints, matchThreshold, isDescribed, isVerified, isComplete) = ([print], nil, true, false, true)
         confidence = MatchConfidence(
             coefficients, threshold: nil, verified: [], isVerified: false, textLogits: logits)
-        (verified, candidates, excluded, scan) = ([], [], [], nil)
+        (verified, candidates, excluded, scan, revision) = ([], [], [], nil, nil)
+    }
+
+    /// Whether its ranking in a state of the catalog has all that the effort asks for.
+    func isComplete(in state: any CatalogState) -> Bool {
+        isComplete && (revision ?? state.revision.number) == state.revision.number
     }
 
     /// The bounds that count for the query.

@@ -1,3 +1,4 @@
+import CatalogEntities
 import Compute
 import FeaturePrints
 import Imaging
@@ -189,6 +190,7 @@ struct SearchRun {
         return CatalogQuery(
             prints: search.prints, matchThreshold: threshold, coefficients: search.model.confidence,
             verified: VerifiedEntity.joined(rectified, named: named), isVerified: true, candidates: candidates,
-            excluded: search.excluded.union(surplus), scan: scan, isComplete: isComplete)
+            excluded: search.excluded.union(surplus), scan: scan, isComplete: isComplete,
+            revision: search.state.revision.number)
     }
 }

@@ -132,6 +132,16 @@ extension SearchableCatalog {
         return MatchPages(catalog: self, query: query, options: options)
     }
 
+    /// Whether the ranking of a query has all that its effort asks for.
+    ///
+    /// It has not if a ``TimeBudget`` was spent, or if images were added, changed or removed since the query was
+    /// verified: entities that came later are ranked by their prints alone, and are missing if only their local features
+    /// would find them. Make the query again then.
+    ///
+    /// - Throws: ``CatalogError``.
+    /// - Complexity: O(1).
+    public func isComplete(_ query: CatalogQuery) throws -> Bool { query.isComplete(in: try state()) }
+
     // MARK: Queries
 
     /// Embeds an image, finds candidates by prints and local features, and verifies them: all of a search that reads

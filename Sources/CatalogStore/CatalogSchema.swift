@@ -9,13 +9,14 @@ import Synchronization
 /// memory. So a database with anything that no catalog has is not used.
 struct CatalogSchema: Equatable, Sendable {
     /// The version of the schema, stored as SQLite's `user_version`. A catalog of another version is indexed again.
-    static let version = 2
+    static let version = 3
 
     /// What a new catalog's database is made of.
     ///
     /// An entity's record is one row of `entity`, with labels, attributes and the paths of its images as JSON. The
     /// table `field` indexes the same values by name, as folded text (``TextFolding``), numbers and dates, so that
-    /// conditions, facets and lookups are index searches; and the product codes in one form. Each image has a row
+    /// conditions, facets and lookups are index searches; and the product codes in one form. Each value of a list has a row,
+    /// and its place in the list, by which orders find the first. Each image has a row
     /// (``ImageRow``) in `image`, `print`, `localFeatures` and `thumbnail`: a query of metadata reads none of their
     /// pages. They are the truth, not derived: images may be gone when a derived file is made again. `image` has the
     /// first half of the SHA-256 of what the others have, and the revision at which that was stored.
@@ -30,8 +31,9 @@ struct CatalogSchema: Equatable, Sendable {
             labels TEXT NOT NULL, attributes TEXT NOT NULL, images TEXT NOT NULL, words TEXT);
         CREATE TABLE field (
             name TEXT NOT NULL, folded TEXT NOT NULL, row INTEGER NOT NULL REFERENCES entity (row) ON DELETE CASCADE,
-            text TEXT NOT NULL, number REAL, instant REAL, PRIMARY KEY (name, folded, row, text)) WITHOUT ROWID;
+            text TEXT NOT NULL, number REAL, instant REAL, place INTEGER NOT NULL, PRIMARY KEY (name, folded, row, text)) WITHOUT ROWID;
         CREATE INDEX fieldByEntity ON field (row);
+        CREATE INDEX fieldOfList ON field (name) WHERE place > 0;
         CREATE INDEX fieldByNumber ON field (name, number) WHERE number IS NOT NULL;
         CREATE INDEX fieldByInstant ON field (name, instant) WHERE instant IS NOT NULL;
         CREATE TABLE image (

@@ -82,16 +82,37 @@ package struct KnownImage: Sendable {
     package let hasLocalFeatures: Bool
 }
 
+/// A value of an entity in the index of fields.
+struct IndexedField {
+    let name: String
+    let text: String
+    let number: Double?
+    let instant: Double?
+    /// Of the values of a list, which one it is; otherwise 0.
+    let place: Int
+
+    init(name: String, text: String, place: Int) {
+        (self.name, self.text, self.place) = (name, text, place)
+        (number, instant) = (FieldValue.number(text), DateSpan(text)?.start)
+    }
+
+    init(code: ProductCode) {
+        (name, text, number, instant, place) = (ProductCode.storedName, code.canonical, nil, nil, 0)
+    }
+}
+
 extension CatalogEntity {
-    /// What the index of fields has of the entity: its fields by their stored names, and its product codes in one
-    /// form. The id has an index of its own.
-    var indexedFields: [(name: String, text: String, number: Double?, instant: Double?)] {
-        let fields: [(EntityField, String?)] =
-            [(.type, type), (.title, title), (.subtitle, subtitle)] + labels.map { (.label, $0) }
-            + attributes.map { (.attribute($0.key), $0.value) }
-        return fields.compactMap { field, text in
-            text.map { (field.storedName, $0, FieldValue.number($0), DateSpan($0)?.start) }
-        } + productCodes.map { (ProductCode.storedName, $0.canonical, nil, nil) }
+    /// What the index of fields has of the entity: its fields by their stored names, the values of lists with their
+    /// places, and its product codes in one form. The id has an index of its own.
+    var indexedFields: [IndexedField] {
+        let fields: [(EntityField, String?, Int)] =
+            [(.type, type, 0), (.title, title, 0), (.subtitle, subtitle, 0)] + labels.map { (.label, $0, 0) }
+            + attributes.flatMap { name, value in
+                AttributeList.texts(of: value).enumerated().map { (.attribute(name), $1, $0) }
+            }
+        return fields.compactMap { field, text, place in
+            text.map { IndexedField(name: field.storedName, text: $0, place: place) }
+        } + productCodes.map { IndexedField(code: $0) }
     }
 }
 

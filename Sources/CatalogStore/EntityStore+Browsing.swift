@@ -24,7 +24,8 @@ extension EntityStore {
             let condition = try resolved(condition, db)
             var order = order
             if let field = order?.field { order?.field = try resolved(field, db) }
-            let list = EntityList(condition: condition, text: text, order: order)
+            let hasLists = try order.map { try Self.hasLists($0.field, db) } ?? false
+            let list = EntityList(condition: condition, text: text, order: order, hasLists: hasLists)
             guard try list.has(place) else { return nil }
             let start = try place.map { try list.whole($0, db) }
             // Few entities have the words of a text, mostly.
@@ -108,12 +109,22 @@ extension EntityStore {
         of field: EntityField, _ db: Database, check: () throws -> Void
     ) throws -> [(String, Int)] {
         try check()
-        // Only labels are several values of one entity.
+        // Only labels and lists are several values of one entity.
+        let hasSeveral = try field == .label || hasLists(field, db)
         let request: SQLRequest<Row> = """
-            SELECT MIN(text), \(sql: field == .label ? "COUNT(DISTINCT row)" : "COUNT(*)") FROM field \
+            SELECT MIN(text), \(sql: hasSeveral ? "COUNT(DISTINCT row)" : "COUNT(*)") FROM field \
             WHERE name = \(field.storedName) GROUP BY folded
             """
         return try request.fetchAll(db).map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) }
+    }
+}
+
+extension EntityStore {
+    /// Whether an attribute of some entity is a list of several values. O(log entities).
+    private static func hasLists(_ field: EntityField, _ db: Database) throws -> Bool {
+        let request: SQLRequest<Bool> =
+            "SELECT EXISTS (SELECT 1 FROM field WHERE name = \(field.storedName) AND place > 0)"
+        return try request.fetchOne(db) ?? false
     }
 }
 
@@ -122,10 +133,15 @@ private struct EntityList {
     private let condition: Condition
     private let text: TextQuery?
     private let order: EntityOrder?
+    /// Whether some entities have lists in the field of the order, which looks at the first of their values then.
+    private let hasLists: Bool
 
-    init(condition: Condition, text: TextQuery?, order: EntityOrder?) {
-        (self.condition, self.text, self.order) = (condition, text, order)
+    init(condition: Condition, text: TextQuery?, order: EntityOrder?, hasLists: Bool = false) {
+        (self.condition, self.text, self.order, self.hasLists) = (condition, text, order, hasLists)
     }
+
+    /// Leaves the values of lists out but for the first.
+    private func isFirst(in fields: SQL) -> SQL { hasLists ? "\(fields).place = 0" : "1" }
 
     /// Selects the rows of all of them.
     ///
@@ -158,7 +174,7 @@ private struct EntityList {
         let request: SQLRequest<String> =
             order.field == .id
             ? "SELECT id FROM entity WHERE row = \(place.row)"
-            : "SELECT folded FROM field WHERE row = \(place.row) AND name = \(order.field.storedName)"
+            : "SELECT folded FROM field WHERE row = \(place.row) AND name = \(order.field.storedName) AND place = 0"
         let text = try request.fetchOne(db).flatMap { $0.utf8.starts(with: start.utf8) ? $0 : nil }
         // Without it some entities are repeated, and none is skipped.
         return EntityPlace(.text(text ?? (order.isDescending ? start + "\u{10FFFF}" : start)), row: place.row)
@@ -234,9 +250,10 @@ private struct EntityList {
         return places
     }
 
-    /// A range of numbers that the condition asks of the field of the order: what the walk need not look at.
+    /// A range of numbers that the condition asks of the field of the order: what the walk need not look at. The
+    /// condition may hold for any value of a list, not for the first alone.
     private var range: ValueRange<Double>? {
-        guard let order, !order.comparesDates else { return nil }
+        guard let order, !order.comparesDates, !hasLists else { return nil }
         for case .number(order.field, let range) in parts.map(\.form)
         where [range.lower?.value, range.upper?.value].allSatisfy({ $0?.isNaN != true }) { return range }
         return nil
@@ -271,7 +288,7 @@ private struct EntityList {
                 ORDER BY entity.id \(direction) LIMIT \(limit)
                 """
         case (.text, _):
-            among = "\(walked).\(column) IS NULL"
+            among = "\(walked).\(column) IS NULL AND \(isFirst(in: walked))"
             if case .text(let text) = start?.part {
                 among = "\(among) AND (\(walked).folded, \(walked).row) \(follows) (\(text), \(start?.row))"
             }
@@ -281,7 +298,7 @@ private struct EntityList {
                 ORDER BY \(walked).folded \(direction), \(walked).row \(direction) LIMIT \(limit)
                 """
         case (.number, _):
-            among = "\(walked).\(column) IS NOT NULL"
+            among = "\(walked).\(column) IS NOT NULL AND \(isFirst(in: walked))"
             if let range { among = "\(among)\(Self.isIn(range, "\(walked).number"))" }
             if case .number(let number, let folded) = start?.part {
                 among = """
@@ -312,7 +329,8 @@ private struct EntityList {
     /// O(entities), but by far less than to look for those that have not.
     private func allHaveTheField(_ db: Database) throws -> Bool {
         let request: SQLRequest<Bool> = """
-            SELECT (SELECT COUNT(*) FROM field WHERE name = \(name)) = (SELECT COUNT(*) FROM entity)
+            SELECT (SELECT COUNT(*) FROM field WHERE name = \(name) AND \(isFirst(in: "field"))) \
+            = (SELECT COUNT(*) FROM entity)
             """
         return try request.fetchOne(db) ?? false
     }
@@ -333,7 +351,7 @@ private struct EntityList {
             (value, folded) = ("valued.\(column)", "valued.folded")
             join = """
                 LEFT JOIN field AS valued INDEXED BY fieldByEntity \
-                ON valued.row = found.row AND valued.name = \(name)
+                ON valued.row = found.row AND valued.name = \(name) AND \(isFirst(in: "valued"))
                 """
         }
         let after: SQL =

@@ -62,20 +62,20 @@ extension EntityStore {
                 + (paths.count == 1 && count == 0 ? "no print" : "\(count) prints of its \(paths.count) images")
         }
         let fields = try Row.fetchCursor(
-            db, sql: "SELECT row, name, text, number, instant, folded FROM field ORDER BY row")
-        var next = try fields.next().map(IndexedField.init)
+            db, sql: "SELECT row, name, text, number, instant, folded, place FROM field ORDER BY row")
+        var next = try fields.next().map(StoredField.init)
         var (areFieldsIntact, areWordsIntact) = (true, true)
         let entities = try Row.fetchCursor(db, sql: "SELECT * FROM entity ORDER BY row")
         while let entity = try entities.next() {
             let key = Int64.fromDatabaseValue(entity["row"]) ?? .max
-            var indexed: Set<IndexedField> = []
+            var indexed: Set<StoredField> = []
             while let field = next, field.key <= key {
                 indexed.insert(field)
-                next = try fields.next().map(IndexedField.init)
+                next = try fields.next().map(StoredField.init)
             }
             do {
                 let record = try EntityRecord(row: entity)
-                if indexed != Set(record.entity.indexedFields.map { IndexedField($0, of: key) }) {
+                if indexed != Set(record.entity.indexedFields.map { StoredField($0, of: key) }) {
                     areFieldsIntact = false
                 }
                 if record.words != EntityRecord(record.entity).words { areWordsIntact = false }
@@ -91,13 +91,14 @@ extension EntityStore {
     }
 
     /// A row of the index of fields.
-    private struct IndexedField: Hashable {
+    private struct StoredField: Hashable {
         let key: Int64
         let name: ExactText
         let text: ExactText
         let number: Double?
         let instant: Double?
         let folded: ExactText
+        let place: Int
 
         init(_ row: Row) {
             key = Int64.fromDatabaseValue(row[0]) ?? .min
@@ -106,12 +107,13 @@ extension EntityStore {
             number = Double.fromDatabaseValue(row[3])
             instant = Double.fromDatabaseValue(row[4])
             folded = ExactText(String.fromDatabaseValue(row[5]) ?? "")
+            place = Int.fromDatabaseValue(row[6]) ?? -1
         }
 
-        init(_ field: (name: String, text: String, number: Double?, instant: Double?), of key: Int64) {
+        init(_ field: IndexedField, of key: Int64) {
             self.key = key
             (name, text) = (ExactText(field.name), ExactText(field.text))
-            (number, instant) = (field.number, field.instant)
+            (number, instant, place) = (field.number, field.instant, field.place)
             folded = ExactText(TextFolding.folded(field.text))
         }
     }

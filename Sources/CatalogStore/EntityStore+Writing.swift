@@ -153,12 +153,15 @@ extension EntityStore {
     /// - Parameter isStored: whether it has rows there, which these replace.
     private static func indexFields(of record: EntityRecord, replacing isStored: Bool, _ db: Database) throws {
         if isStored { try db.cachedStatement(sql: "DELETE FROM field WHERE row = ?").execute(arguments: [record.row]) }
-        // An entity may have a label twice.
+        // An entity may have a label or a value of a list twice.
         let insertion = try db.cachedStatement(
-            sql: "INSERT OR IGNORE INTO field (name, folded, row, text, number, instant) VALUES (?, ?, ?, ?, ?, ?)")
-        for (name, text, number, instant) in record.entity.indexedFields {
+            sql: "INSERT OR IGNORE INTO field (name, folded, row, text, number, instant, place) VALUES (?, ?, ?, ?, ?, ?, ?)")
+        for field in record.entity.indexedFields {
             try insertion.execute(
-                arguments: [name, TextFolding.folded(text), record.row, text, number, instant])
+                arguments: [
+                    field.name, TextFolding.folded(field.text), record.row, field.text, field.number, field.instant,
+                    field.place,
+                ])
         }
     }
 

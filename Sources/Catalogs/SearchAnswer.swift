@@ -14,6 +14,8 @@ package struct SearchAnswer: Encodable {
         let outline: [[Double]]?
         /// True for an image that the query shows as in a mirror; nil otherwise.
         let mirrored: Bool?
+        /// `code` or `text` where what is written in the query names the entity; nil otherwise.
+        let named: String?
         /// The ids of matches with the same picture; nil unless matches are folded.
         let duplicates: [String]?
         let type: String?
@@ -50,7 +52,9 @@ package struct SearchAnswer: Encodable {
                 outline: match.outline?.corners.map {
                     [tenths($0.x * Double(size.width)), tenths($0.y * Double(size.height))]
                 },
-                mirrored: match.isMirrored ? true : nil, duplicates: duplicates.map { $0[match.id] ?? [] },
+                mirrored: match.isMirrored ? true : nil,
+                named: match.isNamedByCode ? "code" : match.isNamedByText ? "text" : nil,
+                duplicates: duplicates.map { $0[match.id] ?? [] },
                 type: match.entity.type, title: match.entity.title, subtitle: match.entity.subtitle,
                 image: match.image)
         }

@@ -332,6 +332,11 @@ struct CatalogCommand: AsyncParsableCommand {
             print(
                 "\(report.added) added, \(report.updated) updated, \(report.unchanged) unchanged"
                     + (report.problems.isEmpty ? "" : ", \(report.problems.count) not added"))
+            if localFeatures == nil, report.added + report.updated > 0 {
+                StandardError.print(
+                    "note: these entities have no local features; searches match them by their prints alone. "
+                        + "“lookalike index” makes local features of images.")
+            }
             if !report.problems.isEmpty { throw ExitCode.someFailed }
         }
     }

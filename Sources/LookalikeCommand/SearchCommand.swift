@@ -35,6 +35,7 @@ struct SearchCommand: AsyncParsableCommand {
             corners in the query's pixels, clockwise from the image's own top left.
             {"query":"photo.jpg","results":[{"confidence":0.98,"distance":0.61,"id":"a/b","image":"…", \
             "inliers":31,"outline":[[12,8],[311,14],[305,322],[9,310]],"title":"…"}]}
+            A match that a code or a text names has "named":"code" or "named":"text". \
             A line has "incomplete":true if the time of --within was over before all was compared.
             The image is that of the entity’s images that matches; of an entity with several, it is printed without \
             --json, too.

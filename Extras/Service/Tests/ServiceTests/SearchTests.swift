@@ -144,6 +144,24 @@ import Testing
         }
     }
 
+    @Test func keptQueriesSayThatImagesCameSince() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let covers = "/v1/catalogs/covers"
+            let found = try await server.send("POST", covers + "/search", body: try DemoCovers.image("salt-signal"))
+            let query = try #require(try found.json["query"] as? String)
+            func isIncomplete() async throws -> Bool {
+                try await server.json("POST", covers + "/search", ["query": query]).json["incomplete"] as? Bool ?? false
+            }
+            let renamed = try await server.json("PATCH", covers + "/entities/salt-signal", ["title": "Salt"])
+            #expect(renamed.status == 200)
+            #expect(try await !isIncomplete())
+            let added = try await server.send(
+                "PUT", covers + "/entities/again", body: try DemoCovers.image("left-of-centre"))
+            #expect(added.status == 201)
+            #expect(try await isIncomplete())
+        }
+    }
+
     @Test func whatTheTimeAllows() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let path = "/v1/catalogs/covers/search"

@@ -4,8 +4,9 @@ import Lookalike
 /// Conditions as expressions of Milvus's filter language, and the JSON that they ask for.
 ///
 /// An entity's fields are in the JSON field `fields` of each of its images: the folded texts under their stored names,
-/// labels as an array, numbers and dates (in seconds since 1970) a second time in objects of their own, and the product
-/// codes in one form. Only ids are not folded, as in a catalog. A field that is missing has no value, and what
+/// labels and lists as arrays, numbers and dates (in seconds since 1970) a second time in objects of their own, and the
+/// product codes in one form. Only ids are not folded, as in a catalog. Milvus has no ranges and prefixes of the members
+/// of an array: those conditions do not hold for lists. A field that is missing has no value, and what
 /// Milvus makes of a comparison with it depends on its version; so each comparison comes with the condition that the
 /// field exists.
 struct MilvusFilter {
@@ -31,7 +32,14 @@ struct MilvusFilter {
         add(.type, entity.type)
         add(.title, entity.title)
         add(.subtitle, entity.subtitle)
-        for (name, value) in entity.attributes { add(.attribute(name), value) }
+        for (name, value) in entity.attributes {
+            let values = EntityField.attribute(name).values(of: entity)
+            if values == [value] {
+                add(.attribute(name), value)
+            } else if !values.isEmpty {
+                texts[Self.name(of: .attribute(name))] = values.map(TextFolding.folded)
+            }
+        }
         if !entity.labels.isEmpty { texts[name(of: .label)] = entity.labels.map(TextFolding.folded) }
         if !numbers.isEmpty { texts[Self.numbers] = numbers }
         if !dates.isEmpty { texts[Self.dates] = dates }
@@ -121,11 +129,12 @@ extension MilvusFilter: ConditionVisitor {
     func isAnyOf(_ field: EntityField, _ values: [String]) -> String {
         guard !values.isEmpty else { return Self.never }
         let values = field == .id ? values : values.map(TextFolding.folded)
-        if field == .label {
-            let list = values.map(literal).joined(separator: ", ")
-            return guarded(path(field), "json_contains_any(\(path(field)), [\(list)])")
-        }
-        let isAny = guarded(path(field), values.map { "\(path(field)) == \(literal($0))" }.joined(separator: " or "))
+        let list = values.map(literal).joined(separator: ", ")
+        let hasMember = "json_contains_any(\(path(field)), [\(list)])"
+        if field == .label { return guarded(path(field), hasMember) }
+        var comparisons = values.map { "\(path(field)) == \(literal($0))" }
+        if field.attributeName != nil { comparisons.append(hasMember) }
+        let isAny = guarded(path(field), comparisons.joined(separator: " or "))
         guard isPartitioned, field == .type else { return isAny }
         // The server reads the partitions of these alone. An empty text may also stand for no type.
         return "((\(Field.type.rawValue) in [\(values.map(literal).joined(separator: ", "))]) and \(isAny))"

@@ -1,6 +1,7 @@
 #if Service
 import CatalogEntities
 import Catalogs
+import Digests
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -61,6 +62,21 @@ struct EntitiesHandler: Sendable {
             isTyped = try fields.flag("typed") ?? false
         }
 
+        /// Cursors begin with it, so that one of another order or text is refused.
+        private var tag: String {
+            let hash = SHA256.hash(Data("\(String(describing: order)) \(text ?? "")".utf8))
+            return hash.prefix(3).map { String(Int($0) | 0x100, radix: 16).dropFirst() }.joined()
+        }
+
+        func cursor(of place: EntityPlace) -> String { "\(tag)-\(place)" }
+
+        func place(_ cursor: String) throws(Problem) -> EntityPlace {
+            guard cursor.hasPrefix("\(tag)-"), let place = EntityPlace(String(cursor.dropFirst(tag.count + 1))) else {
+                throw EntitiesHandler.foreignCursor
+            }
+            return place
+        }
+
         private static let mostCounts = 50
 
         private static func order(_ fields: RequestFields) throws(Problem) -> EntityOrder? {
@@ -102,10 +118,7 @@ struct EntitiesHandler: Sendable {
         guard limit.map({ (1...SearchRequest.maximumLimit).contains($0) }) ?? true else {
             throw Problem(.invalidRequest, "“limit” is not in 1…\(SearchRequest.maximumLimit).")
         }
-        let place = try fields.one("cursor").map { text throws(Problem) in
-            guard let place = EntityPlace(text) else { throw Self.foreignCursor }
-            return place
-        }
+        let place = try fields.one("cursor").map(list.place)
         guard Self.wantsLines(request) else {
             let late = Problem(
                 .timeLimit, "The list takes longer than \(service.configuration.limits.requestTime).")
@@ -205,7 +218,7 @@ struct EntitiesHandler: Sendable {
                         try await served.local.counts(
                             of: list.counts.map(\.condition), where: list.condition, text: list.text)
                     ).map { Count(filter: $0.text, count: $1) }
-                return (Page(entities: answers, facets: facets, counts: counts, next: next?.description), next)
+                return (Page(entities: answers, facets: facets, counts: counts, next: next.map(list.cursor)), next)
             }
         }
     }

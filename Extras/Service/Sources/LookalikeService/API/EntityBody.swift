@@ -1,4 +1,5 @@
 #if Service
+import CatalogEntities
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -31,10 +32,7 @@ extension EntityBody {
         try fields.check(Self.fieldNames, prefixes: ["attribute."])
         var attributes: [String: String] = [:]
         for (name, values) in fields.prefixed("attribute.") {
-            guard values.count == 1 else {
-                throw Problem(.invalidRequest, "An attribute has one value, and “\(name.prefix(64))” has several.")
-            }
-            attributes[name] = values[0]
+            attributes[name] = values.count == 1 ? values[0] : JSONValue.array(values.map { .string($0) }).text
         }
         self.init(
             entity: CatalogEntity(
@@ -92,8 +90,10 @@ extension EntityBody {
         guard texts.reduce(0, { $0 + $1.utf8.count }) <= 1 << 16 else {
             throw Problem(.invalidRequest, "The metadata has more than 65,536 bytes.")
         }
-        guard entity.labels.count + entity.attributes.count <= maximumValues else {
-            throw Problem(.invalidRequest, "The metadata has more than \(maximumValues) labels and attributes.")
+        let values = entity.attributes.values.reduce(0) { $0 + AttributeList.texts(of: $1).count }
+        guard entity.labels.count + values <= maximumValues else {
+            throw Problem(
+                .invalidRequest, "The metadata has more than \(maximumValues) labels and values of attributes.")
         }
     }
 

@@ -1,5 +1,5 @@
 #if Service
-import CatalogIndexing
+import CatalogEntities
 import Foundation
 
 /// The bytes of an image in JSON: base64, alone or as a data URL (RFC 2397), as browsers make them of a canvas.
@@ -76,11 +76,13 @@ struct IDText: Decodable, Sendable {
     }
 }
 
-/// The value of an attribute in JSON: a text, a number or a Boolean. Catalogs keep it as text, as of a manifest.
+/// The value of an attribute in JSON: a text, a number, a Boolean, or a list of such. Catalogs keep it as text, as of a
+/// manifest.
 struct AttributeValue: Decodable, Sendable {
     let text: String
     /// The value of a JSON number that is as exact as numbers are compared; nil otherwise.
     private(set) var number: Double?
+    private(set) var isList = false
 
     init(text: String) { self.text = text }
 
@@ -89,13 +91,14 @@ struct AttributeValue: Decodable, Sendable {
         text = value.text
         switch value {
         case .string, .bool: break
+        case .array(let members) where members.allSatisfy(\.isScalar): isList = true
         case .integer(let value): number = abs(Double(value)) <= Self.largestInteger ? Double(value) : nil
         case .number(let value): number = value
         case .array, .object, .null:
             throw DecodingError.dataCorrupted(
                 .init(
                     codingPath: decoder.codingPath,
-                    debugDescription: "an attribute is a text, a number or a Boolean; labels are several texts"))
+                    debugDescription: "an attribute is a text, a number, a Boolean, or a list of them"))
         }
     }
 
@@ -106,7 +109,7 @@ struct AttributeValue: Decodable, Sendable {
 /// Attributes in an answer.
 struct AttributesAnswer: Encodable, Sendable {
     let texts: [String: String]
-    /// Whether what is a number or a Boolean in JSON's notation is one.
+    /// Whether what is a number, a Boolean or a list in JSON's notation is one.
     var isTyped = false
 
     func encode(to encoder: any Encoder) throws {
@@ -124,6 +127,9 @@ struct AttributesAnswer: Encodable, Sendable {
             var value = encoder.singleValueContainer()
             switch text {
             case "true", "false": try value.encode(text == "true")
+            case let text where text.hasPrefix("["):
+                guard let list = AttributeList.values(in: text) else { fallthrough }
+                try value.encode(list)
             // RFC 8259, section 6.
             case let text where text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/) != nil:
                 guard let number = Double(text), abs(number) <= AttributeValue.largestInteger else { fallthrough }

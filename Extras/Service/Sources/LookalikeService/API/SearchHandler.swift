@@ -203,7 +203,7 @@ struct SearchHandler: Sendable {
                 try await served.local.facets(of: query, by: search.facets, options: options))
         }
         answer.matchThreshold = query.matchThreshold.map(SearchResponse.rounded)
-        answer.incomplete = query.isComplete ? nil : true
+        answer.incomplete = try served.catalog.isComplete(query) ? nil : true
         return answer
     }
 

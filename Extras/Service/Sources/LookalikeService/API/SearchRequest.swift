@@ -89,6 +89,9 @@ struct SearchRequest: Sendable {
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
             throw Problem(.invalidRequest, "A filter has a NUL character.")
         }
+        guard !attributes.values.joined().contains(where: \.isList) else {
+            throw Problem(.invalidRequest, "A value of “attributes” is a list; each is a text, a number or a Boolean.")
+        }
         if let wordsWeight {
             guard case .words(_, .some) = subject, (0...1).contains(wordsWeight) else {
                 throw Problem(.invalidRequest, "The weight of words is in 0…1, and for words beside an image.")
