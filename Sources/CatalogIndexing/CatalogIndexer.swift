@@ -209,8 +209,8 @@ extension CatalogIndexer {
     /// ```swift
     /// let report = try await indexer.run(over: items).report()
     /// ```
-    public func run(over items: [IndexItem], jobs: Int? = nil) -> IndexRun<IndexItemList> {
-        index(IndexItemList(items: items), jobs: jobs)
+    public func run(over items: [IndexItem], jobs: Int? = nil) -> IndexRun<IndexEntries> {
+        run(over: IndexEntries(items), jobs: jobs)
     }
 
     /// Adds an entity, or replaces it. It is searchable when this returns, in catalogs that are open too.

@@ -109,22 +109,3 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence {
 }
 
 extension IndexRun: Sendable where Items: Sendable {}
-
-/// Items of an array as an asynchronous sequence.
-public struct IndexItemList: AsyncSequence, Sendable {
-    public typealias Element = IndexItem
-    public typealias Failure = Never
-
-    let items: [IndexItem]
-
-    /// Takes the items of the array in order.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        var items: IndexingIterator<[IndexItem]>
-
-        /// The next item.
-        public mutating func next() async -> IndexItem? { items.next() }
-    }
-
-    /// From the first item on.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(items: items.makeIterator()) }
-}

@@ -27,7 +27,7 @@ struct InterfaceTests {
         #expect(try Self.coded(info) == info && info.typeCounts.map(\.value) == ["even", "odd"])
         let report = IndexReport(
             added: 1, failed: 1, problems: [IndexProblem(subject: "a.png", reason: "is empty")],
-            notes: [IndexNote(subject: "b.png", text: "its profile was ignored")])
+            notes: [IndexReport.Note(subject: "b.png", text: "its profile was ignored")])
         #expect(try Self.coded(report) == report && report.processed == 2)
         let group = DuplicateGroup(
             reference: matches[0].entity,
