@@ -107,8 +107,8 @@ public enum ImageSource {
     /// The items of a folder or of a `.csv`, `.tsv` or `.jsonl` manifest, with the problems of lines that are unusable.
     /// The first of several items with the same id is kept.
     ///
-    /// - Parameter patterns: what is left out of a folder, as in gitignore. They come after those of what servers, systems
-    ///   and photo libraries keep beside images, so that `!@eaDir/` takes these folders in.
+    /// - Parameter patterns: what is left out of a folder, as in gitignore. They come after those of what servers,
+    ///   systems and photo libraries keep beside images, so that `!@eaDir/` takes these folders in.
     /// - Throws: ``IndexProblem`` if there is no such folder or manifest, or none of a manifest can be read.
     public static func entries(
         at url: URL, excluding patterns: [String] = []

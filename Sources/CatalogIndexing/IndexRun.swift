@@ -7,7 +7,7 @@ import Compute
 /// cancelled, stops; what was committed stays, and is searchable when the catalog is next opened or indexed.
 ///
 /// ```swift
-/// for try await report in indexer.index(items) { show(report.processed) }
+/// for try await report in indexer.run(over: items) { show(report.processed) }
 /// ```
 ///
 /// Iterating throws ``CatalogError`` if the catalog cannot be written, `CancellationError`, and the errors of the

@@ -1,5 +1,5 @@
-// What apps need under one name. Networks and local features are modules of their own, Inference and LocalFeatures; what
-// others throw or ask for of them is here.
+// What apps need under one name. Networks and local features are modules of their own, Inference and LocalFeatures; of
+// them, what other modules throw or ask for is here.
 @_exported import CatalogEntities
 @_exported import CatalogIndexing
 @_exported import CatalogSearch
