@@ -34,8 +34,8 @@ PAGE_TEST = .venv-page/bin/python
 # process, so that each new plan compiles all targets again (swiftlang/swift-package-manager, issue 10525).
 export SWIFT_DETERMINISTIC_HASHING = 1
 
-.PHONY: help build service serve test-service deb test-deb test-container wheel test-integrations importer library \
-	test-c-interface test test-core test-macros check-networks demo example live-catalog apple-examples test-by-url \
+.PHONY: help build service serve release test-service deb test-deb test-container wheel test-integrations importer \
+	library test-c-interface test test-core test-macros check-networks demo example live-catalog apple-examples test-by-url \
 	plain smoke-training bench bench-quick bench-concurrency fuzz sanitize faults service-faults test-emulated lint \
 	man docs ci-all dependencies extra-dependencies clean
 
@@ -57,6 +57,7 @@ help:
 	@echo "make wheel           build a Python wheel of the command and the module, $(OUTPUT)/wheel/"
 	@echo "make test-integrations  test the wheel in a bare environment, Milvus, and the Spark job; SMALL=1"
 	@echo "make test-container  build a container image of it with podman, and use it"
+	@echo "make release         make and check all that a release has, $(OUTPUT)/release"
 	@echo "make smoke-training  test the training recipe, and run it for a minute on generated images"
 	@echo "make bench           compare with OpenCV, Pillow, onnxruntime, OpenVINO, FAISS and USearch"
 	@echo "make bench-quick     compare with the limits of the machine, in a minute"
@@ -68,7 +69,7 @@ help:
 	@echo "make test-emulated   compare the kernels, those for Arm under emulation, with the portable ones"
 	@echo "make lint            check the format of Swift, C and Python"
 	@echo "make ci-all          all steps of CI, those too whose sources have not changed"
-	@echo "make man             write the man page, $(OUTPUT)/lookalike.1"
+	@echo "make man             write the man pages of all programs, $(OUTPUT)/*.1"
 	@echo "make docs            build the documentation, $(OUTPUT)/docs"
 	@echo "make clean           remove what was built"
 
@@ -193,6 +194,11 @@ test-deb: deb
 test-container: deb
 	Scripts/test-container
 
+# Makes and checks all that a release of the current commit has: source, docs, deb, container and wheel, or some PARTS of
+# them. Needs root.
+release: dependencies
+	Scripts/release $(OUTPUT)/release $(PARTS)
+
 # A Python wheel with the command and its model; TRAITS chooses the image formats.
 wheel: dependencies
 	Scripts/wheel $(OUTPUT)/wheel $(TRAITS)
@@ -253,14 +259,18 @@ ci-all:
 lint:
 	Scripts/lint
 
-# Fails if groff has a warning.
-man: build
+# Of all programs. Fails if groff has a warning.
+man: service importer
 	Scripts/install-dependencies groff-base
 	@mkdir -p $(OUTPUT)
-	Scripts/man-page $(LOOKALIKE) > $(OUTPUT)/lookalike.1
-	@warnings=$$(groff -k -man -Tutf8 -ww -z $(OUTPUT)/lookalike.1 2>&1); \
-		[ -z "$$warnings" ] || { echo "$$warnings"; exit 1; }
-	@echo "man -l $(OUTPUT)/lookalike.1 shows it."
+	@version=$$($(LOOKALIKE) --version); \
+	for program in $(LOOKALIKE) $(LOOKALIKE_SERVE) $(LOOKALIKE_IMPORT); do \
+		page=$(OUTPUT)/$$(basename $$program).1; \
+		Scripts/man-page $$program $$version > $$page || exit 1; \
+		warnings=$$(groff -k -man -Tutf8 -ww -z $$page 2>&1); \
+		[ -z "$$warnings" ] || { echo "$$page: $$warnings"; exit 1; }; \
+		echo "man -l $$page shows it."; \
+	done
 
 # The documentation as a static site. A warning is an error, and so is an undocumented public declaration.
 docs: dependencies

@@ -103,6 +103,10 @@ let package = Package(
         .library(name: "Lookalike", targets: ["Lookalike"]),
         .library(name: "DefaultModel", targets: ["DefaultModel"]),
         .library(name: "VisualSearch", targets: ["VisualSearch"]),
+        // What few apps name: networks, local features, and Apple's shapes without a meaning over a catalog.
+        .library(name: "AppleShapes", targets: ["AppleShapes"]),
+        .library(name: "Inference", targets: ["Inference"]),
+        .library(name: "LocalFeatures", targets: ["LocalFeatures"]),
         // Each needs the trait of its name; ContactPhotos needs SystemStores, and LookalikeService needs Service.
         .library(name: "AppleNames", targets: ["AppleNames"] + appleModules),
         .library(name: "Barcodes", targets: ["Barcodes"]),
@@ -236,6 +240,11 @@ let package = Package(
                 "CatalogEntities", "CatalogSearch", "Catalogs", "Compute", defaultModel, "FeaturePrints", "Imaging",
             ]),
         .target(
+            name: "AppleShapes",
+            dependencies: [
+                "CatalogSearch", "Compute", defaultModel, "FeaturePrints", "Imaging", "LocalFeatures", "VisualSearch",
+            ]),
+        .target(
             name: "Lookalike",
             dependencies: [
                 "CatalogEntities", "CatalogIndexing", "Catalogs", "CatalogSearch", "Compute", defaultModel,
@@ -295,7 +304,8 @@ let package = Package(
         .target(
             name: "ONNXImport",
             dependencies: [
-                library("CZlib", "ONNXImport"), "Lookalike", product("SwiftProtobuf", "swift-protobuf", "ONNXImport"),
+                library("CZlib", "ONNXImport"), "Inference", "Lookalike",
+                product("SwiftProtobuf", "swift-protobuf", "ONNXImport"),
                 "Tokenizers",
             ],
             path: "Extras/ONNXImport/Sources/ONNXImport", exclude: ["Format/onnx.proto"]),
@@ -329,7 +339,9 @@ let package = Package(
         .target(
             name: "VisualSearchMacros", dependencies: ["VisualSearch", "VisualSearchMacroPlugin"],
             path: "Extras/VisualSearchMacros/Sources/VisualSearchMacros"),
-        .target(name: "AppleNames", dependencies: ["VisualSearch"], path: "Extras/AppleNames/Sources/AppleNames"),
+        .target(
+            name: "AppleNames", dependencies: ["AppleShapes", "VisualSearch"],
+            path: "Extras/AppleNames/Sources/AppleNames"),
 
         .target(name: "TestSupport", dependencies: ["Imaging"], path: "Tests/TestSupport"),
         .testTarget(name: "KernelTests", dependencies: ["CKernels", "Compute", "TestSupport"]),
@@ -361,7 +373,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "VisualSearchTests",
-            dependencies: ["Catalogs", "Compute", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch"]),
+            dependencies: [
+                "AppleShapes", "Catalogs", "Compute", "FeaturePrints", "Imaging", "TestSupport", "VisualSearch",
+            ]),
         .testTarget(
             name: "CommandTests",
             dependencies: [
@@ -379,7 +393,7 @@ let package = Package(
 package.targets += ImageLibrary.found.map(\.target)
 package.targets += appleModules.map {
     .target(
-        name: $0, dependencies: ["AppleNames", "SystemStores", "VisualSearchMacros"],
+        name: $0, dependencies: ["AppleNames", "AppleShapes", "SystemStores", "VisualSearchMacros"],
         path: "Extras/AppleNames/Sources/\($0)")
 }
 

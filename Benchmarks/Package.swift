@@ -16,6 +16,7 @@ let package = Package(
             name: "Stages",
             dependencies: [
                 "CLimits",
+                .product(name: "LocalFeatures", package: "lookalike"),
                 .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "VisualSearch", package: "lookalike"),
             ]
@@ -33,7 +34,8 @@ let package = Package(
         .executableTarget(
             name: "Quick",
             dependencies: [
-                "Stages", .product(name: "Lookalike", package: "lookalike"),
+                "Stages", .product(name: "LocalFeatures", package: "lookalike"),
+                .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Benchmarks/Quick",

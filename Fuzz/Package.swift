@@ -23,7 +23,7 @@ let package = Package(
         .target(name: "FuzzSupport", dependencies: [lookalike]),
         .target(name: "CatalogEdits", dependencies: [.product(name: "GRDB", package: "GRDB.swift")]),
         harness("ImageFuzz", [lookalike]),
-        harness("ModelFuzz", [lookalike]),
+        harness("ModelFuzz", [.product(name: "LocalFeatures", package: "lookalike"), lookalike]),
         harness("ImportFuzz", [lookalike, .product(name: "ONNXImport", package: "lookalike")]),
         harness("ManifestFuzz", [lookalike]),
         harness("CodingFuzz", [lookalike, .product(name: "VisualSearch", package: "lookalike")]),

@@ -5,7 +5,8 @@ public import LocalFeatures
 extension LocalFeatureModel {
     /// The local features that the package ships, read once.
     ///
-    /// - Throws: `ModelError`, with the reason `notFound` if the file is at none of the places of ``DefaultModelFile``.
+    /// - Throws: `ModelError`, with the reason `notFound` if the file is at none of the places of
+    ///   the default `FeaturePrintModel`.
     public static func `default`() throws(ModelError) -> LocalFeatureModel {
         try shared.get()
     }

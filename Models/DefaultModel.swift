@@ -6,8 +6,9 @@ extension FeaturePrintModel {
     /// The model that the package ships, read once for each precision.
     ///
     /// - Parameter precision: the fastest that the CPU supports, by default.
-    /// - Throws: ``ModelError``, with the reason `notFound` if the file is at none of the places of
-    ///   ``DefaultModelFile``.
+    /// - Throws: ``ModelError``, with the reason `notFound` if the file is at none of its places: what
+    ///   the environment variable `LOOKALIKE_MODEL` names, the program's resources and folder, `share/lookalike` beside
+    ///   it and of the system, and the checkout that it was built from.
     public static func `default`(precision: Precision? = nil) throws(ModelError) -> FeaturePrintModel {
         switch precision {
         case nil: try fastest.get()

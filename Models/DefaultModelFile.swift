@@ -1,5 +1,5 @@
-public import Foundation
-public import Inference
+package import Foundation
+package import Inference
 
 /// A file of a default model, and where it is looked for.
 ///
@@ -8,7 +8,7 @@ public import Inference
 /// 2. The resource bundle `lookalike_DefaultModel`, or the file itself, in the program's folder and its resources.
 /// 3. `../share/lookalike` from the program's folder, `/usr/local/share/lookalike` and `/usr/share/lookalike`.
 /// 4. The checkout that the program was built from.
-public enum DefaultModelFile: String, Sendable, CaseIterable {
+package enum DefaultModelFile: String, Sendable, CaseIterable {
     /// The network that makes feature prints.
     case prints = "default.safetensors"
     /// The projection and the visual words of local descriptors.
@@ -17,7 +17,7 @@ public enum DefaultModelFile: String, Sendable, CaseIterable {
     /// The first place that has the file.
     ///
     /// - Throws: `ModelError` with the reason `notFound`, which lists the places.
-    public func find() throws(ModelError) -> URL {
+    package func find() throws(ModelError) -> URL {
         try find(
             environment: ProcessInfo.processInfo.environment, folders: Self.programFolders,
             checkout: URL(fileURLWithPath: #filePath).deletingLastPathComponent())

@@ -22,13 +22,15 @@ let package = Package(
             dependencies: [
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CommandProcess", package: "lookalike"),
+                .product(name: "Inference", package: "lookalike"),
                 .product(name: "Lookalike", package: "lookalike"),
                 .product(name: "ONNXImport", package: "lookalike"),
             ]),
         .testTarget(
             name: "ONNXImportTests",
             dependencies: [
-                .product(name: "Lookalike", package: "lookalike"), .product(name: "ONNXImport", package: "lookalike"),
+                .product(name: "Inference", package: "lookalike"), .product(name: "Lookalike", package: "lookalike"),
+                .product(name: "ONNXImport", package: "lookalike"),
             ],
             exclude: ["make_fixtures.py"], resources: [.copy("Fixtures")]),
     ],

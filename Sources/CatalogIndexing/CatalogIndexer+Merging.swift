@@ -76,7 +76,7 @@ extension CatalogIndexer {
         }
         for (source, count) in zip(sources, replacedCounts) where count > 0 {
             let words = "\(count) of its entities \(count == 1 ? "is" : "are") taken from a catalog that is named later"
-            report.notes.append(IndexNote(subject: source.folder.path, text: words))
+            report.notes.append(IndexReport.Note(subject: source.folder.path, text: words))
         }
         try turn.withLock { _ in try refreshDerivedFiles() }
         return report

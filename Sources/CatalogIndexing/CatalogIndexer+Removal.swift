@@ -4,10 +4,10 @@ import Foundation
 import Synchronization
 
 extension CatalogIndexer {
-    /// Removes entities.
+    /// Removes entities, on the calling thread; ``remove(_:)`` is for tasks.
     ///
     /// - Throws: ``CatalogError``. If an id is unknown, nothing is removed.
-    public func remove(_ ids: [String]) throws {
+    public func removeAll(_ ids: [String]) throws {
         try turn.withLock { _ in
             let known = try Set(store.entities(forIDs: ids).map { ExactText($0.entity.id) })
             let unknown = ids.filter { !known.contains(ExactText($0)) }

@@ -169,13 +169,13 @@ extension CatalogIndexer {
     ///
     /// ```swift
     /// let (items, continuation) = AsyncStream.makeStream(of: IndexItem.self)
-    /// for try await report in indexer.index(items) { show(report.processed) }
+    /// for try await report in indexer.run(over: items) { show(report.processed) }
     /// ```
     ///
     /// An image that cannot be read is reported, and the others are indexed; what is stored of it stays.
     /// - Parameter jobs: the number of threads; those that have nothing else to do by default.
     /// - Returns: the run, which is done by iterating it or by ``IndexRun/report()``.
-    public func index<Items: AsyncSequence>(_ items: Items, jobs: Int? = nil) -> IndexRun<Items>
+    public func run<Items: AsyncSequence>(over items: Items, jobs: Int? = nil) -> IndexRun<Items>
     where Items.Element == IndexItem {
         IndexRun(indexer: self, items: items, entry: { .success($0) }, jobs: jobs)
     }
@@ -185,7 +185,7 @@ extension CatalogIndexer {
     ///
     /// ```swift
     /// let indexer = try await CatalogIndexer.open(at: catalogFolder)
-    /// let report = try await indexer.index(folder: pictures).report()
+    /// let report = try await indexer.run(overFolder: pictures).report()
     /// ```
     ///
     /// What cannot be read is among the problems of the report.
@@ -193,7 +193,7 @@ extension CatalogIndexer {
     ///   - url: the folder, with the folders in it, or the manifest.
     ///   - jobs: the number of threads; those that have nothing else to do by default.
     /// - Throws: ``IndexProblem`` if there is no such folder or manifest, or none of a manifest can be read.
-    public func index(folder url: URL, jobs: Int? = nil) throws -> IndexRun<IndexEntries> {
+    public func run(overFolder url: URL, jobs: Int? = nil) throws -> IndexRun<IndexEntries> {
         try run(over: ImageSource.entries(at: url), jobs: jobs)
     }
 
@@ -209,8 +209,8 @@ extension CatalogIndexer {
     /// ```swift
     /// let report = try await indexer.run(over: items).report()
     /// ```
-    public func run(over items: [IndexItem], jobs: Int? = nil) -> IndexRun<IndexItemList> {
-        index(IndexItemList(items: items), jobs: jobs)
+    public func run(over items: [IndexItem], jobs: Int? = nil) -> IndexRun<IndexEntries> {
+        run(over: IndexEntries(items), jobs: jobs)
     }
 
     /// Adds an entity, or replaces it. It is searchable when this returns, in catalogs that are open too.
@@ -219,7 +219,7 @@ extension CatalogIndexer {
     ///   written, and `CancellationError`. The catalog is then unchanged, except with the reason `unsearchable`: the
     ///   entity is stored, and found by its picture once the derived files can be written.
     /// - Complexity: O(entities), since the derived files are written again: 0.1 s for 100,000. For many entities use
-    ///   ``index(_:jobs:)``.
+    ///   a run over items.
     public func upsert(_ item: IndexItem) async throws {
         try await changing {
             var pipeline = IndexPipeline(indexer: self, jobs: nil, needsAllImages: true)
@@ -270,7 +270,7 @@ extension CatalogIndexer {
     /// - Throws: ``CatalogError``, with the reason `unknownEntities` if the catalog has no entity of that id; and
     ///   `CancellationError`.
     /// - Complexity: O(entities), as for ``upsert(_:)``.
-    public func remove(_ id: String) async throws { try await changing { try remove([id]) } }
+    public func remove(_ id: String) async throws { try await changing { try removeAll([id]) } }
 
     /// Changes the catalog on the indexer's executor, after the asynchronous changes that came before.
     func changing<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {

@@ -7,13 +7,13 @@ import Synchronization
 /// its images.
 ///
 /// It is for putting an entity back as it was. Images in files are not part of it.
-public struct EntityCopy: Sendable {
+package struct EntityCopy: Sendable {
     fileprivate let entity: DigestedEntity
     fileprivate let images: [PreparedImage]
     fileprivate let localFeatureModel: String?
 
     /// The bytes of prints, local features and thumbnails.
-    public var byteCount: Int { images.reduce(0) { $0 + ($1.new?.byteCount ?? 0) } }
+    package var byteCount: Int { images.reduce(0) { $0 + ($1.new?.byteCount ?? 0) } }
 }
 
 extension CatalogIndexer {
@@ -22,7 +22,7 @@ extension CatalogIndexer {
     /// - Returns: nil if there is no entity of that id.
     /// - Throws: ``IndexProblem`` if something of it is missing or damaged, and ``CatalogError``.
     /// - Complexity: O(log entities).
-    public func copy(of id: String) throws -> EntityCopy? {
+    package func copy(of id: String) throws -> EntityCopy? {
         let model = try CatalogModels.localFeatureModel(of: store)
         return try store.withPage(ofIDs: [id]) { page in
             try page.entities.first.map { entity in
@@ -38,7 +38,7 @@ extension CatalogIndexer {
     ///
     /// - Throws: ``CatalogError`` if the catalog cannot be written.
     /// - Complexity: as for a change of one entity.
-    public func restore(_ copy: EntityCopy) throws {
+    package func restore(_ copy: EntityCopy) throws {
         try turn.withLock { _ in
             var report = IndexReport()
             try merge([copy.entity], localFeatureModel: copy.localFeatureModel, into: &report) { _ in copy.images }

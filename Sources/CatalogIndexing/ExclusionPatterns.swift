@@ -5,7 +5,7 @@ import Foundation
 /// matches is taken in. The last pattern that matches decides. A `#` is a letter.
 ///
 /// Its language is that of <https://git-scm.com/docs/gitignore>.
-public struct ExclusionPatterns: Sendable {
+package struct ExclusionPatterns: Sendable {
     private struct Pattern: Sendable {
         let text: String
         let takesIn: Bool
@@ -14,7 +14,7 @@ public struct ExclusionPatterns: Sendable {
     }
 
     /// What file servers, systems and photo libraries keep beside the images: bins, snapshots, thumbnails and previews.
-    public static let usual = [
+    package static let usual = [
         "@eaDir/", "#recycle/", "#snapshot/", "@Recycle/", "@Recently-Snapshot/", "$RECYCLE.BIN/",
         "System Volume Information/", "lost+found/", "__MACOSX/", "*.lrdata/", "**/*.photoslibrary/resources/",
         "**/*.photolibrary/Thumbnails/", "**/*.photolibrary/Previews/", "**/CaptureOne/Cache/",
@@ -23,7 +23,7 @@ public struct ExclusionPatterns: Sendable {
     private let patterns: [Pattern]
 
     /// - Parameter patterns: come after the ``usual`` ones, so that `!@eaDir/` takes these folders in.
-    public init(_ patterns: [String] = []) {
+    package init(_ patterns: [String] = []) {
         self.patterns = (Self.usual + patterns).map { text in
             let takesIn = text.hasPrefix("!")
             var pattern = Substring(takesIn ? String(text.dropFirst()) : text)

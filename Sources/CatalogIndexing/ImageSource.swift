@@ -107,10 +107,11 @@ public enum ImageSource {
     /// The items of a folder or of a `.csv`, `.tsv` or `.jsonl` manifest, with the problems of lines that are unusable.
     /// The first of several items with the same id is kept.
     ///
-    /// - Parameter exclusions: what is left out of a folder.
+    /// - Parameter patterns: what is left out of a folder, as in gitignore. They come after those of what servers,
+    ///   systems and photo libraries keep beside images, so that `!@eaDir/` takes these folders in.
     /// - Throws: ``IndexProblem`` if there is no such folder or manifest, or none of a manifest can be read.
     public static func entries(
-        at url: URL, excluding exclusions: ExclusionPatterns = ExclusionPatterns()
+        at url: URL, excluding patterns: [String] = []
     ) throws -> IndexEntries {
         var isFolder: ObjCBool = false
         guard url.isFileURL else {
@@ -121,7 +122,7 @@ public enum ImageSource {
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
             throw IndexProblem(subject: url.path, reason: "there is no such folder or manifest")
         }
-        if isFolder.boolValue { return IndexEntries(folder: url, exclusions) }
+        if isFolder.boolValue { return IndexEntries(folder: url, ExclusionPatterns(patterns)) }
         let found =
             switch url.pathExtension.lowercased() {
             case "csv", "tsv": try Manifest.csv(url)
@@ -183,7 +184,7 @@ public enum ImageSource {
 ///
 /// What is an image is decided by the name or, if its extension is that of no image format, by the first bytes. Hidden
 /// files and folders are skipped. Links are followed, but no folder is entered twice: links to folders come after all
-/// others, so that a new link does not change the ids of what is there. ``ExclusionPatterns`` leave files and folders
+/// others, so that a new link does not change the ids of what is there. `ExclusionPatterns` leave files and folders
 /// out. The names of one folder at a time, and of those
 /// above it, are in memory.
 struct FolderScan: Sequence, IteratorProtocol {

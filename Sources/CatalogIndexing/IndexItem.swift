@@ -21,7 +21,7 @@ public struct IndexItem: Sendable {
     /// Its origin, for reports: a path, or a manifest and a line.
     public var origin: String
     /// What its run notes about it.
-    package var notes: [IndexNote] = []
+    package var notes: [IndexReport.Note] = []
     /// The paths of the other images of its folder that have its id; nil for an item that is not of a folder. A folder
     /// says nothing else of its entities, so what is stored of them stays.
     var sameIDs: [String]?
@@ -84,7 +84,7 @@ public struct IndexItem: Sendable {
             item.origin = stored
         } else {
             item.notes.append(
-                IndexNote(subject: origin, text: "has the id “\(entity.id)”, which was that of \(stored)"))
+                IndexReport.Note(subject: origin, text: "has the id “\(entity.id)”, which was that of \(stored)"))
         }
         return item
     }

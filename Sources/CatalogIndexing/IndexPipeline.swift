@@ -159,7 +159,7 @@ struct PreparedChunk: Sendable {
     /// The number of items that are not stored.
     var failed = 0
     var problems: [IndexProblem] = []
-    var notes: [IndexNote] = []
+    var notes: [IndexReport.Note] = []
 
     var isEmpty: Bool { entities.isEmpty && unchanged == 0 && problems.isEmpty }
 
@@ -251,7 +251,7 @@ extension CatalogIndexer {
             for _ in item.images {
                 reader.readNext(&current, timings: timings)
                 guard let pixels = current.images.last?.pixels else { continue }
-                prepared.notes += pixels.decodingNotes.map { IndexNote(subject: item.origin, text: $0) }
+                prepared.notes += pixels.decodingNotes.map { IndexReport.Note(subject: item.origin, text: $0) }
                 pixelBytes += pixels.height * pixels.bytesPerRow
                 imageCount += 1
                 if pixelBytes >= Self.mostPixelBytes || imageCount >= Self.largestBatch {

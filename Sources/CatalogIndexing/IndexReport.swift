@@ -1,21 +1,5 @@
 public import CatalogEntities
 
-/// What was ignored in an item that was indexed, such as a color profile that cannot be used.
-public struct IndexNote: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// A path, or a manifest and a line.
-    public let subject: String
-    /// What was ignored, and why; for people.
-    public let text: String
-
-    /// A note about an item.
-    public init(subject: String, text: String) {
-        self.subject = subject
-        self.text = text
-    }
-
-    public var description: String { "\(subject): note: \(text)" }
-}
-
 /// The outcome of an index run.
 public struct IndexReport: Sendable, Hashable, Codable {
     /// New entities.
@@ -29,12 +13,12 @@ public struct IndexReport: Sendable, Hashable, Codable {
     /// What is wrong with them, and with images of other items: their entities were indexed by their other images.
     public var problems: [IndexProblem] = []
     /// What was ignored in items that were indexed.
-    public var notes: [IndexNote] = []
+    public var notes: [Note] = []
 
     /// A report; without items by default.
     public init(
         added: Int = 0, updated: Int = 0, unchanged: Int = 0, failed: Int = 0, problems: [IndexProblem] = [],
-        notes: [IndexNote] = []
+        notes: [Note] = []
     ) {
         (self.added, self.updated, self.unchanged, self.failed) = (added, updated, unchanged, failed)
         (self.problems, self.notes) = (problems, notes)
@@ -50,5 +34,23 @@ public struct IndexReport: Sendable, Hashable, Codable {
         failed += other.failed
         problems += other.problems
         notes += other.notes
+    }
+}
+
+extension IndexReport {
+    /// What was ignored in an item that was indexed, such as a color profile that cannot be used.
+    public struct Note: Sendable, Hashable, Codable, CustomStringConvertible {
+        /// A path, or a manifest and a line.
+        public let subject: String
+        /// What was ignored, and why; for people.
+        public let text: String
+
+        /// A note about an item.
+        public init(subject: String, text: String) {
+            self.subject = subject
+            self.text = text
+        }
+
+        public var description: String { "\(subject): note: \(text)" }
     }
 }

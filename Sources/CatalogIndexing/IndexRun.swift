@@ -7,7 +7,7 @@ import Compute
 /// cancelled, stops; what was committed stays, and is searchable when the catalog is next opened or indexed.
 ///
 /// ```swift
-/// for try await report in indexer.index(items) { show(report.processed) }
+/// for try await report in indexer.run(over: items) { show(report.processed) }
 /// ```
 ///
 /// Iterating throws ``CatalogError`` if the catalog cannot be written, `CancellationError`, and the errors of the
@@ -109,22 +109,3 @@ public struct IndexRun<Items: AsyncSequence>: AsyncSequence {
 }
 
 extension IndexRun: Sendable where Items: Sendable {}
-
-/// Items of an array as an asynchronous sequence.
-public struct IndexItemList: AsyncSequence, Sendable {
-    public typealias Element = IndexItem
-    public typealias Failure = Never
-
-    let items: [IndexItem]
-
-    /// Takes the items of the array in order.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        var items: IndexingIterator<[IndexItem]>
-
-        /// The next item.
-        public mutating func next() async -> IndexItem? { items.next() }
-    }
-
-    /// From the first item on.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(items: items.makeIterator()) }
-}

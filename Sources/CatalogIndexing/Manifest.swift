@@ -203,10 +203,10 @@ private struct ManifestTable {
     }
 
     /// The rows with numbers as catalogs compare them, and what a user has to know about them.
-    func read(separator: Unicode.Scalar) -> (rows: [(line: Int, fields: [String])], notes: [IndexNote]) {
-        var (rows, notes) = (rows, [IndexNote]())
+    func read(separator: Unicode.Scalar) -> (rows: [(line: Int, fields: [String])], notes: [IndexReport.Note]) {
+        var (rows, notes) = (rows, [IndexReport.Note]())
         func note(_ line: Int?, _ text: String) {
-            notes.append(IndexNote(subject: url.path + (line.map { ":\($0)" } ?? ""), text: text))
+            notes.append(IndexReport.Note(subject: url.path + (line.map { ":\($0)" } ?? ""), text: text))
         }
         /// Notes about the values of a column, up to a number of them.
         func noteEach(_ index: Int, _ text: String, where isWrong: (String) -> Bool) {

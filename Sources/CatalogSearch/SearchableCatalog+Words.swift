@@ -1,5 +1,5 @@
 import Compute
-public import FeaturePrints
+import FeaturePrints
 public import Imaging
 
 extension SearchableCatalog {

@@ -2,7 +2,7 @@ import CatalogEntities
 public import CatalogSearch
 import CatalogStore
 import Compute
-public import FeaturePrints
+package import FeaturePrints
 public import Imaging
 public import VectorSearch
 
@@ -16,7 +16,7 @@ extension Catalog {
         /// The outcome if the catalog lacked the targets; nil unless wanted, and for a query without a target.
         public let withoutTargets: Evaluation.Outcome?
         /// What the confidences of the likeliest candidates were computed from, with and without the targets.
-        public let observations: [MatchObservation]
+        package let observations: [MatchObservation]
     }
 
     /// The nearest entities that are observed, besides those whose local features were compared.

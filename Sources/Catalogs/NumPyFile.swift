@@ -1,11 +1,11 @@
 import Compute
-public import Foundation
+package import Foundation
 
 /// NumPy's file format, version 1.0, for float32 matrices
 /// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
-public enum NumPyFile {
+package enum NumPyFile {
     /// - Precondition: every row has `columns` numbers.
-    public static func data(_ rows: [[Float]], columns: Int) -> Data {
+    package static func data(_ rows: [[Float]], columns: Int) -> Data {
         var data = header(rowCount: rows.count, columns: columns)
         for row in rows {
             require(row.count == columns, "a row of \(row.count) numbers in a matrix with \(columns) columns")

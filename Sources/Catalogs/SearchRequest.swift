@@ -1,6 +1,6 @@
 import CatalogEntities
 package import CatalogSearch
-package import Compute
+import Compute
 
 /// Options of a search in JSON, as other programs send them.
 package struct SearchRequest: Decodable, Sendable {

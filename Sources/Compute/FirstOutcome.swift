@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A result that is set once, by whoever is first, and awaited by one task.
-public final class FirstOutcome<Value: Sendable>: Sendable {
+package final class FirstOutcome<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
         var continuation: CheckedContinuation<Value, any Error>?
@@ -10,11 +10,11 @@ public final class FirstOutcome<Value: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// An outcome without a result.
-    public init() {}
+    package init() {}
 
     /// Sets the result, unless there is one. Returns whether this was the first.
     @discardableResult
-    public func set(_ result: Result<Value, any Error>) -> Bool {
+    package func set(_ result: Result<Value, any Error>) -> Bool {
         let (isFirst, continuation) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in
             guard state.result == nil else { return (false, nil) }
             state.result = result
@@ -25,7 +25,7 @@ public final class FirstOutcome<Value: Sendable>: Sendable {
     }
 
     /// The result, as soon as it is set.
-    public var value: Value {
+    package var value: Value {
         get async throws {
             try await withCheckedThrowingContinuation { continuation in
                 let known = state.withLock { state in

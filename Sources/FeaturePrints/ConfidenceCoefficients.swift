@@ -3,28 +3,28 @@ import Foundation
 import Inference
 
 /// What speaks for and against an entity whose local features were compared with a query.
-public struct MatchEvidence: Sendable, Hashable, Codable {
+package struct MatchEvidence: Sendable, Hashable, Codable {
     /// The inliers at places of their own. An inlier that other entities have too, with other pictures, counts in part.
-    public var inliers: Double
+    package var inliers: Double
     /// The inliers as a share of the features of the entity's image that lie within the query, 0...1.
-    public var share: Double
+    package var share: Double
     /// The features that had a match, inliers or not: the more, the more inliers agree by chance.
-    public var matches: Int
+    package var matches: Int
     /// The dense descriptors that match; 0 if they were not compared, or if inliers speak against the entity.
-    public var denseMatches: Int
+    package var denseMatches: Int
     /// The inliers over those of the first rival, another thing that the catalog has: the natural logarithm of their
     /// ratio, each plus one; 0 without a lead.
-    public var inlierLead = 0.0
+    package var inlierLead = 0.0
     /// The dense matches beyond those of the first rival; 0 without a lead.
-    public var denseLead = 0
+    package var denseLead = 0
 
     /// Evidence from the comparison of local features.
-    public init(inliers: Double, share: Double, matches: Int, denseMatches: Int) {
+    package init(inliers: Double, share: Double, matches: Int, denseMatches: Int) {
         (self.inliers, self.share, self.matches, self.denseMatches) = (inliers, share, matches, denseMatches)
     }
 
     /// Whether features agree on an outline.
-    public var isVerified: Bool { inliers > 0 }
+    package var isVerified: Bool { inliers > 0 }
 }
 
 extension MatchEvidence {
@@ -71,7 +71,7 @@ extension MatchEvidence {
 /// (threshold − distance − unverifiedMargin)* if the query's local features were compared with others. The threshold is
 /// that of the query (``FeaturePrintModel/matchThreshold(for:beside:)``).
 ///
-/// ``ConfidenceFit`` finds the coefficients.
+/// `ConfidenceFit` finds the coefficients.
 public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     /// Log odds of a verified entity without inliers, at the threshold.
     public let verifiedBias: Double
@@ -167,7 +167,7 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     /// make it less likely than none: the larger of the log odds with the outline and without it counts.
     ///
     /// - Parameter distance: the minimum over the crops of the query, and the crop that the outline rectifies.
-    public func logOdds(_ evidence: MatchEvidence, distance: Double, threshold: Double) -> Double {
+    package func logOdds(_ evidence: MatchEvidence, distance: Double, threshold: Double) -> Double {
         func sum(_ bias: Double, _ weights: [Double], _ evidence: MatchEvidence) -> Double {
             let features = evidence.features(mostInliers: mostInliers, withinThreshold: threshold - distance)
             return zip(weights, features).reduce(bias) { $0 + $1.0 * $1.1 }

@@ -2,27 +2,27 @@ import Compute
 import Foundation
 
 /// A candidate of a labeled query: what its confidence is computed from, and whether the query shows it.
-public struct MatchObservation: Sendable, Codable {
+package struct MatchObservation: Sendable, Codable {
     /// Whether the query shows the entity.
-    public var isRight: Bool
+    package var isRight: Bool
     /// The minimum distance over the query's crops.
-    public var distance: Double
+    package var distance: Double
     /// The mean distance of the neighbors that score normalization averages.
-    public var neighborDistance: Double
+    package var neighborDistance: Double
     /// Nil if local features did not judge the entity.
-    public var evidence: MatchEvidence?
+    package var evidence: MatchEvidence?
     /// Whether the query's local features were compared at all.
-    public var isCompared: Bool
+    package var isCompared: Bool
     /// Whether the targets were left out of the search.
-    public var isWithoutTargets = false
+    package var isWithoutTargets = false
     /// Names the query.
-    public var query = ""
+    package var query = ""
     /// Names what the query shows; cross-validation keeps all queries of an object together.
-    public var object = ""
+    package var object = ""
     /// The group of the query, or its kind.
-    public var kind = ""
+    package var kind = ""
     /// The id of the candidate.
-    public var entity = ""
+    package var entity = ""
 
     package init(isRight: Bool, distance: Double, neighborDistance: Double, evidence: MatchEvidence?, isCompared: Bool)
     {
@@ -44,15 +44,15 @@ public struct MatchObservation: Sendable, Codable {
 }
 
 /// The coefficients of the confidence and of score normalization, fitted together.
-public struct ConfidenceFit: Sendable {
+package struct ConfidenceFit: Sendable {
     /// The coefficients of the confidence.
-    public var coefficients: ConfidenceCoefficients
+    package var coefficients: ConfidenceCoefficients
     /// The match threshold of a query with neighbors at the distance `typicalDistance`.
-    public var matchThreshold: Double
+    package var matchThreshold: Double
     /// The change of the threshold per unit of the neighbors' mean distance.
-    public var weight: Double
+    package var weight: Double
     /// The mean of the neighbors' distances over the queries.
-    public var typicalDistance: Double
+    package var typicalDistance: Double
 
     /// More inliers carry little further evidence.
     private static let mostInliers = 25.0
@@ -66,7 +66,7 @@ public struct ConfidenceFit: Sendable {
     ///
     /// - Returns: nil unless there are right and wrong observations of each kind.
     /// - Complexity: O(observations).
-    public init?(_ observations: [MatchObservation]) {
+    package init?(_ observations: [MatchObservation]) {
         let alone = observations.filter { !$0.isCompared }
         let judged = observations.filter { $0.evidence?.isVerified == true }
         let resembling = observations.filter { $0.evidence?.isVerified == false }
@@ -128,7 +128,7 @@ public struct ConfidenceFit: Sendable {
     }
 
     /// The probability of an observation, 0...1.
-    public func probability(_ observation: MatchObservation) -> Double {
+    package func probability(_ observation: MatchObservation) -> Double {
         let threshold = Self.threshold(matchThreshold, weight, observation.neighborDistance - typicalDistance)
         let odds =
             if let evidence = observation.evidence {
@@ -145,7 +145,7 @@ public struct ConfidenceFit: Sendable {
     /// The probabilities of observations by fits to the others: five parts, all queries of an object in one.
     ///
     /// - Returns: nil if a part cannot be fitted.
-    public static func crossValidated(_ observations: [MatchObservation]) -> [Double]? {
+    package static func crossValidated(_ observations: [MatchObservation]) -> [Double]? {
         let objects = Dictionary(
             Set(observations.map(\.object)).sorted().enumerated().map { ($1, $0 % 5) },
             uniquingKeysWith: { first, _ in first })
@@ -156,7 +156,7 @@ public struct ConfidenceFit: Sendable {
     /// nobody has seen.
     ///
     /// - Returns: nil if a part cannot be fitted.
-    public static func leavingKindsOut(_ observations: [MatchObservation]) -> [Double]? {
+    package static func leavingKindsOut(_ observations: [MatchObservation]) -> [Double]? {
         crossValidated(observations, parts: observations.map(\.kind))
     }
 

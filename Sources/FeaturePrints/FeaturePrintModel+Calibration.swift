@@ -1,5 +1,5 @@
 import Compute
-public import Foundation
+package import Foundation
 public import Imaging
 public import Inference
 
@@ -59,7 +59,7 @@ extension FeaturePrintModel {
     /// The network and its identity stay, so catalogs made with it stay valid.
     /// - Throws: `ModelError` if the file cannot be rewritten.
     /// - Complexity: O(bytes of the file).
-    public func fileData(with fit: ConfidenceFit) throws(ModelError) -> Data {
+    package func fileData(with fit: ConfidenceFit) throws(ModelError) -> Data {
         do {
             let file = try SafeTensorsFile(fileData)
             var metadata = file.metadata

@@ -1,4 +1,5 @@
-// The whole package under one name. Programs that need a layer alone import that.
+// What apps need under one name. Networks and local features are modules of their own, Inference and LocalFeatures; of
+// them, what other modules throw or ask for is here.
 @_exported import CatalogEntities
 @_exported import CatalogIndexing
 @_exported import CatalogSearch
@@ -6,9 +7,10 @@
 @_exported import Compute
 @_exported import FeaturePrints
 @_exported import Imaging
-@_exported import Inference
-@_exported import LocalFeatures
 @_exported import VectorSearch
+
+@_exported import struct Inference.ModelError
+@_exported import struct LocalFeatures.VisualWord
 
 #if DefaultModel
 @_exported import DefaultModel

@@ -180,7 +180,7 @@ struct CatalogCommand: AsyncParsableCommand {
             let catalog = try folder.open()
             let ids = selection.isEmpty ? ids : try await selectedIDs(in: catalog)
             let unique = Set(ids.map { Data($0.utf8) })
-            if !ids.isEmpty { try folder.openIndexer().remove(ids) }
+            if !ids.isEmpty { try folder.openIndexer().removeAll(ids) }
             print("\(unique.count) removed")
         }
 

@@ -141,7 +141,7 @@ struct IndexCommand: ParsableCommand {
 
     private func entries() throws -> IndexEntries {
         guard isList else {
-            return try ImageSource.entries(at: input.url, excluding: ExclusionPatterns(exclude))
+            return try ImageSource.entries(at: input.url, excluding: exclude)
         }
         let list = FileHandle.standardInput.readDataToEndOfFile()
         let lines = list.split(separator: list.contains(0) ? 0 : UInt8(ascii: "\n")).map { line in

@@ -3,6 +3,8 @@ import CommandProcess
 import Compute
 import DefaultModel
 import Foundation
+import Inference
+import LocalFeatures
 import Lookalike
 
 struct ModelCommand: ParsableCommand {

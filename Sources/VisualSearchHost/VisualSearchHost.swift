@@ -185,7 +185,7 @@ public struct HostConsole: Sendable {
     public static let terminal = HostConsole(read: { readLine() }, write: { print($0) })
 
     /// Asks for a value: an empty line, or none, is no answer.
-    func answer(to request: ParameterRequest, languages: [String]) -> ParameterRequest.Answer? {
+    func answer(to request: OpenIntents.ParameterRequest, languages: [String]) -> OpenIntents.ParameterRequest.Answer? {
         if case .outOfRange = request.problem.reason { write("\(request.problem)") }
         write("\(request.intent.localized(for: languages)): \(request.question.localized(for: languages))")
         for (index, choice) in request.choices.enumerated() {

@@ -203,7 +203,7 @@ struct BrowsingTests {
                 if round < 10 {
                     // The last of the page may be among them.
                     let gone = changed[round * 3..<(round * 3 + 3)].map(\.id)
-                    try indexer.remove([gone[0]])
+                    try indexer.removeAll([gone[0]])
                     let price = "\(Int.random(in: -9...99, using: &random))"
                     try await indexer.update(gone.dropFirst().filter { !ids.contains($0) }) {
                         $0.attributes["price"] = price
@@ -307,7 +307,7 @@ struct BrowsingTests {
                 ids += page.entities.map(\.id)
                 place = page.next.flatMap { EntityPlace($0.description) }
                 #expect(page.next.map { $0.description.utf8.count < 1200 } ?? true)
-                if ids.count == 6 { try indexer.remove([ids[5]]) }
+                if ids.count == 6 { try indexer.removeAll([ids[5]]) }
             } while place != nil && ids.count < 60
             // Those with the same beginning are repeated when the last one is gone.
             #expect(Set(ids) == Set(entities.map(\.id)))

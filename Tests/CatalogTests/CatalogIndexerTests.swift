@@ -161,9 +161,9 @@ struct CatalogIndexerTests {
         let fixture = try CatalogFixture()
         try fixture.index()
         let indexer = try CatalogIndexer(at: fixture.catalog)
-        #expect(throws: CatalogError.self) { try indexer.remove([fixture.id(0), "unknown"]) }
+        #expect(throws: CatalogError.self) { try indexer.removeAll([fixture.id(0), "unknown"]) }
         #expect(try Catalog(at: fixture.catalog).count == 6, "nothing is dropped where one id is unknown")
-        try indexer.remove([fixture.id(0)])
+        try indexer.removeAll([fixture.id(0)])
         try FileManager.default.removeItem(at: fixture.path(4))
         #expect(try indexer.prune() == [fixture.id(4)])
         #expect(try Catalog(at: fixture.catalog).count == 4)

@@ -162,7 +162,7 @@ struct CatalogReaderTests {
         #expect(replaced?.description.contains("another catalog is at its path now") == true)
         // A copy of the same catalog is read on, with what has changed in it.
         try FileManager.default.removeItem(at: url)
-        try CatalogIndexer(at: aside).remove([ids[0]])
+        try CatalogIndexer(at: aside).removeAll([ids[0]])
         try FileManager.default.copyItem(at: aside, to: url)
         #expect(try await catalog.entities(for: ids).map(\.id) == [ids[1]])
         #expect(try await catalog.search(matching: image).isEmpty)

@@ -104,7 +104,7 @@ struct TextSearchTests {
         #expect(try await catalog.search(text: "meridian").isEmpty)
         #expect(try await catalog.search(text: "tape").isEmpty)
         #expect(try await catalog.search(text: "parallel").map(\.id) == ["e0"])
-        try CatalogIndexer(at: fixture.catalog).remove(["e0"])
+        try CatalogIndexer(at: fixture.catalog).removeAll(["e0"])
         #expect(try await catalog.search(text: "parallel").isEmpty)
         #expect(try await catalog.verify().isEmpty)
     }
@@ -270,7 +270,7 @@ struct SearchCursorTests {
 
         // The entity at the cursor goes, others come: nothing is repeated, and what was there is not skipped.
         let cursor = SearchCursor(after: all[3])
-        try CatalogIndexer(at: fixture.catalog).remove([all[3].entity.id, all[7].entity.id])
+        try CatalogIndexer(at: fixture.catalog).removeAll([all[3].entity.id, all[7].entity.id])
         try fixture.index(
             (0..<14).filter { "e\($0)" != all[3].entity.id && "e\($0)" != all[7].entity.id }.map {
                 ManifestFixture.row($0, #""title": "t""#)

@@ -47,7 +47,7 @@ struct CatalogStorageTests {
         try fixture.index()
         let matrix = fixture.catalog.appendingPathComponent("prints.matrix")
         let old = try Data(contentsOf: matrix)
-        try CatalogIndexer(at: fixture.catalog).remove([fixture.id(3)])
+        try CatalogIndexer(at: fixture.catalog).removeAll([fixture.id(3)])
         // As after a kill between the commit and the new matrix.
         try old.write(to: matrix)
         #expect(try await Self.answers(fixture).count == 5)

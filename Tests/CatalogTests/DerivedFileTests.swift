@@ -61,7 +61,7 @@ struct DerivedFileTests {
         }
         #expect("\(try #require(error))".contains("the change is stored"))
         #expect(try Catalog(at: fixture.catalog).count == 4)
-        try indexer.remove([fixture.id(0)])
+        try indexer.removeAll([fixture.id(0)])
         #expect(try Catalog(at: fixture.catalog).count == 3)
         try FileManager.default.removeItem(at: matrix)
         let found = try await Self.nearest(Catalog(at: fixture.catalog), seed: 3)
@@ -293,9 +293,9 @@ struct DerivedFileTests {
         try fixture.write(CoverFixture.cover(31), as: 1)
         #expect(try fixture.index().updated == 1)
         try await checkRebuilt("with one changed")
-        try CatalogIndexer(at: fixture.catalog).remove(["c0", "c3"])
+        try CatalogIndexer(at: fixture.catalog).removeAll(["c0", "c3"])
         try await checkRebuilt("without two")
-        try CatalogIndexer(at: fixture.catalog).remove(["c1", "c2", "c4", "x"])
+        try CatalogIndexer(at: fixture.catalog).removeAll(["c1", "c2", "c4", "x"])
         try await checkRebuilt("empty")
     }
 

@@ -94,9 +94,9 @@ struct HostileInputTests {
         #expect(try CatalogIndexer(at: url).index(items).unchanged == 2)
         let ids = try await Catalog(at: url).entities(for: [Self.decomposed, Self.composed]).map { Array($0.id.utf8) }
         #expect(ids == [Array(Self.decomposed.utf8), Array(Self.composed.utf8)])
-        try CatalogIndexer(at: url).remove([Self.decomposed])
+        try CatalogIndexer(at: url).removeAll([Self.decomposed])
         #expect(try await Catalog(at: url).entities(for: [Self.decomposed, Self.composed]).count == 1)
-        #expect(throws: CatalogError.self) { try CatalogIndexer(at: url).remove([Self.decomposed]) }
+        #expect(throws: CatalogError.self) { try CatalogIndexer(at: url).removeAll([Self.decomposed]) }
     }
 
     @Test func itemsWithOneIdInOneRun() throws {

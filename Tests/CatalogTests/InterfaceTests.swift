@@ -27,7 +27,7 @@ struct InterfaceTests {
         #expect(try Self.coded(info) == info && info.typeCounts.map(\.value) == ["even", "odd"])
         let report = IndexReport(
             added: 1, failed: 1, problems: [IndexProblem(subject: "a.png", reason: "is empty")],
-            notes: [IndexNote(subject: "b.png", text: "its profile was ignored")])
+            notes: [IndexReport.Note(subject: "b.png", text: "its profile was ignored")])
         #expect(try Self.coded(report) == report && report.processed == 2)
         let group = DuplicateGroup(
             reference: matches[0].entity,
@@ -48,17 +48,17 @@ struct InterfaceTests {
         for index in 0..<3 { try folder.write(CoverFixture.cover(index).pngData(), to: "images/\(index).png") }
         try folder.write("no image", to: "images/broken.png")
         let indexer = try await CatalogIndexer.open(at: folder.file("catalog"))
-        let report = try await indexer.index(folder: folder.file("images")).report()
+        let report = try await indexer.run(overFolder: folder.file("images")).report()
         #expect(report.added == 3 && report.failed == 1 && report.problems.count == 1)
         let manifest = try folder.write("id,image\na,images/0.png\na,images/1.png\n", to: "list.csv")
-        let second = try await indexer.index(folder: manifest).report()
+        let second = try await indexer.run(overFolder: manifest).report()
         #expect(second.added == 1 && second.problems.count == 1, "\(second)")
         var names: [String] = []
         for await entry in try ImageSource.entries(at: folder.file("images")) {
             names.append(try entry.get().entity.id)
         }
         #expect(names == ["0", "1", "2", "broken"])
-        #expect(throws: IndexProblem.self) { try indexer.index(folder: folder.file("nowhere")) }
+        #expect(throws: IndexProblem.self) { try indexer.run(overFolder: folder.file("nowhere")) }
     }
 
     /// Its path without the scheme may be that of a file.

@@ -175,7 +175,7 @@ struct MemoryIndexTests {
         continuation.finish()
         var processed: [Int] = []
         var last = IndexReport()
-        for try await report in indexer.index(items, jobs: 1) {
+        for try await report in indexer.run(over: items, jobs: 1) {
             processed.append(report.processed)
             last = report
         }
@@ -200,7 +200,7 @@ struct MemoryIndexTests {
                 IndexItem(Self.entity("e\(index)"), image: .pixels(SampleImage.blocks(seed: UInt64(index)))))
         }
         continuation.finish(throwing: Broken())
-        await #expect(throws: Broken.self) { _ = try await indexer.index(items, jobs: 1).report() }
+        await #expect(throws: Broken.self) { _ = try await indexer.run(over: items, jobs: 1).report() }
         #expect(catalog.count == 12)
     }
 

@@ -65,7 +65,7 @@ struct MergeTests {
         #expect(match.entity.id == "c1" && match.outline != nil)
         #expect(try await catalog.verify().isEmpty)
         // Also where it is gone.
-        try indexer.remove(["c1"])
+        try indexer.removeAll(["c1"])
         try indexer.restore(copy)
         #expect(try await catalog.search(matching: image).first?.entity.id == "c1")
     }

@@ -105,7 +105,7 @@ struct NearestProductTests {
 
         mutating func remove(where isRemoved: (Int) -> Bool) throws {
             let removed = entities.indices.filter(isRemoved)
-            try indexer().remove(removed.map { entities[$0].id })
+            try indexer().removeAll(removed.map { entities[$0].id })
             entities = entities.indices.filter { !isRemoved($0) }.map { entities[$0] }
         }
 

@@ -48,7 +48,7 @@ struct PrintIndexTests {
         }
 
         mutating func remove(_ ids: [String]) throws {
-            try indexer().remove(ids)
+            try indexer().removeAll(ids)
             for id in ids { vectors[id] = nil }
         }
 

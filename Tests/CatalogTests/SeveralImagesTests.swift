@@ -242,7 +242,7 @@ struct SeveralImagesTests {
             #expect(try await catalog.info.imageCount == seeds.count + 1)
             #expect(try await catalog.verify().isEmpty)
         }
-        try CatalogIndexer(at: url).remove(["a"])
+        try CatalogIndexer(at: url).removeAll(["a"])
         #expect(try await catalog.info.imageCount == 1 && catalog.count == 1)
         #expect(try await catalog.verify().isEmpty)
     }

@@ -145,7 +145,7 @@ struct StoredFeatureTests {
     @Test func listsOfAnEarlierRevisionAreNotUsed() async throws {
         let fixture = try CoverFixture(count: 4)
         let old = try Data(contentsOf: fixture.lists)
-        try CatalogIndexer(at: fixture.catalog).remove(["c2"])
+        try CatalogIndexer(at: fixture.catalog).removeAll(["c2"])
         let new = try Data(contentsOf: fixture.lists)
         #expect(new != old)
         // As after a kill between the commit and the new lists.
@@ -161,7 +161,7 @@ struct StoredFeatureTests {
         let fixture = try CoverFixture(count: 4)
         let old = try Data(contentsOf: fixture.lists)
         let reader = try Catalog(at: fixture.catalog)
-        try CatalogIndexer(at: fixture.catalog).remove(["c2"])
+        try CatalogIndexer(at: fixture.catalog).removeAll(["c2"])
         try FileManager.default.removeItem(at: fixture.lists)
         try old.write(to: fixture.lists)
         let (image, _) = CoverFixture.photograph(of: 2)
@@ -185,7 +185,7 @@ struct StoredFeatureTests {
         let fixture = try CatalogFixture(count: 3)
         let items = try ImageSource.items(at: fixture.images).items
         _ = try CatalogIndexer(at: fixture.catalog, localFeatures: false).index(Array(items.prefix(2)))
-        try CatalogIndexer(at: fixture.catalog).remove([items[0].entity.id])
+        try CatalogIndexer(at: fixture.catalog).removeAll([items[0].entity.id])
         #expect(try !Catalog(at: fixture.catalog).hasLocalFeatures)
         _ = try CatalogIndexer(at: fixture.catalog).index(Array(items.suffix(1)))
         #expect(try Catalog(at: fixture.catalog).hasLocalFeatures)

@@ -182,7 +182,7 @@ struct VerifiedPagingTests {
         let (image, _) = CoverFixture.photograph(of: 2)
         let query = try await catalog.query(for: image)
         #expect(try await catalog.search(query).first?.entity.id == "c2")
-        try CatalogIndexer(at: fixture.catalog).remove(["c2"])
+        try CatalogIndexer(at: fixture.catalog).removeAll(["c2"])
         let rest = try await catalog.search(query, options: SearchOptions(bounds: .none))
         #expect(rest.count == 5 && !rest.contains { $0.entity.id == "c2" })
     }
@@ -203,7 +203,7 @@ struct CatalogEvaluationTests {
         #expect(Set(without.ranking.map(\.id)) == ["c0", "c1", "c2", "c4", "c5"])
         #expect(!without.candidates.contains("c3") && !without.candidates.isEmpty)
         // As a search of the catalog that never had it.
-        try CatalogIndexer(at: fixture.catalog).remove(["c3"])
+        try CatalogIndexer(at: fixture.catalog).removeAll(["c3"])
         let removed = try await catalog.evaluate(image, targets: [])
         #expect(removed.outcome.ranking.map(\.id) == without.ranking.map(\.id))
         for (a, b) in zip(removed.outcome.ranking, without.ranking) { #expect(abs(a.confidence - b.confidence) < 0.02) }

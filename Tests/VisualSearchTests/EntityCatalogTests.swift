@@ -370,7 +370,7 @@ struct SearchQueryTests {
         let before = Self.ids(try await fixture.albums.page(of: query, count: 50))
         let first = try await fixture.albums.page(of: query, count: 3)
         let cursor = try JSONDecoder().decode(SearchCursor.self, from: JSONEncoder().encode(try #require(first.next)))
-        try CatalogIndexer(at: fixture.folder.file("catalog")).remove([before[1], before[4]])
+        try CatalogIndexer(at: fixture.folder.file("catalog")).removeAll([before[1], before[4]])
         try EntityFixture.index(
             Self.rows.filter { row in ![before[1], before[4]].contains { row.contains("\"\($0)\"") } } + [
                 EntityFixture.row(13, title: "moon moon")

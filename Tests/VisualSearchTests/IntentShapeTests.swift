@@ -1,3 +1,4 @@
+import AppleShapes
 import Testing
 import VisualSearch
 

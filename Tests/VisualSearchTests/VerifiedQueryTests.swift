@@ -1,3 +1,4 @@
+import AppleShapes
 import Catalogs
 import Foundation
 import TestSupport

@@ -1,4 +1,5 @@
 import Benchmark
+import LocalFeatures
 import Lookalike
 import Stages
 

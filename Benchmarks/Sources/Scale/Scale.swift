@@ -31,7 +31,7 @@ struct Scale {
             FileHandle.standardError.write(Data("\(images) images in \(Int(seconds)) s\n".utf8))
         }
         if way == "index" {
-            for try await report in indexer.index(items) { note(report.processed, report.problems) }
+            for try await report in indexer.run(over: items) { note(report.processed, report.problems) }
         } else {
             let digest = try Catalog(at: others).localFeatureModelDigest
             var stored = 0

@@ -1,4 +1,5 @@
 import Foundation
+import LocalFeatures
 import Lookalike
 
 /// Interleaved RGB bytes of a file, several images of one size behind each other.

@@ -1,4 +1,5 @@
 import FuzzSupport
+import LocalFeatures
 import Lookalike
 
 /// Reads a model file, and embeds an image or extracts its local features with it.

@@ -4,13 +4,13 @@ package import Compute
 /// Reduces a large image by an integer factor: each pixel is the mean of a square.
 ///
 /// O(pixels), at about memory bandwidth.
-public struct BoxReducer: Sendable {
+package struct BoxReducer: Sendable {
     /// The side of a square, in pixels.
-    public let factor: Int
+    package let factor: Int
     private let kernels: SIMDTarget
 
     /// - Precondition: `factor` lies in 1...16, so that sixteen bits hold a square's sum.
-    public init(factor: Int) { self.init(factor: factor, simd: .selected) }
+    package init(factor: Int) { self.init(factor: factor, simd: .selected) }
 
     package init(factor: Int, simd: SIMDTarget) {
         require((1...16).contains(factor), "squares have sides of 1 to 16 pixels, not \(factor)")
@@ -22,7 +22,7 @@ public struct BoxReducer: Sendable {
     ///
     /// Returns the image itself if the factor is 1, if there is no complete square, and for formats without support:
     /// one channel, and straight alpha.
-    public func reduce(_ image: PixelBuffer) -> PixelBuffer {
+    package func reduce(_ image: PixelBuffer) -> PixelBuffer {
         let (width, height) = (image.width / factor, image.height / factor)
         guard factor > 1, width > 0, height > 0, image.format != .gray8, image.alpha != .straight else { return image }
         let channels = image.format.bytesPerPixel

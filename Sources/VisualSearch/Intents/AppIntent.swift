@@ -57,6 +57,17 @@ extension AppIntent {
     }
 }
 
+/// What an intent does, in a sentence or two.
+public struct IntentDescription: Sendable, Hashable, ExpressibleByStringLiteral {
+    /// The description.
+    public var text: LocalizedStringResource
+
+    /// A description of these words.
+    public init(_ text: LocalizedStringResource) { self.text = text }
+
+    public init(stringLiteral value: String) { self.init(LocalizedStringResource(value)) }
+}
+
 /// An intent that needs no `perform()`, because its app does what it says or reads its parameters.
 public protocol PassiveIntent: AppIntent {}
 
@@ -267,32 +278,6 @@ extension IntentParameter: CheckedParameter {
         guard let value else { return false }
         answer.value = value
         return true
-    }
-}
-
-/// A value that an intent needs before it is performed, to ask a person for.
-public struct ParameterRequest: Sendable {
-    /// The name of the intent.
-    public let intent: LocalizedStringResource
-    /// The name of the parameter.
-    public let parameter: String
-    /// Why the value is asked for: it is missing, or out of range.
-    public let problem: IntentParameterError
-    /// The values to choose from, as they are displayed: suggested entities, or the cases of an enumeration.
-    public let choices: [DisplayRepresentation]
-
-    /// The question; one of the parameter's name if it has none.
-    public var question: LocalizedStringResource {
-        if case .missing(let question?) = problem.reason { return question.full }
-        return "\(parameter)?"
-    }
-
-    /// What a person answers.
-    public enum Answer: Sendable, Hashable {
-        /// One of the choices, from 0.
-        case choice(Int)
-        /// A typed text: the title of a choice, a number, or what the entity's query finds.
-        case text(String)
     }
 }
 

@@ -18,9 +18,6 @@ extension OpenIntent {
     public static var openAppWhenRun: Bool { true }
 }
 
-/// An intent whose target the app shows outside of `perform()`.
-public protocol TargetContentProvidingIntent: PassiveIntent {}
-
 /// Performs an app's intents, and opens entities with the open intent of their type.
 public final class OpenIntents: Sendable {
     private struct Opening: Sendable {
@@ -172,6 +169,34 @@ public final class OpenIntents: Sendable {
             throw OpenIntentError(subject: "\(type)", reason: .noIntent)
         }
         return opening
+    }
+}
+
+extension OpenIntents {
+    /// A value that an intent needs before it is performed, to ask a person for.
+    public struct ParameterRequest: Sendable {
+        /// The name of the intent.
+        public let intent: LocalizedStringResource
+        /// The name of the parameter.
+        public let parameter: String
+        /// Why the value is asked for: it is missing, or out of range.
+        public let problem: IntentParameterError
+        /// The values to choose from, as they are displayed: suggested entities, or the cases of an enumeration.
+        public let choices: [DisplayRepresentation]
+
+        /// The question; one of the parameter's name if it has none.
+        public var question: LocalizedStringResource {
+            if case .missing(let question?) = problem.reason { return question.full }
+            return "\(parameter)?"
+        }
+
+        /// What a person answers.
+        public enum Answer: Sendable, Hashable {
+            /// One of the choices, from 0.
+            case choice(Int)
+            /// A typed text: the title of a choice, a number, or what the entity's query finds.
+            case text(String)
+        }
     }
 }
 

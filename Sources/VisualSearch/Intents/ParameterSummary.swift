@@ -44,7 +44,7 @@ extension AppIntent {
     public typealias DefaultCase = ParameterSummaryDefaultCaseCondition<Self>
 
     /// The title of a parameter or, without one, its type.
-    static func name<Value>(of parameter: KeyPath<Self, IntentParameter<Value>>) -> String {
+    package static func name<Value>(of parameter: KeyPath<Self, IntentParameter<Value>>) -> String {
         Self()[keyPath: parameter].name
     }
 }
@@ -191,12 +191,12 @@ public struct ParameterSummaryWhenCondition<Intent: AppIntent>: ParameterSummary
 /// ```
 public struct ParameterSummarySwitchCondition<Intent: AppIntent, Value: Equatable & Sendable>: ParameterSummary {
     private let parameter: any KeyPath<Intent, IntentParameter<Value>> & Sendable
-    private let cases: ParameterSummaryCases<Intent, Value>
+    private let cases: ParameterSummaryCaseBuilder<Intent, Value>.Cases
 
     /// The sentences by the value of a parameter.
     public init(
         _ parameter: any KeyPath<Intent, IntentParameter<Value>> & Sendable,
-        @ParameterSummaryCaseBuilder<Intent, Value> _ cases: () -> ParameterSummaryCases<Intent, Value>
+        @ParameterSummaryCaseBuilder<Intent, Value> _ cases: () -> ParameterSummaryCaseBuilder<Intent, Value>.Cases
     ) {
         self.parameter = parameter
         self.cases = cases()
@@ -235,17 +235,14 @@ public struct ParameterSummaryDefaultCaseCondition<Intent: AppIntent>: Sendable 
     public init(@ParameterSummaryBuilder _ content: () -> some ParameterSummary) { self.content = content() }
 }
 
-/// The cases of a `Switch`.
-public struct ParameterSummaryCases<Intent: AppIntent, Value: Equatable & Sendable>: Sendable {
-    fileprivate var cases: [ParameterSummaryCaseCondition<Intent, Value>] = []
-    fileprivate var otherwise: (any ParameterSummary)?
-}
-
 /// Builds the cases of a `Switch` from one per line.
 @resultBuilder
 public enum ParameterSummaryCaseBuilder<Intent: AppIntent, Value: Equatable & Sendable> {
-    /// The cases.
-    public typealias Cases = ParameterSummaryCases<Intent, Value>
+    /// The cases of a `Switch`.
+    public struct Cases: Sendable {
+        fileprivate var cases: [ParameterSummaryCaseCondition<Intent, Value>] = []
+        fileprivate var otherwise: (any ParameterSummary)?
+    }
 
     /// One case.
     public static func buildExpression(_ one: ParameterSummaryCaseCondition<Intent, Value>) -> Cases {

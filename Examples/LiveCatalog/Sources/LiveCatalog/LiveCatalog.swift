@@ -17,7 +17,7 @@ struct LiveCatalog {
         let indexer = try CatalogIndexer(at: folder)
 
         // A stream of uploads, indexed as they come.
-        for try await report in indexer.index(covers.uploads(count: 16)) { print("\(report.processed) indexed") }
+        for try await report in indexer.run(over: covers.uploads(count: 16)) { print("\(report.processed) indexed") }
         let catalog = try await Catalog.open(at: folder)
 
         try await changeOneEntity(covers, indexer, catalog)

@@ -1,4 +1,5 @@
 #if os(Linux) && AppleNames
+@_exported public import AppleShapes
 @_exported public import VisualSearch
 
 // The names of Core Graphics, Core Video, Core Image, VideoToolbox and Image I/O that a handler converts captured

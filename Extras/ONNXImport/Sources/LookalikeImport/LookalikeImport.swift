@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandProcess
 import Foundation
+import Inference
 import Lookalike
 import ONNXImport
 
@@ -174,8 +175,8 @@ struct LookalikeImport: ParsableCommand {
             let images = try images(of: calibrate, options: model.decodingOptions)
             data = try calibrated(imported, images)
             if !hasThreshold, let threshold = try DrawnThreshold(of: model, images: images) {
-                data = try FeaturePrintModel(data, named: target.path, precision: .float32)
-                    .fileData(with: threshold.fit)
+                data = try threshold.fileData(
+                    of: FeaturePrintModel(data, named: target.path, precision: .float32))
                 hasThreshold = true
                 report(threshold, count: images.count)
             }
@@ -221,7 +222,7 @@ struct LookalikeImport: ParsableCommand {
     private func report(_ threshold: DrawnThreshold, count: Int) {
         func percent(_ share: Double) -> String { String(format: "%.1f %%", 100 * share) }
         print(
-            String(format: "match threshold %.4f", threshold.fit.matchThreshold)
+            String(format: "match threshold %.4f", threshold.matchThreshold)
                 + ", fitted to drawn views of \(count) images: it accepts \(percent(threshold.recall)) of them, and "
                 + "\(percent(threshold.falseAcceptRate)) of views of what is not there. Measure it with real "
                 + "photographs: “lookalike evaluate --calibrate”")

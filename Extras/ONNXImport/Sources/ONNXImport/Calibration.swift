@@ -1,5 +1,6 @@
 #if ONNXImport
 public import Foundation
+import Inference
 public import Lookalike
 
 /// A model file with activation ranges, and how near its int8 prints are to those in float32.

@@ -1,4 +1,5 @@
 #if ONNXImport
+public import Foundation
 public import Lookalike
 
 /// A match threshold without labeled photographs: each image is drawn as photographs may show it, and searched for
@@ -7,8 +8,7 @@ public import Lookalike
 /// A view is turned and tilted a little, cropped or with a plain ground around, brighter or darker, softer, and noisy.
 /// Real photographs vary more, so what real ones are accepted by this threshold has to be measured.
 public struct DrawnThreshold: Sendable {
-    /// The threshold and the slope of the confidence.
-    public let fit: ConfidenceFit
+    private let fit: ConfidenceFit
     /// The share of views that are nearest to their image and accepted.
     public let recall: Double
     /// The share of views that are accepted as another image, while theirs is left out.
@@ -19,6 +19,9 @@ public struct DrawnThreshold: Sendable {
     private static let viewsPerImage = 4
     /// Nearer prints are those of copies.
     private static let copyDistance = 0.05
+
+    /// The match threshold of a query.
+    public var matchThreshold: Double { fit.matchThreshold }
 
     /// Draws and embeds four views of each image.
     ///
@@ -62,6 +65,11 @@ public struct DrawnThreshold: Sendable {
         recall = Double(nearest.count { $0.own < $0.other && $0.own <= fit.matchThreshold }) / count
         falseAcceptRate = Double(nearest.count { $0.other <= fit.matchThreshold }) / count
     }
+
+    /// The bytes of a model's file with this threshold, and the slope of the confidence.
+    ///
+    /// - Throws: `ModelError` if the file cannot be rewritten.
+    public func fileData(of model: FeaturePrintModel) throws(ModelError) -> Data { try model.fileData(with: fit) }
 }
 
 /// An image as a photograph may show it.

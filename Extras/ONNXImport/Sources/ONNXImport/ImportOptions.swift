@@ -1,5 +1,6 @@
 #if ONNXImport
-public import Lookalike
+public import Inference
+import Lookalike
 
 /// What an ONNX file does not say about a network.
 public struct ImportOptions: Sendable {

@@ -1,5 +1,6 @@
 #if ONNXImport
 public import Foundation
+public import Inference
 public import Lookalike
 import SwiftProtobuf
 

@@ -1,6 +1,7 @@
 #if ONNXImport
 import CZlib
 public import Foundation
+public import Inference
 public import Lookalike
 import Tokenizers
 

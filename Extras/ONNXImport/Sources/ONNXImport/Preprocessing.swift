@@ -1,5 +1,6 @@
 #if ONNXImport
 import Foundation
+import Inference
 import Lookalike
 
 /// What a network's training did to images, as a file beside the network says.

@@ -72,16 +72,16 @@ struct CalibrationTests {
         let model = try FeaturePrintModel.default(precision: .float32)
         let images = try Self.covers()
         let threshold = try #require(try DrawnThreshold(of: model, images: images + images.prefix(3)))
-        #expect((0.2...1.2).contains(threshold.fit.matchThreshold), "\(threshold.fit.matchThreshold)")
+        #expect((0.2...1.2).contains(threshold.matchThreshold), "\(threshold.matchThreshold)")
         #expect(threshold.recall >= 0.8 && threshold.falseAcceptRate <= 0.1, "\(threshold)")
         let again = try #require(try DrawnThreshold(of: model, images: images))
-        #expect(again.fit.matchThreshold == threshold.fit.matchThreshold)
+        #expect(again.matchThreshold == threshold.matchThreshold)
 
         let plain = try FeaturePrintModel(Self.network("residual").modelFile(), named: "plain")
         #expect(plain.matchThreshold == nil)
-        let fitted = try FeaturePrintModel(plain.fileData(with: threshold.fit), named: "fitted")
+        let fitted = try FeaturePrintModel(threshold.fileData(of: plain), named: "fitted")
         let stored = try #require(fitted.matchThreshold)
-        #expect(abs(stored - threshold.fit.matchThreshold) < 1e-3 && fitted.identity == plain.identity)
+        #expect(abs(stored - threshold.matchThreshold) < 1e-3 && fitted.identity == plain.identity)
         // Copies say nothing of how near others come, and no threshold tells noise from noise.
         #expect(try DrawnThreshold(of: model, images: Array(images.prefix(15) + images.prefix(10))) == nil)
         let mean = ProtocolBuffer.model([

@@ -309,7 +309,7 @@ import Testing
                 }
             }
             #expect(try await server.send("PUT", "/v1/catalogs/covers/entities/b", body: image).status == 409)
-            try #require(indexer).remove(["a"])
+            try #require(indexer).removeAll(["a"])
             indexer = nil
             #expect(try await server.send("PUT", "/v1/catalogs/covers/entities/b", body: image).status == 201)
             #expect(try await server.send("GET", "/v1/catalogs/covers/entities/a").status == 404)

@@ -149,7 +149,7 @@ import Testing
         _ = try Drawn.index(150, into: folder("catalog"))
         _ = try await MilvusCatalog.push(Catalog(at: folder("catalog")), to: server.address("changes"))
         let indexer = try CatalogIndexer(at: folder("catalog"))
-        _ = try indexer.remove(["entity-3", "entity-149"])
+        _ = try indexer.removeAll(["entity-3", "entity-149"])
         try await indexer.update("entity-5") { $0.title = "changed" }
         try await indexer.upsert(
             IndexItem(CatalogEntity(id: "new"), image: .print(Drawn.print(900, of: indexer.model))))
@@ -267,10 +267,10 @@ import Testing
         try await check(Catalog(at: folder("pulled")))
         // What is removed from a shard leaves the others alone.
         let ids = (30..<60).filter { $0 != 44 }.map { "entity-\($0)" }
-        _ = try CatalogIndexer(at: folder("1")).remove(ids)
+        _ = try CatalogIndexer(at: folder("1")).removeAll(ids)
         let pushed = try await MilvusCatalog.push(Catalog(at: folder("1")), to: address, shard: 1)
         #expect(pushed == report(unchanged: 1, removed: 29))
-        _ = try CatalogIndexer(at: folder("whole")).remove(ids)
+        _ = try CatalogIndexer(at: folder("whole")).removeAll(ids)
         try await check(Catalog(at: folder("whole")))
     }
 

@@ -1,4 +1,5 @@
 #if ONNXImport
+import Inference
 import Lookalike
 
 /// A network that is put together node by node, with its weights.

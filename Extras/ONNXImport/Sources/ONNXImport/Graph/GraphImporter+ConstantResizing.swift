@@ -1,5 +1,6 @@
 #if ONNXImport
 import Foundation
+import Inference
 import Lookalike
 
 extension GraphImporter {

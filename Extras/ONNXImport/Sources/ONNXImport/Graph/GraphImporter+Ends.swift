@@ -1,4 +1,5 @@
 #if ONNXImport
+import Inference
 import Lookalike
 
 extension GraphImporter {

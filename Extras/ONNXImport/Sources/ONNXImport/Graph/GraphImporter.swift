@@ -1,4 +1,5 @@
 #if ONNXImport
+import Inference
 import Lookalike
 
 /// Turns the nodes of an ONNX graph into layers, one after another.

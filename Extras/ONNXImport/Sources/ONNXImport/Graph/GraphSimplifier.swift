@@ -1,4 +1,5 @@
 #if ONNXImport
+import Inference
 import Lookalike
 
 /// Makes fewer layers of a network: factors and activations move into the convolutions before them.

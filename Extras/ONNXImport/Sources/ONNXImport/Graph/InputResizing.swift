@@ -1,4 +1,5 @@
 #if ONNXImport
+import Inference
 import Lookalike
 
 /// How images of other sizes become the network's input.

@@ -1,4 +1,5 @@
 #if ONNXImport
+import Inference
 import Lookalike
 
 /// What networks for texts have besides: whole numbers and truth values that depend on the text.

@@ -298,7 +298,7 @@ struct BatchWriter: Sendable {
                     ? .success(.removed) : .failure(Problem(.unknownEntity, "The catalog has no entity “\(id)”."))
             }
             let removed = zip(ids, outcomes).filter { if case .success = $0.1 { true } else { false } }.map(\.0)
-            if !removed.isEmpty { try await computing { try indexer.remove(removed) } }
+            if !removed.isEmpty { try await computing { try indexer.removeAll(removed) } }
             return outcomes
         }
     }

@@ -184,7 +184,7 @@ struct EntitiesHandler: Sendable {
             try await service.writePool.run(for: context.client) {
                 try await served.writer.change { indexer in
                     let ids = try await Self.ids(where: condition, atMost: atMost, in: served.local)
-                    if !ids.isEmpty { try await computing { try indexer.remove(ids) } }
+                    if !ids.isEmpty { try await computing { try indexer.removeAll(ids) } }
                     return ids.count
                 }
             }

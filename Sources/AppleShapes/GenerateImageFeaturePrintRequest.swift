@@ -1,4 +1,4 @@
-import Catalogs
+import CatalogSearch
 import Compute
 public import FeaturePrints
 public import Foundation

@@ -1,22 +1,16 @@
+public import VisualSearch
+
 // The shapes of App Intents that have no meaning outside of Apple's systems: they compile and keep what they are given,
 // and nothing here reads it. AppIntentsCoverage lists them as data.
-
-/// What an intent does, in a sentence or two.
-public struct IntentDescription: Sendable, Hashable, ExpressibleByStringLiteral {
-    /// The description.
-    public var text: LocalizedStringResource
-
-    /// A description of these words.
-    public init(_ text: LocalizedStringResource) { self.text = text }
-
-    public init(stringLiteral value: String) { self.init(LocalizedStringResource(value)) }
-}
 
 /// The parameters of a widget, which people edit. It is not performed: the widget reads its parameters.
 public protocol WidgetConfigurationIntent: PassiveIntent {}
 
 /// The parameters of a control, which people edit. It is not performed: the control reads its parameters.
 public protocol ControlConfigurationIntent: PassiveIntent {}
+
+/// An intent whose target the app shows outside of `perform()`.
+public protocol TargetContentProvidingIntent: PassiveIntent {}
 
 /// The shortcuts of an app.
 public protocol AppShortcutsProvider: Sendable {
