@@ -111,7 +111,7 @@ library: build
 	ln -sf liblookalike-c.so $(dir $(LOOKALIKE))liblookalike.so
 
 test-c-interface: library
-	Scripts/test-c-interface $(dir $(LOOKALIKE))liblookalike.so $(LOOKALIKE)
+	Scripts/test-c-interface $(dir $(LOOKALIKE))liblookalike.so
 
 # Imported networks against onnxruntime; installs PyTorch into .venv-networks.
 check-networks: dependencies

@@ -255,8 +255,8 @@ let package = Package(
         .target(
             name: "CInterface",
             dependencies: [
-                "CatalogEntities", "CatalogSearch", "Catalogs", "CKernels", "CLookalike", "Compute", "DefaultModel",
-                "FeaturePrints", "Imaging", "VectorSearch",
+                "CatalogEntities", "CatalogIndexing", "CatalogSearch", "Catalogs", "CKernels", "CLookalike", "Compute",
+                "DefaultModel", "FeaturePrints", "Imaging", "VectorSearch",
             ], exclude: ["exports.map"]),
         .executableTarget(
             name: "LookalikeCommand",

@@ -1,3 +1,4 @@
+package import CLookalike
 import CatalogEntities
 import CatalogSearch
 import Catalogs
@@ -9,109 +10,224 @@ import Synchronization
 
 /// The object behind a `lookalike_catalog`.
 private final class CatalogObject: Sendable {
-    let catalog: Catalog
-    let process = ProcessOwner("catalog")
+    private let current: Mutex<Catalog>
+    private let open: @Sendable () throws -> Catalog
+    private let process = ProcessOwner("catalog")
 
-    init(_ catalog: Catalog) { self.catalog = catalog }
-}
+    init(_ open: @escaping @Sendable () throws -> Catalog) throws {
+        current = Mutex(try open())
+        self.open = open
+    }
 
-/// The process that opened the first catalog. The threads of Swift's tasks are in that one alone.
-private let tasks = Mutex<ProcessOwner?>(nil)
-
-@_cdecl("lookalike_catalog_open")
-package func catalogOpen(_ path: UnsafePointer<CChar>?, _ model: OpaquePointer?) -> OpaquePointer? {
-    reported {
-        let url = URL(fileURLWithPath: try text(path, named: "path"), isDirectory: true)
-        let model = try model.map { handle in
-            let object = try object(handle, ModelObject.self, named: "model")
-            try object.process.check()
-            return object.model
+    /// Reads the catalog, which is opened again if another one has been made at its path.
+    func reading<Result>(_ body: (Catalog) throws -> Result) throws -> Result {
+        try process.check()
+        let catalog = current.withLock(\.self)
+        do {
+            return try body(catalog)
+        } catch let error as CatalogError where error.isUnwritable || error.reason == .missing {
+            let other = try current.withLock { current in
+                if current === catalog { current = try open() }
+                return current
+            }
+            return try body(other)
         }
-        try tasks.withLock { owner in
-            let first = owner ?? ProcessOwner("first catalog")
-            owner = first
-            try first.check()
-        }
-        return handle(of: CatalogObject(try Catalog(at: url, model: model)))
     }
 }
 
-private func openCatalog(_ handle: OpaquePointer?) throws -> Catalog {
-    let object = try object(handle, CatalogObject.self, named: "catalog")
-    try object.process.check()
-    return object.catalog
+/// The process that opened the first catalog. The threads of Swift's tasks and the locks of databases are in that one
+/// alone.
+private let firstProcess = Mutex<ProcessOwner?>(nil)
+
+/// Throws in a process that was forked after a catalog had been opened.
+func checkProcess() throws {
+    try firstProcess.withLock { owner in
+        let first = owner ?? ProcessOwner("first catalog")
+        owner = first
+        try first.check()
+    }
+}
+
+/// The model behind a handle; nil for NULL.
+func model(_ handle: OpaquePointer?) throws -> FeaturePrintModel? {
+    try handle.map { handle in
+        let object = try object(handle, ModelObject.self, named: "model")
+        try object.process.check()
+        return object.model
+    }
+}
+
+@_cdecl("lookalike_catalog_open")
+package func catalogOpen(
+    _ path: UnsafePointer<CChar>?, _ handle: OpaquePointer?, _ threads: Int32
+) -> OpaquePointer? {
+    reported {
+        let url = URL(fileURLWithPath: try text(path, named: "path"), isDirectory: true)
+        let model = try model(handle)
+        let executor = try threadLimit(threads).map { ComputeExecutor(threads: $0) }
+        try checkProcess()
+        return CInterface.handle(
+            of: try CatalogObject { try Catalog(at: url, model: model, executor: executor) })
+    }
+}
+
+private func reading<Result>(_ handle: OpaquePointer?, _ body: (Catalog) throws -> Result) throws -> Result {
+    try object(handle, CatalogObject.self, named: "catalog").reading(body)
 }
 
 @_cdecl("lookalike_catalog_count")
 package func catalogCount(_ handle: OpaquePointer?) -> Int64 {
-    reported { try Int64(openCatalog(handle).count) } ?? -1
+    reported { try reading(handle) { Int64($0.count) } } ?? -1
 }
+
+@_cdecl("lookalike_catalog_info")
+package func catalogInfo(_ handle: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
+    reported { try reading(handle) { catalog in try copied(JSONLine.text(waiting { try await catalog.info })) } }
+}
+
+// MARK: Searches
+
+extension SearchRequest: JSONOptions {}
 
 @_cdecl("lookalike_catalog_search")
 package func catalogSearch(
-    _ handle: OpaquePointer?, _ image: OpaquePointer?, _ options: UnsafePointer<CChar>?
+    _ handle: OpaquePointer?, _ source: UnsafePointer<lookalike_source>?, _ json: UnsafePointer<CChar>?
 ) -> UnsafeMutablePointer<CChar>? {
     reported {
-        let catalog = try openCatalog(handle)
-        let image = try object(image, ImageObject.self, named: "image").pixels
-        return try answer(of: catalog, to: image, named: "image", searchOptions(options))
+        let request = try options(json, SearchRequest.self)
+        let options = try request.options()
+        return try reading(handle) { catalog in
+            let source = try source.map { try Source($0.pointee, of: catalog.model) }
+            let name = request.words ?? request.similarTo ?? source?.name ?? "image"
+            let image = try source?.pixels(catalog.decodingOptions(for: options.effort))
+            return try copied(
+                waiting { try await answer(of: catalog, to: source, named: name, image, request, options).line })
+        }
     }
 }
 
-@_cdecl("lookalike_catalog_search_file")
-package func catalogSearchFile(
-    _ handle: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?
-) -> UnsafeMutablePointer<CChar>? {
-    reported {
-        let catalog = try openCatalog(handle)
-        let path = try text(path, named: "path")
-        let options = try searchOptions(options)
-        let image = try PixelBuffer(
-            contentsOf: URL(fileURLWithPath: path), options: catalog.decodingOptions(for: options.effort))
-        return try answer(of: catalog, to: image, named: path, options)
+private func answer(
+    of catalog: Catalog, to source: Source?, named name: String, _ image: PixelBuffer?, _ request: SearchRequest,
+    _ options: SearchOptions
+) async throws -> SearchAnswer {
+    let query: CatalogQuery
+    switch (source, request.words, request.similarTo) {
+    case (.print(let print)?, nil, nil): query = try catalog.query(for: [print])
+    case (.some, let words?, nil) where image != nil, (nil, let words?, nil):
+        query = try await catalog.query(
+            describedBy: words, beside: image, weight: request.wordsWeight ?? 0.5, options: options)
+    case (nil, nil, let id?): query = try await catalog.query(similarTo: id)
+    case (.some, nil, nil):
+        guard let image else { throw InterfaceError("the query is no image") }
+        query = try await catalog.query(for: image, options: options)
+    default: throw InterfaceError("a query is an image, a print, words, an image and words, or an entity: give one")
     }
+    var matches = try await catalog.search(query, options: options)
+    var (similar, duplicates) = ([CatalogMatch]?.none, [String: [String]]?.none)
+    if let count = request.similar {
+        var options = options
+        options.limit = count
+        similar = try await catalog.similar(to: query, besides: matches, options: options)
+    }
+    if request.groupDuplicates ?? false {
+        let groups = try await catalog.grouped(matches)
+        matches = groups.map(\.match)
+        duplicates = Dictionary(
+            groups.map { ($0.match.id, $0.duplicates.map(\.id)) }, uniquingKeysWith: { first, _ in first })
+    }
+    return SearchAnswer(
+        query: name, image: image, matches: matches, isComplete: query.isComplete, duplicates: duplicates,
+        similar: similar)
+}
+
+/// Options of lists and facets.
+private struct ListOptions: JSONOptions {
+    private enum CodingKeys: String, CodingKey, CaseIterable { case `where`, text, ids, limit, by }
+
+    static let keys = CodingKeys.allCases.map(\.rawValue)
+
+    let `where`: String?
+    let text: String?
+    let ids: [String]?
+    let limit: Int?
+    let by: [EntityField]?
+
+    func condition() throws -> Condition { try self.where.map { try Condition(parsing: $0) } ?? .everything }
 }
 
 @_cdecl("lookalike_catalog_list")
 package func catalogList(
-    _ handle: OpaquePointer?, _ condition: UnsafePointer<CChar>?, _ limit: Int64
+    _ handle: OpaquePointer?, _ json: UnsafePointer<CChar>?
 ) -> UnsafeMutablePointer<CChar>? {
     reported {
-        let catalog = try openCatalog(handle)
+        let options = try options(json, ListOptions.self)
+        try check(options.by == nil, "the options have no by")
+        let limit = options.limit ?? .max
         try check(limit >= 0, "there cannot be \(limit) entities")
-        let condition = try condition == nil ? .everything : Condition(parsing: text(condition, named: "condition"))
-        let entities = try waiting { try await catalog.entities(where: condition, limit: Int(limit)).entities }
-        return try copied(JSONLine.text(entities))
+        let condition = try options.condition()
+        try check(
+            options.ids == nil || options.text == nil && options.where == nil,
+            "entities are listed by their ids, or by a text and a condition: give one")
+        return try reading(handle) { catalog in
+            let entities = try waiting {
+                if let ids = options.ids { return try await Array(catalog.entities(for: ids).prefix(limit)) }
+                if let text = options.text {
+                    return try await catalog.search(text: text, limit: limit, condition: condition)
+                }
+                return try await catalog.entities(where: condition, limit: limit).entities
+            }
+            return try copied(JSONLine.text(entities))
+        }
     }
+}
+
+@_cdecl("lookalike_catalog_facets")
+package func catalogFacets(
+    _ handle: OpaquePointer?, _ json: UnsafePointer<CChar>?
+) -> UnsafeMutablePointer<CChar>? {
+    reported {
+        let options = try options(json, ListOptions.self)
+        try check(options.ids == nil && options.limit == nil, "the options have no ids and no limit")
+        guard let fields = options.by, !fields.isEmpty else { throw InterfaceError("the options have no fields in by") }
+        let condition = try options.condition()
+        return try reading(handle) { catalog in
+            let facets = try waiting {
+                try await catalog.facets(where: condition, text: options.text, by: fields).facets
+            }
+            return try copied(JSONLine.text(facets ?? []))
+        }
+    }
+}
+
+@_cdecl("lookalike_catalog_duplicates")
+package func catalogDuplicates(
+    _ handle: OpaquePointer?, _ condition: UnsafePointer<CChar>?
+) -> UnsafeMutablePointer<CChar>? {
+    reported {
+        let condition = try parsed(condition)
+        return try reading(handle) { catalog in
+            let groups = try waiting { try await catalog.duplicates(where: condition) }
+            return try copied(JSONLine.text(groups.map(DuplicateAnswer.init)))
+        }
+    }
+}
+
+@_cdecl("lookalike_catalog_export")
+package func catalogExport(
+    _ handle: OpaquePointer?, _ folder: UnsafePointer<CChar>?, _ condition: UnsafePointer<CChar>?
+) -> Int64 {
+    reported {
+        let url = URL(fileURLWithPath: try text(folder, named: "folder"), isDirectory: true)
+        let condition = try parsed(condition)
+        return try reading(handle) { catalog in
+            Int64(try waiting { try await catalog.export(to: url, where: condition) })
+        }
+    } ?? -1
+}
+
+private func parsed(_ condition: UnsafePointer<CChar>?) throws -> Condition {
+    try condition == nil ? .everything : Condition(parsing: text(condition, named: "condition"))
 }
 
 @_cdecl("lookalike_catalog_free")
 package func catalogFree(_ handle: OpaquePointer?) { release(handle, CatalogObject.self) }
-
-private func answer(
-    of catalog: Catalog, to image: PixelBuffer, named name: String, _ options: SearchOptions
-) throws -> UnsafeMutablePointer<CChar> {
-    let matches = try waiting {
-        try await catalog.search(catalog.query(for: image, options: options), options: options)
-    }
-    return try copied(JSONLine.text(SearchAnswer(query: name, image: image, matches: matches)))
-}
-
-private func searchOptions(_ json: UnsafePointer<CChar>?) throws -> SearchOptions {
-    guard json != nil else { return try SearchRequest().options() }
-    let data = Data(try text(json, named: "options").utf8)
-    do {
-        let unknown = try JSONDecoder().decode([String: Ignored].self, from: data).keys.filter {
-            !SearchRequest.keys.contains($0)
-        }
-        try check(unknown.isEmpty, "the options have no \(unknown.sorted().joined(separator: ", "))")
-        return try JSONDecoder().decode(SearchRequest.self, from: data).options()
-    } catch is DecodingError {
-        throw InterfaceError("the options are no JSON object with members as they are described")
-    }
-}
-
-/// Any value of JSON.
-private struct Ignored: Decodable {
-    init(from decoder: any Decoder) {}
-}

@@ -1,14 +1,8 @@
 import CLookalike
 import CatalogEntities
 import Compute
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
+import Foundation
+import Imaging
 
 /// Why a call from C fails.
 struct InterfaceError: DescribedError {
@@ -21,10 +15,18 @@ struct InterfaceError: DescribedError {
 func reported<Result>(_ body: () throws -> Result) -> Result? {
     do {
         return try body()
+    } catch is CancellationError {
+        lookalike_set_error("the call was interrupted", LOOKALIKE_ERROR_INTERRUPTED)
+        return nil
     } catch {
-        lookalike_set_error("\(error)")
+        lookalike_set_error("\(error)", error is ImageError ? LOOKALIKE_ERROR_IMAGE : LOOKALIKE_ERROR_OTHER)
         return nil
     }
+}
+
+/// Waits for an asynchronous function, unless the caller interrupts the call.
+func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+    try Compute.waiting(unless: { lookalike_is_interrupted() }, body)
 }
 
 /// Whether `body` throws nothing.
@@ -66,6 +68,31 @@ func text(_ pointer: UnsafePointer<CChar>?, named name: String) throws(Interface
 func copied(_ text: String) throws(InterfaceError) -> UnsafeMutablePointer<CChar> {
     guard let copy = strdup(text) else { throw InterfaceError("cannot allocate \(text.utf8.count) bytes") }
     return copy
+}
+
+/// Options that a caller gives as a JSON object.
+protocol JSONOptions: Decodable {
+    /// The members that are read.
+    static var keys: [String] { get }
+}
+
+/// The options of a caller; those without members for NULL.
+func options<Options: JSONOptions>(_ json: UnsafePointer<CChar>?, _: Options.Type) throws -> Options {
+    let data = Data(try json == nil ? "{}".utf8 : text(json, named: "options").utf8)
+    do {
+        let unknown = try JSONDecoder().decode([String: Ignored].self, from: data).keys.filter {
+            !Options.keys.contains($0)
+        }
+        try check(unknown.isEmpty, "the options have no \(unknown.sorted().joined(separator: ", "))")
+        return try JSONDecoder().decode(Options.self, from: data)
+    } catch is DecodingError {
+        throw InterfaceError("the options are no JSON object with members as they are described")
+    }
+}
+
+/// Any value of JSON.
+private struct Ignored: Decodable {
+    init(from decoder: any Decoder) {}
 }
 
 /// Text that C reads as long as this lives.

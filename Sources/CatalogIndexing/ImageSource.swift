@@ -22,10 +22,12 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
     private let source: Source
 
     fileprivate init(folder: URL, _ exclusions: ExclusionPatterns) { source = .folder(folder, exclusions) }
-    init(_ items: [IndexItem], problems: [IndexProblem] = []) {
+    package init(_ items: [IndexItem], problems: [IndexProblem] = []) {
         source = .list(problems.map { .failure($0) } + items.map { .success($0) })
     }
-    init(_ entries: @escaping @Sendable () -> AnyIterator<Result<IndexItem, IndexProblem>>) { source = .made(entries) }
+    package init(_ entries: @escaping @Sendable () -> AnyIterator<Result<IndexItem, IndexProblem>>) {
+        source = .made(entries)
+    }
 
     /// Reads the entries from the first on.
     public func makeIterator() -> AnyIterator<Result<IndexItem, IndexProblem>> {

@@ -54,3 +54,23 @@ extension IndexReport {
         public var description: String { "\(subject): note: \(text)" }
     }
 }
+
+/// What an index run did, as JSON.
+package struct IndexAnswer: Encodable {
+    private struct Problem: Encodable {
+        let subject: String
+        let reason: String
+    }
+
+    private let added: Int
+    private let updated: Int
+    private let unchanged: Int
+    /// The ids of entities; nil unless what is gone was to be removed.
+    private let removed: [String]?
+    private let problems: [Problem]
+
+    package init(_ report: IndexReport, removed: [String]? = nil) {
+        (added, updated, unchanged, self.removed) = (report.added, report.updated, report.unchanged, removed)
+        problems = report.problems.map { Problem(subject: $0.subject, reason: $0.reason) }
+    }
+}

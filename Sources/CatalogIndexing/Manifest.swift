@@ -1,4 +1,4 @@
-import CatalogEntities
+package import CatalogEntities
 import Foundation
 import Imaging
 
@@ -53,9 +53,15 @@ enum Manifest {
                 (values[column] ?? "").split(whereSeparator: isSeparator)
                     .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.filter { !$0.isEmpty }
             }
-            add(
-                values, labels: parts("labels") { $0 == ";" || $0 == "|" }, images: parts("images") { $0 == "|" },
-                url: url, origin: "\(url.path):\(line)", to: &items, problems: &problems)
+            do throws(IndexProblem) {
+                items.append(
+                    try item(
+                        values, labels: parts("labels") { $0 == ";" || $0 == "|" },
+                        paths: parts("images") { $0 == "|" }, folder: url.deletingLastPathComponent().path,
+                        origin: "\(url.path):\(line)"))
+            } catch {
+                problems.append(error)
+            }
         }
         if !items.isEmpty { items[0].notes = notes }
         return (items, problems)
@@ -78,24 +84,32 @@ enum Manifest {
         let end = UInt8(ascii: text.contains(UInt8(ascii: "\n")) ? "\n" : "\r")
         let lines = text.split(separator: end, omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() where !line.allSatisfy(Self.isWhitespace) {
-            let origin = "\(url.path):\(index + 1)"
-            let (object, attributes): ([String: JSONValue], [String: String])
-            do {
-                object = try JSONValue.object(in: Data(line), origin: origin)
-                attributes = try JSONValue.attributes(of: object, origin: origin)
+            do throws(IndexProblem) {
+                items.append(
+                    try item(
+                        ofLine: Data(line), in: url.deletingLastPathComponent().path,
+                        origin: "\(url.path):\(index + 1)"))
             } catch {
                 problems.append(error)
-                continue
             }
-            guard let images = paths(object["images"]) else {
-                problems.append(IndexProblem(subject: origin, reason: "its “images” are not a list of paths"))
-                continue
-            }
-            add(
-                JSONValue.values(of: object), attributes: attributes, labels: JSONValue.labels(of: object),
-                images: images, url: url, origin: origin, to: &items, problems: &problems)
         }
         return (items, problems)
+    }
+
+    /// The item of a line.
+    ///
+    /// - Parameter images: its images; nil for the files that it names.
+    static func item(
+        ofLine line: Data, in folder: String, origin: String, images: [IndexImage]? = nil
+    ) throws(IndexProblem) -> IndexItem {
+        let object = try JSONValue.object(in: line, origin: origin)
+        let attributes = try JSONValue.attributes(of: object, origin: origin)
+        guard let paths = paths(object["images"]) else {
+            throw IndexProblem(subject: origin, reason: "its “images” are not a list of paths")
+        }
+        return try item(
+            JSONValue.values(of: object), attributes: attributes, labels: JSONValue.labels(of: object), paths: paths,
+            images: images, folder: folder, origin: origin)
     }
 
     /// The texts of a list; nil if it is none.
@@ -148,32 +162,42 @@ enum Manifest {
         return SystemPath.canonical(url.path)
     }
 
-    private static func add(
-        _ values: [String: String], attributes: [String: String] = [:], labels: [String], images: [String], url: URL,
-        origin: String, to items: inout [IndexItem], problems: inout [IndexProblem]
-    ) {
+    private static func item(
+        _ values: [String: String], attributes: [String: String] = [:], labels: [String], paths: [String],
+        images: [IndexImage]? = nil, folder: String, origin: String
+    ) throws(IndexProblem) -> IndexItem {
         func value(_ key: String) -> String? { values[key].flatMap { $0.isEmpty ? nil : $0 } }
-        guard let id = value("id") else {
-            problems.append(IndexProblem(subject: origin, reason: "has no id"))
-            return
-        }
+        guard let id = value("id") else { throw IndexProblem(subject: origin, reason: "has no id") }
         // The first image may be among all of them.
         var seen: Set<ExactText> = []
-        let paths = ([value("image")].compactMap(\.self) + images)
-            .map { path(of: $0, in: url.deletingLastPathComponent().path) }
+        let paths = ([value("image")].compactMap(\.self) + paths)
+            // What an image in memory is called is no path.
+            .map { images == nil ? path(of: $0, in: folder) : $0 }
             .filter { seen.insert(ExactText($0)).inserted }
-        guard !paths.isEmpty else {
-            problems.append(IndexProblem(subject: origin, reason: "has no image"))
-            return
+        guard images.map({ !$0.isEmpty }) ?? !paths.isEmpty else {
+            throw IndexProblem(subject: origin, reason: "has no image")
         }
         var entity = CatalogEntity(
             id: id, values: values.filter { !$0.value.isEmpty }, labels: labels, images: paths)
         entity.attributes.merge(attributes.filter { !$0.value.isEmpty }) { $1 }
-        if entity.hasNUL {
-            problems.append(IndexProblem(subject: origin, reason: "contains a NUL character"))
-            return
-        }
-        items.append(IndexItem(entity: entity, origin: origin))
+        let item =
+            images.map { IndexItem(entity, images: $0, origin: origin) } ?? IndexItem(entity: entity, origin: origin)
+        guard !item.entity.hasNUL else { throw IndexProblem(subject: origin, reason: "contains a NUL character") }
+        return item
+    }
+}
+
+extension IndexItem {
+    /// The item of an entity as JSON, as a line of a manifest has it.
+    ///
+    /// - Parameters:
+    ///   - folder: what paths are relative to.
+    ///   - images: its images; nil for the files that it names.
+    /// - Throws: ``IndexProblem`` with the origin as its subject.
+    package init(
+        json text: String, in folder: String, origin: String, images: [IndexImage]? = nil
+    ) throws(IndexProblem) {
+        self = try Manifest.item(ofLine: Data(text.utf8), in: folder, origin: origin, images: images)
     }
 }
 

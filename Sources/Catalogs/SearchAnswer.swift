@@ -1,4 +1,4 @@
-import CatalogEntities
+package import CatalogEntities
 package import CatalogSearch
 import Foundation
 package import Imaging
@@ -86,6 +86,34 @@ package struct LabelAnswer: Encodable {
     let labels: [Row]
 
     package init(image: String, labels: [Row]) { (self.image, self.labels) = (image, labels) }
+
+    package var line: String { get throws { try JSONLine.text(self) } }
+}
+
+/// A group of duplicates as JSON.
+package struct DuplicateAnswer: Encodable {
+    package struct Entity: Encodable {
+        let id: String
+        let image: String
+        let title: String?
+        let difference: DuplicateGroup.Difference?
+        let distance: Double?
+    }
+
+    let reference: Entity
+    let duplicates: [Entity]
+
+    package init(_ group: DuplicateGroup) {
+        func entity(
+            _ entity: CatalogEntity, _ difference: DuplicateGroup.Difference? = nil, _ distance: Double? = nil
+        ) -> Entity {
+            Entity(
+                id: entity.id, image: entity.image, title: entity.title, difference: difference,
+                distance: distance.map(SearchAnswer.rounded))
+        }
+        reference = entity(group.reference)
+        duplicates = group.duplicates.map { entity($0.entity, $0.difference, $0.distance) }
+    }
 
     package var line: String { get throws { try JSONLine.text(self) } }
 }

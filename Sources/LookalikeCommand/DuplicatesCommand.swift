@@ -69,31 +69,3 @@ extension CatalogCommand {
         }
     }
 }
-
-/// A group of duplicates as JSON.
-struct DuplicateAnswer: Encodable {
-    struct Entity: Encodable {
-        let id: String
-        let image: String
-        let title: String?
-        let difference: DuplicateGroup.Difference?
-        let distance: Double?
-    }
-
-    let reference: Entity
-    let duplicates: [Entity]
-
-    init(_ group: DuplicateGroup) {
-        func entity(
-            _ entity: CatalogEntity, _ difference: DuplicateGroup.Difference? = nil, _ distance: Double? = nil
-        ) -> Entity {
-            Entity(
-                id: entity.id, image: entity.image, title: entity.title, difference: difference,
-                distance: distance.map(SearchAnswer.rounded))
-        }
-        reference = entity(group.reference)
-        duplicates = group.duplicates.map { entity($0.entity, $0.difference, $0.distance) }
-    }
-
-    var line: String { get throws { try JSONLine.text(self) } }
-}

@@ -214,11 +214,7 @@ struct IndexCommand: ParsableCommand {
             }
         }
         if json {
-            print(
-                try JSONLine.text(
-                    IndexAnswer(
-                        added: report.added, updated: report.updated, unchanged: report.unchanged,
-                        removed: prune ? gone : nil, problems: report.problems.map { .init($0) })))
+            print(try JSONLine.text(IndexAnswer(report, removed: prune ? gone : nil)))
         } else {
             printCounts(report, removedCount: gone.count)
         }
@@ -245,23 +241,6 @@ struct IndexCommand: ParsableCommand {
                 + (prune ? ", \(removedCount) removed" : "")
                 + (report.problems.isEmpty ? "" : ", \(report.problems.count) not indexed"))
     }
-}
-
-/// What an index run did, as JSON.
-private struct IndexAnswer: Encodable {
-    struct Problem: Encodable {
-        let subject: String
-        let reason: String
-
-        init(_ problem: IndexProblem) { (subject, reason) = (problem.subject, problem.reason) }
-    }
-
-    let added: Int
-    let updated: Int
-    let unchanged: Int
-    /// The ids of entities; nil without `--prune`.
-    let removed: [String]?
-    let problems: [Problem]
 }
 
 /// What an index run did, for standard error: how many images at what rate, and how many failed for which reason.

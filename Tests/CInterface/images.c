@@ -1,6 +1,6 @@
-// Images, prints and a catalog.
+// Images and prints.
 //
-//     images IMAGE CATALOG: an image file, which the catalog has, and other images
+//     images IMAGE: an image file
 #include "check.h"
 
 #include <math.h>
@@ -76,6 +76,7 @@ static void check_refusals(void) {
     bad.alpha = -1;
     REFUSED(lookalike_image_wrap(&bad), "lookalike_alpha");
     REFUSED(lookalike_image_read("/no/such.jpg", NULL), "/no/such.jpg");
+    CHECK(lookalike_last_error_kind() == LOOKALIKE_ERROR_IMAGE);
     REFUSED(lookalike_image_read("\xff", NULL), "UTF-8");
     REFUSED(lookalike_image_decode(pixels, sizeof pixels, NULL), "image");
     REFUSED(lookalike_image_decode(pixels, SIZE_MAX, NULL), "bytes");
@@ -83,12 +84,8 @@ static void check_refusals(void) {
     REFUSED(lookalike_model_open("/no/such.safetensors"), "/no/such.safetensors");
     REFUSED(lookalike_model_dimension(NULL) != 0, "NULL");
     REFUSED(lookalike_model_digest(NULL), "NULL");
-    REFUSED(lookalike_catalog_open("/no/such", NULL), "/no/such");
-    REFUSED(lookalike_catalog_open(NULL, NULL), "NULL");
-    REFUSED(lookalike_catalog_count(NULL) != -1, "NULL");
     lookalike_image_free(NULL);
     lookalike_model_free(NULL);
-    lookalike_catalog_free(NULL);
     lookalike_string_free(NULL);
 }
 
@@ -132,49 +129,10 @@ static void check_prints(const char *path) {
     lookalike_model_free(model);
 }
 
-static void check_catalog(const char *path, const char *folder) {
-    // The default model of the process would be kept.
-    lookalike_model *model = lookalike_model_open(NULL);
-    lookalike_catalog *catalog = lookalike_catalog_open(folder, model);
-    lookalike_model_free(model);
-    CHECK(catalog && lookalike_catalog_count(catalog) > 1);
-    char *of_file = lookalike_catalog_search_file(catalog, path, NULL);
-    CHECK(of_file && strstr(of_file, "\"results\":[{") && strstr(of_file, path));
-    lookalike_string_free(of_file);
-    lookalike_image *image = lookalike_image_read(path, NULL);
-    char *none = lookalike_catalog_search(catalog, image, "{\"limit\": 0, \"effort\": \"prints\"}");
-    CHECK(none && strcmp(none, "{\"query\":\"image\",\"results\":[]}") == 0);
-    lookalike_string_free(none);
-    REFUSED(lookalike_catalog_search(catalog, image, "{\"limits\": 1}"), "limits");
-    REFUSED(lookalike_catalog_search(catalog, image, "{\"limit\": -1}"), "limit");
-    REFUSED(lookalike_catalog_search(catalog, image, "{\"effort\": \"all\"}"), "effort");
-    REFUSED(lookalike_catalog_search(catalog, image, "{\"where\": \"(\"}"), "condition");
-    REFUSED(lookalike_catalog_search(catalog, image, "[]"), "JSON");
-    REFUSED(lookalike_catalog_search(catalog, NULL, NULL), "image is NULL");
-    REFUSED(lookalike_catalog_search_file(catalog, "/no/such.jpg", NULL), "/no/such.jpg");
-    char *list = lookalike_catalog_list(catalog, NULL, 1);
-    CHECK(list && strncmp(list, "[{", 2) == 0 && !strstr(list, "},{"));
-    lookalike_string_free(list);
-    REFUSED(lookalike_catalog_list(catalog, "(", 1), "");
-    REFUSED(lookalike_catalog_list(catalog, NULL, -1), "-1");
-    pid_t child = fork();
-    if (child == 0) {
-        alarm(60);
-        REFUSED(lookalike_catalog_search(catalog, image, NULL), "forked");
-        REFUSED(lookalike_catalog_open(folder, NULL), "forked");
-        _exit(0);
-    }
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
-    lookalike_image_free(image);
-    lookalike_catalog_free(catalog);
-}
-
 int main(int count, char **arguments) {
-    CHECK(count == 3);
+    CHECK(count == 2);
     check_resize();
     check_refusals();
     check_prints(arguments[1]);
-    check_catalog(arguments[1], arguments[2]);
     return 0;
 }

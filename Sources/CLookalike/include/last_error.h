@@ -1,7 +1,14 @@
 #ifndef LOOKALIKE_LAST_ERROR_H
 #define LOOKALIKE_LAST_ERROR_H
 
-// Keeps why a call of this thread failed, cut after some 2,000 bytes.
-void lookalike_set_error(const char *text);
+#include <stdbool.h>
+
+#include "lookalike.h"
+
+// Keeps why a call of this thread failed, cut after some 2,000 bytes, and its lookalike_error_kind.
+void lookalike_set_error(const char *text, lookalike_error_kind kind);
+
+// Whether the caller of this thread interrupts its call, by what it gave to lookalike_set_interrupt.
+bool lookalike_is_interrupted(void);
 
 #endif

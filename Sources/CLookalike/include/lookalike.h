@@ -4,20 +4,22 @@
 //     lookalike_exact_search *search = lookalike_exact_search_create(&rows, false);
 //     if (!search) fprintf(stderr, "%s\n", lookalike_error());
 //
-// Errors. A function that returns a pointer returns NULL, and one that returns a bool returns false, if it failed;
-// lookalike_error() then says why. Sizes, strides, numbers and null pointers are checked. That memory is as large as a
-// size says, and that a handle was not freed, cannot be.
+// Errors. A function that returns a pointer returns NULL, one that returns a bool returns false, and one that returns a
+// number of entities returns -1, if it failed; lookalike_error() then says why. Sizes, strides, numbers and null
+// pointers are checked. That memory is as large as a size says, and that a handle was not freed, cannot be.
 //
 // Ownership. A function that ends in _create, _wrap, _read, _decode or _open returns a handle, which its _free takes
-// back; _free takes NULL, too. Everything else belongs to the caller, and is used during the call alone unless the
-// function says otherwise.
+// back; _free takes NULL, too. A function that returns char * returns a string, which lookalike_string_free takes back.
+// Everything else belongs to the caller, and is used during the call alone unless the function says otherwise.
 //
-// Threads. Handles do not change: any number of threads may use one, until one thread frees it. `threads` is the most
-// threads that a call computes on, its own among them; 0 for those that have nothing else to do. Results do not depend
-// on it.
+// Threads. Any number of threads may use a handle, until one thread frees it. `threads` is the most threads that a call
+// computes on, its own among them; 0 for those that have nothing else to do. Results do not depend on it.
 //
 // Forks. The child of a fork may go on with arrays and images, in one thread. Models and catalogs that the parent has
-// opened are an error there, and so is every catalog if the parent has opened one.
+// opened are an error there, and so is every catalog if the parent has opened one, or an indexer.
+//
+// JSON. Entities, options and answers are JSON in UTF-8. Options may be NULL; a member that is not described is an
+// error.
 
 #ifndef LOOKALIKE_H
 #define LOOKALIKE_H
@@ -31,7 +33,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes if programs have to be compiled again.
-#define LOOKALIKE_INTERFACE_VERSION 1
+#define LOOKALIKE_INTERFACE_VERSION 2
 
 // The LOOKALIKE_INTERFACE_VERSION of the library that runs.
 int32_t lookalike_interface_version(void);
@@ -43,7 +45,23 @@ const char *lookalike_version(void);
 // call of this thread that fails.
 const char *lookalike_error(void);
 
-// Frees a string that a function has returned to be freed.
+typedef enum lookalike_error_kind {
+    LOOKALIKE_ERROR_OTHER = 0,
+    // An image cannot be read or decoded; everything else goes on.
+    LOOKALIKE_ERROR_IMAGE = 1,
+    // The function that lookalike_set_interrupt was given has ended the call.
+    LOOKALIKE_ERROR_INTERRUPTED = 2,
+} lookalike_error_kind;
+
+// The lookalike_error_kind of lookalike_error().
+int32_t lookalike_last_error_kind(void);
+
+// Lets the caller end long calls of this thread: those of catalogs and indexers, but for changes of metadata and
+// removals. They ask about every 50 ms, on the thread that calls, whether they are interrupted, and fail soon after. An
+// index run keeps what it has indexed. NULL for no function, as in a new thread.
+void lookalike_set_interrupt(bool (*is_interrupted)(void *context), void *context);
+
+// Frees a string that a function has returned to be freed. NULL is taken, too.
 void lookalike_string_free(char *string);
 
 // Matrices
@@ -198,36 +216,146 @@ void lookalike_model_free(lookalike_model *model);
 
 // Catalogs
 
-// A catalog that the command or Swift indexes. Searches see what is indexed meanwhile.
+// A catalog, open for searches. They see what is indexed meanwhile, in this process or another one, and a catalog that
+// was made anew at the path.
 typedef struct lookalike_catalog lookalike_catalog;
 
-// Opens the catalog in a folder, whose path is UTF-8.
+// An image to search with or to index, in one of several forms: one member is given, and the others are NULL.
+typedef struct lookalike_source {
+    // The path of an image file.
+    const char *path;
+    // The bytes of an image file, and their number.
+    const void *bytes;
+    size_t size;
+    const lookalike_image *image;
+    // A feature print that the catalog's model has made: lookalike_model_dimension numbers of a unit vector.
+    const float *print;
+} lookalike_source;
+
+// Opens the catalog in a folder.
 //
 // `model` is the model of its prints; with NULL the copy in the folder, or the default model. It may be freed before
-// the catalog.
-lookalike_catalog *lookalike_catalog_open(const char *path, const lookalike_model *model);
+// the catalog. O(1), or O(entities) if a derived file is missing.
+lookalike_catalog *lookalike_catalog_open(const char *path, const lookalike_model *model, int32_t threads);
 
-// The number of entities; -1 if it fails.
+// The number of entities.
 int64_t lookalike_catalog_count(const lookalike_catalog *catalog);
 
-// Searches a catalog for what an image shows, and returns JSON as “lookalike search --json” does: an object whose
-// “results” are the matches, surest first. Free it with lookalike_string_free.
+// Returns the size and the model of a catalog as a JSON object, among them “entityCount”, “imageCount”, “dimension”,
+// “model”, “typeCounts” and “attributes”.
+char *lookalike_catalog_info(const lookalike_catalog *catalog);
+
+// Finds the entities that an image shows, and returns JSON as “lookalike search --json” does: an object whose “results”
+// are the matches, surest first.
 //
-// `options` is NULL, or a JSON object with some of these members:
-//     limit          the maximum number of matches, 10 by default
-//     effort         “prints”, “standard” or “thorough”
-//     where          a condition on entities, such as "price < 20"
-//     minConfidence  replaces the default decision, which accepts matches from 0.5
-char *lookalike_catalog_search(const lookalike_catalog *catalog, const lookalike_image *image, const char *options);
+// The query is an image or a print; or NULL, and an option says what is searched for. The options:
+//     limit            the maximum number of matches, 10 by default
+//     effort           “prints”, “standard” or “thorough”
+//     where            a condition on entities, such as "price < 20"
+//     minConfidence    replaces the default decision, which accepts matches from 0.5
+//     maxDistance      replaces it by the greatest distance of prints, 0 to 2
+//     maxObjects       the maximum number of objects to find in an image, 100 by default
+//     recall           the share of the nearest prints to find in a catalog with an inverted file, 0 to 1
+//     codes            texts of barcodes that the image has: entities with one of them are matches
+//     texts            lines of text that the image has: entities whose title has their words are matches
+//     similar          a number: also return as many entities that merely resemble the query, as “similar”
+//     groupDuplicates  true: fold matches with the same picture into the surest, which has the others’ ids
+//     words            what the entities show, instead of or beside an image; the catalog’s model has to read texts
+//     wordsWeight      the weight of the words beside an image, 0 to 1, 0.5 by default
+//     similarTo        the id of an entity, instead of an image: all others, by the distance of their prints
+char *lookalike_catalog_search(const lookalike_catalog *catalog, const lookalike_source *query, const char *options);
 
-// The same for an image file, which is decoded as the search needs it.
-char *lookalike_catalog_search_file(const lookalike_catalog *catalog, const char *path, const char *options);
+// Returns entities as a JSON array, whose elements are the lines of “lookalike catalog list --json”. They are in the
+// catalog’s order, or with a text the best match first. The options:
+//     where  a condition, such as "price < 20" or "has code 9783161484100"
+//     text   words that the title, the subtitle or the labels have; the last one may be a prefix
+//     ids    the ids of the entities, in whose order they are returned, without unknown ones; instead of the others
+//     limit  the maximum number of entities; all of them by default
+char *lookalike_catalog_list(const lookalike_catalog *catalog, const char *options);
 
-// Returns the first `limit` entities that satisfy a condition, or of all with NULL, as a JSON array. Free it with
-// lookalike_string_free.
-char *lookalike_catalog_list(const lookalike_catalog *catalog, const char *condition, int64_t limit);
+// Counts the values of fields, and returns a JSON array with an object per field: its “field”, and its “values”, each
+// with “value” and “count”, the most frequent first. The options are `by`, an array of fields such as "type" or the
+// names of attributes, and the `where` and `text` of lookalike_catalog_list.
+char *lookalike_catalog_facets(const lookalike_catalog *catalog, const char *options);
+
+// Groups the entities that satisfy a condition, or all of them with NULL, by their pictures, and returns a JSON array
+// whose elements are the lines of “lookalike catalog duplicates --json”. O(entities²) for a catalog that has changed.
+char *lookalike_catalog_duplicates(const lookalike_catalog *catalog, const char *condition);
+
+// Writes prints.npy, entities.jsonl and features.jsonl of the entities that satisfy a condition, or of all with NULL,
+// as “lookalike catalog export” does. Returns the number of entities.
+int64_t lookalike_catalog_export(const lookalike_catalog *catalog, const char *folder, const char *condition);
 
 void lookalike_catalog_free(lookalike_catalog *catalog);
+
+// Changes of catalogs
+
+// A catalog, open for changes. There is one indexer per catalog at a time, in all processes: to open a second one is an
+// error. Open catalogs see what has changed when a function returns.
+typedef struct lookalike_indexer lookalike_indexer;
+
+// Opens the catalog in a folder, or makes one.
+//
+// `model` is that of a new catalog, the default model with NULL; a catalog keeps its model. The options:
+//     thumbnails     the long side of thumbnails in pixels, 256 by default, 0 for none
+//     localFeatures  whether to extract local features; by default if the model uses them
+//     maxMegapixels  larger images are refused, 268 by default
+//     checksum       true: read unchanged files again, and compare their contents
+lookalike_indexer *lookalike_indexer_open(const char *path, const lookalike_model *model, const char *options);
+
+// An entity to index.
+typedef struct lookalike_item {
+    // A JSON object as a line of a manifest: “id”, and perhaps “type”, “title”, “subtitle” and “labels”; other members
+    // are attributes. Without images below, “image” or “images” are the paths of files.
+    const char *entity;
+    // The images of the entity, the first of which is its cover. NULL for the files that it names.
+    const lookalike_source *images;
+    int64_t image_count;
+} lookalike_item;
+
+// Indexes items that are new or changed, and returns JSON as “lookalike index --json” does: an object with the numbers
+// of entities that were “added”, “updated” and “unchanged”, and the “problems” of those that were not indexed, by their
+// number from 0.
+//
+// `next` writes the next item, which is NULL and 0 before, and returns true; or returns false at the end. It is called
+// on the thread that calls. What an item points to is used until the next call, or the end of this one. The first of
+// several items with the same id is indexed. The options:
+//     jobs   the number of threads; all cores by default
+//     prune  true: remove entities whose image files are gone, of the folders of the items’ files; their ids are
+//            “removed”
+//     force  true: also those whose disk may not be mounted
+char *lookalike_indexer_index(lookalike_indexer *indexer, bool (*next)(void *context, lookalike_item *item),
+                              void *context, const char *options);
+
+// Indexes the images of a folder, or what a .csv, .tsv or .jsonl manifest names, as “lookalike index” does. A further
+// option is `exclude`, an array of patterns that leave files and folders out.
+char *lookalike_indexer_index_path(lookalike_indexer *indexer, const char *path, const char *options);
+
+// Changes the metadata of entities, all of them or none.
+//
+// The changes are a JSON array of objects with an “id” and what is new, as merge patches (RFC 7396): what is absent
+// stays, and null removes.
+bool lookalike_indexer_update(lookalike_indexer *indexer, const char *changes);
+
+// Removes the entities whose ids are in a JSON array; if one is unknown, none.
+bool lookalike_indexer_remove(lookalike_indexer *indexer, const char *ids);
+
+void lookalike_indexer_free(lookalike_indexer *indexer);
+
+// Adds the entities of catalogs to that in the folder `path`, which is made if there is none, and returns JSON as
+// lookalike_indexer_index does. All have the same model. Of entities with the same id, that of the last catalog stays.
+// `model` is as for lookalike_catalog_open.
+char *lookalike_catalog_merge(const char *path, const lookalike_model *model, const char *const *catalogs,
+                              int64_t count);
+
+// Adds entities by prints that were made before, as “lookalike catalog import” does, and returns JSON as
+// lookalike_indexer_index does. Nothing is added if a row or a line cannot be used.
+//
+// `prints` is a .npy file with a row per image, and `entities` a .jsonl file with a line per row. `local_features` and
+// `thumbnails` may be NULL, or files with a record per row: the number of bytes, 32 bits little-endian, and the bytes.
+// `model` is as for lookalike_indexer_open.
+char *lookalike_catalog_import(const char *path, const lookalike_model *model, const char *prints, const char *entities,
+                               const char *local_features, const char *thumbnails);
 
 #ifdef __cplusplus
 }
