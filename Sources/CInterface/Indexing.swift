@@ -205,7 +205,7 @@ package func indexerUpdate(_ handle: OpaquePointer?, _ changes: UnsafePointer<CC
     succeeded {
         let indexer = try indexer(handle)
         let changes = try EntityChanges(json: text(changes, named: "changes"))
-        try waiting { try await indexer.update(changes.ids) { changes.apply(to: &$0) } }
+        try indexer.change(changes.ids) { changes.apply(to: &$0) }
     }
 }
 
