@@ -262,7 +262,7 @@ package func catalogImport(
         if case .catalog = Catalog.state(of: url) {} else { try files.check(for: model ?? .default()) }
         let hasLocalFeatures = localFeatures != nil
         let report = try onThread {
-            try CatalogIndexer(at: url, model: model, localFeatures: hasLocalFeatures ? true : false).index(files)
+            try CatalogIndexer(at: url, model: model, localFeatures: hasLocalFeatures).index(files)
         }
         return try copied(JSONLine.text(IndexAnswer(report)))
     }

@@ -206,7 +206,12 @@ class Catalog:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def search_words(
-        self, words: str, image: ImageSource | None = None, *, weight: float = 0.5, limit: int = 10,
+        self,
+        words: str,
+        image: ImageSource | None = None,
+        *,
+        weight: float = 0.5,
+        limit: int = 10,
         where: str | None = None,
     ) -> list[Match]:
         """Returns the entities that words describe, nearest first; for a catalog whose model reads texts.
@@ -315,9 +320,7 @@ class Catalog:
             LookalikeError: if the catalog or the condition cannot be read.
         """
         handle, condition = self._catalog(), None if where is None else text("where", where).encode()
-        groups = json.loads(
-            interruptible(lambda: answer(library().lookalike_catalog_duplicates(handle, condition)))
-        )
+        groups = json.loads(interruptible(lambda: answer(library().lookalike_catalog_duplicates(handle, condition))))
         return [
             DuplicateGroup(_duplicate(group["reference"]), tuple(map(_duplicate, group["duplicates"])))
             for group in groups
@@ -427,9 +430,7 @@ class Catalog:
         others = [other.path if isinstance(other, Catalog) else absolute_path(other) for other in catalogs]
         paths = (ctypes.c_char_p * len(others))(*map(os.fsencode, others))
         merge = library().lookalike_catalog_merge
-        report = _report(
-            interruptible(lambda: answer(merge(os.fsencode(self.path), None, paths, len(others))))
-        )
+        report = _report(interruptible(lambda: answer(merge(os.fsencode(self.path), None, paths, len(others)))))
         if report.problems:
             raise LookalikeError("; ".join(map(str, report.problems)))
 
